@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxcert
-from jaxcert.certificates._binomial import BINOMIAL, CHOICE
 from jaxcert.certificates._calibration import calibrated
 from jaxcert.certificates._counting import best_of_levels
+from jaxcert.certificates._method import BINOMIAL, CHOICE
 from jaxcert.tasks import simple_grid
 
 SIZES = ((50, 5), (50, 20), (200, 10), (200, 100), (1000, 1000))

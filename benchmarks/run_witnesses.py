@@ -24,7 +24,6 @@ from jaxcert.rollouts import AdaptiveCertificate, Trials, save_adaptive
 from jaxcert.rollouts._declared import declare
 from jaxcert.rollouts._trial_log import first_line, read_log, trial_line, with_line, withdrawal_line
 from jaxcert.sequential import certificate, init, update
-from jaxcert.sequential._wealth import about_successes
 
 _TASKS, _MOST = 30, 60
 
@@ -112,7 +111,7 @@ def _adaptive(
         state = update(state, np.where(np.isin(np.arange(_TASKS), chosen), x_t, 0), _only(chosen))
         tasks, returns = [*tasks, *chosen], [*returns, *x_t[chosen]]
     run = AdaptiveCertificate(
-        certificate=about_successes(certificate(state, delta), successes),
+        certificate=certificate(state, delta),
         state=state,
         tasks=None,
         num_started=jnp.asarray(len(tasks), jnp.int32),

@@ -15,8 +15,10 @@ from jaxcert._files import content_of, in_file, parsed, whole_file
 
 # What a file can be, with the version of its format, as its head says it and as messages do.
 ADAPTIVE, LEARNER, POLICY = "jaxcert-adaptive-1", "jaxcert-zones-learner-1", "jaxcert-policy-1"
+ROLLOUTS = "jaxcert-rollouts-1"
 _WORDS = {
     ADAPTIVE: "an adaptive run",
+    ROLLOUTS: "rollouts that go on",
     LEARNER: "a training on zones",
     POLICY: "a policy",
 }
@@ -30,12 +32,7 @@ def write_archive(
     *,
     replace: bool = True,
 ) -> None:
-    """Write head and arrays, completely or not at all; `replace` as in `whole_file`.
-
-    Raises:
-        ValueError: for an entry of the head that is `format` or that JSON does not have, and for an array that would be
-            pickled or lose its type.
-    """
+    """Write head and arrays, completely or not at all; ValueError for what would not come back as it is."""
     if "format" in head:
         raise ValueError("format is the name by which a file says what it is; expected another one")
     about = json.dumps({"format": kind, **{name: _plain(name, value) for name, value in head.items()}})
@@ -62,12 +59,7 @@ def _number(value: Any) -> Any:
 def read_archive(
     path: str | os.PathLike[str], kind: str, required: Sequence[str] = ()
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Head and arrays of a file that `write_archive` wrote, with the required arrays at least.
-
-    Raises:
-        OSError: if it cannot be read.
-        ValueError: if it is damaged, or of another kind or version.
-    """
+    """Head and arrays of a file that `write_archive` wrote, of this kind and version, with the required arrays."""
     content = content_of(path, _WORDS[kind])
     with in_file(path):
         head = _head(read_arrays(content, ["about"], [])["about"], kind)
@@ -116,8 +108,14 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
     return arrays
 
 
+def array_names(content: bytes) -> list[str]:
+    """The names of the arrays of an `.npz` file, none of which is read."""
+    with damage_told(".npz"), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return [*_members(archive)]
+
+
 def whole_array(file: io.BufferedIOBase) -> np.ndarray:
-    """The array, in NumPy's format, that is all of a file.
+    """The array that is all of a file, in NumPy's format.
 
     To its end: a shape that damage made smaller leaves bytes over, and an archive compares its checksum only there.
     """
@@ -144,7 +142,9 @@ def _check_names(found: Sequence[str], required: Iterable[str]) -> None:
     for name in required:
         if name not in found:
             listed = ", ".join(repr(other[:40]) for other in found[:8]) or "no array at all"
-            raise ValueError(f"has no array {name!r}, found {listed}")
+            raise ValueError(
+                f"has no array {name!r}, found {listed}; expected one of that name, as np.savez({name}=...) writes"
+            )
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:

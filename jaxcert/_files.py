@@ -31,12 +31,16 @@ def _check_place(path: Path) -> Path:
     folder = path.parent
     if not folder.is_dir():
         raise ValueError(f"{path}: the folder {str(folder)!r} does not exist, expected an existing one")
-    if path.exists() and not path.is_file():
-        kind = "a directory" if path.is_dir() else "not a regular file"
-        raise ValueError(f"{path}: is {kind}, expected the name of a file to write")
+    _check_kind(path, "the name of a file to write")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path}: the folder {str(folder)!r} cannot be written to")
     return path
+
+
+def _check_kind(path: Path, expected: str) -> None:
+    if path.exists() and not path.is_file():
+        kind = "a directory" if path.is_dir() else "not a regular file"
+        raise ValueError(f"{path}: is {kind}, expected {expected}")
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes, *, replace: bool = True) -> None:
@@ -72,18 +76,14 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterato
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            place = target if replace else _free_name(target)
+            # The first name of `out.json`, `out.1.json`, ... that is free, reserved.
+            others = (target.with_name(f"{target.stem}.{number}{target.suffix}") for number in itertools.count(1))
+            place = target if replace else next(filter(_is_reserved, itertools.chain([target], others)))
             os.replace(temporary, place)
         finally:
             temporary.unlink(missing_ok=True)
     if place != target:
         raise FileExistsError(f"{target}: exists by now, and is not replaced; what was written is in {place}")
-
-
-def _free_name(target: Path) -> Path:
-    """The first name of `out.json`, `out.1.json`, ... that is free, reserved."""
-    names = (target.with_name(f"{target.stem}.{number}{target.suffix}") for number in itertools.count(1))
-    return next(filter(_is_reserved, itertools.chain([target], names)))
 
 
 def _is_reserved(path: Path) -> bool:
@@ -110,11 +110,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def lock_of(path: Path) -> Any:
-    """The lock of a log that processes share, a file beside it; who only reads needs neither it nor a writable folder.
-
-    Raises:
-        ImportError: without filelock.
-    """
+    """The lock of a log that processes share, a file beside it; who only reads needs neither it nor the folder."""
     return import_extra("filelock", "io").FileLock(path.with_name(f"{path.name}.lock"), timeout=_SECONDS)
 
 
@@ -143,18 +139,10 @@ def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str
 
 
 def content_of(path: str | os.PathLike[str], expected: str) -> bytes:
-    """The bytes of a file; ``expected`` says what is missing from an empty one.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        OSError: it cannot be read.
-        ValueError: it is a folder, a device or empty.
-    """
+    """The bytes of a file; ValueError for a folder, a device or an empty file, with what is ``expected``."""
     path = Path(path)
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
-            kind = "a directory" if path.is_dir() else "not a regular file"
-            raise ValueError(f"{path}: is {kind}, expected a file")
+        _check_kind(path, "a file")  # a pipe would be waited for
         content = path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from error
@@ -182,11 +170,7 @@ def in_file(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def parsed(text: str | bytes, **options: Any) -> Any:
-    """The value of JSON in which no object has a name twice, since readers differ in which of the two they take.
-
-    Raises:
-        ValueError: for anything else, also what is nested too deeply.
-    """
+    """The value of JSON in which no object has a name twice, since readers differ in which of the two they take."""
     try:
         return json.loads(text, object_pairs_hook=_once, **options)
     except RecursionError as error:

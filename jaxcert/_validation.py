@@ -46,9 +46,8 @@ def check_finite(name: str, value: Any, *, dtype: Any = np.float64) -> None:
     """Raise ValueError unless every element is finite, and stays so in ``dtype``."""
     array = as_numbers(name, value)
     refuse(name, array, np.isfinite(array), "a finite number")
-    refuse(
-        name, array, np.abs(array) <= float(jnp.finfo(dtype).max), f"a number within the range of {jnp.dtype(dtype)}"
-    )
+    most = float(jnp.finfo(dtype).max)
+    refuse(name, array, np.abs(array) <= most, f"a number within the range of {jnp.dtype(dtype)}")
 
 
 def as_numbers(name: str, value: Any) -> np.ndarray:
@@ -75,16 +74,20 @@ def kind_of(value: Any) -> str:
 def require_real(name: str, value: Any) -> None:
     """Raise ValueError unless the array holds real numbers (booleans and integers included)."""
     if isinstance(value, np.ma.MaskedArray):
-        raise ValueError(
-            f"{name} is a masked array, whose mask would be lost; expected an array, and where= for a mask"
-        )
+        lost = "whose mask would be lost; expected an array, and where= for a mask"
+        raise ValueError(f"{name} is a masked array, {lost}")
     if hasattr(value, "_in_words"):  # a sample of another kind
         raise ValueError(f"{name} are {value._in_words}, which are not taken here; expected an array")
-    dtype = value.dtype if hasattr(value, "dtype") else _array(name, value).dtype
-    if not (jnp.issubdtype(dtype, jnp.floating) or dtype.kind in "biu" or jnp.issubdtype(dtype, jnp.integer)):
+    try:
+        dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+    except jax.errors.TracerArrayConversionError:
+        expected = "expected an array (jnp.stack makes one)"
+        raise ValueError(f"{name} is a list that holds traced values; {expected}") from None
+    except ValueError:
+        raise ValueError(f"{name} is not a rectangular array of numbers") from None
+    is_real = jnp.issubdtype(dtype, jnp.floating) or dtype.kind in "biu" or jnp.issubdtype(dtype, jnp.integer)
+    if not is_real or dtype.kind in "mM":
         raise ValueError(f"{name} has dtype {dtype}; expected real numbers{_instead(value)}")
-    if dtype.kind in "mM":
-        raise ValueError(f"{name} has dtype {dtype}; expected real numbers")
 
 
 def _instead(value: Any) -> str:
@@ -92,17 +95,6 @@ def _instead(value: Any) -> str:
     if hasattr(value, "returns") and hasattr(value, "where"):
         return ", the arrays data.returns and where=data.where"
     return ": jaxcert.from_frame makes an array of a table" if hasattr(value, "columns") else ""
-
-
-def _array(name: str, value: Any) -> np.ndarray:
-    try:
-        return np.asarray(value)
-    except jax.errors.TracerArrayConversionError:
-        raise ValueError(
-            f"{name} is a list that holds traced values; expected an array (jnp.stack makes one)"
-        ) from None
-    except ValueError:
-        raise ValueError(f"{name} is not a rectangular array of numbers") from None
 
 
 def check_number(name: str, value: Any, allowed: Callable[[float], bool], expected: str) -> None:

@@ -30,15 +30,32 @@ def carry_out(text: str, folder: Path) -> list[str]:
     return new
 
 
+def add_spread(folder: Path) -> str:
+    """Add the question with an answer of its own; return the path of the new file."""
+    new, registry = "jaxcert/certificates/_spread.py", folder / "jaxcert/questions/_registry.py"
+    shutil.copy(ROOT / "tests/questions/spread_question.py", folder / new)
+    text = registry.read_text()
+    for before, added in (
+        (
+            "from jaxcert.certificates._safety_level import SAFETY_LEVEL\n",
+            "from jaxcert.certificates._spread import SPREAD\n",
+        ),
+        ("        INTERVAL,\n", "        SPREAD,\n"),
+    ):
+        assert text.count(before) == 1
+        text = text.replace(before, before + added)
+    registry.write_text(text)
+    return new
+
+
 @pytest.mark.parametrize(
     ("section", "name", "tests", "number"),
     [
         ("Add a bound", "cantelli", "tests/test_registries.py", 5),
         ("Add a method", "hoeffding_risk", "tests/test_registries.py", 7),
         ("Add a question", "median or spread", "tests/questions", 20),
-        ("Add an environment", "coin_game", "tests/tasks/test_environments.py", 3),
     ],
-    ids=["bound", "method", "question", "environment"],
+    ids=["bound", "method", "question"],
 )
 def test_an_example_passes_the_tests_of_its_registry(section, name, tests, number, tmp_path):
     text = (ROOT / "CONTRIBUTING.md").read_text()
@@ -47,6 +64,7 @@ def test_an_example_passes_the_tests_of_its_registry(section, name, tests, numbe
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     new = carry_out(chapter, tmp_path)
+    new += [add_spread(tmp_path)] if "spread" in name else []
     assert len(new) == len(name.split(" or "))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     # One call that prints the location of the package and runs the tests of the additions.

@@ -6,12 +6,13 @@ import contextlib
 import importlib.util
 import io
 import itertools
+import json
 import re
 import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 # What needs the extras brax or gymnax, which not every block names that does.
 NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|\btrain\(")
 # Run where they are installed.
-OF_OTHERS = re.compile(r"^(?:from|import) (torch|stable_baselines3|jumanji|navix|jaxmarl)\b", re.MULTILINE)
+OF_OTHERS = re.compile(r"^(?:from|import) (torch|stable_baselines3|jumanji|navix|jaxmarl|dask)\b", re.MULTILINE)
 
 
 class Block(NamedTuple):
@@ -126,6 +127,8 @@ def _with_files():
         Path(file).write_text("\n".join(["task,trial,success", *rows, ""]))
     deployed = [f"task {i // 20},{value}" for i, value in enumerate(returns[:30, :20].ravel())]
     Path("deployed.csv").write_text("\n".join(["task,return", *deployed, ""]))
+    trials = [{"success": True}, {"success": False}]
+    Path("runs.json").write_text(json.dumps({"tasks": {task: {"trials": trials} for task in ("push", "pull")}}))
     written(Path(), TAU)
     for task in ("hill", "maze"):
         monitor(Path("runs", task, "monitor.csv"), [0.5, 1.0])
@@ -214,6 +217,17 @@ def test_the_first_example_runs(name):
 @pytest.mark.parametrize("name", files(python))
 def test_python_runs(name):
     assert run_python(name, with_brax=False)
+
+
+def test_parts_that_dask_counts_are_the_whole():
+    dask = pytest.importorskip("dask", reason="needs dask, which no extra installs")
+    parts = next(text for text in python("docs/data.md") if "def counted" in text)
+    space: dict[str, Any] = {"jaxcert": jaxcert, "pd": pytest.importorskip("pandas")}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(parts, space)
+    found = dask.compute(*[dask.delayed(space["counted"])(f"day{day}.csv") for day in (2, 0, 3, 1)])
+    whole = found[0].merge(found[1].merge(found[2])).merge(found[3])
+    np.testing.assert_array_equal(whole.counts, space["first"].counts)
 
 
 @pytest.mark.slow

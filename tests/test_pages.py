@@ -116,6 +116,6 @@ def test_names_in_cells_break_at_their_joints(site):
     assert "<td><code>certify_<wbr>safety_<wbr>level</code></td>" in text
     index = json.loads((site / "search" / "search_index.json").read_text())
     assert any("certify_safety_level" in entry["text"] for entry in index["docs"] if "questions" in entry["location"])
-    assert '<td class="numbers">0.355 (0 %)</td>' in (site / "successes.html").read_text()
+    assert '<td class="numbers">0.355 (0 %)</td>' in (site / "tightness.html").read_text()
     assert '<div class="language-text highlight columns">' in (site / "planning.html").read_text()
     assert '<div class="language-text highlight">' in (site / "index.html").read_text()

@@ -20,8 +20,7 @@ from benchmarks.coverage.laws import (
     coin,
     numbers,
 )
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.bounds._bound import Bound, apply_bound
 from jaxcert.bounds._registry import BOUNDS
 
 BETAS, NUM_ROLLOUTS, REPETITIONS = (0.05, 0.5), 40, 100_000

@@ -80,9 +80,7 @@ FAULTS = (
         "jax.vmap(jnp.searchsorted)(*flat)",
         'jax.vmap(lambda a, v: jnp.searchsorted(a, v, side="right"))(*flat)',
     ),
-    Fault(
-        "no-factor-of-beta", "certificates/_binomial.py", "jnp.minimum(risk * factor, 1.0)", "jnp.minimum(risk, 1.0)"
-    ),
+    Fault("no-factor-of-beta", "certificates/_method.py", "jnp.minimum(risk * factor, 1.0)", "jnp.minimum(risk, 1.0)"),
     Fault(
         "min-for-max-of-risks",
         "certificates/_scenario.py",
@@ -131,8 +129,8 @@ FAULTS = (
     Fault(
         "one-cap-for-all",
         "certificates/_mean.py",
-        "_above_low(lower, room, alpha), Ends(low, good)",
-        "_above_low(lower, room[:1], alpha), Ends(low, good)",
+        "_above_low(lower, room, alpha), low, good",
+        "_above_low(lower, room[:1], alpha), low, good",
     ),
     Fault("sentence-rounded-down", "certificates/_interval.py", "and {ceil_to(upper, 4)}", "and {floor_to(upper, 4)}"),
     Fault(
@@ -162,8 +160,8 @@ FAULTS = (
     Fault(
         "impossible-return-taken",
         "sequential/_wealth.py",
-        "possible = at_least(x, state.low) & (x <= state.high) & jnp.isfinite(x)",
-        "possible = at_least(x, state.low) & jnp.isfinite(x)",
+        "fits = possible(x, state.low, state.high, False)",
+        "fits = possible(x, state.low, jnp.inf, False)",
     ),
     Fault(
         "one-task-too-few",
@@ -184,7 +182,7 @@ FAULTS = (
         'elif document["protocol"] == ""',
     ),
     Fault("exit-status-of-verify", "cli/_verify_command.py", "if not found.ok:", "if False:"),
-    Fault("file-replaced", "_files.py", "target if replace else _free_name(target)", "target"),
+    Fault("file-replaced", "_files.py", "target if replace else next(", "target if True else next("),
     Fault("array-not-read-to-its-end", "_archive.py", "if file.read(1):", "if False:"),
     Fault(
         "mask-of-a-slice-forgotten",

@@ -12,9 +12,8 @@ import numpy as np
 from jaxcert._validation import check_finite, is_concrete, require_real
 from jaxcert.certificates import Certificate, Status, confidence, floor_figures, floor_to
 from jaxcert.certificates._arguments import prepare_thresholds
-from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import fields_of
 from jaxcert.certificates._certify import certify_given
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics._rounding import compute_dtype, known
 from jaxcert.returns._prepared import probability
 from jaxcert.returns._sample import Needs, Sample, placed, sample_of
@@ -62,12 +61,19 @@ def certify_known_performances(
     checks: dict[str, Any] = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, exact.dtype, "down", **checks)
     thresholds = prepare_thresholds(thresholds, exact.dtype, validate)
-    return certify_given("known", BINOMIAL, exact, thresholds, no_failure(exact.dtype), delta, given=False)
+    return _taken_for_bounds("known", exact, thresholds, delta)
 
 
-def no_failure(dtype: np.dtype) -> np.ndarray:
-    """Beta of numbers that are known, or taken for known."""
-    return np.zeros((), dtype)
+def _taken_for_bounds(name: str, numbers: Any, thresholds: Any, delta: Any) -> Certificate:
+    """The certificate of numbers [..., n] that are known, or taken for known, and so never fail; -inf is invalid."""
+    found = certify_given(name, BINOMIAL, numbers, thresholds, np.zeros((), numbers.dtype), delta)
+    return dataclasses.replace(found, status=_marked(found.status, found.lower_bounds))
+
+
+@jax.jit
+def _marked(status: jax.Array, numbers: jax.Array) -> jax.Array:
+    invalid = jnp.any(jnp.isneginf(numbers), axis=-1, keepdims=True)
+    return jnp.where(invalid, Status.INVALID_INPUT.value, status).astype(jnp.int32)
 
 
 def _prepare(performances: Any, validate: bool) -> Any:
@@ -156,9 +162,9 @@ def certify_plug_in(
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     thresholds = prepare_thresholds(thresholds, sample.dtype, validate)
     averages = _averages(placed(sample))[..., : int(sample.num_tasks)]
-    beta = no_failure(sample.dtype)
-    found = certify_given("plug_in", BINOMIAL, averages, thresholds, beta, delta, given=False)
-    return PlugInEstimate(**{**fields_of(found), "status": _without_claim(found.status)})
+    found = _taken_for_bounds("plug_in", averages, thresholds, delta)
+    held = {field.name: getattr(found, field.name) for field in dataclasses.fields(found) if field.name != "question"}
+    return PlugInEstimate(**{**held, "status": _without_claim(found.status)})
 
 
 @jax.jit

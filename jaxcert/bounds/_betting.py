@@ -8,8 +8,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound, Rollouts, finish
-from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import by_column, has_short_rows, in_pairs, sum_error
@@ -77,7 +76,7 @@ def _betting(data: Rollouts, beta: jax.Array) -> jax.Array:
     bet, spread = _search(jax.lax.stop_gradient(data), reference, jax.lax.stop_gradient(goal))
     # Scaling all x - a down by the rounding of that difference scales the bound: one of the 4 u below.
     lower = reference * _value_down(data, reference, goal, bet, spread)
-    return finish(jnp.where(mean > 0, lower * (1 - 4 * unit_roundoff(lower.dtype)), 0), data)
+    return finish(jnp.where(mean > 0, lower * (1 - 4 * unit_roundoff(lower.dtype)), 0), data.low, data.valid)
 
 
 # --- choosing t ---------------------------------------------------------------------------------------------------
@@ -101,7 +100,9 @@ def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.
     x, low = _numbers(data, reference)
     means = _means_of(data, reference, x, low)
     spread, cubes = means(jnp.ones_like(goal), _MOMENTS)
-    top = _top(jnp.min(x, axis=-1) - low, reference)
+    # The largest useful log-odds: t = 1, unless a return is next to a, where t = 1 would lose nearly all.
+    u = unit_roundoff(x.dtype)
+    top = jnp.where(jnp.min(x, axis=-1) - low > u * reference, -math.log(u / 4), -math.log(16 * u)).astype(x.dtype)
     step = jnp.minimum(_start(spread, cubes, goal), top)
     nothing = _Tested(jnp.full_like(top, -20), top, jax.nn.sigmoid(step), jnp.full_like(top, -jnp.inf))
 
@@ -136,22 +137,17 @@ def _look(
     noise = 8 * unit_roundoff(t.dtype) * (1 + jnp.abs(value))
     better, below = value > tested.value - noise, gap < goal
     low, high = jnp.where(below, log_odds, tested.low), jnp.where(below, tested.high, log_odds)
-    step = log_odds + _newton(gap, slope, goal)
+    # Newton's step in the log-odds c of t: for ln gap, nearly linear in c while the gap grows as a power of the odds;
+    # for the gap itself, nearly linear in c where a few returns near a dominate it.
+    power = slope / gap
+    share = jnp.clip(power - 0.5, 0, 1)
+    step = log_odds + (share * jnp.log(goal / gap) / power + (1 - share) * (goal - gap) / slope)
     # Without a gap (nearly constant returns) a larger bet risks nothing: go to the top.
     step = jnp.where(below & ~(step < top), top, step)
     inside = (step >= low) & (step <= high)
     best, value = jnp.where(better, t, tested.best), jnp.where(better, value, tested.value)
     next_one = jnp.where(inside, step, 0.5 * (low + high))
     return _Tested(low, high, best, value), next_one, better & inside & (step < top)
-
-
-def _newton(gap: jax.Array, slope: jax.Array, goal: jax.Array) -> jax.Array:
-    """Newton's step in the log-odds c of t: for ln gap, nearly linear in c while the gap grows as a power of the odds;
-    for the gap itself, nearly linear in c where a few returns near a dominate it.
-    """
-    power = slope / gap
-    share = jnp.clip(power - 0.5, 0, 1)
-    return share * jnp.log(goal / gap) / power + (1 - share) * (goal - gap) / slope
 
 
 # Functions of g = t r and z = 1 + g that are 0 at r = 0; for the start, where t = 1, and for a step: 1 - 1/z is g/z.
@@ -200,12 +196,6 @@ def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array
         return tuple(found)
 
     return by_columns if has_short_rows(x) else means
-
-
-def _top(smallest: jax.Array, reference: jax.Array) -> jax.Array:
-    """The largest useful log-odds: t = 1, unless a return is next to a, where t = 1 would lose nearly all."""
-    u = unit_roundoff(smallest.dtype)
-    return jnp.where(smallest > u * reference, -math.log(u / 4), -math.log(16 * u)).astype(smallest.dtype)
 
 
 # --- the bound at the chosen t ------------------------------------------------------------------------------------

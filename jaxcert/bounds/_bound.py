@@ -1,72 +1,59 @@
-"""What a per-task bound is, and what it starts from: the returns of each task above the lower end of the support."""
+"""What a per-task bound is, what it starts from, and the lower and upper bounds of all tasks of a sample."""
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from jaxcert._validation import is_concrete
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import at_least, is_zero, next_down, unit_roundoff
-from jaxcert.numerics._summation import Sums, by_column, in_pairs, sum_error, tree_sum_of, tree_sum_of_groups
-from jaxcert.returns._sample import Needs, Sample, most_rollouts
+from jaxcert.numerics._rounding import complement_up, is_zero, next_down, unit_roundoff
+from jaxcert.numerics._summation import (
+    Sums,
+    by_column,
+    difference_down,
+    in_pairs,
+    sum_error,
+    tree_sum_of,
+    tree_sum_of_groups,
+)
+from jaxcert.returns._checks import possible
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import Needs, Support, declared_support, probability, split_support
+from jaxcert.returns._sample import Sample, most_rollouts, padded_to, placed, sample_of
 from jaxcert.returns.summaries import Moments, Summary
 
 
 @dataclasses.dataclass(frozen=True)
-class Bound:
-    """A per-task lower bound as a static description; hashable, so that it can select a compiled function.
+class Bound(Needs):
+    """A per-task lower bound: its name as in ``certify(bound=...)``, what it needs of returns, and how it is computed.
 
-    Attributes:
-        name: as in ``certify(bound=...)``.
-        lower: (rollouts, or averages of them, beta [...]) -> lower bounds on the mean of each task, [...].
-        min_rollouts: the fewest rollouts per task for which the bound is defined.
-        needs_width: whether b must be finite, because the bound uses b - a.
-        binary: whether the returns must be 0 or 1.
-        from_moments: whether ``lower`` also takes ``Averages``, the mean and the standard deviation.
-        non_identical: whether it also holds for independent values with a common mean, but different distributions.
+    A static description; hashable, so that it can select a compiled function. If it is ``from_moments``, ``lower`` does
+    with the mean and the standard deviation of the rollouts.
     """
 
-    name: str
-    lower: Callable[..., jax.Array]
+    lower: Callable[["Rollouts", jax.Array], jax.Array]  # from rollouts [..., m] and beta [...] to the bounds [...]
     _: dataclasses.KW_ONLY
-    min_rollouts: int = 1
-    needs_width: bool = False
-    binary: bool = False
-    from_moments: bool = False
-    non_identical: bool = False
-
-    @property
-    def needs(self) -> Needs:
-        """What it needs of the returns."""
-        return Needs(self.name, self.min_rollouts, self.needs_width, self.binary, self.from_moments, apart=True)
+    non_identical: bool = False  # whether values with a common mean may have different distributions
+    apart: bool = True
 
 
 class Rollouts(NamedTuple):
-    """Returns of shape [..., m] as the bounds use them, all of one float type.
+    """Returns of shape [..., m] as the bounds use them, all of one float type."""
 
-    Attributes:
-        x: the returns, [..., m].
-        mask: which rollouts count, [..., m], or None if all do.
-        repeats: how often each entry counts, [..., m], or None for once. If given, the last axis holds distinct values
-            in increasing order.
-        num_rollouts: the number that count per task, [...].
-        total: the sum of x - a over them, by ``tree_sum``, [...]; 0 in an invalid task.
-        valid: tasks in which every rollout that counts lies in the support, [...].
-        refuted: tasks with a rollout that counts and is a number outside the support, or infinite, [...].
-        low, high: the ends of the support.
-    """
-
-    x: jax.Array
-    mask: jax.Array | None
-    repeats: jax.Array | None
-    num_rollouts: jax.Array
-    total: jax.Array
-    valid: jax.Array
-    refuted: jax.Array
+    x: Any  # the returns, [..., m]; None where only the moments are known
+    mask: jax.Array | None  # which rollouts count, [..., m], or None if all do
+    repeats: jax.Array | None  # how often each entry counts, [..., m], if entries are distinct values, increasing
+    num_rollouts: jax.Array  # the number that count per task, [...]
+    total: Any  # the sum of x - a over them, by ``tree_sum``, [...]; 0 in an invalid task
+    valid: jax.Array  # tasks in which every rollout that counts lies in the support, [...]
+    refuted: jax.Array  # tasks with a rollout that counts and is a number outside the support, or infinite, [...]
     low: jax.Array
     high: jax.Array
+    moments: Moments | None = None
 
     @property
     def excess(self) -> jax.Array:
@@ -75,16 +62,27 @@ class Rollouts(NamedTuple):
 
     def _excess(self, x: jax.Array, mask: jax.Array | None) -> jax.Array:
         # Entries that do not count may be NaN, which must not reach derivatives either.
-        counted = _inside(x, self.low, self.high)
+        counted = possible(x, self.low, self.high, False)
         return jnp.where(counted if mask is None else counted & mask, x, self.low) - self.low
+
+    @property
+    def _arrays(self) -> list[jax.Array]:
+        """The returns, and how much they count if that differs."""
+        return [array for array in (self.x, self.mask, self.repeats) if array is not None]
 
     def sum(self, term: Callable[[jax.Array], Sums], *, many: bool = False) -> Sums:
         """The sum of ``term(x - a)`` over the rollouts that count, [...], by ``tree_sum_of``."""
-        if self.repeats is not None:
-            return tree_sum_of(self._repeated(term), self.x, self.repeats, many=many)
-        if self.mask is not None:
-            return tree_sum_of(self._masked(term), self.x, self.mask, many=many)
-        return tree_sum_of(lambda x: term(self._excess(x, None)), self.x, many=many)
+
+        def repeated(x: jax.Array, repeats: jax.Array) -> Sums:
+            # A value that does not occur must not give 0 times infinity: use the upper end, where every term is finite.
+            values = term(jnp.where(repeats > 0, x, self.high) - self.low)
+            return jax.tree.map(lambda value: jnp.where(repeats > 0, repeats * value, 0), values)
+
+        def once(x: jax.Array, mask: jax.Array | None = None) -> Sums:
+            values = term(self._excess(x, mask))
+            return values if mask is None else jax.tree.map(lambda value: jnp.where(mask, value, 0), values)
+
+        return tree_sum_of(once if self.repeats is None else repeated, *self._arrays, many=many)
 
     def sum_of_groups(
         self,
@@ -106,37 +104,10 @@ class Rollouts(NamedTuple):
         def group(*parts: list[jax.Array]) -> jax.Array:
             return last(in_pairs(merge, [one(*part) for part in zip(*parts, strict=True)]))
 
-        return tree_sum_of_groups(group, *([self.x] if self.mask is None else [self.x, self.mask]))
-
-    def _masked(self, term: Callable[[jax.Array], Sums]) -> Callable[..., Sums]:
-        def some(x: jax.Array, mask: jax.Array) -> Sums:
-            return jax.tree.map(lambda value: jnp.where(mask, value, 0), term(self._excess(x, mask)))
-
-        return some
-
-    def _repeated(self, term: Callable[[jax.Array], Sums]) -> Callable[..., Sums]:
-        def some(x: jax.Array, repeats: jax.Array) -> Sums:
-            occurs = repeats > 0
-            # A value that does not occur must not give 0 times infinity: use the upper end, where every term is finite.
-            values = term(jnp.where(occurs, x, self.high) - self.low)
-            return jax.tree.map(lambda value: jnp.where(occurs, repeats * value, 0), values)
-
-        return some
+        return tree_sum_of_groups(group, *self._arrays)
 
 
-class Averages(NamedTuple):
-    """Moments of the returns: the mean and standard deviation of x - a, each on its safe side, [...]."""
-
-    mean: jax.Array
-    standard_deviation: jax.Array
-    num_rollouts: jax.Array
-    valid: jax.Array
-    refuted: jax.Array
-    low: jax.Array
-    high: jax.Array
-
-
-def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts | Averages:
+def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts:
     """Count and sum the returns, and find invalid tasks, in one pass over the returns; or what a summary says."""
     if sample.is_summary:
         return _summarised(sample.values, binary=binary)
@@ -146,7 +117,7 @@ def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts | Averages:
     where = None if sample.mask is None else by_column(sample.mask)
 
     def excess_or_mark(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
-        fits = is_zero(x) | (x == 1) if binary else _inside(x, low, high)
+        fits = possible(x, low, high, binary)
         # No term is below 0, so infinity (a return without a value) cannot become NaN (a return outside the support).
         excess = jnp.where(fits, x - low, jnp.where(jnp.isnan(x), jnp.inf, jnp.nan))
         return excess if mask is None else jnp.where(mask, excess, 0)
@@ -164,7 +135,7 @@ def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts | Averages:
     return Rollouts(x, where, None, count, total, valid, refuted, low, high)
 
 
-def _summarised(summary: Summary, *, binary: bool) -> Averages | Rollouts:
+def _summarised(summary: Summary, *, binary: bool) -> Rollouts:
     """A summary as the bounds use it."""
     count, dtype = summary.num_rollouts, summary.low.dtype
     valid = summary.valid & (count > 0) & (summary.low < summary.high)
@@ -175,7 +146,7 @@ def _summarised(summary: Summary, *, binary: bool) -> Averages | Rollouts:
     # A summary has left out all tasks of a certificate already.
     last = valid, jnp.zeros_like(valid), summary.low, summary.high
     if isinstance(summary, Moments):
-        return Averages(summary.mean_down(), summary.standard_deviation_up(), count.astype(dtype), *last)
+        return Rollouts(None, None, None, count.astype(dtype), None, *last, summary)
     values = jnp.broadcast_to(summary.values, summary.counts.shape)
     repeats = summary.counts.astype(dtype)
     total = tree_sum_of(lambda x, repeats: repeats * (x - summary.low), values, repeats)
@@ -191,49 +162,37 @@ def usable(valid: jax.Array, refuted: jax.Array) -> jax.Array:
     return valid & ~jnp.any(refuted, axis=-1, keepdims=True)
 
 
-def _inside(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
-    """Finite and in the support; NaN is not."""
-    return at_least(x, low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
-
-
-class Ends(NamedTuple):
-    """What ``finish`` needs: the lower end of the support, and which tasks are valid, [...]."""
-
-    low: jax.Array
-    valid: jax.Array
-
-
-def finish(lower_excess: jax.Array, data: Rollouts | Averages | Ends) -> jax.Array:
+def finish(lower_excess: jax.Array, low: jax.Array, valid: jax.Array) -> jax.Array:
     """From a lower bound on E[x] - a to one on E[x]: at least a, rounded down, -inf for an invalid task."""
     # Results below the smallest normal number are flushed to 0: a few terms may each have lost that much.
     gain = jnp.maximum(lower_excess - 64 * float(jnp.finfo(lower_excess.dtype).tiny), 0)
-    bound = data.low + gain
-    bound = jnp.maximum(jnp.where(gain > 0, next_down(bound), bound), data.low)
+    bound = low + gain
+    bound = jnp.maximum(jnp.where(gain > 0, next_down(bound), bound), low)
     # NaN, or infinite where a sum overflowed, says nothing about the mean.
-    return jnp.where(data.valid & (gain < jnp.inf), bound, -jnp.inf)
+    return jnp.where(valid & (gain < jnp.inf), bound, -jnp.inf)
 
 
 # --- moments of the excess x - a, each rounded to a stated side ---------------------------------------------------
 
 
-def mean_down(data: Rollouts | Averages) -> jax.Array:
+def mean_down(data: Rollouts) -> jax.Array:
     """At most the exact sample mean of x - a, for the given floats x and a."""
-    if isinstance(data, Averages):
-        return data.mean
+    if data.moments is not None:
+        return data.moments.mean_down()
     # One u each for x - a itself, its repeats and this product, two for the quotient, half of one for 1 - slack.
     slack = sum_error(data.x.shape[-1], data.x.dtype) + 6 * unit_roundoff(data.x.dtype)
     return quotient(data.total, jnp.maximum(data.num_rollouts, 1)) * (1 - slack)
 
 
-def standard_deviation_up(data: Rollouts | Averages, mean: jax.Array) -> jax.Array:
+def standard_deviation_up(data: Rollouts, mean: jax.Array) -> jax.Array:
     """At least the exact unbiased sample standard deviation, for m >= 2.
 
     Works in units of a power of two near b - a, so that no square can underflow. Squares are taken around the computed
     ``mean``: around any point they sum to at least the exact sum around the exact mean. An error of u (b - a) in each
     x - a moves the standard deviation by at most sqrt(m/(m-1)) u (b - a), by the triangle inequality.
     """
-    if isinstance(data, Averages):
-        return data.standard_deviation
+    if data.moments is not None:
+        return data.moments.standard_deviation_up()
     u = unit_roundoff(data.x.dtype)
     scale, per_unit = _power_of_two(data.high - data.low)
     centre = jax.lax.stop_gradient(mean * per_unit)[..., None]
@@ -255,6 +214,103 @@ def _power_of_two(width: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.ldexp(one, exponent), jnp.ldexp(one, -exponent)
 
 
-def width_up(data: Rollouts | Averages) -> jax.Array:
+def width_up(data: Rollouts) -> jax.Array:
     """At least b - a."""
     return (data.high - data.low) * (1 + 2 * unit_roundoff(data.low.dtype))
+
+
+# --- of all tasks, and upper bounds from reflected returns -----------------------------------------------------------
+
+
+def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool) -> jax.Array:
+    """Check the arguments of a public bound and evaluate it: [..., m] -> [...]."""
+    sample = sample_of(bound, x, support, where, validate, of_tasks=False)
+    beta = probability("beta", beta, sample.dtype, "nearest", validate=validate)
+    tasks = x.valid.shape if sample.is_summary else np.shape(x)[:-1]
+    if beta.ndim > len(tasks) or any(b not in (1, t) for b, t in zip(beta.shape[::-1], tasks[::-1], strict=False)):
+        raise ValueError(f"beta has shape {beta.shape}; expected one that broadcasts to the tasks, {tasks}")
+    if beta.ndim and beta.shape[-1] > 1 and sample.padded:
+        beta = padded_to(np.asarray(beta), (*beta.shape[:-1], sample.tasks[-1]), 0.5)
+    lower = _evaluated(bound, *placed((sample, beta)))
+    return lower if lower.shape == tasks else placed(jax.device_get(lower)[..., : tasks[-1]])
+
+
+def evaluate(bound: Bound, sample: Sample, beta: jax.Array) -> jax.Array:
+    """Lower bounds [...], without any check: NaN where a return refutes the support, else -inf."""
+    good = (beta > 0) & (beta < 1)
+    if sample.is_apart:
+        # At half of the level each, above the least, since the ends may be far from 0.
+        half = jnp.where(good, 0.5 * beta, jnp.nan)
+        first, second = (evaluate(bound, _above_least(one), half) for one in sample.values)
+        return next_down(next_down(first + second) + (sample.low - float(jnp.finfo(first.dtype).tiny)))
+    data = rollouts_of(sample, binary=bound.binary)
+    beta, good = (jnp.broadcast_to(each, data.num_rollouts.shape) for each in (beta, good))
+    lower = bound.lower(data, jnp.where(good, beta, 0.5))
+    known = good & (data.num_rollouts >= bound.min_rollouts)
+    return jnp.where(data.refuted, jnp.nan, jnp.where(known, lower, -jnp.inf))
+
+
+_evaluated = jax.jit(evaluate, static_argnums=0)
+
+
+def evaluate_at(bound: Bound, sample: Sample, betas: jax.Array) -> jax.Array:
+    """``evaluate`` at every beta, [betas, ...]; parts of the computation without beta are shared."""
+    return jax.vmap(lambda beta: evaluate(bound, sample, beta))(betas)
+
+
+def _above_least(sample: Sample) -> Sample:
+    """The sample of X - a, rounded down, in [0, b - a]; a return that is impossible stays impossible."""
+    x, low, high = sample.values, sample.low, sample.high
+    bad = jnp.where(jnp.isnan(x), jnp.nan, jnp.inf)
+    above = jnp.where(possible(x, low, high, False), jnp.maximum(difference_down(x, low), 0), bad)
+    return sample.replace(values=above, low=jnp.zeros_like(low), high=-difference_down(low, high))
+
+
+def task_bounds(bound: Bound | None, sample: Sample, beta: jax.Array, *, each: bool = False) -> jax.Array:
+    """Lower bounds [..., n] for a certificate: -inf for all of its tasks, if a return of one refutes the support.
+
+    Without a bound the numbers of the sample are such bounds already. ``each``: at every beta, [betas, ..., n].
+    """
+    if bound is None:
+        return jnp.asarray(sample.values)[..., 0]
+    lower = (evaluate_at if each else evaluate)(bound, sample, beta)
+    return jnp.where(jnp.any(jnp.isnan(lower), axis=-1, keepdims=True), -jnp.inf, lower)
+
+
+def check_complete(complete: bool) -> None:
+    """Raise ValueError unless returns are declared to be those of whole rollouts."""
+    if complete is not True:
+        raise ValueError(
+            f"complete is {complete!r}; expected True, which declares that each return is that of a whole rollout: on "
+            "prefixes an upper bound on the mean return is none on the performance (certify needs no such thing)"
+        )
+
+
+def both_sides(
+    needs: Needs, returns: Any, support: Support | None, where: Any, validate: bool
+) -> tuple[Sample, Sample]:
+    """The returns rounded down, and those whose reflection is rounded down: rounded up, or of B minus A."""
+    if isinstance(returns, Summary):
+        raise ValueError("returns are a summary, which cannot be reflected for upper bounds; expected an array")
+    if isinstance(returns, Paired):
+        sample = sample_of(needs, returns, support, where, validate)
+        return sample, sample_of(needs, returns.swapped, support, where, validate)
+    low, high = split_support(declared_support(needs, returns, support))
+    if is_concrete(low, high) and not np.isfinite(float(high)):
+        raise ValueError(f"support is ({float(low):g}, {float(high):g}); upper bounds need a finite upper end")
+    sample = sample_of(needs, returns, support, where, validate)
+    return sample, sample_of(needs, returns, support, where, validate, side="up")
+
+
+def upper_bounds(bound: Bound, raised: Sample, beta: jax.Array, lower: jax.Array, *, pairs: bool) -> jax.Array:
+    """Upper bounds [..., n] at level beta, within a program; infinite where there is no lower bound.
+
+    ``pairs``: whether the differences were reflected before they were taken.
+    """
+    if bound.binary:
+        x = raised.values
+        failures = jnp.where(is_zero(x), 1, jnp.where(x == 1, 0, jnp.nan)).astype(x.dtype)
+        upper = complement_up(task_bounds(bound, raised.replace(values=failures), beta))
+    else:
+        upper = -task_bounds(bound, raised if pairs else raised.reflected, beta)
+    return jnp.where(jnp.isneginf(lower), jnp.inf, upper)

@@ -4,8 +4,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound, Rollouts, finish
-from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish
 from jaxcert.numerics._summation import count_down, count_up
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support
@@ -57,7 +56,7 @@ def successes_of(data: Rollouts) -> tuple[jax.Array, jax.Array]:
 
 
 def _clopper_pearson(data: Rollouts, beta: jax.Array) -> jax.Array:
-    return finish(limit(*successes_of(data), beta, upper=False), data)
+    return finish(limit(*successes_of(data), beta, upper=False), data.low, data.valid)
 
 
 CLOPPER_PEARSON = Bound("clopper_pearson", _clopper_pearson, needs_width=True, binary=True)

@@ -4,8 +4,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound, Rollouts, finish
-from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
@@ -56,11 +55,14 @@ def dkw(
 def _dkw(data: Rollouts, beta: jax.Array) -> jax.Array:
     ordered, before, repeats = _ordered(data)
     m = jnp.maximum(data.num_rollouts, 1)
-    weight = jnp.clip(_kept(m, beta)[..., None] - before, 0, repeats)
+    # The logarithm is off by 4.6 u at most, half of which is left under the root.
+    cut = jnp.sqrt(m * -log(jnp.minimum(beta, 0.5)) * 0.5) * (1 + 6 * unit_roundoff(m.dtype))
+    # At most m (1 - q) of the smallest order statistics carry weight.
+    weight = jnp.clip(next_down(m - cut)[..., None] - before, 0, repeats)
     # The largest values have weight 0; masked ones, sorted last, are infinite and must not be multiplied by it.
     total = tree_sum(jnp.where(weight > 0, weight * jnp.where(weight > 0, ordered, 0), 0))
     slack = sum_error(ordered.shape[-1], ordered.dtype) + 7 * unit_roundoff(ordered.dtype)
-    return finish(quotient(total, m) * (1 - slack), data)
+    return finish(quotient(total, m) * (1 - slack), data.low, data.valid)
 
 
 def _ordered(data: Rollouts) -> tuple[jax.Array, jax.Array, jax.Array | int]:
@@ -71,13 +73,6 @@ def _ordered(data: Rollouts) -> tuple[jax.Array, jax.Array, jax.Array | int]:
     x = data.excess if data.mask is None else jnp.where(data.mask, data.excess, jnp.inf)
     rank = jnp.arange(x.shape[-1], dtype=x.dtype)
     return jnp.sort(x, axis=-1), rank.reshape((1,) * (x.ndim - 1) + (-1,)), 1
-
-
-def _kept(m: jax.Array, beta: jax.Array) -> jax.Array:
-    """At most m (1 - q): how many of the smallest order statistics carry weight."""
-    # The logarithm is off by 4.6 u at most, half of which is left under the root.
-    cut = jnp.sqrt(m * -log(jnp.minimum(beta, 0.5)) * 0.5) * (1 + 6 * unit_roundoff(m.dtype))
-    return next_down(m - cut)
 
 
 DKW = Bound("dkw", _dkw)

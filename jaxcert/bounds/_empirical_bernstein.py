@@ -4,8 +4,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Averages, Bound, Rollouts, finish, mean_down, standard_deviation_up, width_up
-from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish, mean_down, standard_deviation_up, width_up
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.returns._prepared import Support
@@ -52,7 +51,7 @@ def empirical_bernstein(
     return apply_bound(EMPIRICAL_BERNSTEIN, x, beta, support, where, validate)
 
 
-def _empirical_bernstein(data: Rollouts | Averages, beta: jax.Array) -> jax.Array:
+def _empirical_bernstein(data: Rollouts, beta: jax.Array) -> jax.Array:
     u = unit_roundoff(beta.dtype)
     m = jnp.maximum(data.num_rollouts, 2)
     # The rounding of the quotient changes its logarithm, which is at least ln 2, by at most 1.6 u.
@@ -60,7 +59,7 @@ def _empirical_bernstein(data: Rollouts | Averages, beta: jax.Array) -> jax.Arra
     mean = mean_down(data)
     spread = standard_deviation_up(data, mean) * jnp.sqrt(2 * log_term / m)
     tail = 7 * width_up(data) * log_term / (3 * (m - 1))
-    return finish(mean - (spread + tail) * (1 + 10 * u), data)
+    return finish(mean - (spread + tail) * (1 + 10 * u), data.low, data.valid)
 
 
 EMPIRICAL_BERNSTEIN = Bound(

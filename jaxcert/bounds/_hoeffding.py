@@ -4,8 +4,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Averages, Bound, Rollouts, finish, mean_down, width_up
-from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish, mean_down, width_up
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Summary
@@ -50,11 +49,11 @@ def hoeffding(
     return apply_bound(HOEFFDING, x, beta, support, where, validate)
 
 
-def _hoeffding(data: Rollouts | Averages, beta: jax.Array) -> jax.Array:
+def _hoeffding(data: Rollouts, beta: jax.Array) -> jax.Array:
     u = unit_roundoff(beta.dtype)
     half_log = -jnp.log(beta) / (2 * jnp.maximum(data.num_rollouts, 1))
     radius = width_up(data) * jnp.sqrt(half_log) * (1 + 8 * u)
-    return finish(mean_down(data) - radius * (1 + 2 * u), data)
+    return finish(mean_down(data) - radius * (1 + 2 * u), data.low, data.valid)
 
 
 HOEFFDING = Bound("hoeffding", _hoeffding, needs_width=True, from_moments=True, non_identical=True)

@@ -2,26 +2,25 @@
 
 from jaxcert.certificates._anytime_epsilon import anytime_epsilon
 from jaxcert.certificates._band import BandCertificate, certify_band, certify_lower_bounds_band
-from jaxcert.certificates._binomial import binomial_epsilon
 from jaxcert.certificates._certificate import Certificate, Status, sentence
 from jaxcert.certificates._certify import certify, certify_lower_bounds
 from jaxcert.certificates._certify_anytime import AnytimeCertificate, certify_anytime
 from jaxcert.certificates._certify_shift import ShiftCertificate, certify_shift
-from jaxcert.certificates._cvar import certify_cvar
 from jaxcert.certificates._divergence import shifted_epsilon
 from jaxcert.certificates._each_task import TasksCertificate, certify_each_task
 from jaxcert.certificates._episode import EpisodeCertificate, certify_episode, consecutive_successes_threshold
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
 from jaxcert.certificates._interval import IntervalCertificate, certify_interval
-from jaxcert.certificates._mean import MeanCertificate, certify_mean, certify_mean_difference
-from jaxcert.certificates._pairs_and_weights import certify_improvement, certify_weighted
+from jaxcert.certificates._mean import MeanCertificate, certify_mean
+from jaxcert.certificates._method import binomial_epsilon
+from jaxcert.certificates._pairs_and_weights import certify_improvement, certify_mean_difference, certify_weighted
 from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._ranking import RankingCertificate, certify_ranking
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
 from jaxcert.certificates._suite import SuiteCertificate, certify_suite
 from jaxcert.certificates._suite_mean import certify_suite_mean
-from jaxcert.certificates._tail_certificate import TailCertificate, certify_tail
+from jaxcert.certificates._worst_tasks import TailCertificate, certify_cvar, certify_tail
 
 __all__ = [
     "AnytimeCertificate",

@@ -1,34 +1,51 @@
-"""Certificates as plain values, as a table and as a data set with named axes, and at one of their thresholds."""
+"""What every answer has: its sentences, its numbers as plain values and tables, and itself at one of its thresholds."""
 
 import dataclasses
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import chex
 import jax
 import numpy as np
 
-from jaxcert._extras import import_extra
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._batch_axes import Batched, same_for_all
-from jaxcert.certificates._figures import Status, ceil_figures, floor_figures
+from jaxcert.certificates._batch_axes import Batched, Coords, Dims, dataset_of, frame_of, same_for_all
+from jaxcert.certificates._figures import (
+    LISTED,
+    SAMPLED,
+    STATUSES,
+    Headline,
+    Status,
+    ceil_figures,
+    confidence,
+    figures_row,
+    floor_figures,
+    level_figures,
+)
 from jaxcert.numerics._rounding import cast_host
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
-Dims = Sequence[str] | str | None
-Coords = Mapping[str, Sequence[Any] | chex.Array] | None
-# The names of the codes, in their order.
-_STATUSES = [status.name.lower() for status in Status]
+# Of more rows than the most, so many of the first and the last are printed.
+_ENDS, _MOST = 5, 20
 
 
-class Plain(Batched):
-    """A dataclass of a certificate as plain values, and with named axes."""
+class Answer(Batched):
+    """A certificate: printed as a sentence for each row, or its settings where it is a batch or has no values.
+
+    A kind of answer has ``_sentence`` and ``_headline``, each of the place of a row. It may say when it ``stops``
+    (whether each task stops by its own returns, so that no number of rollouts limits its evidence) and what it is
+    ``not_about``.
+    """
+
+    delta: Any
+    stops: ClassVar[bool] = False
+    # What its repr has, in this order: arrays, and then settings.
+    _shown: ClassVar[tuple[str, ...]]
 
     # The decimal that a number of an array stands for, on its safe side; as a certificate is printed.
     _decimals: ClassVar[Mapping[str, Callable[[Any], str]]] = {
@@ -110,8 +127,8 @@ class Plain(Batched):
 
     def _plain(self, name: str, value: Any) -> Any:
         if not isinstance(value, jax.Array | np.ndarray):
-            return value.to_dict() if isinstance(value, Plain) else value
-        return (np.asarray(_STATUSES)[np.asarray(value)] if name == "status" else self._written(name, value)).tolist()
+            return value.to_dict() if isinstance(value, Answer) else value
+        return (np.asarray(STATUSES)[np.asarray(value)] if name == "status" else self._written(name, value)).tolist()
 
     def _written(self, name: str, value: Any) -> Any:
         """The values, as decimals if they are such settings in single precision; what is no array as it is."""
@@ -123,8 +140,64 @@ class Plain(Batched):
         decimals = [float(self._decimals[name](entry)) for entry in values.ravel()]
         return np.asarray(decimals, np.float64).reshape(values.shape)
 
+    def __str__(self) -> str:
+        return listed(self._sentence, max(self.status.size, 1)) if self._is_single() else repr(self)
 
-class ByThreshold(Plain):
+    def __repr__(self) -> str:
+        held = self._arrays()
+        static = {name for name, field in self.__dataclass_fields__.items() if field.metadata.get("static")}
+        settings = [f"{name}={getattr(self, name)!r}" for name in self._shown if name in static]
+        if self._is_single():
+            rows = [f"{name}={_figures(name, held[name])}" for name in self._shown if name in held]
+        else:
+            name = next(name for name in self._shown if name not in ("thresholds", "shares"))
+            rows = [f"{name} of shape {getattr(getattr(self, name), 'shape', None)}"]
+        return f"{type(self).__name__}({', '.join([*rows, *settings])})"
+
+    @property
+    def not_about(self) -> str:
+        """What it says nothing about, in words."""
+        listed = getattr(self, "source", SAMPLED) == LISTED
+        return "tasks that are not in the list, or a single episode" if listed else "a single task or episode"
+
+    def _is_single(self) -> bool:
+        """Whether it can be read, and has no batch axes."""
+        return holds_values(self) and self.status.ndim == len(self._own("status"))
+
+    def _sentence(self, index: int) -> str:
+        raise NotImplementedError
+
+    def _headline(self, index: int) -> Headline:
+        raise NotImplementedError
+
+    @property
+    def _start(self) -> str:
+        """How sure it is, as a sentence begins."""
+        return f"With confidence {confidence(float(self.delta))}"
+
+    def _held(self, index: int, *names: str) -> list[Any]:
+        """The numbers of a row, by the names of their fields."""
+        return [np.ravel(getattr(self, name))[index].item() for name in names]
+
+    def _nothing(self, what: str, note: str = "") -> str:
+        """The sentence where nothing is certified, and about what."""
+        return f"{self._start}: nothing is certified about {what}{note}."
+
+    def _note(self, index: int, *noted: Status) -> str:
+        """What to do about the status of a row, if it is one of those: by default, about invalid input."""
+        (code,) = self._held(index, "status")
+        return f" ({Status(code).advice})" if code in (noted or (Status.INVALID_INPUT,)) else ""
+
+    def _line(self, claim: str, about: str) -> Headline:
+        """A headline, with how sure it is."""
+        return Headline(claim, f"{about}, w{self._start[1:]}")
+
+    def _no_line(self, what: str) -> Headline:
+        """The headline where nothing is certified, and about what."""
+        return self._line("Nothing is certified", f"about {what}")
+
+
+class ByThreshold(Answer):
     """A certificate at each of several thresholds, or shares, which its first field holds."""
 
     def __len__(self) -> int:
@@ -177,112 +250,26 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# --- named axes -----------------------------------------------------------------------------------------------------
+def _figures(name: str, values: Any) -> str:
+    """Numbers of a field, on the side where they claim less."""
+    held = np.asarray(values)
+    if held.dtype.kind in "bi":
+        return str(held.astype(int).tolist())
+    if name == "beta":
+        return level_figures(held)
+    shown = ceil_figures if name in ("delta", "alpha") else floor_figures
+    return figures_row(held, shown)
 
 
-def frame_of(certificate: Any, dims: Dims, coords: Coords) -> "pandas.DataFrame":
-    """One row per element of the batch and threshold; see ``to_frame``."""
-    pandas = import_extra("pandas", "io")
-    first = next(iter(certificate.__dataclass_fields__))
-    rows = certificate._own(first)
-    sizes = dict(zip(_dims(certificate, dims), certificate.batch_shape, strict=True))
-    sizes |= dict(zip(rows, np.shape(getattr(certificate, first))[-len(rows) :], strict=False))
-    shape, bare = tuple(sizes.values()), {name: sizes[name] for name in sizes if name not in _labelled(certificate)}
-    labels = {**{name: np.arange(size) for name, size in bare.items()}, **_labels(coords, bare)}
-    columns: dict[str, Any] = {}
-    for name, places in zip(sizes, np.indices(shape), strict=True):
-        if name in bare:
-            columns[name] = labels[name][places.ravel()]
-    for name in _fields(certificate, rows):
-        values, own = certificate._written(name, getattr(certificate, name)), certificate._own(name)
-        if isinstance(values, np.ndarray):
-            whole = values.reshape((*values.shape, *(1,) * (len(rows) - len(own))))
-            values = np.broadcast_to(whole, shape).ravel()
-        columns[certificate.__dataclass_fields__[name].metadata.get("column") or name] = values
-    columns["status"] = pandas.Categorical.from_codes(columns["status"], _STATUSES)
-    return pandas.DataFrame(columns)
+def listed(line: Callable[[int], str], count: int) -> str:
+    """One line each, or the first and the last of many."""
+    if count <= _MOST:
+        return "\n".join(map(line, range(count)))
+    ends = [*range(_ENDS), *range(count - _ENDS, count)]
+    lines = [line(i) for i in ends]
+    return "\n".join([*lines[:_ENDS], f"... {count - 2 * _ENDS} more ...", *lines[_ENDS:]])
 
 
-def dataset_of(certificate: Any, dims: Dims, coords: Coords) -> "xarray.Dataset":
-    """The arrays by the names of their axes; see ``to_xarray``."""
-    xarray = import_extra("xarray", "io")
-    names, batch = _dims(certificate, dims), certificate.batch_shape
-    variables: dict[str, Any] = {}
-    labels: dict[str, Any] = _static_labels(certificate)
-    for name, held in certificate._arrays().items():
-        own, values = certificate._own(name), certificate._written(name, held)
-        values = np.asarray(_STATUSES)[values] if name == "status" else values
-        shared = same_for_all(values, own) if own and own[-1] in _labelled(certificate, name) else None
-        if shared is not None:
-            labels[own[-1]] = shared
-            continue
-        lead = names if values.ndim > len(own) else ()
-        shape = values.shape[values.ndim - len(own) :]
-        # A variable with several axes cannot have the name of one of them.
-        variable = f"{name}_by_element" if name in own else name
-        variables[variable] = ((*lead, *own), np.broadcast_to(values, (*batch, *shape) if lead else shape))
-    sizes = {axis: size for axes, values in variables.values() for axis, size in zip(axes, values.shape, strict=True)}
-    given = _labels(coords, {axis: size for axis, size in sizes.items() if axis not in labels})
-    return xarray.Dataset(variables, {**labels, **given}, attrs=_settings(certificate))
-
-
-def _dims(certificate: Any, dims: Dims) -> tuple[str, ...]:
-    """The names of the axes of the batch: those given, or axis_0, axis_1 and so on."""
-    shape = certificate.batch_shape
-    if dims is None:
-        return tuple(f"axis_{i}" for i in range(len(shape)))
-    names = (dims,) if isinstance(dims, str) else tuple(dims)
-    if len(names) != len(shape) or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"dims is {dims!r}; expected {len(shape)} different names, for a batch of shape {shape}")
-    fields = certificate.__dataclass_fields__
-    metadata = [field.metadata for field in fields.values()]
-    taken = {*fields, *(each.get("column", "") for each in metadata), *(a for m in metadata for a in m.get("axes", ()))}
-    if taken & set(names):
-        raise ValueError(f"dims has {min(taken & set(names))!r}, which is a name of the certificate's own")
-    return names
-
-
-def _labels(coords: Coords, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """The labels of some axes, checked against their sizes."""
-    labels = {name: np.asarray(values) for name, values in (coords or {}).items()}
-    for name, values in labels.items():
-        if name not in sizes:
-            raise ValueError(f"coords has {name!r}; expected some of {', '.join(map(repr, sizes)) or 'no axes'}")
-        if values.shape != (sizes[name],):
-            raise ValueError(f"coords has values of shape {values.shape} for {name!r}; expected [{sizes[name]}]")
-    return labels
-
-
-def _labelled(certificate: Any, *names: str) -> set[str]:
-    """The axes that a field of the certificate, or of these fields, has the labels of."""
-    fields = [certificate.__dataclass_fields__[name] for name in names or certificate._arrays()]
-    axes = (field.metadata.get("axes", ()) for field in fields)
-    columns = (field.metadata.get("column") or field.name for field in fields)
-    return {own[-1] for own, column in zip(axes, columns, strict=True) if own == (column,)}
-
-
-def _fields(certificate: Any, rows: tuple[str, ...]) -> list[str]:
-    """The fields that fit in the rows, those of the rows first, and then the settings."""
-    fields, arrays = certificate.__dataclass_fields__, certificate._arrays()
-    each = [name for name in arrays if certificate._own(name) == rows and fields[name].metadata.get("axes")]
-    whole = [name for name in fields if _is_setting(fields[name]) or (name in arrays and not certificate._own(name))]
-    return list(dict.fromkeys([*each, *whole]))
-
-
-def _settings(certificate: Any) -> dict[str, Any]:
-    """The static fields; files of netCDF hold neither a bool nor nothing."""
-    fields = certificate.__dataclass_fields__
-    held = {name: getattr(certificate, name) for name, field in fields.items() if _is_setting(field)}
-    return {name: int(value) if isinstance(value, bool) else value for name, value in held.items() if value is not None}
-
-
-def _static_labels(certificate: Any) -> dict[str, Any]:
-    """Names that are no array, as those of tasks, by the axis that they label."""
-    fields = certificate.__dataclass_fields__.items()
-    named = {name: field for name, field in fields if field.metadata.get("static") and field.metadata.get("axes")}
-    return {field.metadata["axes"][-1]: np.asarray(getattr(certificate, name)) for name, field in named.items()}
-
-
-def _is_setting(field: Any) -> bool:
-    """Whether it is static and one for all."""
-    return bool(field.metadata.get("static")) and not field.metadata.get("axes")
+def headline(certificate: Answer, index: int) -> Headline:
+    """What a certificate, concrete and without batch axes, says in one of its rows; figures are on the safe side."""
+    return certificate._headline(index)

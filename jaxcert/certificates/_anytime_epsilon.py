@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
-from jaxcert.certificates._binomial import epsilon_arguments, inflate, whole
+from jaxcert.certificates._method import epsilon_arguments, inflate, whole
 from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_limits import move_log_odds, parabola_root, start_point
 from jaxcert.numerics._elementary import log
@@ -40,17 +40,9 @@ class _State(NamedTuple):
 
 @jax.custom_jvp
 def sequence_limit(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> jax.Array:
-    """The q with M(q) = 1 / delta, never below the exact one; 1 at k = n.
+    """The q in (0, 1] with M(q) = 1 / delta, never below the exact one; 1 at k = n; differentiable in delta.
 
-    Args:
-        k: integers in 0..n; like the others an array of one float type and shape.
-        n: integers >= 1.
-        delta: in (0, 1).
-        alpha: of the prior, > 0.
-        gamma: of the prior, > 0.
-
-    Returns:
-        q in (0, 1]; differentiable in delta.
+    All are arrays of one float type and shape, k and n integers with 0 <= k <= n, alpha and gamma of the prior.
     """
     # M can reach 1/delta nowhere at k = n; next to it the series are long, and nothing of use is certified.
     useful = k <= n * (31 / 32)
@@ -65,7 +57,9 @@ def sequence_limit(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Arra
         step = parabola_root(residual, slope, -n * inside * (1 - inside))
         return jnp.where(q < 1, residual, -jnp.inf), move_log_odds(inside, step)
 
-    start = _start(k, n, delta)
+    # Near the limit: the Clopper-Pearson limit at a smaller level, by Laplace's approximation of the mixture.
+    level = jnp.maximum(0.2 * delta / jnp.sqrt(k + 1), jnp.finfo(delta.dtype).tiny)
+    start = jnp.clip(start_point(jnp.minimum(k, n - 1), n, level), 1e-30, 1 - 2.0**-7)
     return safe_root(evaluate, start, safe=ones, unsafe=jnp.where(useful, k / n, ones)).root
 
 
@@ -80,34 +74,19 @@ def _sequence_limit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax
     return q, rate * tangents[2]
 
 
-def _start(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
-    """Near the limit: the Clopper-Pearson limit at a smaller level, by Laplace's approximation of the mixture."""
-    level = jnp.maximum(0.2 * delta / jnp.sqrt(k + 1), jnp.finfo(delta.dtype).tiny)
-    return jnp.clip(start_point(jnp.minimum(k, n - 1), n, level), 1e-30, 1 - 2.0**-7)
+def _problem(k, n, delta, alpha, gamma) -> tuple[jax.Array, ...]:
+    """What does not depend on q: k, n, alpha (1 - delta), and a and b of posterior and prior, in rows.
 
-
-class _Problem(NamedTuple):
-    """What does not depend on q: ``weight`` is alpha (1 - delta), ``a`` and ``b`` of posterior and prior, in rows."""
-
-    k: jax.Array
-    n: jax.Array
-    weight: jax.Array
-    a: jax.Array
-    b: jax.Array
-    needed: jax.Array
-    error: jax.Array
-
-
-def _problem(k, n, delta, alpha, gamma) -> _Problem:
-    """``needed``: ln((alpha + k) / (alpha delta)), which the ratio of the sums has to reach; ``error``: of it."""
+    Last ln((alpha + k) / (alpha delta)), which the ratio of the sums has to reach, and its error.
+    """
     parts = [-log(delta), log(alpha + k), -log(alpha)]
     # A logarithm is off by 3 u and by 2 u for its argument, the sums by u of all together.
     error = unit_roundoff(delta.dtype) * (8 * (jnp.abs(parts[0]) + jnp.abs(parts[1]) + jnp.abs(parts[2])) + 4)
     a, b = jnp.stack([alpha + k, alpha]), jnp.stack([gamma + (n - k), gamma])
-    return _Problem(k, n, alpha * (1 - delta), a, b, parts[0] + (parts[1] + parts[2]), error)
+    return k, n, alpha * (1 - delta), a, b, parts[0] + (parts[1] + parts[2]), error
 
 
-def _residual(q: jax.Array, problem: _Problem) -> tuple[jax.Array, jax.Array]:
+def _residual(q: jax.Array, problem: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
     """An upper bound on ln(1/delta) - ln M(q), and its derivative in the log-odds of q where it is 0.
 
     The derivative of ln M is n q - k - alpha / F(alpha, gamma; q) (1 - 1/M), which is positive wherever M > 1.

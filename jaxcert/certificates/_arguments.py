@@ -12,19 +12,14 @@ from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._method import Method
+from jaxcert.certificates._method import Levels, Method
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, known, unit_roundoff
-from jaxcert.returns._prepared import is_successes, probability
-from jaxcert.returns._sample import Sample
+from jaxcert.returns._prepared import as_successes, is_successes, probability
+from jaxcert.returns._sample import Sample, padded_to, power_of_two
 
 Described = TypeVar("Described")
 AUTO = "auto"
-
-
-def is_auto(beta: Any) -> bool:
-    """Whether it is the word for a level that is chosen."""
-    return isinstance(beta, str) and beta == AUTO
 
 
 def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
@@ -39,34 +34,42 @@ def default_bound(bound: str | None, returns: Any) -> str:
     return bound or (CLOPPER_PEARSON.name if is_successes(returns) else BETTING.name)
 
 
-def choose_bound(name: str, method: Method) -> Bound:
-    """The bound with that name, or ValueError if the method has only another one."""
-    only = None if method.bound is None else method.bound.name
-    if only not in (None, name):
-        raise ValueError(f"bound is {name!r}, which has no effect with method {method.name!r}; expected {only!r}")
-    return choose("bound", name, BOUNDS)
-
-
 def levels_of(method: Method, delta: Any, beta: Any, sample: Sample, validate: bool) -> tuple[Any, Any]:
     """Delta rounded down, and beta, by default the method's own, to nearest, since the rounded one is used.
 
-    None for a method that chooses a beta for each threshold.
-
-    Raises:
-        ValueError: also for a summary where the method needs single rollouts.
+    Beta is None for a method that chooses one for each threshold; ``Levels`` stay as they are.
     """
+    refuse_choice(beta, "a number, or None for the default")
     if sample.is_summary and not method.summaries:
         raise ValueError("returns are a summary, without single rollouts; this method needs an array")
-    checks = {"validate": validate, "scalar": True}
+    checks, n = {"validate": validate, "scalar": True}, int(sample.num_tasks)
     delta = probability("delta", delta, sample.dtype, "down", **checks)
-    beta = method.default_beta(delta, int(sample.num_tasks), sample.num_rollouts) if beta is None else beta
-    level: Any = None if beta is None else probability("beta", beta, sample.dtype, "nearest", **checks)
-    return delta, level
+    beta = method.default_beta(delta, n, sample.num_rollouts) if beta is None else beta
+    if beta is None or isinstance(beta, Levels):
+        return delta, beta
+    return delta, probability("beta", beta, sample.dtype, "nearest", **checks)
 
 
-def bound_for(name: str | None, returns: Any) -> Bound:
-    """The bound with that name, or the default for these returns."""
-    return choose("bound", default_bound(name, returns), BOUNDS)
+def chosen_level(method: Method, delta: Any, beta: Any, num_tasks: int, dtype: np.dtype) -> Any:
+    """Beta, with the levels in place of "auto", or None where the method chooses one for each threshold anyway.
+
+    ValueError for another word, or a method without a choice.
+    """
+    if not isinstance(beta, str) or (method.counts_successes and beta == AUTO):
+        return None if isinstance(beta, str) else beta
+    if beta != AUTO:
+        refuse_choice(beta, f"a number, None or {AUTO!r}" if method.counts_successes else f"a number, or {AUTO!r}")
+    choice = method.choice
+    if choice is None:
+        raise ValueError(f"beta is {beta!r}; {method.name} needs a number, or None for its default")
+    each = divided(delta, dtype, len(choice.betas), lambda whole: choice.delta_each(num_tasks, whole, choice.betas))
+    return Levels(np.asarray(choice.betas, dtype), each)
+
+
+def bound_for(name: str | None, returns: Any, support: Any, where: Any) -> tuple[Bound, Any]:
+    """The bound with that name, or the default for these returns; and the returns, as ``as_successes``."""
+    returns = as_successes(returns, support, where, name)
+    return choose("bound", default_bound(name, returns), BOUNDS), returns
 
 
 def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], float]) -> Any:
@@ -120,25 +123,33 @@ def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool, *, name
 def thresholds_of(
     sample: Sample, thresholds: Any, validate: bool, *, name: str = "thresholds", stacklevel: int = 3
 ) -> Any:
-    """Thresholds [t] rounded up; ``name``: as above.
-
-    Warn of those above the support, and if all are below it; of those that are concrete. A grid may begin at the lower
-    end, or below it.
-    """
+    """Thresholds [t] rounded up. Warn of those above the support, and if all are below it, where a grid may begin."""
     row = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
     if not (validate and is_concrete(thresholds, sample.low, sample.high)):
         return row
     array, low, high = np.asarray(thresholds, np.float64).ravel(), float(sample.low), float(sample.high)
     above, ends = array[array > high], f"support ({low:.6g}, {high:.6g})"
     if above.size:
-        some = f"{name} is {above[0]:.9g}," if array.size == 1 else f"{name} hold {above[0]:.9g},"
-        text = f"{some} above the {ends}: no policy reaches that; is it in another unit, such as per cent?"
-        warnings.warn(text, UserWarning, stacklevel=stacklevel)
+        value, several = above[0], "hold"
+        why = f"above the {ends}: no policy reaches that; is it in another unit, such as per cent?"
     elif np.all(array < low):
-        most = f"{name} is {array[0]:.9g}," if array.size == 1 else f"{name} are up to {array.max():.9g},"
-        text = f"{most} below the {ends}: every policy reaches that, whatever its returns"
-        warnings.warn(text, UserWarning, stacklevel=stacklevel)
+        value, several = array.max(), "are up to"
+        why = f"below the {ends}: every policy reaches that, whatever its returns"
+    else:
+        return row
+    text = f"{name} {'is' if array.size == 1 else several} {value:.9g}, {why}"
+    warnings.warn(text, UserWarning, stacklevel=stacklevel)
     return row
+
+
+_FEWEST_ROWS = 16
+
+
+def padded_rows(row: Any, sample: Sample, fewest: int = _FEWEST_ROWS) -> Any:
+    """Known numbers [t] that were fixed beforehand, in front of repetitions of the last, where the sample is padded."""
+    if not (sample.padded and isinstance(row, np.ndarray)):
+        return row
+    return padded_to(row, (power_of_two(len(row), fewest),), row[-1])
 
 
 def as_row(name: str, values: Any) -> Any:
@@ -146,16 +157,6 @@ def as_row(name: str, values: Any) -> Any:
     if values.ndim > 1 or values.size == 0:
         raise ValueError(f"{name} have shape {values.shape}; expected a scalar or [t] with at least one entry")
     return values if values.ndim else values.reshape(1)
-
-
-def usual_beta(method: Method, beta: Any) -> Any:
-    """Beta, or None, its default, for "auto" where the method chooses a level for each threshold anyway."""
-    if not method.counts_successes:
-        return beta
-    if is_auto(beta):
-        return None
-    refuse_choice(beta, f"a number, None or {AUTO!r}")
-    return beta
 
 
 def refuse_choice(beta: Any, instead: str) -> None:

@@ -1,45 +1,45 @@
-"""Successes and failures: a task passes with enough successes, at the level that so many attain."""
+"""Successes and failures: a task passes with enough successes, at the level that so many attain.
+
+Where every task has as many rollouts, the numbers that are enough and their risks are known before the returns are.
+"""
 
 import functools
-from collections.abc import Callable
+import math
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._bound import Bound, Ends, finish, rollouts_of, usable
+from jaxcert.bounds._bound import Bound, finish, rollouts_of, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
-from jaxcert.certificates._arguments import levels_of
-from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._counting import at_least, count_violations, fields_of_solution
+from jaxcert.certificates._arguments import divided, last_count
+from jaxcert.certificates._calibration import local_level
+from jaxcert.certificates._counting import any_of, at_least, count_violations, fields_of_solution, only_smallest
 from jaxcert.certificates._levels import (
     LEVELS,
     Enough,
     Numbers,
+    at_the_ends,
     by_coins,
     delta_of_sets,
+    known_enough,
+    near,
     numbers_for,
     risks_at_levels,
     sets_of,
     usual_enough,
+    with_level,
 )
-from jaxcert.certificates._method import Method, Solution, solve, table_of
+from jaxcert.certificates._method import TAIL, Method, Solution, solve, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import complement_down, next_down
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._sample import Sample, placed
 
-_TAIL: Any = BINOMIAL.tail
-
 
 class Successes(NamedTuple):
-    """What certificates of successes start from, [..., n].
-
-    Attributes:
-        successes: how many rollouts of each task succeeded; -1 in an invalid one, which never has enough.
-        num_rollouts: how many rollouts of it count, at least 1.
-    """
+    """How many rollouts of each task succeeded, -1 in an invalid one; and how many count, at least 1; [..., n]."""
 
     successes: jax.Array
     num_rollouts: jax.Array
@@ -52,37 +52,33 @@ def counted(sample: Sample) -> Successes:
     return Successes(jnp.where(usable(data.valid, data.refuted), count, -1), num_rollouts)
 
 
-class Shown(NamedTuple):
-    """The level of the lower bounds that a certificate shows, and U(k; m, level) for k = 0, ..., m where known."""
-
-    beta: Any
-    limits: Any
+# The level of the lower bounds that a certificate shows, and U(k; m, level) for k = 0, ..., m where known.
+Shown = tuple[Any, Any]
 
 
 def shown_at(sample: Sample, beta: Any = None) -> Shown:
     """At beta, or at the usual level; limits are known on the host, where all tasks have as many rollouts."""
     beta = np.asarray(LEVELS[0], sample.dtype) if beta is None else beta
-    known = sample.is_full
-    return Shown(beta, table_of(_TAIL, int(sample.num_rollouts), sample.values.shape[-1], beta) if known else None)
+    most = sample.values.shape[-1] if sample.is_full else 0
+    return beta, table_of(TAIL, int(sample.num_rollouts), most, beta) if sample.is_full else None
 
 
 def lower_bounds(found: Successes, sample: Sample, shown: Shown) -> jax.Array:
     """Clopper-Pearson bounds, [..., n]: 1 - U(m - s; m, beta)."""
-    if shown.limits is None:
-        lower = limit(found.successes, found.num_rollouts, shown.beta, upper=False)
+    beta, limits = shown
+    if limits is None:
+        lower = limit(found.successes, found.num_rollouts, beta, upper=False)
     else:
         place = sample.num_rollouts - jnp.maximum(found.successes, 0).astype(np.int32)
-        lower = complement_down(jnp.asarray(shown.limits)[0][place])
-    return finish(lower, Ends(jnp.asarray(sample.low), found.successes >= 0))
+        lower = complement_down(jnp.asarray(limits)[0][place])
+    return finish(lower, jnp.asarray(sample.low), found.successes >= 0)
 
 
 class Tried(NamedTuple):
-    """The numbers of successes that are tried, where every task has as many rollouts.
+    """The c that are tried and their levels, [t, levels], where every task has as many rollouts.
 
-    Attributes:
-        enough: c and their levels, [t, levels].
-        deltas: of every set of levels with the same c, as ``delta_of_sets``; or one for all, a scalar.
-        table: the risks at these deltas, if known.
+    ``deltas`` are of every set of levels with the same c, as ``delta_of_sets``, or one for all; ``table`` has the risks
+    at these, if they are known.
     """
 
     enough: Enough
@@ -93,26 +89,19 @@ class Tried(NamedTuple):
 def usual_tried(num_rollouts: Any, thresholds: Any, beta: Any, delta: Any, num_tasks: int, size: int) -> Tried:
     """The numbers that ``certify`` tries: of the usual levels, or of a given one."""
     deltas = delta_of_sets(num_rollouts, delta, beta)
-    return Tried(usual_enough(num_rollouts, thresholds, beta), deltas, table_of(_TAIL, num_tasks, size, deltas))
+    return Tried(usual_enough(num_rollouts, thresholds, beta), deltas, table_of(TAIL, num_tasks, size, deltas))
+
+
+def _known(method: Method, sample: Sample, thresholds: Any, beta: Any, delta: Any) -> tuple[Shown, Tried | None]:
+    shown, n, m = shown_at(sample, beta), int(sample.num_tasks), sample.num_rollouts.astype(sample.dtype)
+    return shown, usual_tried(m, thresholds, beta, delta, n, sample.tasks[-1]) if sample.is_full else None
 
 
 def count_successes(
-    method: Method, bound: Bound, sample: Sample, thresholds: Any, beta: Any, delta: Any, validate: bool
+    method: Method, bound: Bound, sample: Sample, thresholds, beta, delta, known: tuple[Shown, Tried | None]
 ) -> dict[str, Any]:
-    """The fields of certificates from numbers of successes, at the best of a few levels or below a given one."""
-    n, m = int(sample.num_tasks), sample.num_rollouts
-    delta, beta = levels_of(method, delta, beta, sample, validate)
-    known = sample.is_full
-    tried = usual_tried(m.astype(sample.dtype), thresholds, beta, delta, n, sample.tasks[-1]) if known else None
-    fields = _of_sample(method, *placed((sample, thresholds, beta, delta, shown_at(sample, beta), tried)))
-    return fields | {"thresholds": thresholds, "delta": delta} | ({} if beta is None else {"beta": beta})
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _of_sample(
-    method: Method, sample: Sample, thresholds, beta, delta, shown: Shown, tried: Tried | None
-) -> dict[str, Any]:
-    found = counted(sample)
+    """From numbers of successes, at the best of a few levels or below a given one."""
+    found, (shown, tried) = counted(sample), known
     fields = fields_of_successes(method, found, sample.num_tasks, thresholds, beta, delta, tried)
     return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
 
@@ -125,22 +114,16 @@ def fields_of_successes(
     beta,
     delta,
     tried: Tried | None,
-    numbers_at: Callable[[Any], Numbers] = numbers_for,
+    numbers: Numbers | None = None,
 ) -> dict[str, Any]:
     """The fields of certificates [..., t] from the successes of the first n tasks [..., n or more], within a program.
 
-    Args:
-        method: whose certificates they are.
-        found: the successes.
-        n: how many tasks there are.
-        thresholds: [t].
-        beta: a level that is given, or None where the best of the levels that are attained counts.
-        delta: of each certificate.
-        tried: the numbers of successes; None for masks and summaries, whose tasks have numbers of their own.
-        numbers_at: beta -> these.
+    Where beta is None, the best of the levels that are attained counts. ``tried`` is None for masks and summaries,
+    whose tasks have numbers of their own, by default ``numbers_for(beta)``.
     """
-    violations, solution, level = best_of_successes(found, n, thresholds, numbers_at(beta), delta, tried)
-    used, bad_task = level if beta is None else beta, any_invalid(found.successes, n)
+    numbers = numbers or numbers_for(beta)
+    violations, solution, level = best_of_successes(found, n, thresholds, numbers, delta, tried)
+    used, bad_task = level if beta is None else beta, any_of(found.successes < 0, n)
     fields = fields_of_solution(method, violations, solution, thresholds, used, delta, n, bad_task)
     return fields | ({"beta": level} if beta is None else {})
 
@@ -160,13 +143,8 @@ def best_of_successes(
     violations = violations.reshape(*count.shape[:-1], *enough.successes.shape)
     row, deltas = sets_of(enough.successes) if tried.deltas.ndim else 0, jnp.where(valid, tried.deltas, jnp.nan)
     level = jnp.broadcast_to(enough.level, violations.shape)
-    solution = solve(_TAIL, violations, n, level, deltas, tried.table, size=count.shape[-1], row=row)
+    solution = solve(TAIL, violations, n, level, deltas, tried.table, size=count.shape[-1], row=row)
     return least_risk(violations, solution.epsilon, level, n)
-
-
-def any_invalid(count: jax.Array, n: Any) -> jax.Array:
-    """Whether one of the first n counts [..., n or more] is of an invalid task, [..., 1]."""
-    return jnp.any((count < 0) & in_front(count, n), axis=-1, keepdims=True)
 
 
 def least_risk(violations, epsilon, level, n: Any) -> tuple[jax.Array, Solution, jax.Array]:
@@ -179,8 +157,115 @@ def least_risk(violations, epsilon, level, n: Any) -> tuple[jax.Array, Solution,
 
 ATTAINED = Method(
     "attained",
-    count_successes,
-    _TAIL,
-    lambda delta, num_tasks, num_rollouts=None: None,
+    TAIL,
+    count=count_successes,
+    known=_known,
+    default_beta=lambda delta, num_tasks, num_rollouts=None: None,
     bound=CLOPPER_PEARSON,
 )
+
+
+# --- the band: all thresholds together ------------------------------------------------------------------------------
+
+ATTAINED_LEVELS = "attained_levels"
+# The thresholds of a whole curve, and of quantiles and means of the worst tasks.
+GRID = np.arange(1, 200) / 200
+# With few rollouts all c are tried; with more, for each threshold the c at so many normal quantiles; and with unequal
+# numbers of rollouts so many families of c, each with an equal share of delta.
+NUM_NUMBERS = 16
+
+
+def attained_level(delta: Any, num_tasks: int, num_rollouts: int, num_smallest: int | None, dtype: np.dtype) -> Any:
+    """Eta for all numbers of successes together, rounded down: delta / m, or equal local levels' eta if larger."""
+    last = last_count(num_smallest, num_tasks)
+
+    def exact(known: float) -> float:
+        return max(math.nextafter(known / num_rollouts, 0.0), local_level(num_tasks, known, last))
+
+    return divided(delta, dtype, min(num_rollouts, last + 1), exact)
+
+
+def level_of_successes(sample: Sample, delta: Any, num_smallest: int | None) -> Any:
+    """Eta for these returns; a number of smallest counts is for equal numbers of rollouts."""
+    n = int(sample.num_tasks)
+    last_count(num_smallest, n)
+    if sample.is_full:
+        return attained_level(delta, n, int(sample.num_rollouts), num_smallest, sample.dtype)
+    if num_smallest is not None:
+        raise ValueError(f"num_smallest is {num_smallest}, which has no effect where rollouts are masked or summed up")
+    return divided(delta, sample.dtype, NUM_NUMBERS, lambda known: known / NUM_NUMBERS * (1 - 2.0**-50))
+
+
+def fields_of_band(sample: Sample, thresholds: Any, delta: Any, level: Any, num_smallest: int | None) -> dict[str, Any]:
+    """From returns of 0 and 1 and thresholds [t] to the fields of certificates [..., t]."""
+    m = sample.num_rollouts.astype(sample.dtype)
+    tried = _tried_at(m, thresholds, level, int(sample.num_tasks), sample.tasks[-1]) if sample.is_full else None
+    fields = _band(num_smallest, *placed((sample, thresholds, delta, shown_at(sample), tried)))
+    fields |= {"thresholds": thresholds, "delta": delta, "level": level, "low": sample.low}
+    return fields | ({"num_rollouts": m} if sample.is_full else {})
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _band(
+    num_smallest: int | None, sample: Sample, thresholds, delta, shown: Shown, tried: Tried | None
+) -> dict[str, Any]:
+    found, n = counted(sample), sample.num_tasks
+    fields = fields_of_successes(ATTAINED, found, n, thresholds, None, delta, tried, _of_families)
+    fields |= only_smallest(fields, num_smallest)
+    held = {"num_successes": found.successes, "num_rollouts": found.num_rollouts}
+    return {**fields, **held, "lower_bounds": lower_bounds(found, sample, shown)}
+
+
+def curve_of(band: Any) -> tuple[Any, Any]:
+    """``GRID`` and the certified risks there, [..., g]."""
+    count, level = np.asarray(band.num_successes), np.asarray(band.level)
+    grid, n, m = GRID.astype(level.dtype), band.num_tasks, np.asarray(band.num_rollouts)
+    tried = _tried_at(m, grid, level, n, n) if m.ndim < count.ndim else None
+    return _curve(band.num_smallest, *placed((count, m, grid, band.delta, tried)))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _curve(
+    num_smallest: int | None, count, num_rollouts, grid, delta, tried: Tried | None
+) -> tuple[jax.Array, jax.Array]:
+    n, found = count.shape[-1], Successes(count, num_rollouts)
+    violations, solution, _ = best_of_successes(found, n, grid, _of_families, delta, tried)
+    risks = jnp.where(violations >= (n if num_smallest is None else num_smallest), 1.0, solution.epsilon)
+    return jnp.broadcast_to(grid, risks.shape), risks
+
+
+# --- as many rollouts in every task -------------------------------------------------------------------------------
+
+
+@jax.jit
+def _tried(num_rollouts: jax.Array, thresholds: jax.Array, place: jax.Array) -> Enough:
+    """The c that is tried at one of 16 places: each of few, or near a normal quantile."""
+    m, thresholds, place = jnp.broadcast_arrays(num_rollouts, thresholds, place)
+    every = at_the_ends(jnp.minimum(place + 1, m), m, thresholds)
+    quantile = jnp.asarray(2.5, m.dtype) - jnp.asarray(0.3, m.dtype) * place
+    return with_level(jnp.where(m <= NUM_NUMBERS, every, near(m, thresholds, quantile).successes), m, thresholds)
+
+
+def _tried_at(num_rollouts: Any, thresholds: Any, level: Any, num_tasks: int, size: int) -> Tried:
+    """The c that are tried at each threshold, [t, 16], with their risks."""
+    places = np.arange(NUM_NUMBERS, dtype=thresholds.dtype)
+    enough = known_enough(_tried, num_rollouts, thresholds[:, None], places)
+    return Tried(enough, level, table_of(TAIL, num_tasks, size, level))
+
+
+# --- masks and summaries ------------------------------------------------------------------------------------------
+
+
+def _of_families(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough, jax.Array]:
+    """The c of each task in each of a few families."""
+    m, b = num_rollouts[..., None], thresholds[..., None]
+    enough, parts = families(num_rollouts)
+    return with_level(at_the_ends(enough, m, b), m, b), parts
+
+
+def families(num_rollouts: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """c of each task and family [..., n, 16], and the share of delta of each family [..., 16]."""
+    m = jnp.broadcast_to(num_rollouts[..., None], (*num_rollouts.shape, NUM_NUMBERS))
+    place = (jax.lax.broadcasted_iota(m.dtype, m.shape, m.ndim - 1) + 1) / NUM_NUMBERS
+    parts = jnp.full((*num_rollouts.shape[:-1], NUM_NUMBERS), 1 / NUM_NUMBERS, num_rollouts.dtype)
+    return jnp.ceil(place * m), parts

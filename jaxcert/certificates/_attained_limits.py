@@ -10,43 +10,41 @@ For several safeties together, and few rollouts, all numbers of successes are tr
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._bound import Ends, finish
-from jaxcert.certificates._attained import Shown, Successes, any_invalid, counted, lower_bounds, shown_at
-from jaxcert.certificates._attained_band import NUM_NUMBERS, families
-from jaxcert.certificates._binomial import BINOMIAL, inflate
-from jaxcert.certificates._counting import at_least
-from jaxcert.certificates._figures import status_where
+from jaxcert.bounds._bound import finish
+from jaxcert.certificates._attained import (
+    ATTAINED,
+    NUM_NUMBERS,
+    Shown,
+    Successes,
+    counted,
+    families,
+    lower_bounds,
+    shown_at,
+)
+from jaxcert.certificates._counting import any_of, at_least, fields_of_limits, largest_betas
 from jaxcert.certificates._levels import LEVELS, delta_shares, together, too_few, with_level
-from jaxcert.certificates._method import solve_every, table_of
+from jaxcert.certificates._method import TAIL, inflate, solve_every, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._coins import coins_suffice
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, unit_roundoff
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._sample import Sample, placed
 
 # Up to so many successes or failures per task, even one safety alone gains most from all numbers of successes together.
 FEW = 6
-_TAIL: Any = BINOMIAL.tail
-
-
-class Allowed(NamedTuple):
-    """For each wanted safety and each level, [t, levels]: beta, and how many k, counted from 0, are allowed."""
-
-    betas: jax.Array
-    num_allowed: jax.Array
 
 
 def limits_each(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
     """The fields of certificates at wanted safeties [t], each on its own, with a beta for each, [..., t]."""
     deltas = deltas_of_levels(sample.num_rollouts, delta)
-    table = table_of(_TAIL, int(sample.num_tasks), sample.tasks[-1], deltas)
+    table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], deltas)
     return _each(*placed((sample, wanted, delta, deltas, table, shown_at(sample)))) | {"delta": delta}
 
 
@@ -57,35 +55,31 @@ def deltas_of_levels(num_rollouts: Any, delta: Any) -> Any:
     return delta * parts * delta.dtype.type(1 - 8 * unit_roundoff(delta.dtype))
 
 
-def usual_limits(num_tasks: int, num_rollouts: Any, wanted: Any, delta: Any) -> Allowed:
-    """What is allowed for wanted safeties [t], a function of n, the most rollouts of a task, delta and s alone."""
+def usual_limits(num_tasks: int, num_rollouts: Any, wanted: Any, delta: Any) -> tuple[jax.Array, jax.Array]:
+    """For wanted safeties and each level, [t, levels], beta, and how many k, counted from 0, are allowed.
+
+    A function of n, the most rollouts of a task, delta and s alone.
+    """
     deltas = deltas_of_levels(np.asarray(num_rollouts), np.asarray(delta))
-    n, table = np.asarray(num_tasks, np.int32), table_of(_TAIL, num_tasks, num_tasks, deltas)
+    n, table = np.asarray(num_tasks, np.int32), table_of(TAIL, num_tasks, num_tasks, deltas)
     return _usual(num_tasks, *placed((n, wanted, deltas, table)))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _usual(size: int, n, wanted, deltas, table) -> Allowed:
-    """From risks [levels, k] and safeties [t] to betas and numbers of allowed k, [t, levels]."""
+def _usual(size: int, n, wanted, deltas, table) -> tuple[jax.Array, jax.Array]:
     risks = _risks(size, n, deltas, table)
-    u = unit_roundoff(risks.dtype)
-    # Smaller by as much as the rounding of epsilon may need; [t, levels, n], falling with k.
-    inflated = risks[None, :, :size] * (1 + 16 * u)
-    largest = next_down(1 - inflated / complement_down(wanted)[:, None, None], 2)
-    usual = jnp.asarray(LEVELS, risks.dtype)[None, :, None]
-    count = jnp.maximum(jnp.sum((largest >= usual) & in_front(largest, n), axis=-1), 1)
-    beta = jnp.take_along_axis(largest, count[..., None] - 1, axis=-1)[..., 0]
+    beta, count = largest_betas(risks, LEVELS, wanted, n)
     valid = (beta > 0) & (beta < 1)
     risk = jnp.take_along_axis(jnp.broadcast_to(risks, (*count.shape, risks.shape[-1])), count[..., None] - 1, axis=-1)
     enough = complement_down(inflate(risk[..., 0], jnp.where(valid, beta, 0.5))) >= wanted[:, None]
-    return Allowed(jnp.where(valid, beta, 0.5), jnp.where(valid & enough, count, 0))
+    return jnp.where(valid, beta, 0.5), jnp.where(valid & enough, count, 0)
 
 
 def _risks(size: int, n: Any, deltas: jax.Array, table: Any) -> jax.Array:
     """U for k = 0, ..., size at each delta, [deltas, size + 1]."""
     if table is not None:
         return jnp.asarray(table)
-    every = [solve_every(_TAIL, n, jnp.zeros_like(delta), delta, size=size).epsilon for delta in deltas]
+    every = [solve_every(TAIL, n, jnp.zeros_like(delta), delta, size=size).epsilon for delta in deltas]
     return jnp.stack(every)
 
 
@@ -99,51 +93,46 @@ def _each(sample: Sample, wanted, delta, deltas, table, shown: Shown) -> dict[st
     reached, violations = of_level(found, there, jnp.maximum(allowed - 1, 0), betas)
     reached = jnp.where(allowed > 0, reached, -jnp.inf)
     reached, violations, beta = at_least(-reached, (reached, violations, betas))
-    fields = _fields(sample, found, reached, beta, violations, wanted, delta)
-    return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
+    return _fields(sample, found, reached, violations, beta, wanted, delta, shown)
 
 
 def _of_counts(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Lower bounds at places [t, levels] in the order of the tasks, [..., t, levels], and how many are smaller.
-
-    With as many rollouts in every task, bounds are in the order of the successes.
-    """
-    ordered = jnp.sort(jnp.where(there, found.successes, jnp.inf), axis=-1)
-    count = jnp.take(ordered, place, axis=-1)
+    """Lower bounds at places [t, levels] in the order of the tasks, [..., t, levels], and how many are smaller."""
+    # With as many rollouts in every task, bounds are in the order of the successes.
+    count, smaller = _ordered(found.successes, there, place)
     m = jnp.max(found.num_rollouts, axis=-1)[..., None, None]
     lower = limit(jnp.maximum(count, 0), jnp.broadcast_to(m, count.shape), betas, upper=False)
-    smaller = jnp.sum(ordered[..., None, None, :] < count[..., None], axis=-1, dtype=jnp.int32)
-    return jnp.where(count >= 0, finish(lower, Ends(jnp.zeros_like(m), count >= 0)), -jnp.inf), smaller
+    return jnp.where(count >= 0, finish(lower, jnp.zeros_like(m), count >= 0), -jnp.inf), smaller
+
+
+def _ordered(count: jax.Array, there: jax.Array, place: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The successes at places in the order of the tasks, and how many tasks have fewer."""
+    ordered = jnp.sort(jnp.where(there, count, jnp.inf), axis=-1)
+    found = jnp.take(ordered, place, axis=-1)
+    return found, jnp.sum(ordered[..., None, None, :] < found[..., None], axis=-1, dtype=jnp.int32)
 
 
 def _of_bounds(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The same from the bounds of all tasks."""
     count, num_rollouts = (each[..., None, None, :] for each in found)
     lower = limit(count, num_rollouts, betas[..., None], upper=False)
-    lower = finish(lower, Ends(jnp.zeros((), lower.dtype), jnp.broadcast_to(count >= 0, lower.shape)))
+    lower = finish(lower, jnp.zeros((), lower.dtype), jnp.broadcast_to(count >= 0, lower.shape))
     ordered = jnp.sort(jnp.where(there[..., None, None, :], lower, jnp.inf), axis=-1)
     reached = jnp.take_along_axis(ordered, jnp.broadcast_to(place[..., None], (*ordered.shape[:-1], 1)), axis=-1)
     return reached[..., 0], jnp.sum(ordered < reached, axis=-1, dtype=jnp.int32)
 
 
-def _fields(sample: Sample, found: Successes, reached, beta, violations, wanted, delta) -> dict[str, jax.Array]:
-    """What certificates at wanted safeties [t] hold, from what was reached, [..., t]; -inf where nothing was."""
-    n, low, bad_task = sample.num_tasks, sample.low, any_invalid(found.successes, sample.num_tasks)
-    wanted = jnp.broadcast_to(wanted, reached.shape)
-    good = (delta > 0) & (delta < 1) & (low == 0) & (sample.high == 1) & (wanted > 0) & (wanted < 1)
-    # Where no violation is allowed, the lower end is certified by definition, unless data contradict the support.
-    holds = good & (jnp.isfinite(reached) | ~bad_task)
-    says_something = holds & (reached > low)
-    safety = jnp.where(holds, wanted, 0.0)
-    return {
-        "thresholds": jnp.where(holds, jnp.maximum(reached, low), -jnp.inf),
-        "safety": safety,
-        "epsilon": complement_up(safety),
-        "num_violations": jnp.where(says_something, violations, 0),
-        "num_valid": n - jnp.where(says_something, violations, 0),
-        "status": status_where(says_something, good & ~bad_task),
-        "beta": beta,
-    }
+def _fields(sample: Sample, found: Successes, reached, violations, beta, wanted, delta, shown: Shown) -> dict[str, Any]:
+    """At wanted safeties [t], from what was reached, [..., t]; -inf where nothing was."""
+    valid = (delta > 0) & (delta < 1) & (sample.low == 0) & (sample.high == 1)
+    bad_task = any_of(found.successes < 0, sample.num_tasks)
+
+    def violations_at(thresholds: jax.Array) -> jax.Array:
+        return jnp.where(thresholds > sample.low, violations, 0)
+
+    settings = wanted, beta, delta, valid, bad_task
+    fields = fields_of_limits(ATTAINED, sample, reached, violations_at, *settings)
+    return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
 
 
 # --- all safeties together ----------------------------------------------------------------------------------------
@@ -151,7 +140,7 @@ def _fields(sample: Sample, found: Successes, reached, beta, violations, wanted,
 
 def limits_together(sample: Sample, wanted: Any, delta: Any, eta: Any) -> dict[str, Any]:
     """The fields of certificates at wanted safeties [t], [..., t]; eta is for equal numbers of rollouts."""
-    table = table_of(_TAIL, int(sample.num_tasks), sample.tasks[-1], eta)
+    table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], eta)
     return _together(*placed((sample, wanted, delta, eta, table, shown_at(sample)))) | {"delta": delta}
 
 
@@ -161,17 +150,16 @@ def _together(sample: Sample, wanted, delta, eta, table, shown: Shown) -> dict[s
     there = in_front(found.successes, n)
     if sample.is_full:
         risks = _risks(there.shape[-1], n, jnp.atleast_1d(eta), table)[0]
-        c, violations, levels = _tried(found.successes, there, factors, risks)
+        c, violations, levels = levels_tried(found.successes, there, factors, risks)
         m = jnp.asarray(sample.num_rollouts, eta.dtype)
         best = _largest(limit(jnp.maximum(c, 0), m, levels, upper=False), violations, levels)
     else:
         best = _reached_by_coins(found, there, factors, delta)
     reached, violations, beta = best
-    fields = _fields(sample, found, reached, beta, violations, wanted, delta)
-    return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
+    return _fields(sample, found, reached, violations, beta, wanted, delta, shown)
 
 
-def _tried(
+def levels_tried(
     count: jax.Array, there: jax.Array, factors: jax.Array, risks: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Some c, their violations, and the levels that they may attain, each [..., t, 16].
@@ -184,9 +172,7 @@ def _tried(
     place = jnp.linspace(0, 1, NUM_NUMBERS, dtype=risks.dtype)
     last = jnp.maximum(allowed - 1, 0).astype(risks.dtype)[:, None]
     k = jnp.rint(last * place[None]).astype(jnp.int32)
-    ordered = jnp.sort(jnp.where(there, count, jnp.inf), axis=-1)
-    c = jnp.take(ordered, k, axis=-1)
-    smaller = jnp.sum(ordered[..., None, None, :] < c[..., None], axis=-1, dtype=jnp.int32)
+    c, smaller = _ordered(count, there, k)
     # The quotient, 2 u, and the product: strictly more than the exact quotient.
     ratio = quotient(risks[smaller], jnp.broadcast_to(factors[:, None], c.shape)) * (1 + 8 * u)
     return c, smaller, complement_down(jnp.minimum(ratio, 1))
@@ -205,17 +191,7 @@ _HALVINGS = 30
 def _reached_by_coins(
     found: Successes, there: jax.Array, factors: jax.Array, delta: jax.Array
 ) -> tuple[jax.Array, ...]:
-    """The largest threshold with a risk of at most each factor, its violations and largest level, [..., w].
-
-    Args:
-        found: successes of each task, and rollouts [..., n].
-        there: which tasks there are, [..., n].
-        factors: wanted risks, rounded down, [w].
-        delta: a scalar.
-
-    Returns:
-        Thresholds that were verified, -inf where none was; violations; levels.
-    """
+    """The largest threshold verified to have a risk of at most each factor [w], -inf for none; violations; level."""
     count, m = found
     enough, parts = families(m)
     real = there[..., None]

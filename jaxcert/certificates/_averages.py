@@ -8,15 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._bound import Bound, mean_down, rollouts_of, width_up
+from jaxcert.bounds._bound import Bound, evaluate, mean_down, rollouts_of, width_up
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound
+from jaxcert.certificates._certificate import quantity_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, next_up, unit_roundoff
 from jaxcert.returns._checks import check_sums
+from jaxcert.returns._prepared import as_successes
 from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, sample_of
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
@@ -26,27 +27,24 @@ OVER_TASKS = {name: bound for name, bound in BOUNDS.items() if bound.non_identic
 
 
 def bound_over_tasks(
-    name: str | None,
-    returns: Any,
-    support: Any,
-    where: Any,
-    validate: bool,
-    *,
-    capped: bool = False,
-) -> tuple[Bound, Sample]:
-    """The bound over tasks with that name, and the sample.
+    name: str | None, returns: Any, support: Any, where: Any, validate: bool, *, capped: bool = False
+) -> tuple[Bound, Sample, str]:
+    """The bound over tasks with that name, the sample, and what its mean is of, in words.
 
-    One trial of each task may have the exact bound, which is the default of successes, of type bool, unless the tasks
-    are weighted; the mean over these needs b, since weights multiply what is missing to it. ``capped``: whether
-    averages count up to a cap alone, so that no bound needs b.
+    The exact bound is the default of one success of each task.
+
+    The mean over weighted tasks needs b, since weights multiply what is missing to it; none does if averages count up
+    to a cap alone (``capped``).
     """
+    returns = as_successes(returns, support, where, name)
     of_trials = is_one_trial_each(returns)
     name = name or default_bound(None, returns if of_trials else ())
-    if of_trials and name == CLOPPER_PEARSON.name:
-        return CLOPPER_PEARSON, sample_of(CLOPPER_PEARSON.needs, returns, support, where, validate)
-    bound = choose("bound", name, OVER_TASKS)
-    needs = Needs(name, width=(bound.needs_width or isinstance(returns, Weighted)) and not capped, moments=True)
-    return bound, sample_of(needs._replace(apart=True, weights=True), returns, support, where, validate)
+    needs = bound = CLOPPER_PEARSON
+    if not (of_trials and name == CLOPPER_PEARSON.name):
+        bound = choose("bound", name, OVER_TASKS)
+        needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
+        needs = Needs(name, needs_width=needs_width, from_moments=True, apart=True, weights=True)
+    return bound, sample_of(needs, returns, support, where, validate), quantity_of(name, returns)
 
 
 def is_one_trial_each(returns: Any) -> bool:
@@ -56,13 +54,9 @@ def is_one_trial_each(returns: Any) -> bool:
 
 
 class Averages(NamedTuple):
-    """Averages of the returns of each task, above a.
+    """At most the average of x - a of each task, 0 in an invalid one, and at least b - a.
 
-    Attributes:
-        excess: at most the average of x - a, [..., n]; 0 in an invalid task.
-        width: at least b - a.
-        valid: tasks in which every return that counts lies in the support, [..., n]; also those that are not there.
-        there: which tasks there are, [..., n].
+    Valid are tasks whose returns all lie in the support, and those that are not ``there``; all but the width [..., n].
     """
 
     excess: jax.Array
@@ -105,10 +99,7 @@ def check_averages(sample: Sample, most: Any = np.inf) -> None:
 
 
 def check_task_sums(values: Callable[[], Any], num_tasks: int, low: Any, high: Any) -> None:
-    """Raise ValueError if numbers of the tasks, [..., n] and not negative, sum to more than the type can hold.
-
-    ``values`` computes them, if they can be read and may be that large: up to high - low.
-    """
+    """Raise ValueError if values >= 0 of the tasks, up to high - low, sum to more than the type can hold."""
     if not is_concrete(low, high):
         return
     largest = float(jnp.finfo(low.dtype).max)
@@ -145,7 +136,7 @@ def capped_mean(bound: Bound, sample: Sample, room: jax.Array, delta: jax.Array)
     Infinite room is b - a. Tasks that have weights are those from D'.
     """
     if bound.binary:
-        return _capped_trials(_mean_of_trials(sample, delta), room)
+        return _capped_trials(sample, room, delta)
     averages = averages_of(sample)
     room = jnp.where(room == jnp.inf, averages.width, room)
     if sample.weights is not None:
@@ -157,21 +148,15 @@ def capped_mean(bound: Bound, sample: Sample, room: jax.Array, delta: jax.Array)
     return jnp.where(jnp.all(averages.valid, axis=-1, keepdims=True), lower, -jnp.inf)
 
 
-def _mean_of_trials(sample: Sample, delta: jax.Array) -> jax.Array:
-    """At most the mean over tasks, from one trial of each, 0 or 1; -inf for others, which refute the support.
+def _capped_trials(sample: Sample, cap: jax.Array, delta: jax.Array) -> jax.Array:
+    """At most the mean of min(c, 1) for each success, [..., t], of one trial of each task; -inf unless 0 or 1.
 
-    Over tasks the trials are tosses of one coin, whose bias is the mean.
+    They are tosses of one coin, whose bias is the mean over tasks.
     """
     x, there = sample.values[..., 0], in_front(sample.values[..., 0], sample.num_tasks)
     # A task without its trial has no value.
     trials = x if sample.where is None else jnp.where(sample.where[..., 0], x, jnp.nan)
-    lower = mean_over_tasks(CLOPPER_PEARSON, trials, delta, sample.low, sample.high, there)
-    return jnp.where(jnp.isnan(lower), -jnp.inf, lower)
-
-
-def _capped_trials(mean: jax.Array, cap: jax.Array) -> jax.Array:
-    """From a lower bound on the mean of trials, [...], to one of min(c, 1) for each success, [..., t]."""
-    mean = mean[..., None]
+    mean = mean_over_tasks(CLOPPER_PEARSON, trials, delta, sample.low, sample.high, there)[..., None]
     capped = jnp.where(cap < 1, next_down(jnp.maximum(mean, 0) * jnp.minimum(cap, 1)), mean)
     return jnp.where(mean >= 0, jnp.maximum(capped, 0), -jnp.inf)
 
@@ -210,19 +195,16 @@ def ratios_of(sample: Sample) -> tuple[jax.Array, jax.Array]:
 
 
 def weighted_loss(bound: Bound, share: jax.Array, sample: Sample, delta: jax.Array, low: Any = 0) -> jax.Array:
-    """At least the mean of 1 - s over tasks from D', [..., t], from shares s [..., n, t] of at least ``low``.
-
-    NaN for an invalid weight of the sample or delta.
-    """
+    """At least the mean over D' of 1 - s, [..., t], s [..., n, t] of at least ``low``; NaN for bad weights or delta."""
     assert sample.weights is not None
     (ratio, valid), low = ratios_of(sample), jnp.asarray(low, delta.dtype)
     there = in_front(valid, sample.num_tasks) if sample.padded else None
-    loss = mean_loss(bound, jnp.maximum(_kept(share, ratio), low), delta, low, there)
+    loss = mean_loss(bound, jnp.maximum(kept_share(share, ratio), low), delta, low, there)
     loss = loss * sample.weights.largest * (1 + 4 * unit_roundoff(loss.dtype))
     return jnp.where(jnp.all(valid, axis=-1, keepdims=True), loss, jnp.nan)
 
 
-def _kept(share: jax.Array, ratio: jax.Array) -> jax.Array:
+def kept_share(share: jax.Array, ratio: jax.Array) -> jax.Array:
     """At most 1 - ratio (1 - share), in [0, 1]."""
     miss, ratio = complement_up(share), ratio[..., None]
     tiny = float(jnp.finfo(share.dtype).tiny)

@@ -12,36 +12,35 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, is_concrete, refuse, require_real
-from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
+    AUTO,
     choose,
     default_bound,
     divided,
-    is_auto,
     last_count,
     levels_of,
+    padded_rows,
     prepare_lower_bounds,
     prepare_thresholds,
     refuse_choice,
     thresholds_of,
 )
-from jaxcert.certificates._attained_band import (
+from jaxcert.certificates._attained import (
     ATTAINED_LEVELS,
     GRID,
-    check_settings,
     fields_of_band,
     level_of_successes,
 )
-from jaxcert.certificates._batch_axes import along, answer, padded_rows
-from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._calibration import local_level
-from jaxcert.certificates._certificate import Certificate, about, quantity_of
-from jaxcert.certificates._counted_tasks import missing_of_counts
-from jaxcert.certificates._counting import bounds_of, fields_of_bounds, only_smallest
-from jaxcert.certificates._method import solve_every, table_of
+from jaxcert.certificates._certificate import Certificate, certificate_of
+from jaxcert.certificates._counting import fields_of_bounds, only_smallest
+from jaxcert.certificates._method import BINOMIAL, TAIL, table_of
 from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._paired import Paired
@@ -51,7 +50,6 @@ from jaxcert.returns.summaries import Summary
 
 # The kind of band that counts lower bounds: u_k = U(k; n, level), the binomial certificate at a smaller delta.
 EQUAL_LOCAL_LEVELS = "equal_local_levels"
-_TAIL: Any = BINOMIAL.tail
 
 
 @jax.tree_util.register_dataclass
@@ -155,31 +153,32 @@ def certify_band(
     returns = as_successes(returns, support, where, bound)
     kind, bound = _defaults(kind, bound, beta, returns)
     per_task = choose("bound", bound, BOUNDS)
-    sample = sample_of(per_task.needs, returns, support, where, validate)
+    sample = sample_of(per_task, returns, support, where, validate)
     row = None if thresholds is None else thresholds_of(sample, thresholds, validate)
     if kind == ATTAINED_LEVELS:
         level = level_of_successes(sample, delta, num_smallest)
         delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
         row = GRID.astype(sample.dtype) if row is None else row
         fields = fields_of_band(sample, padded_rows(row, sample), delta, level, num_smallest)
-        return _answer(bound, kind, sample, row, num_smallest, fields)
+        return _answer(bound, kind, sample, row, num_smallest, fields, returns)
     level = _level_of(delta, sample, num_smallest)
     delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
-    return about(_of_bounds(per_task.name, per_task, sample, row, level, num_smallest, beta, delta), returns)
+    return _of_bounds(bound, per_task, sample, row, num_smallest, (level, beta, delta), returns)
 
 
 def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> tuple[str, str]:
     """The names of kind and bound; successes have a kind of their own, unless a level or another bound is asked for."""
-    usual = default_bound(None, returns)
+    usual, chooses = default_bound(None, returns), beta is None or (isinstance(beta, str) and beta == AUTO)
     if kind is None:
-        exact = usual == CLOPPER_PEARSON.name == (bound or usual) and (beta is None or is_auto(beta))
+        exact = usual == CLOPPER_PEARSON.name == (bound or usual) and chooses
         kind = ATTAINED_LEVELS if exact else EQUAL_LOCAL_LEVELS
     _check_kind("kind", kind)
     if kind == ATTAINED_LEVELS:
         bound = bound or CLOPPER_PEARSON.name
-        check_settings(bound, beta)
-    else:
-        refuse_choice(beta, "a number, or None for 0.05")
+        if bound != CLOPPER_PEARSON.name:
+            raise ValueError(f"bound is {bound!r}, which has no effect with kind 'attained_levels'; it has its own")
+        if not chooses:
+            raise ValueError(f"beta is {beta!r}; kind 'attained_levels' takes every level, expected None")
     return kind, bound or usual
 
 
@@ -195,39 +194,31 @@ def _level_of(delta: Any, sample: Sample, num_smallest: int | None) -> Any:
 
 
 def _of_bounds(
-    name: str,
-    bound: Bound | None,
-    sample: Sample,
-    row: Any,
-    level: Any,
-    num_smallest: int | None,
-    beta: Any,
-    delta: Any,
+    name: str, bound: Bound | None, sample: Sample, row: Any, num_smallest: Any, levels: tuple, returns: Any = None
 ) -> BandCertificate:
-    """From ``bounds_of`` a sample, by the name of the bound, at thresholds [t], or at its own steps for None."""
+    """From ``task_bounds`` a sample, by the name of the bound, at thresholds [t], or at its own steps for None."""
+    level, beta, delta = levels
     rows = row if row is None else padded_rows(row, sample)
-    table = table_of(_TAIL, int(sample.num_tasks), sample.tasks[-1], level)
+    table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], level)
     fields = _fields(bound, num_smallest, *placed((sample, rows, beta, level, table)))
     fields |= {"beta": beta, "delta": delta, "level": level, "low": sample.low}
-    return _answer(name, EQUAL_LOCAL_LEVELS, sample, row, num_smallest, fields)
+    return _answer(name, EQUAL_LOCAL_LEVELS, sample, row, num_smallest, fields, returns)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _fields(bound: Bound | None, num_smallest: int | None, sample: Sample, thresholds, beta, level, table) -> dict:
-    lower, n = bounds_of(bound, sample, beta), sample.num_tasks
+    lower, n = task_bounds(bound, sample, beta), sample.num_tasks
     wanted = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1) if thresholds is None else thresholds
     fields = fields_of_bounds(BINOMIAL, lower, n, wanted, beta, level, table, given=bound is None)
     return fields | only_smallest(fields, num_smallest) | {"thresholds": wanted}
 
 
 def _answer(
-    name: str, kind: str, sample: Sample, row: Any, num_smallest: int | None, fields: dict[str, Any]
+    name: str, kind: str, sample: Sample, row: Any, num_smallest: int | None, fields: dict[str, Any], returns: Any
 ) -> BandCertificate:
-    n = int(sample.num_tasks)
-    sizes = {"task": n, "threshold": n if row is None else len(row)}
-    settings = {"num_tasks": n, "bound": name, "quantity": quantity_of(name), "method": kind, "simultaneous": True}
-    settings |= {"num_smallest": None if num_smallest is None else int(num_smallest)}
-    return answer(BandCertificate, fields, sizes, **settings)
+    size = int(sample.num_tasks) if row is None else len(row)
+    settings = {"simultaneous": True, "num_smallest": None if num_smallest is None else int(num_smallest)}
+    return certificate_of(BandCertificate, fields, sample.num_tasks, size, name, kind, returns, **settings)
 
 
 def certify_lower_bounds_band(
@@ -270,7 +261,7 @@ def certify_lower_bounds_band(
     level, checks = _level_of(delta, sample, num_smallest), {"validate": validate, "scalar": True}
     delta = probability("delta", delta, lower.dtype, "down", **checks)
     beta = probability("beta", beta, lower.dtype, "up", zero_allowed=True, **checks)
-    return _of_bounds("given", None, sample, row, level, num_smallest, beta, delta)
+    return _of_bounds("given", None, sample, row, num_smallest, (level, beta, delta))
 
 
 def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> Any:
@@ -291,17 +282,12 @@ def _curve(certificate: BandCertificate, lower_bounds: chex.Array, thresholds: n
     return certify_lower_bounds_band(lower_bounds, thresholds, **settings)
 
 
-def risks(certificate: BandCertificate) -> jax.Array:
-    """The certified risk for k = 0, 1, ..., n."""
-    n = certificate.num_tasks
-    table = table_of(_TAIL, n, n, certificate.level)
-    return _risks(n, certificate.num_smallest, *placed((certificate.beta, certificate.level, table)))
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _risks(n: int, num_smallest: int | None, beta, level, table) -> jax.Array:
-    epsilon = solve_every(_TAIL, jnp.asarray(n, np.int32), beta, level, table, size=n).epsilon
-    return jnp.where(jnp.arange(n + 1, dtype=np.int32) < (n if num_smallest is None else num_smallest), epsilon, 1.0)
+def steps_of(band: BandCertificate) -> tuple[jax.Array, jax.Array]:
+    """The ordered lower bounds [..., n], at which the curve has its steps, and the certified risks there."""
+    sample = sample_of_numbers(band.lower_bounds)
+    found = _of_bounds(band.bound, None, sample, None, band.num_smallest, (band.level, band.beta, band.delta))
+    # No task performs below minus infinity, the bound of an invalid one.
+    return found.thresholds, jnp.where(jnp.isneginf(found.thresholds), 0.0, found.epsilon)
 
 
 BAND = Question(

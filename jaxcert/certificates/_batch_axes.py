@@ -1,29 +1,31 @@
-"""The axes of an answer's arrays: which are its own, which are of a batch, its parts by index, and its padding."""
+"""The axes of an answer's arrays: its own and those of a batch, its parts by index, and tables with names of axes."""
 
 import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.returns._sample import Sample, padded_to, placed, power_of_two
+from jaxcert._extras import import_extra
+from jaxcert.certificates._figures import STATUSES
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
 
 Index = int | slice | EllipsisType | tuple[Any, ...]
 
 
 def along(*axes: str, column: str = "", optional: bool = False) -> dict[str, Any]:
-    """Metadata of a field that has axes of its own, the last ones; those before them are axes of a batch.
+    """Metadata of a field that has axes of its own, by the names of one element each; any before are of a batch.
 
-    A field without this metadata has none: it is one number, or one for each element of a batch.
-
-    Args:
-        axes: their names, of one element each: "threshold".
-        column: the name of one entry; of the field by default. A field whose column has the name of its axis labels it.
-        optional: whether the field may be one number in place of these axes.
+    ``column`` is the name of one entry, by default of the field; one with the name of its axis labels it. A field that
+    is ``optional`` may be one number in place of these axes, as one without this metadata is.
     """
     return {"axes": axes, "column": column, "optional": optional}
 
@@ -51,9 +53,8 @@ class Batched:
             TypeError: an entry of another type, or nothing to choose from.
         """
         sizes = self._sizes()
-        return self._part(
-            [_entry(given, axis, sizes) for axis, given in zip(sizes, _spread(index, sizes), strict=True)]
-        )
+        entries = zip(sizes, _spread(index, sizes), strict=True)
+        return self._part({axis: _entry(given, axis, sizes) for axis, given in entries})
 
     def _sizes(self) -> dict[int | str, int]:
         """The size of each axis that can be indexed: those of the batch by their number, the last by its name."""
@@ -74,14 +75,15 @@ class Batched:
         held = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {name: value for name, value in held.items() if isinstance(value, jax.Array | np.ndarray)}
 
-    def _part(self, entries: Sequence[Any]) -> Self:
-        rows, shape = self._own("status"), self.batch_shape
-        places = dict(zip((*range(len(shape)), *rows), entries, strict=True))
-        arrays = self._arrays().items()
-        parts = {name: _taken(value, self._own(name), shape, places) for name, value in arrays}
-        held = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        within = {name: value._part(entries) for name, value in held.items() if isinstance(value, Batched)}
-        return dataclasses.replace(self, **parts, **within)
+    def _part(self, places: Mapping[int | str, Any]) -> Self:
+        shape, parts = self.batch_shape, {}
+        for name in (field.name for field in dataclasses.fields(self)):
+            value = getattr(self, name)
+            if isinstance(value, Batched):
+                parts[name] = value._part(places)
+            elif isinstance(value, jax.Array | np.ndarray):
+                parts[name] = _taken(value, self._own(name), shape, places)
+        return dataclasses.replace(self, **parts)
 
 
 def check_single(certificate: Any) -> None:
@@ -157,38 +159,109 @@ def _described(axis: int | str, size: int) -> str:
     return f"{size} along axis {axis} of the batch" if isinstance(axis, int) else f"{size} {axis}s"
 
 
-# --- padding ------------------------------------------------------------------------------------------------------
+# --- tables with named axes -----------------------------------------------------------------------------------------
 
-Answer = TypeVar("Answer")
-
-_FEWEST_ROWS = 16
-
-
-def padded_rows(row: Any, sample: Sample, fewest: int = _FEWEST_ROWS) -> Any:
-    """Known numbers [t] that were fixed beforehand, in front of repetitions of the last, where the sample is padded."""
-    if not (sample.padded and isinstance(row, np.ndarray)):
-        return row
-    return padded_to(row, (power_of_two(len(row), fewest),), row[-1])
+Dims = Sequence[str] | str | None
+Coords = Mapping[str, Sequence[Any] | chex.Array] | None
 
 
-def answer(kind: type[Answer], fields: Mapping[str, Any], sizes: Mapping[str, int], **settings: Any) -> Answer:
-    """An answer of some kind.
+def frame_of(certificate: Any, dims: Dims, coords: Coords) -> "pandas.DataFrame":
+    """One row per element of the batch and threshold; see ``to_frame``."""
+    pandas = import_extra("pandas", "io")
+    fields = certificate.__dataclass_fields__
+    first = next(iter(fields))
+    rows = certificate._own(first)
+    sizes = dict(zip(_dims(certificate, dims), certificate.batch_shape, strict=True))
+    sizes |= dict(zip(rows, np.shape(getattr(certificate, first))[-len(rows) :], strict=False))
+    shape, bare = tuple(sizes.values()), {name: sizes[name] for name in sizes if name not in _labelled(certificate)}
+    labels = {**{name: np.arange(size) for name, size in bare.items()}, **_labels(coords, bare)}
+    places = dict(zip(sizes, np.indices(shape), strict=True))
+    columns: dict[str, Any] = {name: labels[name][places[name].ravel()] for name in bare}
+    for name in _fields(certificate, rows):
+        values = certificate._written(name, getattr(certificate, name))
+        if isinstance(values, np.ndarray):
+            whole = values.reshape((*values.shape, *(1,) * (len(rows) - len(certificate._own(name)))))
+            values = np.broadcast_to(whole, shape).ravel()
+        columns[fields[name].metadata.get("column") or name] = values
+    columns["status"] = pandas.Categorical.from_codes(columns["status"], STATUSES)
+    return pandas.DataFrame(columns)
 
-    Args:
-        kind: a dataclass whose fields name their axes.
-        fields: its arrays, along some axes longer than they should be.
-        sizes: the true sizes of axes, by their names.
-        settings: its other fields.
-    """
-    axes = {field.name: field.metadata.get("axes", ()) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    cut = {name: _kept(value, axes[name], sizes) for name, value in fields.items()}
-    longer = {name: fields[name] for name, index in cut.items() if index is not None}
-    shorter = {name: value[cut[name]] for name, value in jax.device_get(longer).items()}
-    return kind(**placed({**fields, **shorter}), **settings)
+
+def dataset_of(certificate: Any, dims: Dims, coords: Coords) -> "xarray.Dataset":
+    """The arrays by the names of their axes; see ``to_xarray``."""
+    xarray = import_extra("xarray", "io")
+    names, batch, fields = _dims(certificate, dims), certificate.batch_shape, certificate.__dataclass_fields__
+    # Names that are no array, as those of tasks, label an axis, too.
+    labels: dict[str, Any] = {
+        field.metadata["axes"][-1]: np.asarray(getattr(certificate, name))
+        for name, field in fields.items()
+        if field.metadata.get("axes") and field.metadata.get("static")
+    }
+    variables: dict[str, Any] = {}
+    for name, held in certificate._arrays().items():
+        own, values = certificate._own(name), certificate._written(name, held)
+        values = np.asarray(STATUSES)[values] if name == "status" else values
+        shared = same_for_all(values, own) if own and own[-1] in _labelled(certificate, name) else None
+        if shared is not None:
+            labels[own[-1]] = shared
+            continue
+        lead = names if values.ndim > len(own) else ()
+        shape = values.shape[values.ndim - len(own) :]
+        # A variable with several axes cannot have the name of one of them.
+        variable = f"{name}_by_element" if name in own else name
+        variables[variable] = ((*lead, *own), np.broadcast_to(values, (*batch, *shape) if lead else shape))
+    sizes = {axis: size for axes, values in variables.values() for axis, size in zip(axes, values.shape, strict=True)}
+    given = _labels(coords, {axis: size for axis, size in sizes.items() if axis not in labels})
+    held = {name: getattr(certificate, name) for name in fields if _is_setting(fields[name])}
+    # Files of netCDF hold neither a bool nor nothing.
+    settings = {name: int(value) if isinstance(value, bool) else value for name, value in held.items()}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    return xarray.Dataset(variables, {**labels, **given}, attrs=settings)
 
 
-def _kept(value: Any, axes: tuple[str, ...], sizes: Mapping[str, int]) -> tuple[Any, ...] | None:
-    """What is to be kept of an array; None for all of it."""
-    own = dict(zip(reversed(axes), reversed(np.shape(value)), strict=False))
-    kept = {name: slice(sizes[name]) if sizes.get(name, size) < size else slice(None) for name, size in own.items()}
-    return (..., *reversed(kept.values())) if any(each != slice(None) for each in kept.values()) else None
+def _dims(certificate: Any, dims: Dims) -> tuple[str, ...]:
+    """The names of the axes of the batch: those given, or axis_0, axis_1 and so on."""
+    shape = certificate.batch_shape
+    if dims is None:
+        return tuple(f"axis_{i}" for i in range(len(shape)))
+    names = (dims,) if isinstance(dims, str) else tuple(dims)
+    if len(names) != len(shape) or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"dims is {dims!r}; expected {len(shape)} different names, for a batch of shape {shape}")
+    fields = certificate.__dataclass_fields__
+    metadata = [field.metadata for field in fields.values()]
+    taken = {*fields, *(each.get("column", "") for each in metadata), *(a for m in metadata for a in m.get("axes", ()))}
+    if taken & set(names):
+        raise ValueError(f"dims has {min(taken & set(names))!r}, which is a name of the certificate's own")
+    return names
+
+
+def _labels(coords: Coords, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """The labels of some axes, checked against their sizes."""
+    labels = {name: np.asarray(values) for name, values in (coords or {}).items()}
+    for name, values in labels.items():
+        if name not in sizes:
+            raise ValueError(f"coords has {name!r}; expected some of {', '.join(map(repr, sizes)) or 'no axes'}")
+        if values.shape != (sizes[name],):
+            raise ValueError(f"coords has values of shape {values.shape} for {name!r}; expected [{sizes[name]}]")
+    return labels
+
+
+def _labelled(certificate: Any, *names: str) -> set[str]:
+    """The axes that a field of the certificate, or of these fields, has the labels of."""
+    fields = [certificate.__dataclass_fields__[name] for name in names or certificate._arrays()]
+    axes = (field.metadata.get("axes", ()) for field in fields)
+    columns = (field.metadata.get("column") or field.name for field in fields)
+    return {own[-1] for own, column in zip(axes, columns, strict=True) if own == (column,)}
+
+
+def _fields(certificate: Any, rows: tuple[str, ...]) -> list[str]:
+    """The fields that fit in the rows, those of the rows first, and then the settings."""
+    fields, arrays = certificate.__dataclass_fields__, certificate._arrays()
+    each = [name for name in arrays if certificate._own(name) == rows and fields[name].metadata.get("axes")]
+    whole = [name for name in fields if _is_setting(fields[name]) or (name in arrays and not certificate._own(name))]
+    return list(dict.fromkeys([*each, *whole]))
+
+
+def _is_setting(field: Any) -> bool:
+    """Whether it is static and one for all."""
+    return bool(field.metadata.get("static")) and not field.metadata.get("axes")

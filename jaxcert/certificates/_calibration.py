@@ -34,7 +34,7 @@ def calibrated(num_tasks: int, delta: float, betas: tuple[float, ...]) -> float:
     low, high = math.nextafter(delta / len(betas), 0.0), delta
     if len(betas) == 1 or num_tasks > _MOST_CALIBRATED or delta < 1e-200:
         return low
-    world = _LeastFavourable(num_tasks, delta, betas)
+    world = LeastFavourable(num_tasks, delta, betas)
     refuting = list(world.risks(_FIRST)[1:])
     while high / low > 1 + _STEP:
         level = math.sqrt(low * high)
@@ -47,7 +47,7 @@ def calibrated(num_tasks: int, delta: float, betas: tuple[float, ...]) -> float:
     return low
 
 
-class _LeastFavourable:
+class LeastFavourable:
     """Tasks of which each misses the threshold with probability c, and then passes at level beta with probability beta.
 
     At some level a task is a violation if its uniform number is up to c (1 - beta).
@@ -84,14 +84,12 @@ class _LeastFavourable:
 
     def most(self, c: float, level: float) -> tuple[int, ...]:
         """For each beta, at least the most violations with which its certificate is below c; -1 for none."""
-        risks = c * self._misses
-        windows = zip(risks.tolist(), *self._world.windows(risks, risks.size), strict=True)
-        return tuple(self._most(q, low, high, level) for q, low, high in windows)
-
-    def _most(self, q: float, low: int, high: int, level: float) -> int:
-        points = np.exp(self._world.log_points(np.arange(low, high + 1), 1 - q))
-        below = np.cumsum(points) * (1 - self._world.error)
-        return low - 1 + int(np.searchsorted(below, level))
+        risks, most = c * self._misses, []
+        for q, low, high in zip(risks.tolist(), *self._world.windows(risks, risks.size), strict=True):
+            points = np.exp(self._world.log_points(np.arange(low, high + 1), 1 - q))
+            below = np.cumsum(points) * (1 - self._world.error)
+            most.append(low - 1 + int(np.searchsorted(below, level)))
+        return tuple(most)
 
     def failure(self, c: float, most: tuple[int, ...]) -> float:
         """At least the probability that at some level there are at most that many violations, for tasks of risk c."""

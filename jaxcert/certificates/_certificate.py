@@ -1,7 +1,7 @@
 """The certificate: its statement, its inputs, and its status."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import jax
@@ -10,10 +10,19 @@ import numpy as np
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._figures import Status, floor_figures, floor_to
-from jaxcert.certificates._headline import REWEIGHTED, SAMPLED, Headline, InWords, at_least, reach
+from jaxcert.certificates._figures import (
+    REWEIGHTED,
+    SAMPLED,
+    Headline,
+    Status,
+    at_least,
+    floor_figures,
+    floor_to,
+    reach,
+)
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import is_successes
+from jaxcert.returns._sample import placed
 from jaxcert.returns._weighted import Weighted
 
 EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
@@ -25,7 +34,7 @@ DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {_A_MINUS_B}"
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Certificate(InWords, ByThreshold):
+class Certificate(ByThreshold):
     """Certified safety of a policy at one or several thresholds; a pytree of arrays.
 
     At each threshold B, fixed before the data were seen: with probability at least 1 - delta over the sampled tasks and
@@ -129,12 +138,7 @@ class Certificate(InWords, ByThreshold):
         if status == Status.VACUOUS:
             return self._no_line("more than the lower end of the support")
         claim, count = at_least(safety)
-        return self._line(claim, f"{self._from} {reach(count)} {what} of {shown}")
-
-    @property
-    def _from(self) -> str:
-        """From where new tasks are, in words."""
-        return self._new_task.removeprefix("a new task ")
+        return self._line(claim, f"{self._new_task.removeprefix('a new task ')} {reach(count)} {what} of {shown}")
 
     def counted_as(
         self, stated: float, sure: np.ndarray, near: np.ndarray, below: int, rounding: float
@@ -176,10 +180,7 @@ def sentence(certificate: Certificate, index: int) -> str:
 
 
 def quantity_of(bound: str, returns: Any = None) -> str:
-    """What a mean of returns is, in words: returns of 0 and 1 alone have the bound for them, or the type bool.
-
-    Of pairs it is the difference.
-    """
+    """What a mean of returns is, in words: returns of 0 and 1 alone have the bound for them, or the type bool."""
     if isinstance(returns, Weighted):
         return quantity_of(bound, returns.returns)
     if isinstance(returns, Paired):
@@ -188,20 +189,47 @@ def quantity_of(bound: str, returns: Any = None) -> str:
     return PROBABILITY_OF_SUCCESS if bound == CLOPPER_PEARSON.name or is_successes(returns) else EXPECTED_RETURN
 
 
-def fields_of(certificate: Certificate) -> dict[str, Any]:
-    """What a certificate holds, for one of another kind, which answers another question."""
-    names = {field.name for field in dataclasses.fields(certificate)} - {"question"}
-    return {name: getattr(certificate, name) for name in names}
+Kind = TypeVar("Kind")
+
+
+def answer(
+    kind: type[Kind], fields: Mapping[str, Any], num_tasks: Any, rows: int | None = None, **settings: Any
+) -> Kind:
+    """An answer of some kind from its arrays, which may be longer along the axes of tasks and of rows.
+
+    ``rows``: of so many thresholds, or shares; None if it has no such axis. ``settings``: its other fields.
+    """
+    n = int(num_tasks)
+    axes = {field.name: field.metadata.get("axes", ()) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    first = next(iter(axes.values()))[-1]
+    sizes = {"task": n} | ({} if rows is None else {first: rows})
+    cut = {}
+    for name, value in fields.items():
+        own = zip(axes[name][::-1], np.shape(value)[::-1], strict=False)
+        kept = [slice(sizes[axis]) if sizes.get(axis, size) < size else slice(None) for axis, size in own]
+        if any(each != slice(None) for each in kept):
+            cut[name] = (..., *reversed(kept))
+    longer = jax.device_get({name: fields[name] for name in cut})
+    shorter = {name: longer[name][index] for name, index in cut.items()}
+    return kind(**placed({**fields, **shorter}), **settings, num_tasks=n)  # type: ignore[call-arg]
 
 
 Certified = TypeVar("Certified", bound=Certificate)
 
 
-def about(found: Certified, returns: Any) -> Certified:
-    """The certificate, as one of the difference of two policies if the returns are pairs."""
-    return (
-        dataclasses.replace(found, quantity=quantity_of(found.bound, returns)) if isinstance(returns, Paired) else found
-    )
+def certificate_of(
+    kind: type[Certified],
+    fields: Any,
+    num_tasks: Any,
+    rows: int,
+    bound: str,
+    method: str,
+    returns: Any,
+    **settings: Any,
+) -> Certified:
+    """A certificate from its arrays, as ``answer``; of the difference of two policies if the returns are pairs."""
+    quantity = quantity_of(bound, returns if isinstance(returns, Paired) else None)
+    return answer(kind, fields, num_tasks, rows, bound=bound, method=method, quantity=quantity, **settings)
 
 
 def naming(sentence: str, policies: Sequence[str]) -> str:

@@ -9,22 +9,21 @@ import numpy as np
 
 from jaxcert.certificates._arguments import (
     choose,
-    choose_bound,
+    chosen_level,
+    levels_of,
+    padded_rows,
     prepare_lower_bounds,
     prepare_thresholds,
     refuse_choice,
     thresholds_of,
-    usual_beta,
 )
-from jaxcert.certificates._batch_axes import answer, padded_rows
-from jaxcert.certificates._certificate import Certificate, about, quantity_of
-from jaxcert.certificates._counted_tasks import missing_of_counts
-from jaxcert.certificates._counting import count_at_one_level
-from jaxcert.certificates._headline import REWEIGHTED
+from jaxcert.certificates._certificate import Certificate, certificate_of
+from jaxcert.certificates._counting import solved
+from jaxcert.certificates._figures import REWEIGHTED
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import Question, same
-from jaxcert.certificates._registry import METHODS, WEIGHTED_METHODS, defaults, warned
-from jaxcert.certificates._witness_rows import of_counts
+from jaxcert.certificates._registry import METHODS, WEIGHTED_METHODS, defaults, missing_of_counts, warned
+from jaxcert.certificates._witness import of_counts
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import sample_of, sample_of_numbers
@@ -145,22 +144,23 @@ def certified(
         # Differences of successes are no successes.
         counted = {name: each for name, each in methods.items() if not each.counts_successes}
         choose("method", method, counted if isinstance(plain, Paired) else methods)
-    bound, method = defaults(bound, method, plain, beta)
-    chosen = methods[method]
-    per_task = choose_bound(bound, METHODS[method])
+    per_task, usual = defaults(bound, method, plain, beta)
+    chosen = methods[usual.name]
     # Evidence is added up for each threshold; counting costs nothing more.
     many = not chosen.tail and np.size(thresholds) > _MANY
     needs = {"apart": chosen.bound is None, "weights": True, "padded": not many}
-    sample = sample_of(per_task.needs._replace(**needs), returns, support, where, validate)
+    sample = sample_of(dataclasses.replace(per_task, **needs), returns, support, where, validate)
     rounded = thresholds_of(sample, thresholds, validate, name=name, stacklevel=4)
     rows = padded_rows(rounded, sample, *(() if chosen.tail else (1,)))
-    fields = chosen.count(chosen, per_task, sample, rows, usual_beta(chosen, beta), delta, validate)
-    settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name)}
+    if sample.weights is None or chosen.counts_successes:
+        beta = chosen_level(chosen, delta, beta, int(sample.num_tasks), sample.dtype)
+    delta, beta = levels_of(chosen, delta, beta, sample, validate)
+    fields = solved(chosen, per_task, sample, rows, beta, delta)
+    settings = {}
     if sample.weights is not None:
-        fields["max_weight"] = sample.weights.largest
-        settings |= {"question": "weighted", "source": REWEIGHTED}
-    sizes = {"task": int(sample.num_tasks), "threshold": len(rounded)}
-    found = about(answer(Certificate, fields, sizes, num_tasks=sizes["task"], **settings), plain)
+        fields["max_weight"], settings = sample.weights.largest, {"question": "weighted", "source": REWEIGHTED}
+    names = per_task.name, chosen.name, plain
+    found = certificate_of(Certificate, fields, sample.num_tasks, len(rounded), *names, **settings)
     return warned(found) if validate else found
 
 
@@ -214,14 +214,11 @@ def certify_lower_bounds(
     return warned(certificate) if validate else certificate
 
 
-def certify_given(
-    bound: str, method: Method, lower: Any, thresholds: Any, beta: Any, delta: Any, *, given: bool = True
-) -> Certificate:
-    """From lower bounds [..., n], rounded down, to a certificate [..., t]; ``given`` as in ``fields_of_bounds``."""
-    sample, n = sample_of_numbers(lower), lower.shape[-1]
-    fields = count_at_one_level(method, None, sample, padded_rows(thresholds, sample), beta, delta, given=given)
-    settings = {"num_tasks": n, "bound": bound, "method": method.name, "quantity": quantity_of(bound)}
-    return answer(Certificate, fields, {"task": n, "threshold": len(thresholds)}, **settings)
+def certify_given(name: str, method: Method, lower: Any, thresholds: Any, beta: Any, delta: Any) -> Certificate:
+    """From lower bounds [..., n], rounded down, to a certificate [..., t]; NaN, and not -inf, is invalid input."""
+    sample = sample_of_numbers(lower)
+    fields = solved(method, None, sample, padded_rows(thresholds, sample), beta, delta)
+    return certificate_of(Certificate, fields, sample.num_tasks, len(thresholds), name, method.name, None)
 
 
 def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, thresholds: chex.Array) -> Certificate:

@@ -10,19 +10,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._bound import Bound
-from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, check_prior, prepare_prior
-from jaxcert.certificates._arguments import bound_for, levels_of, refuse_choice, thresholds_of
-from jaxcert.certificates._batch_axes import along, answer, padded_rows
-from jaxcert.certificates._binomial import BINOMIAL, inflate
-from jaxcert.certificates._certificate import Certificate, about, quantity_of
-from jaxcert.certificates._counted_tasks import counted_as_stated, missing_of_counts
-from jaxcert.certificates._counting import any_neginf, bad_levels, bounds_of, status_of
+from jaxcert.bounds._bound import Bound, task_bounds
+from jaxcert.certificates._anytime_epsilon import Prior, anytime_epsilon, anytime_risk, check_prior, prepare_prior
+from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, thresholds_of
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import Certificate, certificate_of
+from jaxcert.certificates._counting import any_of, bad_levels, reached, status_of
+from jaxcert.certificates._method import BINOMIAL, inflate
 from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, as_successes, probability
+from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
 from jaxcert.returns.summaries import Summary
 
@@ -141,37 +141,40 @@ def certify_anytime(
 
     Reference: the theory page, section 16.
     """
-    returns = as_successes(returns, support, where, bound)
-    per_task = bound_for(bound, returns)
-    refuse_choice(beta, "a number, or None for 0.05")
+    per_task, returns = bound_for(bound, returns, support, where)
     # A search for each task.
-    sample = sample_of(per_task.needs._replace(costly=True), returns, support, where, validate)
+    sample = sample_of(dataclasses.replace(per_task, costly=True), returns, support, where, validate)
     rows = thresholds_of(sample, thresholds, validate)
     prior = prepare_prior(prior, sample.dtype, validate)
     if np.ndim(prior[0]) or np.ndim(prior[1]):
         raise ValueError(f"prior has shapes {np.shape(prior[0])} and {np.shape(prior[1])}; expected scalars")
     delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
-    return about(certify_in_order(per_task.name, per_task, sample, rows, beta, delta, prior), returns)
+    return certify_in_order(per_task.name, per_task, sample, rows, beta, delta, prior, returns)
 
 
 def certify_in_order(
-    name: str, bound: Bound | None, sample: Sample, thresholds: Any, beta: Any, delta: Any, prior: tuple[Any, Any]
+    name: str,
+    bound: Bound | None,
+    sample: Sample,
+    thresholds: Any,
+    beta: Any,
+    delta: Any,
+    prior: tuple[Any, Any],
+    returns: Any = None,
 ) -> AnytimeCertificate:
-    """From ``bounds_of`` a sample, by the name of the bound, in the order of the tasks, at thresholds [t]."""
-    n, rows = int(sample.num_tasks), padded_rows(thresholds, sample, 1)
+    """From ``task_bounds`` a sample, by the name of the bound, in the order of the tasks, at thresholds [t]."""
+    rows = padded_rows(thresholds, sample, 1)
     fields = _in_order(bound, *placed((sample, rows, beta, delta, prior)))
-    settings = {"num_tasks": n, "bound": name, "method": "anytime", "quantity": quantity_of(name)}
     fields |= {"thresholds": rows, "beta": beta, "delta": delta}
-    return answer(AnytimeCertificate, fields, {"task": n, "threshold": len(thresholds)}, **settings)
+    return certificate_of(AnytimeCertificate, fields, sample.num_tasks, len(thresholds), name, "anytime", returns)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta, prior) -> dict[str, jax.Array]:
     """The fields [..., t], and the history [..., n, t]."""
-    lower = bounds_of(bound, sample, beta)
+    lower = task_bounds(bound, sample, beta)
     n, there = sample.num_tasks, in_front(lower, sample.num_tasks)[..., None]
-    # A bound that is NaN is a violation.
-    violated = ~(lower[..., :, None] >= thresholds.reshape((1,) * lower.ndim + thresholds.shape)) & there
+    violated = ~reached(lower, thresholds) & there
     counts = jnp.cumsum(violated, axis=-2, dtype=jnp.int32).astype(lower.dtype)
     places = jax.lax.broadcasted_iota(lower.dtype, counts.shape, counts.ndim - 2) + 1
     risk = anytime_risk(counts, places, delta, *prior)
@@ -179,7 +182,7 @@ def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta, prio
     moments = jnp.where(bad_threshold | ~there, 1.0, inflate(risk, beta))
     history = jax.lax.cummin(moments, axis=counts.ndim - 2)
     epsilon, violations = history[..., -1, :], counts[..., -1, :].astype(jnp.int32)
-    invalid = any_neginf(lower, n) | bad_threshold[..., -1, :] | bad_levels(beta, delta)
+    invalid = any_of(jnp.isneginf(lower), n) | bad_threshold[..., -1, :] | bad_levels(beta, delta)
     return {
         "safety": complement_down(epsilon),
         "epsilon": epsilon,
@@ -196,6 +199,55 @@ def _curve(certificate: AnytimeCertificate, lower_bounds: chex.Array, levels: np
     numbers = sample_of_numbers(jnp.asarray(lower_bounds)), jnp.asarray(levels)
     prior = certificate.prior[0], certificate.prior[1]
     return certify_in_order(certificate.bound, None, *numbers, certificate.beta, certificate.delta, prior)
+
+
+# --- where a file was written by other lower bounds ----------------------------------------------------------------
+
+# Numbers of violations at all moments, each of which is a root to find.
+_MOST = 100_000
+
+
+def counted_as_stated(
+    certificate: Any, sure: np.ndarray, near: np.ndarray, below: int, stated: float, rounding: float
+) -> np.ndarray | None:
+    """So many (``below``) of the tasks ``near`` that the smallest risk of all moments is the stated one, or None.
+
+    Unlike a certificate of all tasks, this one depends on which of them are violations beside the ``sure`` ones, since
+    each moment has its own count. Sets of tasks are not tried: a way through the counts of all moments is looked for,
+    on which no risk is smaller than stated and one is equal, up to the relative rounding. What is found is no better
+    than what is certified here of a threshold that is lower by rounding, where none of these tasks is a violation.
+    """
+    choices = np.arange(below + 1)
+    if sure.size * choices.size > _MOST:
+        return None
+    places = np.arange(1, sure.size + 1)
+    counts = np.minimum(np.cumsum(sure)[:, None] + choices, places[:, None])
+    levels: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta}
+    prior = certificate.prior[0], certificate.prior[1]
+    risks = np.asarray(anytime_epsilon(counts, places[:, None], prior=prior, **levels), np.float64)
+    room = rounding * risks
+    is_near = np.isin(np.arange(sure.size), near)
+    return _way(is_near, below, risks >= stated - room, np.abs(risks - stated) <= room)
+
+
+def _way(near: np.ndarray, below: int, allowed: np.ndarray, equal: np.ndarray) -> np.ndarray | None:
+    """The tasks of a way from no violation to ``below``, through what is allowed and over what is equal [n, counts]."""
+    # By the count and whether a moment was equal: the tasks so far, the last one in front.
+    ways: dict[tuple[int, bool], tuple] = {(0, False): ()}
+    for i in range(near.size):
+        before, ways = ways, {}
+        for (count, found), tasks in before.items():
+            for more in range(min(int(near[i]), below - count) + 1):
+                if allowed[i, count + more]:
+                    state = count + more, bool(found or equal[i, count + more])
+                    ways.setdefault(state, (i, tasks) if more else tasks)
+    if (below, True) not in ways:
+        return None
+    chosen, rest = [], ways[below, True]
+    while rest:
+        chosen.append(rest[0])
+        rest = rest[1]
+    return np.asarray(chosen[::-1], int)
 
 
 ANYTIME = Question(

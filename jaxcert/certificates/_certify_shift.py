@@ -172,7 +172,6 @@ def _after(
 
 @functools.partial(jax.jit, static_argnums=0)
 def _shifted(divergence: Divergence, before: dict, radius: jax.Array, lower: jax.Array) -> dict[str, jax.Array]:
-    """The fields that change."""
     bad, thresholds, status = jnp.isnan(radius) | jnp.isnan(lower), before["thresholds"], before["status"]
     epsilon = jnp.where(bad, 1.0, enlarged(divergence, before["epsilon"], radius))
     safety = jnp.where(bad, 0.0, jnp.minimum(before["safety"], complement_down(epsilon)))

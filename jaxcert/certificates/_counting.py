@@ -1,56 +1,45 @@
 """The tasks whose lower bound misses a threshold, counted: at one level, or at the best of a few."""
 
 import functools
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import task_bounds, task_bounds_at
-from jaxcert.certificates._arguments import AUTO, divided, levels_of
+from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._figures import Status
-from jaxcert.certificates._method import Method, Solution, solve, table_of
+from jaxcert.certificates._method import Levels, Method, Solution, solve
 from jaxcert.numerics._batches import in_front
-from jaxcert.numerics._rounding import complement_down
-from jaxcert.returns._prepared import probability
+from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
 from jaxcert.returns._sample import Sample, placed
 
 
+def solved(
+    method: Method, bound: Bound | None, sample: Sample, thresholds: Any, beta: Any, delta: Any
+) -> dict[str, Any]:
+    """The fields of certificates by a method, at rounded levels; without a bound, from bounds that are given."""
+    known = method.known(method, sample, thresholds, beta, delta)
+    fields = _counted(method, bound, *placed((sample, thresholds, beta, delta, known)))
+    return {"thresholds": thresholds, "beta": beta, "delta": delta} | fields
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _counted(method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, known) -> dict[str, Any]:
+    return (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
+
+
 def count_bounds(
-    method: Method, bound: Bound, sample: Sample, thresholds: Any, beta: Any, delta: Any, validate: bool
+    method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, table: Any
 ) -> dict[str, Any]:
-    """The fields of certificates from lower bounds at one level, or with ``beta="auto"`` at the best of a few."""
-    if isinstance(beta, str | Levels):
-        rounded = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
-        known = isinstance(beta, Levels)
-        levels = beta if known else levels_for(method, delta, beta, int(sample.num_tasks), sample.dtype)
-        return _count_at_the_best(method, bound, sample, thresholds, levels, rounded)
-    delta, beta = levels_of(method, delta, beta, sample, validate)
-    return count_at_one_level(method, bound, sample, thresholds, beta, delta)
-
-
-def count_at_one_level(
-    method: Method, bound: Bound | None, sample: Sample, thresholds: Any, beta: Any, delta: Any, *, given: bool = False
-) -> dict[str, Any]:
-    """The fields of certificates from ``bounds_of`` a sample, at levels that are rounded."""
-    assert method.tail is not None
-    table = table_of(method.tail, int(sample.num_tasks), sample.tasks[-1], delta, beta)
-    fields = _at_one_level(method, bound, given, *placed((sample, thresholds, beta, delta, table)))
-    return fields | {"thresholds": thresholds, "beta": beta, "delta": delta}
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _at_one_level(method, bound, given: bool, sample: Sample, thresholds, beta, delta, table) -> dict[str, Any]:
-    lower = bounds_of(bound, sample, beta)
-    return fields_of_bounds(method, lower, sample.num_tasks, thresholds, beta, delta, table, given=given)
-
-
-def bounds_of(bound: Bound | None, sample: Sample, beta: Any) -> jax.Array:
-    """The lower bounds of tasks [..., n], within a program; None for numbers that are such bounds already."""
-    return jnp.asarray(sample.values)[..., 0] if bound is None else task_bounds(bound, sample, beta)
+    """From lower bounds at one level, or at the best of a few."""
+    n = sample.num_tasks
+    if isinstance(beta, Levels):
+        lower = task_bounds(bound, sample, beta.betas, each=True)
+        return best_of_levels(method, lower, n, thresholds, *beta, delta, table)
+    lower = task_bounds(bound, sample, beta)
+    return fields_of_bounds(method, lower, n, thresholds, beta, delta, table, given=bound is None)
 
 
 def fields_of_bounds(
@@ -60,10 +49,9 @@ def fields_of_bounds(
 
     ``given``: whether -inf may be the bound of a valid task, and NaN may not.
     """
-    assert method.tail is not None
     violations = count_violations(lower, thresholds, n)
     solution = solve(method.tail, violations, n, beta, delta, table, size=lower.shape[-1])
-    bad_task = jnp.any(jnp.isnan(lower), axis=-1, keepdims=True) if given else any_neginf(lower, n)
+    bad_task = jnp.any(jnp.isnan(lower), axis=-1, keepdims=True) if given else any_of(jnp.isneginf(lower), n)
     return {"lower_bounds": lower} | fields_of_solution(
         method, violations, solution, thresholds, beta, delta, n, bad_task
     )
@@ -99,64 +87,70 @@ def only_smallest(fields: dict[str, Any], num_smallest: int | None) -> dict[str,
 # --- the best of a few levels -------------------------------------------------------------------------------------
 
 
-class Levels(NamedTuple):
-    """The levels among which the data choose, and the delta of the certificate at each; a pytree.
-
-    Attributes:
-        betas: in increasing order, [g].
-        delta_each: a scalar.
-    """
-
-    betas: Any
-    delta_each: Any
-
-
-def levels_for(method: Method, delta: Any, beta: str, num_tasks: int, dtype: np.dtype) -> Levels:
-    """The levels for ``beta="auto"``.
-
-    Raises:
-        ValueError: for another word, or a method without a choice.
-    """
-    if beta != AUTO:
-        raise ValueError(f"beta is {beta!r}; expected a number, or {AUTO!r}")
-    choice = method.choice
-    if choice is None:
-        raise ValueError(f"beta is {beta!r}; {method.name} needs a number, or None for its default")
-    each = divided(delta, dtype, len(choice.betas), lambda whole: choice.delta_each(num_tasks, whole, choice.betas))
-    return Levels(np.asarray(choice.betas, dtype), each)
-
-
-def _count_at_the_best(
-    method: Method, bound: Bound, sample: Sample, thresholds: Any, levels: Levels, delta: Any
-) -> dict[str, Any]:
-    assert method.tail is not None
-    table = table_of(method.tail, int(sample.num_tasks), sample.tasks[-1], levels.delta_each)
-    fields = _at_levels(method, bound, *placed((sample, thresholds, *levels, delta, table)))
-    return fields | {"thresholds": thresholds, "delta": delta}
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _at_levels(
-    method: Method, bound: Bound, sample: Sample, thresholds, betas, delta_each, delta, table
-) -> dict[str, Any]:
-    return best_of_levels(
-        method, task_bounds_at(bound, sample, betas), sample.num_tasks, thresholds, betas, delta_each, delta, table
-    )
-
-
 def best_of_levels(
     method: Method, lower: jax.Array, n: Any, thresholds, betas, delta_each, delta, table
 ) -> dict[str, Any]:
     """At the level with the smallest risk, the first of several, from lower bounds [g, ..., n] at each."""
-    assert method.tail is not None
     # A task passes at a level only if it passes at every larger one, too, however the bounds are rounded.
     lower = jax.lax.cummin(lower, axis=0, reverse=True)
     violations = count_violations(lower, thresholds, n)
     levels = jnp.broadcast_to(jnp.expand_dims(betas, range(1, violations.ndim)), violations.shape)
     solution = solve(method.tail, violations, n, levels, delta_each, table, size=lower.shape[-1])
     solution, violations, beta = at_least(solution.epsilon, (solution, violations, levels), axis=0)
-    fields = fields_of_solution(method, violations, solution, thresholds, beta, delta, n, any_neginf(lower[0], n))
+    bad_task = any_of(jnp.isneginf(lower[0]), n)
+    fields = fields_of_solution(method, violations, solution, thresholds, beta, delta, n, bad_task)
     return fields | {"lower_bounds": lower[0], "beta": beta}
+
+
+# --- the threshold that a wanted safety reaches ---------------------------------------------------------------------
+
+
+def largest_betas(risks: jax.Array, usual: Any, wanted: jax.Array, n: Any) -> tuple[jax.Array, jax.Array]:
+    """The beta for each wanted safety and each row of risks U(k), k = 0, 1, ..., and how many k it allows, [t, rows].
+
+    It is 1 - U(k)/(1 - s) for the largest k that the row's usual level allows, so that it costs nothing; for k = 0 if
+    that level allows none, where it may be negative. A function of n, delta and the safeties alone.
+    """
+    # Smaller by as much as the rounding of epsilon may need; [t, rows, k], falling with k.
+    inflated = risks[None] * (1 + 16 * unit_roundoff(risks.dtype))
+    largest = next_down(1 - inflated / complement_down(wanted)[:, None, None], 2)
+    allowed = (largest >= jnp.asarray(usual, risks.dtype)[None, :, None]) & in_front(largest, n)
+    count = jnp.maximum(jnp.sum(allowed, axis=-1, dtype=jnp.int32), 1)
+    return jnp.take_along_axis(largest, count[..., None] - 1, axis=-1)[..., 0], count
+
+
+def fields_of_limits(
+    method: Method,
+    sample: Sample,
+    reached: jax.Array,
+    violations_at: Callable[[jax.Array], jax.Array],
+    wanted: jax.Array,
+    beta: jax.Array,
+    delta: jax.Array,
+    valid: jax.Array,
+    bad_task: jax.Array,
+    feasible: Any = True,
+) -> dict[str, jax.Array]:
+    """The fields of certificates at wanted safeties [t], from what they reach, [..., t]; -inf where nothing is.
+
+    ``valid``: whether levels and support are; ``violations_at``: thresholds -> the tasks that miss them.
+    """
+    n, low, wanted = sample.num_tasks, jnp.asarray(sample.low), jnp.broadcast_to(wanted, reached.shape)
+    good = valid & (wanted > 0) & (wanted < 1)
+    # Where no violation is allowed, the lower end is certified by definition, unless data contradict the support.
+    holds = good & (jnp.isfinite(reached) | ~bad_task)
+    reached, safety = jnp.where(holds, jnp.maximum(reached, low), -jnp.inf), jnp.where(holds, wanted, 0.0)
+    violations = violations_at(reached)
+    says_nothing = jnp.where(reached > low, 0, 1).astype(reached.dtype)
+    return {
+        "thresholds": reached,
+        "safety": safety,
+        "epsilon": complement_up(safety),
+        "num_violations": violations,
+        "num_valid": n - violations,
+        "status": status_of(method, says_nothing, feasible, bad_task | ~good, beta, delta, n),
+        "beta": beta,
+    }
 
 
 # --- parts --------------------------------------------------------------------------------------------------------
@@ -175,19 +169,29 @@ def at_least(risk: jax.Array, arrays: Arrays, axis: int = -1) -> Arrays:
     return jax.tree.map(taken, arrays)
 
 
+def reached(lower: jax.Array, thresholds: jax.Array) -> jax.Array:
+    """Which bounds [..., n] are at least each threshold [t], [..., n, t]; none that is NaN."""
+    return lower[..., None] >= jnp.expand_dims(thresholds, range(lower.ndim))
+
+
+def valid_rows(valid: jax.Array, thresholds: jax.Array, delta: jax.Array) -> jax.Array:
+    """Whether all tasks [..., n], the threshold and delta are valid, [..., t]."""
+    good = jnp.all(valid, axis=-1, keepdims=True) & (delta > 0) & (delta < 1)
+    return good & jnp.expand_dims(jnp.isfinite(thresholds), range(good.ndim - 1))
+
+
 # From this many thresholds on, sorting the bounds costs less than comparing every bound with every threshold.
 SORT_FROM = 64
 
 
-def count_violations(lower: jax.Array, thresholds: jax.Array, n: Any = None) -> jax.Array:
+def count_violations(lower: jax.Array, thresholds: jax.Array, n: Any) -> jax.Array:
     """k: of the first n bounds [..., n or more] those that are not at least each threshold, [..., t]; int32.
 
     A NaN is a violation. The thresholds are [t], or [..., t] as the bounds have leading axes.
     """
     size = lower.shape[-1]
-    if n is not None:
-        # In place of the others infinity, which misses no threshold but NaN, as all do.
-        lower = jnp.where(in_front(lower, n), lower, jnp.inf)
+    # In place of the others infinity, which misses no threshold but NaN, as all do.
+    lower = jnp.where(in_front(lower, n), lower, jnp.inf)
     thresholds = jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1]))
     if thresholds.shape[-1] < SORT_FROM:
         passed = lower[..., None, :] >= thresholds[..., :, None]
@@ -198,12 +202,12 @@ def count_violations(lower: jax.Array, thresholds: jax.Array, n: Any = None) -> 
         flat = ordered.reshape(-1, size), thresholds.reshape(-1, thresholds.shape[-1])
         found = jax.vmap(jnp.searchsorted)(*flat).reshape(thresholds.shape).astype(jnp.int32)
         missed = jnp.maximum(found, jnp.sum(missing, axis=-1, keepdims=True, dtype=jnp.int32))
-    return missed if n is None else jnp.minimum(missed, n)
+    return jnp.minimum(missed, n)
 
 
-def any_neginf(lower: jax.Array, n: chex.Numeric) -> jax.Array:
-    """Whether one of the first n bounds [..., n or more] is of an invalid task, [..., 1]."""
-    return jnp.any(jnp.isneginf(lower) & in_front(lower, n), axis=-1, keepdims=True)
+def any_of(tasks: jax.Array, n: chex.Numeric) -> jax.Array:
+    """Whether one of the first n [..., n or more] is marked, [..., 1]: an invalid task, whose bound is -inf."""
+    return jnp.any(tasks & in_front(tasks, n), axis=-1, keepdims=True)
 
 
 def bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:

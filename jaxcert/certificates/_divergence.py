@@ -22,26 +22,17 @@ from jaxcert.numerics._summation import difference_down
 
 @dataclasses.dataclass(frozen=True)
 class Divergence:
-    """How far the distribution of new tasks, D', is from the sampled one, D; hashable.
+    """How far the distribution of new tasks, D', is from the sampled one, D; hashable."""
 
-    Attributes:
-        name: as in ``shifted_epsilon(divergence=...)``.
-        distribution: a new task's distribution in words, with "{}" for the radius and for the one that it is near.
-        least: the radius at which D' is D.
-        largest: the largest radius that there is.
-        enlarge: (epsilon, radius) -> the largest D'(A) with D(A) = epsilon within the radius, or more than 1 where that
-            is 1; elementwise, for epsilon in (0, 1) and larger radii than ``least``. Never below the exact value.
-        keeps_null: whether D(A) = 0 implies D'(A) = 0; otherwise the radius is what D'(A) can be.
-        chain: (radius, one from there on) -> the radius of both together, rounded up; None where such distributions lie
-            within no radius of this divergence.
-    """
-
-    name: str
-    distribution: str
-    least: float
-    largest: float
+    name: str  # as in ``shifted_epsilon(divergence=...)``
+    distribution: str  # a new task's in words, with "{}" for the radius and for the one that it is near
+    least: float  # the radius at which D' is D
+    largest: float  # the largest radius that there is
+    # (epsilon, radius) -> the largest D'(A) with D(A) = epsilon within the radius, or more than 1 where that is 1;
+    # elementwise, for epsilon in (0, 1) and larger radii than the least. Never below the exact value.
     enlarge: Callable[[jax.Array, jax.Array], jax.Array]
-    keeps_null: bool = True
+    keeps_null: bool = True  # whether D(A) = 0 implies D'(A) = 0; otherwise the radius is what D'(A) can be
+    # (radius, one from there on) -> the radius of both together, rounded up; None where no radius holds of both.
     chain: Callable[[jax.Array, jax.Array], jax.Array] | None = None
 
     @property
@@ -105,11 +96,7 @@ def shifted_epsilon(
 def bounded(
     name: str, value: Any, dtype: np.dtype, least: float, largest: float, expected: str, validate: bool
 ) -> jax.Array:
-    """The value rounded up and kept within its range; NaN where it is outside and was not refused.
-
-    Raises:
-        ValueError: for a concrete value outside the range or beyond ``dtype``.
-    """
+    """The value rounded up and kept within its range; NaN where it is outside and was not refused."""
     largest = min(largest, float(jnp.finfo(dtype).max))
     if validate and is_concrete(value):
         numbers = as_numbers(name, value)
@@ -158,14 +145,6 @@ def multiplied(first: jax.Array, second: jax.Array) -> jax.Array:
 # --- the divergences ------------------------------------------------------------------------------------------------
 
 
-def _total_variation(epsilon: jax.Array, radius: jax.Array) -> jax.Array:
-    return _rounded_up(epsilon + radius)
-
-
-def _ratio(epsilon: jax.Array, radius: jax.Array) -> jax.Array:
-    return _rounded_up(epsilon * radius)
-
-
 def _chi2(epsilon: jax.Array, radius: jax.Array) -> jax.Array:
     # The radius has a root of its own, since its product with epsilon may be too small for the type.
     deviation = jnp.sqrt(radius) * jnp.sqrt(epsilon * (1 - epsilon))
@@ -184,13 +163,18 @@ TOTAL_VARIATION = Divergence(
     "any distribution within total variation distance {} of {}",
     0.0,
     1.0,
-    _total_variation,
+    lambda epsilon, radius: _rounded_up(epsilon + radius),
     keeps_null=False,
     chain=added,
 )
 CHI2 = Divergence("chi2", "any distribution within chi-squared divergence {} of {}", 0.0, jnp.inf, _chi2)
 RATIO = Divergence(
-    "ratio", "any distribution with a density of at most {} times {}", 1.0, jnp.inf, _ratio, chain=multiplied
+    "ratio",
+    "any distribution with a density of at most {} times {}",
+    1.0,
+    jnp.inf,
+    lambda epsilon, radius: _rounded_up(epsilon * radius),
+    chain=multiplied,
 )
 
 
@@ -200,7 +184,7 @@ def _enlarged(epsilon: jax.Array, radius: jax.Array) -> jax.Array:
     u = unit_roundoff(epsilon.dtype)
 
     def evaluate(q: jax.Array) -> tuple[jax.Array, jax.Array]:
-        found = _divergence(q, epsilon)
+        found = kullback_leibler(q, epsilon)
         # Its relative error is below 24 u (tests/certificates/test_shifted_epsilon.py), and the difference is rounded.
         residual = (radius - found) + 32 * u * found
         # kl is convex in q: every step of Newton's method after the first lands on the safe side.
@@ -227,7 +211,7 @@ def _enlarged_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array
     return q, jnp.where(inside, in_epsilon * tangents[0] + in_radius * tangents[1], 0.0)
 
 
-def _divergence(q: jax.Array, p: jax.Array) -> jax.Array:
+def kullback_leibler(q: jax.Array, p: jax.Array) -> jax.Array:
     """kl(q, p) = q ln(q/p) + (1 - q) ln((1 - q)/(1 - p)) for q > p, as a sum of two positive terms."""
     d = q - p
     return deviance(q, p, d) + deviance(1 - q, 1 - p, -d)

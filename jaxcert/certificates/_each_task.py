@@ -11,22 +11,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import both_sides, check_complete, task_bounds, upper_bounds
+from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._arguments import bound_for, thresholds_of
+from jaxcert.certificates._arguments import bound_for, padded_rows, thresholds_of
 from jaxcert.certificates._attained import counted
-from jaxcert.certificates._batch_axes import along, answer, padded_rows
-from jaxcert.certificates._certificate import quantity_of, with_article
-from jaxcert.certificates._figures import floor_figures, status_where
-from jaxcert.certificates._headline import LISTED, Headline, InWords, of_tasks, reach
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import answer, quantity_of, with_article
+from jaxcert.certificates._counting import reached, valid_rows
+from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
 from jaxcert.certificates._levels import with_level
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, as_successes, probability
+from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
 
@@ -38,7 +37,7 @@ _AT_ONCE = 8
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class TasksCertificate(InWords, ByThreshold):
+class TasksCertificate(ByThreshold):
     """Which tasks of a fixed list are good, and which are bad, at each threshold; a pytree of arrays.
 
     With probability at least 1 - delta over the rollouts, at each threshold B that was fixed beforehand: every task
@@ -161,10 +160,9 @@ def certify_each_task(
 
     Reference: Holm (1979); the theory page, section 22; its equation (22.3).
     """
-    returns = as_successes(returns, support, where, bound)
-    per_task = bound_for(bound, returns)
+    per_task, returns = bound_for(bound, returns, support, where)
     # Bounds at a level for each number of tasks that are named.
-    needs, raised = per_task.needs._replace(costly=not complete), None
+    needs, raised = dataclasses.replace(per_task, costly=not complete), None
     if complete is not False:
         check_complete(complete)
         sample, raised = both_sides(needs, returns, support, where, validate)
@@ -181,22 +179,19 @@ def certify_each_task(
         so_far = _named_so_far(n)
         fields = _one_side(per_task, *placed((sample, rows, delta, _share(delta, n - so_far), so_far)))
     settings = {"bound": per_task.name, "quantity": quantity_of(per_task.name, returns), "complete": complete}
-    settings |= {"num_tasks": n, "tasks": _names(tasks, n)}
     fields |= {"thresholds": rows, "delta": delta}
-    return answer(TasksCertificate, fields, {"task": n, "threshold": len(row)}, **settings)
+    return answer(TasksCertificate, fields, n, len(row), tasks=_names(tasks, n), **settings)
 
 
 def _names(tasks: Sequence[Any] | None, num_tasks: int) -> tuple[str, ...]:
     names = tuple(map(str, range(num_tasks) if tasks is None else tasks))
     if len(names) != num_tasks:
         raise ValueError(f"tasks are {len(names)} names; expected one for each of {num_tasks} tasks")
-    seen: set[str] = set()
-    for name in names:
+    for place, name in enumerate(names):
         if not name.isprintable():  # a line of its own would read as a sentence of the certificate
             raise ValueError(f"tasks hold {name!r:.60}; expected names of printable characters")
-        if name in seen:
+        if name in names[:place]:
             raise ValueError(f"tasks hold {name!r:.60} twice; expected a name of its own for each task")
-        seen.add(name)
     return names
 
 
@@ -209,10 +204,7 @@ def _share(delta: Any, parts: int | np.ndarray) -> Any:
 
 
 def _named_so_far(num_tasks: int) -> np.ndarray:
-    """The numbers r at which a level is evaluated, rising from 0: all, or some of which r is rounded down to one.
-
-    The last one is repeated, so that programs for one number of levels serve others.
-    """
+    """The numbers r at which a level is evaluated, rising from 0: all or some, in front of repetitions of the last."""
     if num_tasks <= _MOST_LEVELS:
         found = np.arange(num_tasks)
     else:
@@ -234,7 +226,7 @@ def _one_side(bound: Bound, sample: Sample, thresholds, delta, levels, so_far) -
     else:
         # A few levels at a time.
         lower = jax.lax.map(lambda level: task_bounds(bound, sample, level), levels, batch_size=_AT_ONCE)
-        passed, valid = _reached(lower, thresholds), jnp.isfinite(lower[0])
+        passed, valid = reached(lower, thresholds), jnp.isfinite(lower[0])
     there = in_front(valid, sample.num_tasks)
     return _named(passed & there[None, ..., None], so_far, valid | ~there, thresholds, delta)
 
@@ -259,20 +251,13 @@ def _both_sides(bound: Bound, pairs: bool, sample: Sample, raised: Sample, thres
     # Below the float before each threshold, so below the number itself that was rounded up to it.
     bad = upper[..., None] < jnp.expand_dims(next_down(thresholds), range(upper.ndim))
     there = in_front(lower, sample.num_tasks)
-    good, bad = _reached(lower, thresholds) & there[..., None], bad & there[..., None]
+    good, bad = reached(lower, thresholds) & there[..., None], bad & there[..., None]
     return _fields(good, bad, jnp.isfinite(lower) | ~there, thresholds, delta)
-
-
-def _reached(bounds: jax.Array, thresholds: jax.Array) -> jax.Array:
-    """Which bounds [...] are at least each threshold, [..., t]."""
-    return bounds[..., None] >= jnp.expand_dims(thresholds, range(bounds.ndim))
 
 
 def _fields(good: jax.Array, bad: jax.Array, valid: jax.Array, thresholds: jax.Array, delta: jax.Array) -> dict:
     num_good, num_bad = (jnp.sum(each, axis=-2, dtype=np.int32) for each in (good, bad))
-    known = jnp.all(valid, axis=-1, keepdims=True) & (delta > 0) & (delta < 1)
-    known = known & jnp.expand_dims(jnp.isfinite(thresholds), range(known.ndim - 1))
-    status = status_where(num_good + num_bad > 0, known)
+    status = status_where(num_good + num_bad > 0, valid_rows(valid, thresholds, delta))
     return {"num_good": num_good, "num_bad": num_bad, "status": status, "good": good, "bad": bad}
 
 

@@ -14,13 +14,13 @@ from jaxcert._validation import as_numbers, check_count, is_concrete, refuse, re
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._arguments import prepare_thresholds
+from jaxcert.certificates._arguments import padded_rows, prepare_thresholds
 from jaxcert.certificates._averages import mean_over_tasks
-from jaxcert.certificates._batch_axes import along, answer, padded_rows
-from jaxcert.certificates._figures import floor_figures, floor_to, status_where
-from jaxcert.certificates._headline import Headline, InWords, in_hundred
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import answer
+from jaxcert.certificates._figures import Headline, floor_figures, floor_to, in_hundred, status_where
 from jaxcert.certificates._question import COUNTED, Option, Question, Rows, same
-from jaxcert.numerics._batches import elementwise, in_front
+from jaxcert.numerics._batches import as_memory_allows, elementwise, in_front
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import at_least, cast, complement_up, compute_dtype, unit_roundoff
 from jaxcert.returns._prepared import is_successes, probability
@@ -95,7 +95,7 @@ def _root(tau: jax.Array, k: jax.Array) -> jax.Array:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class EpisodeCertificate(InWords, ByThreshold):
+class EpisodeCertificate(ByThreshold):
     """Certified probability that the next episode, or each of the next k, reaches a threshold; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: one new episode, on a new task from the
@@ -237,7 +237,7 @@ def certify_episode(
     fields = _shares_reached(exact, num_episodes, *placed((sample, rows, delta)))
     fields |= {"thresholds": rows, "delta": delta}
     settings = {"rollouts": rollouts, "num_episodes": num_episodes, "of_successes": is_successes(returns)}
-    return answer(EpisodeCertificate, fields, {"threshold": len(row)}, num_tasks=int(sample.num_tasks), **settings)
+    return answer(EpisodeCertificate, fields, sample.num_tasks, len(row), **settings)
 
 
 def _check_rollouts(name: str, value: str) -> None:
@@ -256,10 +256,6 @@ def _check_enough(sample: Sample, num_episodes: int) -> None:
             raise ValueError(f"a task has {counts.min()} rollouts; expected at least num_episodes, {num_episodes}")
 
 
-# Thresholds are taken in blocks of so many that their comparisons take at most about 256 MB.
-_BLOCK_BYTES = 2**28
-
-
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _shares_reached(first: bool, k: int, sample: Sample, thresholds, delta) -> dict[str, jax.Array]:
     """From at most the share of the choices of k rollouts that all reach each threshold, [..., t, n]."""
@@ -276,8 +272,7 @@ def _shares_reached(first: bool, k: int, sample: Sample, thresholds, delta) -> d
         hits, total = jnp.where(valid, hits, 0).astype(x.dtype), jnp.maximum(count, k).astype(x.dtype)
         return jnp.where(hits == total, 1, _share_of_choices(hits, total, k))
 
-    block = max(1, _BLOCK_BYTES // x.size)
-    shares = jnp.moveaxis(jax.lax.map(reached, thresholds, batch_size=block), 0, -2)
+    shares = jnp.moveaxis(as_memory_allows(reached, thresholds, x.size), 0, -2)
     ends, some = (jnp.zeros((), x.dtype), jnp.ones((), x.dtype)), there[..., None, :] if sample.padded else None
     lower = mean_over_tasks(CLOPPER_PEARSON if first else BETTING, shares, delta, *ends, some)
     bad = jnp.isneginf(lower) | jnp.broadcast_to(~jnp.isfinite(thresholds), lower.shape)  # -inf for an invalid delta

@@ -1,9 +1,11 @@
-"""Statuses in words, and figures rounded to the safe side."""
+"""Statuses in words, figures rounded to the safe side, and the words that headlines share."""
 
 import decimal
 import enum
+import math
 from collections.abc import Callable
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +43,10 @@ _ADVICE = {
     "value reported is the larger of it and the binomial certificate, which holds",
     Status.UNSOUND: "no certificate: an estimate for comparison, which holds with no stated confidence",
 }
+
+
+# The names of the codes, in their order.
+STATUSES = [status.name.lower() for status in Status]
 
 
 def status_where(says_something: jax.Array, valid: jax.Array) -> jax.Array:
@@ -128,3 +134,60 @@ def confidence(delta: float) -> str:
     with decimal.localcontext() as context:
         context.prec = 400
         return f"{1 - decimal.Decimal(ceil_figures(delta)):f}"
+
+
+# --- words of headlines ---------------------------------------------------------------------------------------------
+
+# The name of the distribution that the tasks of an answer are from; a fixed list is from none.
+SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
+
+
+class Headline(NamedTuple):
+    """One line that anyone understands, without a full stop: a short claim, and how the line goes on about it."""
+
+    claim: str  # At least 97 in 100 new tasks
+    about: str  # from the same distribution reach an expected return of 0.8, with confidence 0.99
+
+
+def at_least(safety: float) -> tuple[str, int]:
+    """A share of new tasks, and how many in a hundred it is: whole ones, or a figure where it is less than one.
+
+    Example:
+        >>> at_least(0.789), at_least(0.00421)
+        (('At least 78 in 100 new tasks', 78), ('At least a share of 0.0042 of new tasks', 1))
+    """
+    count = in_hundred(safety)
+    if count:
+        return f"At least {count} in 100 new tasks", count
+    return f"At least a share of {floor_figures(safety, 2)} of new tasks", 1
+
+
+def in_hundred(share: float, *, up: bool = False) -> int:
+    """How many in a hundred a share is, exactly, rounded down; or up, for one from above.
+
+    Example:
+        >>> in_hundred(0.29), in_hundred(0.2800001, up=True)  # 0.29 in double precision is less than that
+        (28, 29)
+    """
+    return (math.ceil if up else math.floor)(100 * Fraction(share))
+
+
+def reach(count: int) -> str:
+    """The verb for so many tasks."""
+    return "reaches" if count == 1 else "reach"
+
+
+def of_tasks(count: int, num_tasks: int) -> str:
+    """So many tasks of a fixed list, at the beginning of a sentence."""
+    return f"At least {count} of these {num_tasks} tasks" if count < num_tasks else f"All of these {num_tasks} tasks"
+
+
+def short_figures(value: float) -> str:
+    """Four significant figures, or all before the point up to seven, rounded down.
+
+    Example:
+        >>> short_figures(0.79734), short_figures(12345.6), short_figures(500.0)
+        ('0.7973', '12345', '500')
+    """
+    before = len(str(int(abs(value)))) if math.isfinite(value) else 0
+    return floor_figures(value, min(max(before, 4), 7))

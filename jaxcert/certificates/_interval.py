@@ -11,26 +11,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_open_unit, is_concrete
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import both_sides, check_complete, task_bounds, upper_bounds
-from jaxcert.certificates._arguments import bound_for, levels_of, refuse_choice, thresholds_of
-from jaxcert.certificates._batch_axes import along, answer, padded_rows
-from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import Certificate, Status, about, quantity_of, with_article
-from jaxcert.certificates._counted_tasks import missing_of_counts
+from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
+from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, thresholds_of
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import Certificate, Status, certificate_of, with_article
 from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
-from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
-from jaxcert.certificates._headline import Headline, in_hundred, reach
-from jaxcert.certificates._method import solve, table_of
+from jaxcert.certificates._figures import Headline, ceil_to, floor_figures, floor_to, in_hundred, reach
+from jaxcert.certificates._method import BINOMIAL, TAIL, solve, table_of
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
-from jaxcert.certificates._witness_rows import of_both_sides
+from jaxcert.certificates._registry import missing_of_counts
+from jaxcert.certificates._witness import of_both_sides
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, as_successes, probability
-from jaxcert.returns._sample import Sample, placed
-
-_TAIL: Any = BINOMIAL.tail
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Sample, placed, sample_of_numbers
 
 # The usual level of upper bounds: compared with 0.05 it says more where few tasks are bad, and hardly less elsewhere.
 _USUAL_UPPER = 0.02
@@ -89,9 +84,8 @@ class IntervalCertificate(Certificate):
             return self._no_line(f"{what} of at least {shown}")
         least = in_hundred(float(self.safety[index]))
         most = in_hundred(float(self.safety_upper[index]), up=True)
-        return self._line(
-            f"Between {least} and {most} in 100 new tasks", f"{self._from} {reach(most)} {what} of {shown}"
-        )
+        source = self._new_task.removeprefix("a new task ")
+        return self._line(f"Between {least} and {most} in 100 new tasks", f"{source} {reach(most)} {what} of {shown}")
 
 
 def _shown(threshold: jax.Array | np.floating) -> str:
@@ -161,33 +155,28 @@ def certify_interval(
 
     Reference: the theory page, section 15.4.
     """
-    returns = as_successes(returns, support, where, bound)
-    per_task = bound_for(bound, returns)
-    refuse_choice(beta, "a number, or None for 0.05")
+    per_task, returns = bound_for(bound, returns, support, where)
     check_complete(complete)
-    sample, raised = both_sides(per_task.needs, returns, support, where, validate)
-    n, rows = int(sample.num_tasks), thresholds_of(sample, thresholds, validate)
-    delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
-    beta_upper = _level_above(beta_upper, beta, sample.dtype, validate)
-    levels = beta, beta_upper, delta, half_of(delta)
-    table = table_of(_TAIL, n, sample.tasks[-1], levels[-1])
-    shown = padded_rows(rows, sample)
-    arguments = placed((sample, raised, shown, *levels, table))
-    fields = _interval(per_task, isinstance(returns, Paired), *arguments)
-    return about(_answer(per_task.name, fields, shown, levels, n, len(rows)), returns)
-
-
-def _answer(bound: str, fields: dict[str, Any], rows: Any, levels: tuple[Any, ...], n: int, t: int) -> Any:
-    fields = {"thresholds": rows, "beta": levels[0], "beta_upper": levels[1], "delta": levels[2], **fields}
-    settings = {"num_tasks": n, "bound": bound, "method": BINOMIAL.name, "quantity": quantity_of(bound)}
-    return answer(IntervalCertificate, fields, {"task": n, "threshold": t}, **settings)
-
-
-def _level_above(beta_upper: chex.Numeric | None, beta: Any, dtype: np.dtype, validate: bool) -> Any:
-    """The level of the upper bounds: the given one, or the level of the lower bounds, but at most the usual one."""
+    sample, raised = both_sides(per_task, returns, support, where, validate)
+    rows = thresholds_of(sample, thresholds, validate)
+    delta, level = levels_of(BINOMIAL, delta, beta, sample, validate)
+    # By default the level of the lower bounds, but at most the usual one.
+    above: Any = (np if is_concrete(level) else jnp).minimum(level, np.asarray(_USUAL_UPPER, sample.dtype))
     if beta_upper is not None:
-        return probability("beta_upper", beta_upper, dtype, "nearest", validate=validate, scalar=True)
-    return (np if is_concrete(beta) else jnp).minimum(beta, np.asarray(_USUAL_UPPER, dtype))
+        above = probability("beta_upper", beta_upper, sample.dtype, "nearest", validate=validate, scalar=True)
+    return _of_both(per_task.name, per_task, sample, raised, rows, (level, above, delta), returns)
+
+
+def _of_both(
+    name: str, bound: Bound | None, sample: Sample, raised: Sample, row: Any, levels: tuple, returns: Any = None
+) -> IntervalCertificate:
+    """From both ``task_bounds`` two samples, by the name of the bound, at thresholds [t]."""
+    rows, half = padded_rows(row, sample), half_of(levels[-1])
+    table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], half)
+    arguments = placed((sample, raised, rows, levels, half, table))
+    fields = _interval(bound, isinstance(returns, Paired), *arguments)
+    fields |= {"thresholds": rows, **dict(zip(("beta", "beta_upper", "delta"), levels, strict=True))}
+    return certificate_of(IntervalCertificate, fields, sample.num_tasks, len(row), name, BINOMIAL.name, returns)
 
 
 def half_of(delta: Any) -> Any:
@@ -198,21 +187,20 @@ def half_of(delta: Any) -> Any:
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _interval(
-    bound: Bound, pairs: bool, sample: Sample, raised: Sample, thresholds, beta, beta_upper, delta, half, table
+    bound: Bound | None, pairs: bool, sample: Sample, raised: Sample, thresholds, levels: tuple, half, table
 ) -> dict[str, jax.Array]:
-    lower = task_bounds(bound, sample, beta)
-    upper = upper_bounds(bound, raised, beta_upper, lower, pairs=pairs)
-    return _between(lower, upper, sample.num_tasks, thresholds, beta, beta_upper, delta, half, table)
-
-
-@jax.jit
-def _between(lower, upper, n, thresholds, beta, beta_upper, delta, half, table) -> dict[str, jax.Array]:
-    """The fields of intervals from lower and upper bounds [..., n] at their levels."""
+    """From lower and upper bounds [..., n] at their levels, those that are given where there is no bound."""
+    beta, beta_upper, delta = levels
+    n, lower = sample.num_tasks, task_bounds(bound, sample, beta)
+    if bound is None:
+        upper = task_bounds(None, raised, beta_upper)
+    else:
+        upper = upper_bounds(bound, raised, beta_upper, lower, pairs=pairs)
     fields = fields_of_bounds(BINOMIAL, lower, n, thresholds, beta, half, table)
     # Below the float before a threshold, an upper bound is below the number itself that was rounded up to it.
     below = count_violations(upper, next_down(thresholds), n)
     # The lower limit at h is one minus the upper limit at n - h.
-    others = solve(_TAIL, n - below, n, jnp.zeros_like(beta), half, table, size=lower.shape[-1])
+    others = solve(TAIL, n - below, n, jnp.zeros_like(beta), half, table, size=lower.shape[-1])
     sides = _upper_side(fields["status"], complement_down(others.epsilon), thresholds, beta_upper, delta)
     return {**fields, "num_below": below, "upper_bounds": upper, **sides}
 
@@ -230,12 +218,9 @@ def _upper_side(status, share, thresholds, beta, delta) -> dict[str, jax.Array]:
 
 
 def _curve(certificate: IntervalCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> IntervalCertificate:
-    of_both = certificate.beta, certificate.beta_upper, certificate.delta, half_of(np.asarray(certificate.delta))
-    n, rows = certificate.num_tasks, np.asarray(levels)
-    table = table_of(_TAIL, n, n, of_both[-1])
-    numbers = np.asarray(lower_bounds), np.asarray(certificate.upper_bounds), np.asarray(n, np.int32), rows
-    fields = _between(*placed((*numbers, *of_both, table)))
-    return _answer(certificate.bound, fields, rows, of_both, n, len(rows))
+    settings = certificate.beta, certificate.beta_upper, certificate.delta
+    lower, upper = (sample_of_numbers(np.asarray(bounds)) for bounds in (lower_bounds, certificate.upper_bounds))
+    return _of_both(certificate.bound, None, lower, upper, np.asarray(levels), settings)
 
 
 INTERVAL = Question(

@@ -1,9 +1,11 @@
-"""Levels that numbers of successes attain, for equal and for unequal numbers of rollouts."""
+"""Numbers of successes that are enough, and the levels that they attain, for equal and for unequal numbers of rollouts.
+
+Which numbers are tried follows from m, B and a few usual levels alone.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from jaxcert._validation import is_concrete
 from jaxcert.numerics._batches import in_blocks, on_rows
 from jaxcert.numerics._coins import coins_limit
+from jaxcert.numerics._root import halved
 from jaxcert.numerics._rounding import complement_down, unit_roundoff
 from jaxcert.numerics._tails import tail_up
 
@@ -20,18 +23,10 @@ LEVELS = (0.05, 0.2, 0.4, 0.65)
 _QUANTILES = (1.6448536, 0.8416212, 0.2533471, -0.3853205)
 
 
-def delta_shares(num_rollouts: chex.Numeric) -> list[chex.Numeric]:
-    """The share of delta of each level: a quarter for few rollouts, nearly all at the first one for many."""
-    other = 1 / (4 + num_rollouts * num_rollouts / 2000)
-    return [1 - 3 * other, other, other, other]
-
-
 class Enough(NamedTuple):
-    """Numbers of successes that are enough, and their levels, of one shape.
+    """Numbers of successes c that are enough, 0 for B <= 0 and m + 1 for B > 1, and their levels, of one shape.
 
-    Attributes:
-        successes: c; 0 for B <= 0 and m + 1 for B > 1.
-        level: P[Bin(m, B) >= c], rounded up; 1 for a threshold that is NaN.
+    A level is P[Bin(m, B) >= c], rounded up; 1 for a threshold that is NaN.
     """
 
     successes: Any
@@ -51,10 +46,16 @@ def near(num_rollouts: jax.Array, thresholds: jax.Array, quantiles: jax.Array) -
 
 
 @jax.jit
-def at_most(num_rollouts: jax.Array, thresholds: jax.Array, beta: jax.Array) -> Enough:
+def _at_most(num_rollouts: jax.Array, thresholds: jax.Array, beta: jax.Array) -> Enough:
     """The least c with a level of at most beta: a Clopper-Pearson bound at level beta passes from it on."""
     m, thresholds, beta = jnp.broadcast_arrays(num_rollouts, thresholds, beta)
-    return with_level(at_the_ends(in_blocks(_least, thresholds, m, beta), m, thresholds), m, thresholds)
+
+    def least(p: jax.Array, m: jax.Array, beta: jax.Array) -> jax.Array:
+        # The level of this number itself was seen to be at most beta, or it is m + 1.
+        return halved(lambda c: tail_up(c - 1, m, p) <= beta, jnp.zeros_like(m), m + 1)[1]
+
+    found = in_blocks(least, jnp.clip(thresholds, 0, 1), m, beta)
+    return with_level(at_the_ends(found, m, thresholds), m, thresholds)
 
 
 @jax.jit
@@ -66,10 +67,16 @@ def with_level(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Ar
     return Enough(successes, jnp.where(jnp.isnan(thresholds), 1.0, level))
 
 
+def at_the_ends(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> jax.Array:
+    """c, which is 0 for B <= 0 and m + 1 for B > 1."""
+    inside = jnp.where(thresholds > 1, num_rollouts + 1, successes)
+    return jnp.where(thresholds <= 0, 0, inside)
+
+
 def usual_enough(num_rollouts: Any, thresholds: Any, beta: Any = None) -> Enough:
     """The c that are tried at each threshold, [t, levels]: near the usual levels, or one if beta is given."""
     if beta is not None:
-        return known_enough(at_most, num_rollouts, thresholds[:, None], beta)
+        return known_enough(_at_most, num_rollouts, thresholds[:, None], beta)
     return known_enough(near, num_rollouts, thresholds[:, None], np.asarray(_QUANTILES, thresholds.dtype))
 
 
@@ -82,12 +89,21 @@ def known_enough(choose: Callable[..., Enough], num_rollouts: Any, thresholds: A
     return Enough(*(array.reshape(arrays[0].shape) for array in found))
 
 
+# --- shares of delta ----------------------------------------------------------------------------------------------
+
+
+def delta_shares(num_rollouts: Any) -> list[Any]:
+    """The share of delta of each level: a quarter for few rollouts, nearly all at the first one for many."""
+    other = 1 / (4 + num_rollouts * num_rollouts / 2000)
+    return [1 - 3 * other, other, other, other]
+
+
 def delta_of_sets(num_rollouts: Any, delta: Any, beta: Any = None) -> Any:
     """The delta of every set of levels, by its number of bits, rounded down; of one level all of delta.
 
     Levels with the same c are one certificate, at the sum of their shares.
     """
-    parts = [1.0] if beta is not None else [float(part) for part in delta_shares(float(num_rollouts))]
+    parts = [1.0] if beta is not None else delta_shares(float(num_rollouts))
     sums = [sum(part for g, part in enumerate(parts) if index >> g & 1) for index in range(2 ** len(parts))]
     shares = np.asarray([min(total, 1) for total in sums], delta.dtype)
     xp = np if is_concrete(delta) else jnp
@@ -101,30 +117,20 @@ def sets_of(successes: Any) -> jax.Array:
     return jnp.sum(jnp.where(same, bits[None, None], 0), axis=-1, dtype=np.int32)
 
 
-def _least(thresholds: jax.Array, num_rollouts: jax.Array, beta: jax.Array) -> jax.Array:
-    """By bisection, which ends at a number whose own level was seen to be at most beta, or at m + 1."""
-    m, p = num_rollouts, jnp.clip(thresholds, 0, 1)
-
-    def halve(ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        low, high = ends
-        middle = jnp.floor((low + high) / 2)
-        enough = tail_up(middle - 1, m, p) <= beta
-        open_ = high - low > 1
-        return jnp.where(open_ & ~enough, middle, low), jnp.where(open_ & enough, middle, high)
-
-    ends = jnp.zeros_like(m), m + 1
-    return jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, ends)[1]
+def together(enough: Any, parts: Any) -> Any:
+    """The share of delta of each level, rounded down; levels with the same successes in every task share theirs."""
+    xp = np if isinstance(enough, np.ndarray) else jnp
+    same = xp.all(enough[..., :, None] == enough[..., None, :], axis=-3)
+    total = xp.sum(xp.where(same, parts[..., None, :], 0), axis=-1) * (1 - 8 * unit_roundoff(parts.dtype))
+    return xp.where(xp.all(same, axis=-1), 1.0, xp.minimum(total, 1)).astype(parts.dtype)
 
 
-def at_the_ends(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> jax.Array:
-    """c, which is 0 for B <= 0 and m + 1 for B > 1."""
-    inside = jnp.where(thresholds > 1, num_rollouts + 1, successes)
-    return jnp.where(thresholds <= 0, 0, inside)
-
+# --- tasks with numbers of rollouts of their own ------------------------------------------------------------------
 
 # (rollouts of each task, thresholds, both [..., n]) -> (their c [..., n, levels], shares of delta [..., levels]).
 Numbers = Callable[[jax.Array, jax.Array], tuple[Enough, jax.Array]]
-
+# (which tasks pass [..., n, levels], their levels [..., n or 1, levels], shares of delta) -> risks [..., levels].
+Solve = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
 # Thresholds are taken in blocks of about so many coins: 128 kB on a CPU, whose searches of a block end together, and
 # elsewhere 16 MB.
 _ON_CPU, _ELSEWHERE = 2**15, 2**22
@@ -136,16 +142,12 @@ def numbers_for(beta: jax.Array | None) -> Numbers:
     def choose(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough, jax.Array]:
         m, b = num_rollouts[..., None], thresholds[..., None]
         if beta is not None:
-            return at_most(m, b, beta), jnp.ones((*num_rollouts.shape[:-1], 1), m.dtype)
+            return _at_most(m, b, beta), jnp.ones((*num_rollouts.shape[:-1], 1), m.dtype)
         parts = delta_shares(jnp.max(num_rollouts, axis=-1))
         found = near(m, b, jnp.asarray(_QUANTILES, m.dtype))
         return found, jnp.stack([jnp.asarray(part, m.dtype) for part in parts], axis=-1)
 
     return choose
-
-
-# (which tasks pass [..., n, levels], their levels [..., n or 1, levels], shares of delta) -> risks [..., levels].
-Solve = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
 
 
 def by_coins(passed: jax.Array, level: jax.Array, share_of_delta: jax.Array) -> jax.Array:
@@ -163,16 +165,10 @@ def risks_at_levels(
     solve: Solve,
     there: jax.Array,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Violations, risks, and the largest level of a task, each [..., t, levels].
+    """Violations, risks, and the largest level of a task, each [..., t, levels], at thresholds [t].
 
-    Args:
-        count: successes of each task, -1 in an invalid one, [..., n].
-        num_rollouts: of each task, [..., n], or of all, [..., 1]; fixed beforehand, or independent of all successes.
-        thresholds: [t].
-        numbers: which c each task has.
-        delta: a scalar.
-        solve: the risk at each level.
-        there: which tasks there are, [..., n]; the others pass, at a level of 1.
+    From the successes of each task [..., n], -1 in an invalid one, and its rollouts, or those of all, [..., 1], fixed
+    beforehand or independent of all successes. Tasks that are not ``there`` pass, at a level of 1.
     """
 
     def at(threshold: jax.Array) -> tuple[jax.Array, ...]:
@@ -192,11 +188,3 @@ def risks_at_levels(
 def too_few(passed: jax.Array) -> jax.Array:
     """Tasks with fewer successes than their c, from bool[..., n, levels] to int32[..., levels]."""
     return passed.shape[-2] - jnp.sum(passed, axis=-2, dtype=jnp.int32)
-
-
-def together(enough: Any, parts: Any) -> Any:
-    """The share of delta of each level, rounded down; levels with the same successes in every task share theirs."""
-    xp = np if isinstance(enough, np.ndarray) else jnp
-    same = xp.all(enough[..., :, None] == enough[..., None, :], axis=-3)
-    total = xp.sum(xp.where(same, parts[..., None, :], 0), axis=-1) * (1 - 8 * unit_roundoff(parts.dtype))
-    return xp.where(xp.all(same, axis=-1), 1.0, xp.minimum(total, 1)).astype(parts.dtype)

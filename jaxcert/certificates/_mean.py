@@ -1,4 +1,4 @@
-"""The mean performance over new tasks, of a policy or of the difference between two."""
+"""The mean performance over new tasks."""
 
 import dataclasses
 import decimal
@@ -10,21 +10,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._bound import Bound, Ends, finish
+from jaxcert.bounds._bound import Bound, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._averages import OVER_TASKS, bound_over_tasks, capped_mean, check_averages
-from jaxcert.certificates._batch_axes import along, answer
-from jaxcert.certificates._certificate import Status, is_difference, new_task_from, quantity_of
-from jaxcert.certificates._figures import ceil_figures, floor_figures, status_where
-from jaxcert.certificates._headline import LISTED, REWEIGHTED, SAMPLED, Headline, InWords, short_figures
+from jaxcert.certificates._access import Answer
+from jaxcert.certificates._averages import bound_over_tasks, capped_mean, check_averages
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import Status, answer, is_difference, new_task_from
+from jaxcert.certificates._figures import (
+    LISTED,
+    REWEIGHTED,
+    SAMPLED,
+    Headline,
+    ceil_figures,
+    floor_figures,
+    short_figures,
+    status_where,
+)
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import next_down, next_up, unit_roundoff
-from jaxcert.returns._differences import sample_apart
-from jaxcert.returns._paired import Paired, paired
-from jaxcert.returns._prepared import Support, as_successes, probability
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
@@ -32,7 +39,7 @@ from jaxcert.returns.summaries import Summary
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MeanCertificate(InWords):
+class MeanCertificate(Answer):
     """A certified mean over new tasks, all of them or the worst; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: the mean of the quantity over tasks from
@@ -159,32 +166,31 @@ def certify_mean(
 
     Reference: the theory page, equation (17.1); of weighted tasks (20.3).
     """
-    returns = as_successes(returns, support, where, bound)
-    chosen, sample = bound_over_tasks(bound, returns, support, where, validate)
-    return certified_mean(chosen, sample, delta, validate, quantity=quantity_of(chosen.name, returns), question="mean")
+    found = bound_over_tasks(bound, returns, support, where, validate)
+    return certified_mean(*found, delta, validate, question="mean")
 
 
 def certified_mean(
     bound: Bound,
     sample: Sample,
+    quantity: str,
     delta: Any,
     validate: bool,
     *,
-    quantity: str,
     question: str,
     worst: tuple[Any, Any] | None = None,
 ) -> MeanCertificate:
     """The certificate of a sample; ``worst``: shares of the tasks and caps, in rows; by default all of the tasks."""
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     alpha, cap = worst or (np.ones(1, sample.dtype), np.full(1, np.inf, sample.dtype))
-    sizes = {} if worst is None else {"alpha": common_shape(alpha=alpha, cap=cap)[0]}
+    rows = None if worst is None else common_shape(alpha=alpha, cap=cap)[0]
     if validate and bound is not CLOPPER_PEARSON and sample.weights is None:
         check_averages(sample, cap)
     fields = _fields(bound, worst is None, *placed((sample, alpha, cap, delta))) | {"delta": delta}
-    settings: dict[str, Any] = {"num_tasks": int(sample.num_tasks), "bound": bound.name, "question": question}
+    settings: dict[str, Any] = {"bound": bound.name, "question": question, "quantity": quantity}
     if sample.weights is not None:
         fields, settings = fields | {"max_weight": sample.weights.largest}, settings | {"source": REWEIGHTED}
-    return answer(MeanCertificate, fields, sizes, **settings, quantity=quantity)
+    return answer(MeanCertificate, fields, sample.num_tasks, rows, **settings)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -198,7 +204,7 @@ def _fields(bound: Bound, single: bool, sample: Sample, alpha, cap, delta) -> di
     if single and bound.binary:  # rounded already; a is 0
         mean = jnp.where(good, lower, -jnp.inf)
     else:  # all of the tasks need no cap, which may be infinite
-        mean = finish(lower if single else _above_low(lower, room, alpha), Ends(low, good))
+        mean = finish(lower if single else _above_low(lower, room, alpha), low, good)
     fields = mean_fields(mean, low, alpha, cap)
     return {name: value[..., 0] for name, value in fields.items()} if single else fields
 
@@ -226,75 +232,4 @@ MEAN = Question(
     each=None,
     shortcut="mean",
     settings=same("delta", "bound"),
-)
-
-
-def certify_mean_difference(
-    returns_a: chex.Array,
-    returns_b: chex.Array,
-    *,
-    support: Support | None = None,
-    delta: chex.Numeric,
-    bound: str = "betting",
-    where_a: chex.Array | None = None,
-    where_b: chex.Array | None = None,
-    validate: bool = True,
-) -> MeanCertificate:
-    r"""Certify by how much policy A is better than policy B on average over tasks.
-
-    .. math:: P\big[\, E_{M \sim D}[J^A_M - J^B_M] \ge L(\bar X^A_1 - \bar X^B_1, \dots, \bar X^A_n - \bar X^B_n;
-              \delta) \,\big] \ge 1 - \delta,
-
-    one-sided, with L a lower bound on the mean of independent numbers in [a - b, b - a]. Both policies run on the same
-    tasks, so that how hard a task is cancels; how many rollouts each has is free. Swap the arguments for the other
-    side.
-
-    Args:
-        returns_a: float[..., n, m_a], m_a rollouts of policy A on each of n i.i.d. tasks; as in ``certify``.
-        returns_b: float[..., n, m_b], rollouts of policy B on the same tasks in the same order. Within a task they may
-            share their randomness with the rollouts of A, which often makes the difference vary less.
-        support: (a, b), both finite, declared before the data are seen; every return of both lies in it. For arrays
-            of bool it is (0, 1).
-        delta: failure probability, in (0, 1); a scalar.
-        bound: "betting" or "hoeffding", as in ``certify_mean``.
-        where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
-        where_b: the same for B.
-        validate: as in ``certify_mean``; an invalid return of either policy gives -inf.
-
-    The averages have to estimate J without a bias, as averages over whole episodes do: a truncated return that only
-    bounds an infinite one from below (theory page, section 1.2) is not enough for B.
-
-    Returns:
-        A ``MeanCertificate`` of the difference with arrays [...].
-
-    Raises:
-        ValueError: for invalid shapes, names or values, as ``certify``, with the name of the policy's argument; for
-            tasks that do not match, a support that is not finite, or a summary.
-
-    Example:
-        >>> import jaxcert
-        >>> better = jaxcert.sample_returns("cheetah")
-        >>> worse = 0.9 * better[:, :20]
-        >>> found = certify_mean_difference(better, worse, support=(0, 1000), delta=0.01)
-        >>> print(f"better by {found.mean:.1f} on average")
-        better by 56.0 on average
-
-    Reference: the theory page, section 18; its equation (18.2).
-    """
-    chosen = choose("bound", bound, OVER_TASKS)
-    pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
-    sample = sample_apart(chosen.needs, pairs, support, validate)
-    quantity = quantity_of(bound, pairs)
-    return certified_mean(chosen, sample, delta, validate, quantity=quantity, question="mean_difference")
-
-
-MEAN_DIFFERENCE = Question(
-    name="mean_difference",
-    words="by how much is policy A better than policy B on average over new tasks, at least?",
-    function=certify_mean_difference,
-    certificate=MeanCertificate,
-    rows=MEAN_ROWS,
-    each=None,
-    settings=same("delta", "bound"),
-    shortcut="mean",
 )

@@ -10,13 +10,20 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
+from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
-from jaxcert.numerics._batches import on_rows
+from jaxcert.certificates._calibration import calibrated
+from jaxcert.numerics._batches import elementwise, in_blocks, on_rows
+from jaxcert.numerics._binomial_limits import upper_limit
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import cast, compute_dtype, most_whole, unit_roundoff
+from jaxcert.returns._prepared import probability
+from jaxcert.returns._sample import Sample
 
 # The level of a lower bound if none is given: its only cost is the factor 1/(1 - beta).
 USUAL_BETA = 0.05
@@ -25,10 +32,8 @@ USUAL_BETA = 0.05
 class Solution(NamedTuple):
     """What a method gives for each number of violations, elementwise.
 
-    Attributes:
-        epsilon: certified risk in (0, 1]; 1 where nothing is certified.
-        num_valid: how many valid lower bounds the risk is derived from; n - k where the method does not choose.
-        feasible: whether the method has a solution at all.
+    The risk, 1 where nothing is certified; how many valid lower bounds it is derived from, n - k where the method does
+    not choose; and whether the method has a solution at all.
     """
 
     epsilon: jax.Array
@@ -37,77 +42,72 @@ class Solution(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """From a number of violations to a risk: what takes a search, and what follows from it.
+    """From a number of violations to a risk: what takes a search, and what follows from it."""
 
-    Attributes:
-        search: (k, n, beta, delta) -> arrays, elementwise, of numbers of one float type that broadcast. Never
-            below the exact risk, increasing in k and beta, 1 for invalid arguments.
-        finish: (these arrays, k, n, beta) -> ``Solution``.
-        of_beta: whether the search depends on beta.
-    """
-
+    # (k, n, beta, delta) -> arrays, elementwise, of numbers of one float type that broadcast. Never below the exact
+    # risk, increasing in k and beta, 1 for invalid arguments.
     search: Callable[..., Any]
-    finish: Callable[..., Solution]
-    of_beta: bool = False
+    finish: Callable[..., Solution]  # (these arrays, k, n, beta) -> the solution
+    of_beta: bool = False  # whether the search depends on beta
 
 
 class Choice(NamedTuple):
-    """A choice among levels that are fixed before the data are seen.
+    """The levels among which ``certify(beta="auto")`` chooses, in increasing order, each held by every float type.
 
-    Attributes:
-        betas: the levels, in increasing order, each a number that every float type holds.
-        delta_each: (n, delta, betas) -> the delta of each level's certificate, with which the best of them fails with
-            probability at most delta; on the host.
+    ``delta_each``: (n, delta, betas) -> the delta of each level's certificate, with which the best of them fails with
+    probability at most delta; on the host.
     """
 
     betas: tuple[float, ...]
     delta_each: Callable[[int, float, tuple[float, ...]], float]
 
 
+class Levels(NamedTuple):
+    """The levels among which the data choose, [g] in increasing order, and the delta of the certificate at each."""
+
+    betas: Any
+    delta_each: Any
+
+
+def risks_known(method: "Method", sample: Sample, thresholds: Any, beta: Any, delta: Any) -> Any:
+    """The table of all numbers of violations, at one level or at several; None without a tail or a table."""
+    if method.tail is None:
+        return None
+    beta, delta = (0.5, beta.delta_each) if isinstance(beta, Levels) else (beta, delta)
+    return table_of(method.tail, int(sample.num_tasks), sample.tasks[-1], delta, beta)
+
+
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A rule that counts tasks, and the tail that turns the count into a risk; hashable.
+    """A rule that counts tasks, and the tail that turns the count into a risk; hashable."""
 
-    Attributes:
-        name: as in ``certify(method=...)``.
-        count: (method, bound, sample, thresholds, beta, delta, validate) -> the fields of a ``Certificate``.
-        tail: from the number of violations to the risk; None for a method that adds up evidence.
-        default_beta: (delta, n, m) -> beta if the user gives none, for n tasks with room for m rollouts each; None if
-            the method then chooses one for each threshold, for which "auto" asks as well.
-        choice: how ``certify(beta="auto")`` chooses the level; None where it needs one.
-        zero_beta: whether beta may be 0.
-        free_beta: whether ``certify_safety_level`` takes the largest beta that costs nothing if the user gives none.
-        is_sound: (beta, delta, n) -> where the method is sound by itself.
-        caveat: (beta, delta, n) -> the text of the warning where it is not; the tail must be sound there, too.
-        chooses_valid: whether ``num_valid`` says more than n - k.
-        bound: the only bound that it uses, if it counts no lower bounds; None if it counts those of any bound.
-        summaries: whether a summary of the returns suffices.
-    """
-
-    name: str
-    count: Callable[..., dict[str, Any]]
-    tail: Tail | None
+    name: str  # as in ``certify(method=...)``
+    tail: Any  # a ``Tail`` from the number of violations to the risk; None for a method that adds up evidence
+    _: dataclasses.KW_ONLY
+    # (method, bound, sample, thresholds, beta, delta, known) -> the fields of a ``Certificate``, within a program; beta
+    # is None where the method chooses, or ``Levels``. By default from the lower bounds that miss each threshold.
+    count: Callable[..., dict[str, Any]] | None = None
+    known: Callable[..., Any] = risks_known  # what is known before the returns are, by default the risks
+    # (delta, n, m) -> beta if the user gives none, for n tasks with room for m rollouts each; None if the method then
+    # chooses one for each threshold, for which "auto" asks as well.
     default_beta: Callable[..., Any] = lambda delta, num_tasks, num_rollouts=None: USUAL_BETA
-    choice: Choice | None = None
-    zero_beta: bool = False
-    free_beta: bool = False
-    is_sound: Callable[[Any, Any, Any], Any] = lambda beta, delta, n: True
+    choice: Choice | None = None  # how ``certify(beta="auto")`` chooses the level; None where it needs one
+    zero_beta: bool = False  # whether beta may be 0
+    free_beta: bool = False  # whether a safety level takes the largest beta that costs nothing if none is given
+    is_sound: Callable[[Any, Any, Any], Any] = lambda beta, delta, n: True  # where the method is so by itself
+    # (beta, delta, n) -> the text of the warning where it is not; the tail must be sound there, too.
     caveat: Callable[[float, float, int], str] | None = None
-    chooses_valid: bool = False
-    bound: Bound | None = None
-    summaries: bool = True
+    chooses_valid: bool = False  # whether ``num_valid`` says more than n - k
+    bound: Bound | None = None  # the only bound that it uses, if it counts no lower bounds
+    summaries: bool = True  # whether a summary of the returns suffices
 
     def solve(self, k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
         """The solutions of arrays of one float type that broadcast."""
-        assert self.tail is not None
         return self.tail.finish(self.tail.search(k, n, beta, delta), k, n, beta)
 
     @property
     def counts_successes(self) -> bool:
-        """Whether it derives the risk from how many rollouts of each task succeeded: returns are 0 or 1.
-
-        It then chooses a beta for each threshold where none is given.
-        """
+        """Whether it derives the risk from how many rollouts of each task succeeded; it then chooses its betas."""
         return self.bound is not None and self.bound.binary
 
 
@@ -120,12 +120,7 @@ _MOST_TASKS = 2**14
 def table_of(tail: Tail, num_tasks: int, size: int, deltas: Any, beta: Any = 0.5) -> Any:
     """The searched numbers for k = 0, ..., n of each delta, host arrays [deltas, size + 1]; None without a table.
 
-    Args:
-        tail: whose search it is.
-        num_tasks: n.
-        size: how many tasks a program has room for; beyond n the last number is repeated.
-        deltas: of one float type, [deltas] or a scalar.
-        beta: a scalar.
+    ``size``: how many tasks a program has room for; beyond n the last number is repeated.
     """
     if num_tasks > _MOST_TASKS or not is_concrete(deltas, beta):
         return None
@@ -144,17 +139,10 @@ def _row(tail: Tail, num_tasks: int, delta: float, beta: float, dtype: np.dtype)
 def solve(
     tail: Tail, violations: jax.Array, n: Any, beta: Any, deltas: Any, table: Any = None, *, size: int, row: Any = 0
 ) -> Solution:
-    """The solutions at numbers of violations [...], within a program.
+    """The solutions at numbers of violations, int32[...], within a program that has room for ``size`` tasks.
 
-    Args:
-        tail: of the method.
-        violations: k, int32[...].
-        n: the number of tasks, a scalar.
-        beta: broadcasts to the violations; only a scalar, if the search depends on it.
-        deltas: [deltas] or a scalar.
-        table: of ``table_of``, or None.
-        size: how many tasks the program has room for.
-        row: which delta belongs to each number, int32, broadcasts to the violations.
+    ``beta`` broadcasts to the violations, and is a scalar if the search depends on it; ``row`` says which of the deltas
+    belongs to each number; ``table`` is of ``table_of``, or None.
     """
     deltas = jnp.atleast_1d(deltas)
     row = jnp.broadcast_to(row, violations.shape)
@@ -177,3 +165,116 @@ def solve_every(tail: Tail, n: Any, beta: Any, delta: Any, table: Any = None, *,
 def _arguments(k: Any, n: Any, beta: Any, delta: Any) -> list[jax.Array]:
     dtype = delta.dtype
     return jnp.broadcast_arrays(*(jnp.asarray(each, dtype) for each in (k, n, beta)), delta)
+
+
+# --- the binomial tail ---------------------------------------------------------------------------------------------
+
+
+def epsilon_arguments(k: Any, n: Any, beta: Any, delta: Any, validate: bool, *, zero_beta: bool) -> tuple[Any, ...]:
+    """(k up, n down, beta up, delta down) as arrays of one float type: epsilon grows with k and beta."""
+    dtype = compute_dtype(beta, delta)
+    if validate and is_concrete(k, n):
+        _check_counts(k, n, dtype)
+    else:
+        require_real("num_violations", k)
+        require_real("num_tasks", n)
+    return (
+        cast(k, dtype, "up", whole=True),
+        cast(n, dtype, "down", whole=True),
+        probability("beta", beta, dtype, "up", validate=validate, zero_allowed=zero_beta),
+        probability("delta", delta, dtype, "down", validate=validate),
+    )
+
+
+def whole(k: jax.Array, n: jax.Array) -> jax.Array:
+    """Where 0 <= k <= n and n >= 1 are integers, and the type holds all integers up to n."""
+    return (k >= 0) & (k <= n) & (n >= 1) & (n <= most_whole(n.dtype)) & (k == jnp.floor(k)) & (n == jnp.floor(n))
+
+
+def _check_counts(k: Any, n: Any, dtype: np.dtype) -> None:
+    tasks = as_numbers("num_tasks", n)
+    good = (tasks >= 1) & (tasks < np.inf) & (tasks == np.floor(tasks))
+    refuse("num_tasks", tasks, good, "a whole number of at least 1")
+    refuse("num_tasks", tasks, tasks <= most_whole(dtype), f"at most {most_whole(dtype)}, to which {dtype} can count")
+    violations, tasks = np.broadcast_arrays(as_numbers("num_violations", k), tasks)
+    good = (violations >= 0) & (violations <= tasks) & (violations == np.floor(violations))
+    refuse("num_violations", violations, good, "a whole number between 0 and num_tasks")
+
+
+def binomial_epsilon(
+    num_violations: chex.Numeric,
+    num_tasks: chex.Numeric,
+    beta: chex.Numeric,
+    delta: chex.Numeric,
+    *,
+    validate: bool = True,
+) -> jax.Array:
+    r"""Upper confidence bound on the risk from the number of tasks whose lower bound misses the threshold.
+
+    .. math:: \hat\varepsilon = \min\Big(1, \frac{U(k; n, \delta)}{1 - \beta}\Big), \qquad
+              P[\mathrm{Bin}(n, U) \le k] = \delta, \qquad \hat\varepsilon = 1 \text{ at } k = n.
+
+    One-sided: with probability at least 1 - delta over tasks and rollouts together, a new task misses the threshold
+    with probability at most epsilon. Sound for every beta in [0, 1); no union bound over anything.
+
+    Args:
+        num_violations: k, tasks whose lower bound is not at least the threshold; integers in 0..n.
+        num_tasks: n >= 1, tested up to 10**6.
+        beta: failure probability of one lower bound, in [0, 1); 0 if every performance is known exactly.
+        delta: failure probability of the certificate, in (0, 1).
+        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give 1.
+
+    All arguments broadcast against each other and may be traced.
+
+    Returns:
+        epsilon in (0, 1], never below the exact value for the rounded arguments; differentiable in beta and delta.
+
+    Raises:
+        ValueError: for k outside 0..n, n < 1, beta outside [0, 1) or delta outside (0, 1).
+
+    Example:
+        >>> print(f"{binomial_epsilon(0, 200, 0.01, 0.01):.4f}")
+        0.0230
+
+    Reference: the thinning lemma in the theory page, section on the binomial certificate.
+    """
+    k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
+    return elementwise(_epsilon, num_violations=k, num_tasks=n, beta=beta, delta=delta)
+
+
+@jax.jit
+def _epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
+    return inflate(upper_risk(k, n, delta), beta)
+
+
+def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:
+    """Epsilon from U(k; n, delta): U / (1 - beta), rounded up; 1 for an invalid beta."""
+    valid = (beta >= 0) & (beta < 1)
+    # One factor for all k. 1 - beta, the quotient and the product with it are off by 3.1 u.
+    above_one = jnp.full_like(beta, 1 + 4 * unit_roundoff(risk.dtype))
+    factor = quotient(above_one, 1 - jnp.where(valid, beta, 0.0))
+    return jnp.where(valid, jnp.minimum(risk * factor, 1.0), 1.0)
+
+
+@jax.jit
+def upper_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
+    """U(k; n, delta) for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
+    # Beyond the significand not every n is a float: a level that is no number makes the risk 1.
+    level = jnp.where(n <= most_whole(n.dtype), delta, jnp.nan)
+    return in_blocks(upper_limit, *jnp.broadcast_arrays(k, n, level))
+
+
+# --- the method ---------------------------------------------------------------------------------------------------
+
+
+def _finish(risk: jax.Array, k: jax.Array, n: jax.Array, beta: jax.Array) -> Solution:
+    num_valid = jnp.broadcast_to(n - k, risk.shape).astype(jnp.int32)
+    return Solution(inflate(risk, beta), num_valid, jnp.ones(risk.shape, bool))
+
+
+# Near 0.05, 0.25 and 0.6: more levels cost about as much in delta as they gain (benchmarks/levels.py).
+CHOICE = Choice((3 / 64, 1 / 4, 5 / 8), calibrated)
+
+TAIL = Tail(lambda k, n, beta, delta: upper_risk(k, n, delta), _finish)
+
+BINOMIAL = Method("binomial", TAIL, choice=CHOICE, zero_beta=True, free_beta=True)

@@ -44,24 +44,19 @@ class Option(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What an answer says in each of its rows; by default what a count of violations says.
+    """What an answer says in each of its rows; by default what a count of violations says."""
 
-    Attributes:
-        columns: names of what it says, and the fields that hold it.
-        certified: the column that is certified; a larger number says more.
-        claims: the columns that a sentence claims, and which of two numbers claims less.
-        risks: the columns that are probabilities, each with the one with the risk of whose size its rounding is: None
-            for a size of 1. Of those that it has; a level of each row is its own.
-        share: the column with the share of tasks that a mean is over, by which its rounding grows; None for all.
-        of_successes: the number that is fixed beforehand for successes, if none is given; None if one has to be.
-    """
-
-    columns: Mapping[str, str] = MappingProxyType(COUNTED)
-    certified: str = "safety"
+    columns: Mapping[str, str] = MappingProxyType(COUNTED)  # names of what it says, and the fields that hold it
+    certified: str = "safety"  # the column that is certified; a larger number says more
+    # The columns that a sentence claims, and which of two numbers claims less.
     claims: Mapping[str, Callable[..., Any]] = MappingProxyType({"safety": min, "threshold": min})
+    # The columns that are probabilities, each with the one with the risk of whose size its rounding is: None for a size
+    # of 1. Of those that it has; a level of each row is its own.
     risks: Mapping[str, str | None] = MappingProxyType({"epsilon": "epsilon", "safety": "epsilon", "beta": "beta"})
-    share: str | None = None
-    of_successes: float | None = None
+    share: str | None = None  # the column with the share of tasks of a mean, by which its rounding grows; None for all
+    of_successes: float | None = (
+        None  # what is fixed beforehand for successes, if nothing is given; None if it has to be
+    )
 
 
 # Of a count, of a mean, and of an answer that has none.
@@ -166,11 +161,6 @@ class Question:
     def certifies_probability(self) -> bool:
         """Whether what is certified lies between 0 and 1."""
         return self.rows.certified in self.rows.risks
-
-    @property
-    def counts_tasks(self) -> bool:
-        """Whether what is certified is a number of tasks."""
-        return self.rows.certified.startswith("num_")
 
     @property
     def given(self) -> frozenset[str]:

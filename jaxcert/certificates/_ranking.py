@@ -13,6 +13,7 @@ import numpy as np
 from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.certificates._access import Answer
 from jaxcert.certificates._arguments import choose, default_bound, divided
 from jaxcert.certificates._averages import (
     OVER_TASKS,
@@ -23,9 +24,9 @@ from jaxcert.certificates._averages import (
     mean_over_tasks,
     sum_of,
 )
-from jaxcert.certificates._batch_axes import along, answer
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._figures import status_where
-from jaxcert.certificates._headline import InWords
 from jaxcert.certificates._question import NO_ROWS, Question, same
 from jaxcert.numerics._rounding import cast, is_zero, next_down
 from jaxcert.numerics._tails import limit
@@ -53,7 +54,7 @@ _BOUNDS = {**OVER_TASKS, CLOPPER_PEARSON.name: CLOPPER_PEARSON}
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class RankingCertificate(InWords):
+class RankingCertificate(Answer):
     """Which of several policies are at least as good as which others; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts, all of it holds at once: policy i's mean
@@ -170,7 +171,7 @@ def certify_ranking(
     if validate:
         check_task_sums(lambda: _crossed(placed(each)).excess, int(each.num_tasks), each.low, each.high)
     fields = _ranking(chosen, *placed((each, level))) | {"delta": rounded}
-    return answer(RankingCertificate, fields, {}, num_tasks=int(each.num_tasks), bound=chosen.name)
+    return answer(RankingCertificate, fields, each.num_tasks, bound=chosen.name)
 
 
 def _every_policy(returns: Any, support: Any, where: Any, validate: bool, *, binary: bool) -> Sample:
@@ -182,7 +183,7 @@ def _every_policy(returns: Any, support: Any, where: Any, validate: bool, *, bin
         raise ValueError(
             f"returns have shape {shape}; expected [..., num_policies, num_tasks, num_rollouts] of two policies or more"
         )
-    needs = Needs("a difference", width=True, binary=binary)
+    needs = Needs("a difference", needs_width=True, binary=binary)
     a, b = (sample_of(needs, returns, support, where, validate, side=side) for side in ("down", "up"))
     return apart(Apart(a, b.reflected))
 
@@ -216,13 +217,13 @@ def _ranking(bound: Bound, each: Sample, level: jax.Array) -> dict:
     itself = jnp.broadcast_to(jnp.eye(p, dtype=bool), lower.shape)
     differences = jnp.where(itself, 0, jnp.minimum(lower, 0))
     differences = jnp.where(jnp.isneginf(lower), -jnp.inf, differences)
-    order = _linked(itself | (lower >= 0))
+    order = linked(itself | (lower >= 0))
     claims = jnp.any(order & ~itself, axis=(-2, -1))
     good = ~jnp.any(jnp.isneginf(lower), axis=(-2, -1))
     return {"differences": differences, "order": order, "status": status_where(claims, good)}
 
 
-def _linked(order: jax.Array) -> jax.Array:
+def linked(order: jax.Array) -> jax.Array:
     """The transitive closure of a relation, [..., p, p]."""
     for _ in range(math.ceil(math.log2(order.shape[-1]))):
         order = jnp.any(order[..., :, :, None] & order[..., None, :, :], axis=-2)

@@ -1,8 +1,8 @@
 """The methods by name, as ``certify(method=...)`` takes them, for tasks with weights, too; and the default."""
 
 import dataclasses
-import functools
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -11,23 +11,22 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._bound import Bound, apply_bound, task_bounds
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.certificates._arguments import choose, default_bound, is_auto, levels_of, refuse_choice
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._arguments import AUTO, choose, default_bound
 from jaxcert.certificates._attained import ATTAINED, counted, least_risk
 from jaxcert.certificates._averages import ratios_of, risk_of_loss, weighted_loss
-from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._counting import any_neginf, count_violations, fields_of_solution
-from jaxcert.certificates._levels import numbers_for, risks_at_levels
-from jaxcert.certificates._method import Method, Solution
+from jaxcert.certificates._counting import any_of, count_violations, fields_of_solution, reached
+from jaxcert.certificates._levels import numbers_for, risks_at_levels, usual_enough
+from jaxcert.certificates._method import BINOMIAL, Method, Solution
 from jaxcert.certificates._scenario import SCENARIO
-from jaxcert.certificates._soft import SOFT, evidence, least_evidence, shares
+from jaxcert.certificates._soft import SOFT, evidence, shares
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
-from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._sample import Sample
 
 _ALL = (
     BINOMIAL,
@@ -40,17 +39,17 @@ METHODS = {method.name: method for method in _ALL}
 COUNTING = {name: method for name, method in METHODS.items() if method.bound is None}
 
 
-def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = None) -> tuple[str, str]:
-    """The names of bound and method; if no method is given, successes with their bound have one of their own.
-
-    Returns of 0 and 1 have it for "auto", too, which then chooses among the levels that are attained.
-    """
+def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = None) -> tuple[Bound, Method]:
+    """Bound and method by their names; successes with their bound have a method of their own, for "auto" too."""
     usual = default_bound(None, returns)
     if method is None:
-        binary = usual == CLOPPER_PEARSON.name or is_auto(beta)
+        binary = usual == CLOPPER_PEARSON.name or (isinstance(beta, str) and beta == AUTO)
         method = ATTAINED.name if binary and (bound or usual) == CLOPPER_PEARSON.name else BINOMIAL.name
-    own = choose("method", method, METHODS).bound
-    return bound or (usual if own is None else own.name), method
+    chosen = choose("method", method, METHODS)
+    own = None if chosen.bound is None else chosen.bound.name
+    if own and bound and bound != own:
+        raise ValueError(f"bound is {bound!r}, which has no effect with method {method!r}; expected {own!r}")
+    return choose("bound", own or bound or usual, BOUNDS), chosen
 
 
 def warned(certificate: Certificate) -> Certificate:
@@ -65,55 +64,68 @@ def warned(certificate: Certificate) -> Certificate:
 
 
 def counts_bounds(certificate: Any) -> bool:
-    """Whether its violations are the tasks with a lower bound below the threshold, at one level for all thresholds.
-
-    A kind with a method of its own, as a band, counts them as well.
-    """
+    """Whether its violations are the tasks with a lower bound below the threshold, at one level for all thresholds."""
+    # A kind with a method of its own, as a band, counts them as well.
     derives = certificate.method in METHODS.keys() - COUNTING.keys()
     return not (derives or certificate.beta.ndim)
 
 
-def count_weighted(
-    method: Method, bound: Bound, sample: Sample, thresholds: Any, beta: Any, delta: Any, validate: bool
-) -> dict[str, Any]:
-    """The fields of certificates for tasks from D'."""
-    refuse_choice(beta, "a number, or None for the default")
-    delta, beta = levels_of(method, delta, beta, sample, validate)
-    with_evidence = method.bound is not None and not method.counts_successes
-    least = least_evidence(int(sample.num_rollouts), sample.dtype) if with_evidence else np.zeros((), sample.dtype)
-    fields = _fields(method, bound, *placed((sample, thresholds, beta, delta, least)))
-    return fields | {"thresholds": thresholds, "delta": delta} | ({} if beta is None else {"beta": beta})
+# --- which tasks are violations -------------------------------------------------------------------------------------
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _fields(method: Method, bound: Bound, sample: Sample, thresholds, beta, delta, least) -> dict[str, Any]:
-    n, (_, valid) = sample.num_tasks, ratios_of(sample)
-    if method.bound is None:
-        found = _of_bounds(bound, sample, valid, thresholds, beta, delta)
-    elif method.counts_successes:
-        found = _of_successes(sample, valid, thresholds, beta, delta)
-    else:
-        found = _of_evidence(sample, valid, thresholds, beta, delta, least)
-    lower, violations, epsilon, used = found
-    # Where no task is valid, as for refuted returns, weights alone certify nothing.
-    some = jnp.any(jnp.isfinite(lower) & in_front(lower, n), axis=-1, keepdims=True)
-    solution = Solution(jnp.where(some, epsilon, 1.0), n - violations, jnp.ones(epsilon.shape, bool))
-    fields = fields_of_solution(method, violations, solution, thresholds, used, delta, n, any_neginf(lower, n))
-    return {**fields, "lower_bounds": lower, "beta": used}
+def missing_of_counts(
+    certificate: Certificate, index: int, returns: Any, support: Any, where: Any
+) -> np.ndarray | None:
+    """The tasks that count as violations at one threshold, bool[n]; None where that is not known.
 
+    Those with a lower bound below the threshold, at the level that was chosen for it; of successes, those with too few.
+    Tasks that were weighed, as in a soft count, are not known, nor where these are not as many as were counted. The
+    certificate is of one policy, without batch axes, and computed from these returns [n, m].
+    """
+    count, n, threshold = int(certificate.num_violations[index]), certificate.num_tasks, certificate.thresholds[index]
+    if count in (0, n):
+        return np.full(n, count == n)
+    if certificate.method == ATTAINED.name:
+        return _too_few(certificate, index, count, returns, where)
+    lower = certificate.lower_bounds
+    if not counts_bounds(certificate):
+        if not (certificate.beta.ndim and certificate.method in COUNTING and certificate.bound in BOUNDS):
+            return None
+        bound = BOUNDS[certificate.bound]
+        lower = apply_bound(bound, np.asarray(returns), certificate.beta[index], support, where, False)
+    found = ~np.asarray(lower >= threshold)
+    return found if int(found.sum()) == count else None
+
+
+def _too_few(certificate: Certificate, index: int, count: int, returns: Any, where: Any) -> np.ndarray | None:
+    counts = np.ones(np.shape(returns), bool) if where is None else np.asarray(where)
+    successes, trials = np.sum(np.where(counts, returns, False), axis=1).astype(np.int32), counts.sum(axis=1)
+    if (trials == trials[0]).all():
+        found = successes < np.sort(successes)[count]
+        return found if int(found.sum()) == count else None
+    given = None if certificate.beta.ndim else np.asarray(certificate.beta)
+    dtype = np.dtype(certificate.safety.dtype)
+    thresholds = np.full(len(trials), certificate.thresholds[index], dtype)
+    enough = usual_enough(trials.astype(dtype)[:, None], thresholds, given).successes
+    masks = (successes[:, None] < np.asarray(enough)).T
+    fitting = [mask for mask in masks if mask.sum() == count]
+    # Several levels may count as many tasks, and the same ones.
+    return fitting[0] if fitting and all((mask == fitting[0]).all() for mask in fitting) else None
+
+
+# --- tasks with weights ---------------------------------------------------------------------------------------------
 
 # Lower bounds [..., n], violations and risks [..., t], and the level or the levels [..., t].
 _Found = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 
-def _of_bounds(bound: Bound, sample: Sample, valid: jax.Array, thresholds, beta, delta) -> _Found:
+def _of_bounds(bound: Bound, sample: Sample, valid: jax.Array, thresholds, beta, delta, _: None) -> _Found:
     lower = jnp.where(valid, task_bounds(bound, sample, beta), -jnp.inf)
-    passed = lower[..., None] >= jnp.broadcast_to(thresholds, (*lower.shape, thresholds.shape[-1]))
-    epsilon = weighted_epsilon(passed.astype(lower.dtype), sample, beta, delta)
+    epsilon = weighted_epsilon(reached(lower, thresholds).astype(lower.dtype), sample, beta, delta)
     return lower, count_violations(lower, thresholds, sample.num_tasks), epsilon, beta
 
 
-def _of_evidence(sample: Sample, valid: jax.Array, thresholds, alpha, delta, least) -> _Found:
+def _of_evidence(bound: Bound, sample: Sample, valid: jax.Array, thresholds, alpha, delta, least) -> _Found:
     """From e-values, as soft counts."""
     wealth, known = evidence(sample, thresholds)
     wealth, valid = jnp.where(valid[..., None], wealth, 0), valid & known
@@ -123,7 +135,7 @@ def _of_evidence(sample: Sample, valid: jax.Array, thresholds, alpha, delta, lea
     return lower, violations, weighted_epsilon(share, sample, alpha, delta, low), alpha
 
 
-def _of_successes(sample: Sample, valid: jax.Array, thresholds, beta, delta) -> _Found:
+def _of_successes(bound: Bound, sample: Sample, valid: jax.Array, thresholds, beta, delta, _: None) -> _Found:
     """From numbers of successes, at the levels that these attain."""
     found = counted(sample)
     count, there = jnp.where(valid, found.successes, -1), in_front(found.successes, sample.num_tasks)
@@ -160,9 +172,24 @@ def weighted_epsilon(share: jax.Array, sample: Sample, beta: jax.Array, delta: j
     return risk_of_loss(weighted_loss(BETTING, share, sample, delta, low), beta)
 
 
-def _with_weights(method: Method) -> Method:
-    return dataclasses.replace(method, name=f"weighted_{method.name}", count=count_weighted, tail=None)
+def _with_weights(method: Method, find: Callable[..., _Found], known: Callable[..., Any]) -> Method:
+    """The method for tasks from D', of which ``find`` says how much a single task counts."""
+
+    def count(method: Method, bound: Bound, sample: Sample, thresholds, beta, delta, known: Any) -> dict[str, Any]:
+        n, (_, valid) = sample.num_tasks, ratios_of(sample)
+        lower, violations, epsilon, used = find(bound, sample, valid, thresholds, beta, delta, known)
+        # Where no task is valid, as for refuted returns, weights alone certify nothing.
+        some, bad_task = any_of(jnp.isfinite(lower), n), any_of(jnp.isneginf(lower), n)
+        solution = Solution(jnp.where(some, epsilon, 1.0), n - violations, jnp.ones(epsilon.shape, bool))
+        fields = fields_of_solution(method, violations, solution, thresholds, used, delta, n, bad_task)
+        return {**fields, "lower_bounds": lower, "beta": used}
+
+    return dataclasses.replace(method, name=f"weighted_{method.name}", count=count, known=known, tail=None, choice=None)
 
 
-# The methods that say how much a single task counts, which its weight multiplies; by the names that users give.
-WEIGHTED_METHODS = {method.name: _with_weights(method) for method in (BINOMIAL, SOFT, ATTAINED)}
+# By the names that users give.
+WEIGHTED_METHODS = {
+    BINOMIAL.name: _with_weights(BINOMIAL, _of_bounds, lambda *_: None),
+    SOFT.name: _with_weights(SOFT, _of_evidence, SOFT.known),
+    ATTAINED.name: _with_weights(ATTAINED, _of_successes, lambda *_: None),
+}

@@ -10,25 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.certificates._arguments import as_row, choose, choose_bound, divided, refuse_choice, usual_beta
-from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._attained_band import level_of_successes
+from jaxcert.bounds._bound import Bound, task_bounds
+from jaxcert.certificates._arguments import as_row, chosen_level, divided, padded_rows, refuse_choice
+from jaxcert.certificates._attained import ATTAINED, level_of_successes
 from jaxcert.certificates._attained_limits import FEW, limits_each, limits_together
-from jaxcert.certificates._batch_axes import answer, padded_rows
-from jaxcert.certificates._binomial import BINOMIAL, largest_beta
 from jaxcert.certificates._calibration import joint_counts
-from jaxcert.certificates._certificate import Certificate, about, quantity_of
+from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._certify import curve_of_counts
-from jaxcert.certificates._counted_tasks import missing_of_counts
-from jaxcert.certificates._counting import any_neginf, bad_levels, count_violations, status_of
-from jaxcert.certificates._method import Method, solve_every, table_of
+from jaxcert.certificates._counting import any_of, bad_levels, count_violations, fields_of_limits, largest_betas
+from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, Method, solve_every, table_of
 from jaxcert.certificates._question import Option, Question, Rows, same
-from jaxcert.certificates._registry import METHODS, defaults, warned
-from jaxcert.certificates._witness_rows import of_limits
+from jaxcert.certificates._registry import defaults, missing_of_counts, warned
+from jaxcert.certificates._witness import of_limits
 from jaxcert.numerics._batches import in_front
-from jaxcert.numerics._rounding import Side, cast_host, complement_down, complement_up
+from jaxcert.numerics._rounding import Side, cast_host, complement_down
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
@@ -37,56 +32,37 @@ from jaxcert.returns.summaries import Summary
 
 def together(safety: Any, wanted: Any, delta: Any, beta: Any, num_tasks: int) -> tuple[Any, np.ndarray] | None:
     """(beta, how many k are allowed for each safety) for all safeties together; None if a value cannot be read."""
-    known = _read(delta, beta, safety, np.dtype(wanted.dtype))
-    if known is None:
-        return None
-    chosen, counts = joint_counts(num_tasks, *known)
-    level = cast_host(np.asarray(chosen), np.dtype(wanted.dtype), "down")
-    return level, np.asarray(counts, np.int32) + 1
-
-
-def _read(delta: Any, beta: Any, safety: Any, dtype: np.dtype) -> tuple[float, tuple[float, ...], float | None] | None:
-    """(delta down, safeties up, beta) as the type holds them, or None if they cannot be read, or not be used."""
     if not is_concrete(delta, beta, safety) or np.ndim(beta):
         return None
+    dtype = np.dtype(wanted.dtype)
     sides: tuple[tuple[Any, Side], ...] = ((delta, "down"), (safety, "up"), (0.5 if beta is None else beta, "nearest"))
     rounded = [cast_host(np.asarray(value, np.float64).reshape(-1), dtype, side) for value, side in sides]
-    if not all(np.all((row > 0) & (row < 1)) for row in rounded):
+    (whole, *_), safeties, (level, *_) = (row.astype(float).tolist() for row in rounded)
+    if whole < 1e-100 or not all(np.all((row > 0) & (row < 1)) for row in rounded):
         return None
-    whole, safeties, level = (row.astype(float).tolist() for row in rounded)
-    if whole[0] < 1e-100:
-        return None
-    return whole[0], tuple(safeties), None if beta is None else level[0]
+    chosen, counts = joint_counts(num_tasks, whole, tuple(safeties), None if beta is None else level)
+    return cast_host(np.asarray(chosen), dtype, "down"), np.asarray(counts, np.int32) + 1
 
 
 def allowed_counts(
     method: Method, wanted: Any, delta: Any, beta: Any, num_tasks: int
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Beta, how many k are allowed for each safety on its own, and whether the method has a solution at all."""
-    tail: Any = method.tail
-    table = table_of(tail, num_tasks, num_tasks, delta, 0.5 if beta is None else beta)
-    return _allowed_of(method, num_tasks, *placed((wanted, delta, beta, table)))
+    table = table_of(method.tail, num_tasks, num_tasks, delta, 0.5 if beta is None else beta)
+    return _allowed(method, num_tasks, *placed((np.asarray(num_tasks, np.int32), wanted, delta, beta, table)))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _allowed_of(method: Method, num_tasks: int, wanted, delta, beta, table) -> tuple[jax.Array, jax.Array, jax.Array]:
-    return _allowed(method, num_tasks, num_tasks, wanted, delta, beta, table)
-
-
 def _allowed(method: Method, size: int, n: Any, wanted, delta, beta, table) -> tuple[jax.Array, jax.Array, jax.Array]:
-    tail: Any = method.tail
     if beta is None:
-        risk = solve_every(tail, n, jnp.zeros_like(delta), delta, table, size=size).epsilon
-        beta = largest_beta(risk, wanted, n)
-    found = solve_every(tail, n, beta, delta, table, size=size)
-    epsilon = jnp.where(in_front(found.epsilon, n), found.epsilon, 1)
-    return beta, good_enough(epsilon, wanted), found.feasible[0]
-
-
-def good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:
-    """How many k, counted from 0, reach the wanted safety: k* + 1, [t]."""
-    enough = complement_down(epsilon)[None, :] >= wanted[:, None]
-    return jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1)
+        risk = solve_every(method.tail, n, jnp.zeros_like(delta), delta, table, size=size).epsilon
+        # The smallest of the largest betas of several safeties; 0.05 where no beta allows anything.
+        betas, _ = largest_betas(risk[None], (USUAL_BETA,), wanted, n)
+        beta = jnp.min(jnp.where(betas > 0, betas, jnp.inf))
+        beta = jnp.where(beta < 1, beta, USUAL_BETA)
+    found = solve_every(method.tail, n, beta, delta, table, size=size)
+    enough = complement_down(jnp.where(in_front(found.epsilon, n), found.epsilon, 1))[None, :] >= wanted[:, None]
+    return beta, jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1), found.feasible[0]
 
 
 def certify_safety_level(
@@ -151,16 +127,15 @@ def certify_safety_level(
     Reference: the theory page, section 2.3; section 15.2 for several together.
     """
     returns = as_successes(returns, support, where, bound, method)
-    bound, method = defaults(bound, method, returns, beta)
-    chosen = choose("method", method, METHODS)
-    per_task = choose_bound(bound, chosen)
-    beta = usual_beta(chosen, beta)
+    per_task, chosen = defaults(bound, method, returns, beta)
+    if chosen.counts_successes:
+        beta = chosen_level(chosen, delta, beta, 0, np.dtype(float))
     refuse_choice(beta, "a number, or None for the largest level that costs nothing")
     if simultaneous and chosen not in (BINOMIAL, ATTAINED):
-        raise ValueError(f"simultaneous levels are calibrated for method 'binomial', not for {method!r}")
+        raise ValueError(f"simultaneous levels are calibrated for method 'binomial', not for {chosen.name!r}")
     if chosen.tail is None:
-        raise ValueError(f"{method} adds up evidence and counts no lower bounds; expected another method")
-    sample = sample_of(per_task.needs, returns, support, where, validate)
+        raise ValueError(f"{chosen.name} adds up evidence and counts no lower bounds; expected another method")
+    sample = sample_of(per_task, returns, support, where, validate)
     wanted = as_row("safety", probability("safety", safety, sample.dtype, "up", validate=validate))
     rounded = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     rows = padded_rows(wanted, sample)
@@ -175,10 +150,8 @@ def certify_safety_level(
         counting = BINOMIAL if chosen is ATTAINED else chosen
         both = (safety, wanted, delta) if simultaneous else None
         fields = _at_levels(counting, per_task, sample, rows, rounded, beta, validate, both)
-    settings = {"bound": bound, "method": method, "simultaneous": simultaneous, "question": "safety_level"}
-    settings |= {"quantity": quantity_of(bound), "num_tasks": int(sample.num_tasks)}
-    sizes = {"task": settings["num_tasks"], "threshold": len(wanted)}
-    certificate = about(answer(Certificate, fields, sizes, **settings), returns)
+    names, settings = (per_task.name, chosen.name, returns), {"simultaneous": simultaneous, "question": "safety_level"}
+    certificate = certificate_of(Certificate, fields, sample.num_tasks, len(wanted), *names, **settings)
     return warned(certificate) if validate else certificate
 
 
@@ -186,23 +159,19 @@ def _at_levels(
     method: Method, bound: Bound, sample: Sample, rows: Any, delta: Any, beta: Any, validate: bool, both: tuple | None
 ) -> dict[str, Any]:
     """The fields of certificates from lower bounds; ``both``: safety, [t], and delta if all are to hold together."""
-    n, size, allowed, share = int(sample.num_tasks), sample.tasks[-1], None, delta
+    n, known, share, count, table = int(sample.num_tasks), None, delta, None, None
     if both is not None:
         safety, wanted, whole = both
-        allowed = together(safety, wanted, whole, beta, n)
+        known = together(safety, wanted, whole, beta, n)
         share = divided(whole, sample.dtype, wanted.size, lambda known: known / wanted.size * (1 - 2.0**-50))
-    if allowed is not None:
-        level, counts = allowed
-        arguments = level, np.pad(counts, (0, len(rows) - len(counts)), "edge"), None, None
-        fields = _fields(method, bound, *placed((sample, rows, delta, *arguments)))
-        return fields | {"delta": delta}
-    beta = method.default_beta(share, n) if beta is None and not method.free_beta else beta
-    if beta is not None:
-        beta = probability("beta", beta, sample.dtype, "nearest", validate=validate, scalar=True)
-    tail: Any = method.tail
-    table = table_of(tail, n, size, share, 0.5 if beta is None else beta)
-    fields = _fields(method, bound, *placed((sample, rows, delta, beta, None, share, table)))
-    return fields | {"delta": delta}
+    if known is not None:
+        beta, count = known[0], np.pad(known[1], (0, len(rows) - len(known[1])), "edge")
+    else:
+        beta = method.default_beta(share, n) if beta is None and not method.free_beta else beta
+        if beta is not None:
+            beta = probability("beta", beta, sample.dtype, "nearest", validate=validate, scalar=True)
+        table = table_of(method.tail, n, sample.tasks[-1], share, 0.5 if beta is None else beta)
+    return _fields(method, bound, *placed((sample, rows, delta, beta, count, share, table))) | {"delta": delta}
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -216,26 +185,12 @@ def _fields(method: Method, bound: Bound, sample: Sample, wanted, delta, beta, c
         beta, count, feasible = _allowed(method, size, n, wanted, share, beta, table)
     lower = task_bounds(bound, sample, beta)
     ordered = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1)
-    chosen = jnp.take(ordered, jnp.maximum(count - 1, 0), axis=-1)
-    wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
-    bad_setting = bad_levels(beta, delta) | ~(jnp.isfinite(low) & (low < sample.high)) | ~((wanted > 0) & (wanted < 1))
-    bad_task = any_neginf(lower, n)
-    # Without a k*, the lower end of the support is certified by definition, unless data contradict the support.
-    holds = jnp.where(count > 0, jnp.isfinite(chosen), ~bad_task) & ~bad_setting
-    reached = jnp.where(holds, jnp.where(count > 0, jnp.maximum(chosen, low), low), -jnp.inf)
-    safety = jnp.where(holds, wanted, 0.0)
-    violations = count_violations(lower, reached, n)
-    says_something = jnp.where(holds & (reached > low), 0.0, 1.0).astype(lower.dtype)
-    return {
-        "thresholds": reached,
-        "safety": safety,
-        "epsilon": complement_up(safety),
-        "num_violations": violations,
-        "num_valid": n - violations,
-        "status": status_of(method, says_something, feasible, bad_task | bad_setting, beta, delta, n),
-        "lower_bounds": lower,
-        "beta": beta,
-    }
+    reached = jnp.take(ordered, jnp.maximum(count - 1, 0), axis=-1)
+    reached = jnp.where(jnp.broadcast_to(count, reached.shape) > 0, reached, -jnp.inf)
+    valid, bad_task = ~bad_levels(beta, delta) & jnp.isfinite(low) & (low < sample.high), any_of(jnp.isneginf(lower), n)
+    violations_at = functools.partial(count_violations, lower, n=n)
+    settings = wanted, beta, delta, valid, bad_task, feasible
+    return fields_of_limits(method, sample, reached, violations_at, *settings) | {"lower_bounds": lower}
 
 
 SAFETY_LEVEL = Question(

@@ -8,12 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._binomial import epsilon_arguments, inflate, upper_risk, whole
-from jaxcert.certificates._counting import count_bounds
-from jaxcert.certificates._method import Method, Solution, Tail
+from jaxcert.certificates._method import Method, Solution, Tail, epsilon_arguments, inflate, upper_risk, whole
 from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_kernel import log_probability
-from jaxcert.numerics._binomial_limits import log_cdf, log_sf, move_log_odds, parabola_root, start_point
+from jaxcert.numerics._binomial_limits import log_cdf, log_sf, upper_limit
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 
@@ -57,54 +55,31 @@ class Problem(NamedTuple):
 # --- the first j worth trying -------------------------------------------------------------------------------------
 
 
-class _Bisection(NamedTuple):
-    """j = low is known to be infeasible, j = high to be feasible, with its level; -1 and last + 1 mean none."""
-
-    low: jax.Array
-    high: jax.Array
-    level: jax.Array
-    middle: jax.Array
-    then: jax.Array
-
-
 def first_feasible(problem: Problem) -> tuple[jax.Array, jax.Array]:
     """The smallest j with t_j > 0, which is non-decreasing in j, and t_j; the last j and 0 if there is none."""
 
-    def halve(s: _Bisection) -> _Bisection:
-        level = problem.level(jnp.minimum(s.middle, problem.last))
-        is_open = s.high - s.low > 1
-        up, down = is_open & ~(level > 0), is_open & (level > 0)
-        low, high = jnp.where(up, s.middle, s.low), jnp.where(down, s.middle, s.high)
-        halfway = jnp.floor(0.5 * (low + high))
-        then = (s.then > low) & (s.then < high)
-        return _Bisection(
-            low, high, jnp.where(down, level, s.level), jnp.where(then, s.then, halfway), -jnp.ones_like(low)
-        )
+    def halve(ends: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        low, high, found = ends  # j = low is known to be infeasible, j = high to be feasible, at that level
+        middle, is_open = jnp.floor(0.5 * (low + high)), high - low > 1
+        level = problem.level(jnp.clip(middle, 0, problem.last))
+        down = is_open & (level > 0)
+        low, high = jnp.where(is_open & ~down, middle, low), jnp.where(down, middle, high)
+        return low, high, jnp.where(down, level, found)
 
-    end = jax.lax.while_loop(lambda s: jnp.any(s.high - s.low > 1), halve, _first_guesses(problem))
-    return jnp.minimum(end.high, problem.last), end.level
-
-
-def _first_guesses(problem: Problem) -> _Bisection:
-    """Nothing is known yet; the first j tried is from Bernstein's inequality, the second a little below the mean."""
-    log_share = -log(problem.share)
-    mean = (problem.n - problem.k) * problem.beta
-    reach = jnp.sqrt(2 * mean * (1 - problem.beta) * log_share) + log_share
-    none = -jnp.ones_like(mean)
-    high = jnp.minimum(jnp.ceil(mean + reach), problem.last)
-    return _Bisection(none, problem.last + 1, jnp.zeros_like(mean), high, jnp.maximum(jnp.floor(mean) - 2, 0.0))
+    none = jnp.zeros_like(problem.k)
+    begin = none - 1, problem.last + 1, none
+    _, high, level = jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, begin)
+    return jnp.minimum(high, problem.last), level
 
 
 # --- the minimum over j -------------------------------------------------------------------------------------------
 
 
 class _Search(NamedTuple):
-    """The point under test for the current j, and the best epsilon verified so far with its j."""
+    """The j under test with its level, and the best epsilon so far with its own j."""
 
     j: jax.Array
     level: jax.Array
-    point: jax.Array
-    steps: jax.Array
     best: jax.Array
     spare: jax.Array
     searching: jax.Array
@@ -113,42 +88,20 @@ class _Search(NamedTuple):
 def search(problem: Problem, start: jax.Array, level: jax.Array, feasible: jax.Array) -> tuple[jax.Array, jax.Array]:
     """min over j >= start of U(k + j; n, t_j), and the j at which it is attained.
 
-    Each j is first tested at the best epsilon so far: if P[Bin(n, best) <= k + j] >= delta/(n+1) no j from here on can
-    win, since t_j <= delta/(n+1); if it is above t_j, this one cannot. Otherwise Newton's method goes on from there.
+    If P[Bin(n, best) <= k + j] >= delta/(n+1), no j from here on can win, since t_j <= delta/(n+1).
     """
-    u = unit_roundoff(start.dtype)
-    ceiling = 1 - u
     log_share = log(problem.share)
 
     def step(s: _Search) -> _Search:
-        log_tail, slope, curvature, error = log_cdf(problem.k + s.j, problem.n, s.point)
-        log_level = log(jnp.where(s.level > 0, s.level, 1.0))
-        residual = (log_tail - log_level) + (error + 3 * u * jnp.abs(log_level))
-        verified = s.searching & (s.level > 0) & (residual <= 0)
-        best = jnp.where(verified, jnp.minimum(s.point, s.best), s.best)
-        spare = jnp.where(verified & (s.point <= s.best), s.j, s.spare)
+        risk = upper_limit(problem.k + s.j, problem.n, jnp.where(s.level > 0, s.level, 0.5))
+        better = s.searching & (s.level > 0) & (risk < s.best)
+        best, spare = jnp.where(better, risk, s.best), jnp.where(better, s.j, s.spare)
+        j, goes_on = jnp.minimum(s.j + 1, problem.last), s.searching & (s.j < problem.last)
+        log_tail, _, _, error = log_cdf(problem.k + j, problem.n, jnp.minimum(best, 1 - unit_roundoff(best.dtype)))
+        goes_on = goes_on & ~(log_tail - error >= log_share)
+        return _Search(j, problem.next_level(s.j, s.level), best, spare, goes_on)
 
-        aim = move_log_odds(s.point, parabola_root(residual, slope, curvature)) * (1 + 4 * u)
-        settled = jnp.abs(aim - s.point) <= 32 * u * s.point
-        first = s.steps == 0
-        beaten = first & (log_tail - error >= log_share)
-        # This j is finished: converged, no better than the best, or beyond the resolution of the arithmetic.
-        leave = (residual <= 0) & settled | (residual > 0) & (first | (aim >= s.best) | (s.point >= ceiling))
-        leave = leave | ~(jnp.abs(aim) <= 1) | (s.steps > 40)
-        return _Search(
-            j=jnp.where(leave, jnp.minimum(s.j + 1, problem.last), s.j),
-            level=jnp.where(leave, problem.next_level(s.j, s.level), s.level),
-            point=jnp.minimum(jnp.where(leave, best, aim), ceiling),
-            steps=jnp.where(leave, 0, s.steps + 1),
-            best=best,
-            spare=spare,
-            searching=s.searching & ~beaten & ~(leave & (s.j >= problem.last)),
-        )
-
-    guess = jnp.minimum(start_point(problem.k + start, problem.n, jnp.where(feasible, level, 0.5)), ceiling)
-    ones = jnp.ones_like(start)
-    # The first j has no best epsilon to be tested at: it begins at its own guess, as if after a step.
-    begin = _Search(start, level, guess, jnp.ones_like(start, jnp.int32), ones, start, feasible)
+    begin = _Search(start, level, jnp.ones_like(start), start, feasible)
     end = jax.lax.while_loop(lambda s: jnp.any(s.searching), step, begin)
     return end.best, end.spare
 
@@ -281,9 +234,8 @@ def _in_range(beta: Any, delta: Any, num_tasks: Any) -> Any:
 
 SCENARIO = Method(
     "scenario",
-    count_bounds,
     Tail(_search, _finish, of_beta=True),
-    lambda delta, num_tasks, num_rollouts=None: delta / num_tasks,
+    default_beta=lambda delta, num_tasks, num_rollouts=None: delta / num_tasks,
     is_sound=_in_range,
     caveat=lambda beta, delta, num_tasks: (
         f"beta = {beta:.3g} > sqrt(2 delta) / num_tasks = {(2 * delta) ** 0.5 / num_tasks:.3g}: the theorem alone may "

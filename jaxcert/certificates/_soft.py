@@ -1,6 +1,5 @@
 """Soft counts: the evidence of each task against a bad performance, and the certified risk from its mean."""
 
-import functools
 from typing import Any
 
 import chex
@@ -10,22 +9,18 @@ import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound, Rollouts, rollouts_of, usable
-from jaxcert.certificates._arguments import levels_of
 from jaxcert.certificates._averages import mean_loss, risk_of_loss
 from jaxcert.certificates._counting import fields_of_solution
 from jaxcert.certificates._method import Method, Solution
-from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._batches import as_memory_allows, in_front
 from jaxcert.numerics._bets import factor, mean_wealth_down, ratio_of
 from jaxcert.numerics._elementary import exp, log
 from jaxcert.numerics._rounding import cast_host, unit_roundoff
 from jaxcert.numerics._summation import sum_error
-from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._sample import Sample
 
 # Large, since a few rollouts give no evidence otherwise; below 1, where a single return of a would take all of it.
 BETS = (0.625, 0.9375)
-
-# Thresholds are taken in blocks of so many that their terms take at most about 256 MB.
-_BLOCK_BYTES = 2**28
 
 
 def least_evidence(num_rollouts: int, dtype: np.dtype) -> np.ndarray:
@@ -38,8 +33,8 @@ def evidence(sample: Sample, thresholds: jax.Array) -> tuple[jax.Array, jax.Arra
     """Returns [..., n, m] and thresholds [t] to e-values [..., n, t], 0 in an invalid task, and the valid tasks."""
     data: Any = rollouts_of(sample, binary=False)
     x = data.x
-    block = max(1, _BLOCK_BYTES // (x.size * x.dtype.itemsize * 2 * len(BETS)))
-    columns = jax.lax.map(lambda threshold: _against(data, threshold), thresholds, batch_size=block)
+    terms = x.size * x.dtype.itemsize * 2 * len(BETS)
+    columns = as_memory_allows(lambda threshold: _against(data, threshold), thresholds, terms)
     valid = usable(data.valid, data.refuted)
     return jnp.where(valid[..., None], jnp.moveaxis(columns, 0, -1), 0), valid
 
@@ -60,10 +55,7 @@ def _against(data: Rollouts, threshold: jax.Array) -> jax.Array:
 
 
 def _log_factor(excess: jax.Array, width: jax.Array, bet: float) -> tuple[jax.Array, jax.Array]:
-    """ln(1 - bet + bet (x - a)/(B - a)), of a number that is off by at most 6 u, since bets have few digits; its size.
-
-    Or of a smaller number.
-    """
+    """At most ln(1 - bet + bet (x - a)/(B - a)), of a number off by at most 6 u, as bets have few digits; its size."""
     term = log(factor(bet, ratio_of(excess, width)))
     return term, jnp.abs(term)
 
@@ -83,19 +75,9 @@ def soft_epsilon(
               \in [\alpha E_{min}, 1].
 
     One-sided. Each E_i has a mean of at most 1 over the rollouts of its task if J < B, and the tasks are independent:
-    no rule that saw one task chose the rollouts of another.
-
-    Args:
-        wealth: E, rounded down, float[..., n, t]; infinity is allowed, NaN counts as the least.
-        alpha: the weight, fixed beforehand; outside (0, 1), the risk is 1.
-        delta: outside (0, 1), the risk is 1.
-        least: what no E can be below.
-        where: which tasks there are, bool[..., n], whatever the returns are; all by default.
-
-    Returns:
-        float[..., t], never below the exact value.
-
-    Reference: the theory page, section 9; its equation (9.3).
+    no rule that saw one task chose the rollouts of another. ``wealth`` is E rounded down, [..., n, t], at least
+    ``least``, and may be infinite; NaN counts as the least. The risk [..., t] is never below the exact one, and 1 for
+    levels outside (0, 1). Equation (9.3) of the theory page.
     """
     valid = (alpha > 0) & (alpha < 1)
     share, low = shares(wealth, jnp.where(valid, alpha, 0.5), least)
@@ -117,17 +99,9 @@ def default_alpha(num_rollouts: int) -> float:
 
 
 def count_evidence(
-    method: Method, bound: Bound, sample: Sample, thresholds: Any, beta: Any, delta: Any, validate: bool
+    method: Method, bound: Bound, sample: Sample, thresholds, alpha, delta, least: jax.Array
 ) -> dict[str, Any]:
-    """The fields of certificates from the evidence of each task, whose weight beta is."""
-    delta, beta = levels_of(method, delta, beta, sample, validate)
-    least = least_evidence(int(sample.num_rollouts), sample.dtype)
-    fields = _of_sample(method, *placed((sample, thresholds, beta, delta, least)))
-    return fields | {"thresholds": thresholds, "beta": beta, "delta": delta}
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _of_sample(method: Method, sample: Sample, thresholds, alpha, delta, least) -> dict[str, Any]:
+    """From the evidence of each task, whose weight is alpha."""
     wealth, valid = evidence(sample, thresholds)
     there = in_front(valid, sample.num_tasks) if sample.padded else None
     return fields_of_evidence(method, wealth, valid, sample.low, thresholds, alpha, delta, least, there)
@@ -152,9 +126,10 @@ def fields_of_evidence(
 
 SOFT = Method(
     "soft",
-    count_evidence,
     None,
-    lambda delta, num_tasks, num_rollouts: default_alpha(int(num_rollouts)),
+    count=count_evidence,
+    known=lambda method, sample, *_: least_evidence(int(sample.num_rollouts), sample.dtype),
+    default_beta=lambda delta, num_tasks, num_rollouts: default_alpha(int(num_rollouts)),
     bound=BETTING,
     summaries=False,
 )

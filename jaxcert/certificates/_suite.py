@@ -13,26 +13,25 @@ import numpy as np
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._arguments import as_row, bound_for, thresholds_of
-from jaxcert.certificates._batch_axes import along, answer, padded_rows
-from jaxcert.certificates._certificate import quantity_of, with_article
-from jaxcert.certificates._counting import at_least
-from jaxcert.certificates._figures import floor_figures, status_where
-from jaxcert.certificates._headline import LISTED, Headline, InWords, of_tasks, reach
+from jaxcert.certificates._arguments import as_row, bound_for, padded_rows, thresholds_of
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import answer, quantity_of, with_article
+from jaxcert.certificates._counting import at_least, valid_rows
+from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, Known, allowances, known_before, passes
-from jaxcert.certificates._witness_rows import of_lists
+from jaxcert.certificates._witness import of_lists
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, as_successes, probability
+from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class SuiteCertificate(InWords, ByThreshold):
+class SuiteCertificate(ByThreshold):
     """How many tasks of a fixed list are good at each threshold; a pytree of arrays.
 
     With probability at least 1 - delta over the rollouts, at each threshold B that was fixed beforehand: at least
@@ -187,10 +186,9 @@ def certify_suite(
 
     Reference: the theory page, section 22; its equations (22.1) and (22.2).
     """
-    returns = as_successes(returns, support, where, bound)
-    per_task = bound_for(bound, returns)
-    sample = sample_of(per_task.needs, returns, support, where, validate)
-    dtype, n = sample.dtype, int(sample.num_tasks)
+    per_task, returns = bound_for(bound, returns, support, where)
+    sample = sample_of(per_task, returns, support, where, validate)
+    dtype = sample.dtype
     row = thresholds_of(sample, thresholds, validate)
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     levels = np.asarray(USUAL_LEVELS) if betas is None else betas
@@ -199,8 +197,8 @@ def certify_suite(
     known = known_before(per_task, sample, rows, levels, delta)
     fields = _counted(per_task, *placed((sample, rows, levels, delta, known)))
     fields |= {"thresholds": rows, "betas": levels, "delta": delta}
-    settings = {"num_tasks": n, "bound": per_task.name, "quantity": quantity_of(per_task.name, returns)}
-    return answer(SuiteCertificate, fields, {"task": n, "threshold": len(row)}, **settings)
+    quantity = quantity_of(per_task.name, returns)
+    return answer(SuiteCertificate, fields, sample.num_tasks, len(row), bound=per_task.name, quantity=quantity)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -210,10 +208,8 @@ def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, known: Know
     k = jnp.sum(violations, axis=-2, dtype=np.int32)
     bad = k + allowance
     good, k, level = at_least(bad, (n - bad, k, jnp.max(found.levels, axis=-2)), axis=-2)
-    there = in_front(found.valid, n)
-    good_input = jnp.all(found.valid | ~there, axis=-1, keepdims=True) & (delta > 0) & (delta < 1)
-    good_input = good_input & jnp.expand_dims(jnp.isfinite(thresholds), range(good_input.ndim - 1))
-    status = status_where(good > 0, good_input)
+    valid = valid_rows(found.valid | ~in_front(found.valid, n), thresholds, delta)
+    status = status_where(good > 0, valid)
     fields = {"num_good": good.astype(np.int32), "num_violations": k, "best_level": level, "status": status}
     return fields | {"violations": violations, "allowance": allowance}
 

@@ -18,9 +18,9 @@ import numpy as np
 from jax.scipy.special import ndtri
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import task_bounds_at
+from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._attained import Successes, counted
+from jaxcert.certificates._counting import reached
 from jaxcert.certificates._levels import Enough, known_enough, near, together
 from jaxcert.certificates._method import Tail, table_of
 from jaxcert.numerics._batches import in_blocks, in_front
@@ -36,19 +36,12 @@ _MOST_ROWS = 64
 
 
 class Passes(NamedTuple):
-    """Which tasks pass at each level and threshold.
+    """Which tasks pass at each level and threshold; those that are not there do."""
 
-    Attributes:
-        passed: bool[..., levels, n, t]; tasks that are not there pass.
-        levels: beta_i, at least the probability with which a task with J < B passes, [..., levels, n or 1, t or 1].
-        shares: the part of delta of each level, rounded down, [..., levels, t or 1].
-        valid: tasks whose returns are all valid, bool[..., n].
-    """
-
-    passed: jax.Array
-    levels: jax.Array
-    shares: jax.Array
-    valid: jax.Array
+    passed: jax.Array  # bool[..., levels, n, t]
+    levels: jax.Array  # at least the probability to pass of a task with J < B, [..., levels, n or 1, t or 1]
+    shares: jax.Array  # the part of delta of each level, rounded down, [..., levels, t or 1]
+    valid: jax.Array  # tasks whose returns are all valid, bool[..., n]
 
 
 def quantiles_of(betas: Any) -> Any:
@@ -71,15 +64,10 @@ _ALLOWED = Tail(_allowed, lambda found, k, n, beta: found, of_beta=True)
 
 
 class Known(NamedTuple):
-    """What is known before the returns are, where tasks have one level; otherwise None.
+    """What is known before the returns are, where tasks have one level; otherwise None."""
 
-    Attributes:
-        enough: the successes that are enough and their levels, [1, t, levels]; None for bounds.
-        allowed: x for k = 0, 1, ..., [levels, t or 1, k].
-    """
-
-    enough: Any
-    allowed: Any
+    enough: Any  # the successes that are enough and their levels, [1, t, levels]; None for bounds
+    allowed: Any  # x for k = 0, 1, ..., [levels, t or 1, k]
 
 
 def known_before(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delta: Any) -> Known:
@@ -125,8 +113,8 @@ def passes(bound: Bound, sample: Sample, thresholds: jax.Array, betas: jax.Array
     """Which tasks pass: by lower bounds at the levels, or by numbers of successes that attain levels near them."""
     if bound.binary:
         return _of_successes(counted(sample), sample, thresholds, betas, known)
-    lower = jnp.moveaxis(task_bounds_at(bound, sample, betas), 0, -2)
-    passed = lower[..., None] >= jnp.expand_dims(thresholds, range(lower.ndim))
+    lower = jnp.moveaxis(task_bounds(bound, sample, betas, each=True), 0, -2)
+    passed = reached(lower, thresholds)
     batch = range(lower.ndim - 2)
     levels, shares = (
         jnp.expand_dims(each, batch) for each in (betas[:, None, None], _shares_of_bounds(betas)[:, None])
@@ -155,25 +143,19 @@ def _of_successes(found: Successes, sample: Sample, thresholds: jax.Array, betas
 
 
 def allowances(found: Passes, delta: jax.Array, n: Any, known: Known) -> tuple[jax.Array, jax.Array]:
-    """The tasks that do not pass, bool[..., levels, n, t], and how many of the others may be bad, [..., levels, t].
-
-    That is all of them for an invalid delta.
-    """
+    """The tasks that do not pass, bool[..., levels, n, t], and how many others may be bad, all for an invalid delta."""
     violations = ~found.passed
     k = jnp.sum(violations, axis=-2, dtype=jnp.int32)
     if known.allowed is not None:
-        allowed = _looked_up(jnp.asarray(known.allowed), k)
+        # From a row for each level, and for each threshold or for all.
+        allowed = jnp.asarray(known.allowed)
+        levels, rows = jnp.arange(allowed.shape[0])[:, None], jnp.arange(allowed.shape[1])[None]
+        allowed = allowed[jnp.broadcast_to(levels, k.shape), jnp.broadcast_to(rows, k.shape), k]
     else:
         allowed = _searched(found, k, n, jnp.broadcast_to(_part_of(delta, found.shares), k.shape))
     valid = jnp.any(found.valid & in_front(found.valid, n), axis=-1)[..., None, None]
     usable = (delta > 0) & (delta < 1) & valid
     return violations, jnp.where(usable, jnp.minimum(allowed, n - k), n - k).astype(np.int32)
-
-
-def _looked_up(allowed: jax.Array, k: jax.Array) -> jax.Array:
-    """x at numbers [..., levels, t], from a row for each level, and for each threshold or for all."""
-    levels, rows = jnp.arange(allowed.shape[0])[:, None], jnp.arange(allowed.shape[1])[None]
-    return allowed[jnp.broadcast_to(levels, k.shape), jnp.broadcast_to(rows, k.shape), k]
 
 
 def _searched(found: Passes, k: jax.Array, n: Any, share: jax.Array) -> jax.Array:

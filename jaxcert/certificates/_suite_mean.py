@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._bound import Ends, Rollouts, finish, rollouts_of
+from jaxcert.bounds._bound import Rollouts, finish, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._attained import any_invalid, counted
+from jaxcert.certificates._attained import counted
 from jaxcert.certificates._averages import check_averages, mean_over_tasks
-from jaxcert.certificates._batch_axes import answer
-from jaxcert.certificates._certificate import quantity_of
-from jaxcert.certificates._headline import LISTED
+from jaxcert.certificates._certificate import answer, quantity_of
+from jaxcert.certificates._counting import any_of
+from jaxcert.certificates._figures import LISTED
 from jaxcert.certificates._mean import MeanCertificate, mean_fields
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import in_front
@@ -37,7 +37,7 @@ _ODDS = tuple(2 ** (i / 3) for i in range(-6, 18))
 # Up to which delta a binomial tail below it is at least that of unequal coins (Hoeffding 1956).
 _MOST_DELTA = 0.25
 
-_NEEDS = {needs.name: needs for needs in (Needs(BETTING.name), CLOPPER_PEARSON.needs)}
+_NEEDS = {needs.name: needs for needs in (Needs(BETTING.name), CLOPPER_PEARSON)}
 
 
 def certify_suite_mean(
@@ -93,36 +93,34 @@ def certify_suite_mean(
     sample = sample_of(needs, returns, support, where, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     if validate and not needs.binary:
-        _check_sums(sample)
+        if sample.is_full:
+            x, ends = sample.unpadded.values, (sample.low, sample.high)
+            check_sums(x.reshape(*x.shape[:-2], -1), None, ends, what="the returns of all tasks")
+        else:
+            check_averages(sample)
     fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}
-    settings = {"num_tasks": int(sample.num_tasks), "bound": bound, "quantity": quantity_of(bound, returns)}
-    return answer(MeanCertificate, fields, {}, **settings, question="suite_mean", source=LISTED)
-
-
-def _check_sums(sample: Sample) -> None:
-    if sample.is_full:
-        x = sample.values[..., : int(sample.num_tasks), : int(sample.num_rollouts)]
-        check_sums(x.reshape(*x.shape[:-2], -1), None, (sample.low, sample.high), what="the returns of all tasks")
-    else:
-        check_averages(sample)
+    settings: dict[str, Any] = {
+        "bound": bound,
+        "quantity": quantity_of(bound, returns),
+        "question": "suite_mean",
+        "source": LISTED,
+    }
+    return answer(MeanCertificate, fields, sample.num_tasks, **settings)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _mean(binary: bool, sample: Sample, delta: jax.Array) -> dict[str, jax.Array]:
     if not sample.is_full:
         mean = _best_bets(sample, delta, binary=binary)
-    else:
-        mean = _of_successes(sample, delta) if binary else _of_all_rollouts(sample, delta)
+    elif binary:
+        mean = _of_successes(sample, delta)
+    else:  # the betting bound of all rollouts of all tasks
+        shape, mask = (*sample.values.shape[:-2], -1), sample.mask
+        mask = None if mask is None else mask.reshape(shape)
+        mean = mean_over_tasks(BETTING, sample.values.reshape(shape), delta, sample.low, sample.high, mask)
     # NaN or -inf where input is invalid.
     mean, low = jnp.where(jnp.isnan(mean), -jnp.inf, mean), jnp.asarray(sample.low)
     return mean_fields(mean, low, jnp.ones_like(low), jnp.full_like(low, jnp.inf))
-
-
-def _of_all_rollouts(sample: Sample, delta: jax.Array) -> jax.Array:
-    """The betting bound of all rollouts of all tasks, [...]."""
-    shape, mask = (*sample.values.shape[:-2], -1), sample.mask
-    mask = None if mask is None else mask.reshape(shape)
-    return mean_over_tasks(BETTING, sample.values.reshape(shape), delta, sample.low, sample.high, mask)
 
 
 def _of_successes(sample: Sample, delta: jax.Array) -> jax.Array:
@@ -133,7 +131,7 @@ def _of_successes(sample: Sample, delta: jax.Array) -> jax.Array:
     """
     found = counted(sample)
     there = in_front(found.successes, sample.num_tasks)
-    valid = ~any_invalid(found.successes, sample.num_tasks)[..., 0] & (delta > 0) & (delta < 1)
+    valid = ~any_of(found.successes < 0, sample.num_tasks)[..., 0] & (delta > 0) & (delta < 1)
     delta = jnp.minimum(delta, _MOST_DELTA)
     total = count_down(tree_sum(jnp.where(there, jnp.maximum(found.successes, 0), 0)), there.shape[-1])
     size = count_up(tree_sum(jnp.where(there, found.num_rollouts, 0)), there.shape[-1])
@@ -141,30 +139,26 @@ def _of_successes(sample: Sample, delta: jax.Array) -> jax.Array:
     exact = limit(total, size, level, upper=False)
     single = quotient(level, size) * (1 - 4 * unit_roundoff(level.dtype))
     lower = jnp.where(total == 1, jnp.minimum(exact, single), exact)
-    return finish(lower, Ends(jnp.asarray(sample.low), valid))
+    return finish(lower, jnp.asarray(sample.low), valid)
 
 
 class _Bets(NamedTuple):
-    """What may be bet on the rollouts of each task.
+    """What may be bet on the rollouts of each task."""
 
-    Attributes:
-        data: the returns above a.
-        total: Lambda of each, the sum of its bets on a task, [..., bets].
-        each: the bet on a rollout, [..., bets, n].
-        mean: at least the sum over tasks of their averages, [...].
-        num_tasks: n, a scalar.
-    """
-
-    data: Rollouts
-    total: jax.Array
-    each: jax.Array
-    mean: jax.Array
+    data: Rollouts  # the returns above a
+    total: jax.Array  # Lambda of each, the sum of its bets on a task, [..., bets]
+    each: jax.Array  # the bet on a rollout, [..., bets, n]
+    mean: jax.Array  # at least the sum over tasks of their averages, [...]
     num_tasks: jax.Array
 
 
 def _best_bets(sample: Sample, delta: jax.Array, *, binary: bool) -> jax.Array:
     """The largest mean of which the best bet refutes all smaller ones, for any numbers of rollouts."""
-    low, data = jnp.asarray(sample.low), _present(sample, rollouts_of(sample, binary=binary))
+    low, data = jnp.asarray(sample.low), rollouts_of(sample, binary=binary)
+    # Tasks that are not there are valid, without an excess, and no task has fewer rollouts.
+    there = in_front(data.valid, sample.num_tasks)
+    most = jnp.minimum(jnp.where(there, data.num_rollouts, jnp.inf), jnp.finfo(data.num_rollouts.dtype).max)
+    data = data._replace(valid=data.valid | ~there, num_rollouts=most)
     valid = jnp.all(data.valid, axis=-1) & ~jnp.any(data.refuted, axis=-1) & (delta > 0) & (delta < 1)
     goal = goal_up(jnp.where((delta > 0) & (delta < 1), delta, 0.5))
     bets = _bets(data, goal, jnp.asarray(sample.num_tasks, low.dtype))
@@ -172,20 +166,18 @@ def _best_bets(sample: Sample, delta: jax.Array, *, binary: bool) -> jax.Array:
     usable = valid & (average > 0)
     top = jnp.where(usable, average, 1.0)
 
+    def log_wealth(mu: jax.Array) -> jax.Array:
+        """At most the logarithm of the best product at mu, [...]."""
+        rows = jax.vmap(lambda total, each: _log_product(bets, mu, total, each), (-1, -2), -1)(bets.total, bets.each)
+        return jnp.max(rows, axis=-1)
+
     def look(mu: jax.Array) -> tuple[jax.Array, jax.Array]:
-        wealth, slope = jax.jvp(lambda mu: _log_wealth(bets, mu), (mu,), (jnp.ones_like(mu),))
+        wealth, slope = jax.jvp(log_wealth, (mu,), (jnp.ones_like(mu),))
         return goal - wealth, mu + jnp.where(slope < 0, (goal - wealth) / jnp.where(slope < 0, slope, -1), 0)
 
     start = top * (1 - 0.5 * jnp.minimum(bets.total[..., 6] / jnp.min(data.num_rollouts, axis=-1), 0.9))
     found = safe_root(look, start, safe=jnp.zeros_like(top), unsafe=top).root
-    return finish(jnp.where(usable, next_down(found), 0), Ends(low, valid))
-
-
-def _present(sample: Sample, data: Any) -> Rollouts:
-    """Tasks that are not there are valid, without an excess, and no task has fewer rollouts."""
-    there = in_front(data.valid, sample.num_tasks)
-    most = jnp.where(there, data.num_rollouts, jnp.inf)
-    return data._replace(valid=data.valid | ~there, num_rollouts=jnp.minimum(most, jnp.finfo(most.dtype).max))
+    return finish(jnp.where(usable, next_down(found), 0), low, valid)
 
 
 def _bets(data: Rollouts, goal: jax.Array, num_tasks: jax.Array) -> _Bets:
@@ -199,12 +191,6 @@ def _bets(data: Rollouts, goal: jax.Array, num_tasks: jax.Array) -> _Bets:
     slack = sum_error(data.x.shape[-1], count.dtype) + (n + 8) * unit_roundoff(count.dtype)
     mean = jnp.sum(quotient(data.total, count), axis=-1) * (1 + slack)
     return _Bets(data, total, jnp.minimum(each, 1), mean, num_tasks)
-
-
-def _log_wealth(bets: _Bets, mu: jax.Array) -> jax.Array:
-    """At most the logarithm of the best product at mu, [...]."""
-    rows = jax.vmap(lambda total, each: _log_product(bets, mu, total, each), (-1, -2), -1)(bets.total, bets.each)
-    return jnp.max(rows, axis=-1)
 
 
 def _log_product(bets: _Bets, mu: jax.Array, total: jax.Array, each: jax.Array) -> jax.Array:

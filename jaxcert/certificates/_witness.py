@@ -7,26 +7,27 @@ in double precision here; `jaxcert.report.check_certificate` decides. A number i
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.certificates._attained import ATTAINED
+from jaxcert.certificates._attained_limits import FEW, usual_limits
 from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates._levels import delta_shares, near, usual_enough
+from jaxcert.certificates._registry import counts_bounds
+from jaxcert.certificates._suite_counts import quantiles_of
+
+Witness = dict[str, Any]
 
 
 class Sample(NamedTuple):
-    """Returns on the host.
-
-    Attributes:
-        returns: float64 [n, m].
-        where: which of them count, bool [n, m].
-        low: a.
-        high: b.
-    """
+    """Returns on the host, float64 [n, m], which of them count, bool [n, m], and the support (a, b)."""
 
     returns: np.ndarray
     where: np.ndarray
@@ -47,6 +48,15 @@ class Sample(NamedTuple):
     def reflected(self) -> "Sample":
         """With a + b - X in place of X."""
         return self._replace(returns=self.low + self.high - self.returns)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The different numbers of rollouts, in order."""
+        return np.unique(self.num_rollouts).tolist()
+
+    def reach(self, enough: Sequence[int]) -> np.ndarray:
+        """Which tasks have at least the c for their number of rollouts, of which there is one for each size."""
+        return self.successes >= np.asarray(enough)[np.searchsorted(self.sizes, self.num_rollouts)]
 
 
 def check_witnesses(certificate: Any) -> None:
@@ -84,28 +94,21 @@ def divided_delta(delta: Any, parts: Sequence[float]) -> list[float]:
 
 # --- bets ---------------------------------------------------------------------------------------------------------
 
-_STEPS = 60  # of Newton or, at worst, halvings
-_DIGITS = 3, 6, 9  # of bets, as few as prove it; else all
+_HALVINGS = 60
+_DIGITS = 9, 6, 3  # of bets, as few as prove it; else all
 _CLEARLY = 1e-9  # in the logarithm of what is won: far beyond the rounding of its sum
 
 
 def bets(sample: Sample, passed: np.ndarray, threshold: float, beta: float) -> list[float | None]:
     """For each task that passes [n] a bet of as few digits as prove it; None for the others."""
     gains = (sample.returns[passed] - threshold) / (threshold - sample.low)
-    found = _short(np.where(sample.where[passed], gains, 0), -math.log(beta))
-    every: list[float | None] = [None] * len(passed)
-    for task, bet in zip(np.flatnonzero(passed), found.tolist(), strict=True):
-        every[task] = bet
-    return every
-
-
-def _short(gains: np.ndarray, goal: float) -> np.ndarray:
-    """The best bets [p] for gains [p, m], with fewer digits where those win clearly more than the goal."""
+    gains, goal = np.where(sample.where[passed], gains, 0), -math.log(beta)
     chosen = _best(gains)
-    for digits in reversed(_DIGITS):
+    for digits in _DIGITS:
         short = np.round(chosen, digits)
         chosen = np.where(_won(short, gains) > goal + _CLEARLY * (1 + goal), short, chosen)
-    return chosen
+    found = iter(chosen.tolist())
+    return [next(found) if ok else None for ok in passed.tolist()]
 
 
 def _won(bet: np.ndarray, gains: np.ndarray) -> np.ndarray:
@@ -114,16 +117,13 @@ def _won(bet: np.ndarray, gains: np.ndarray) -> np.ndarray:
 
 
 def _best(gains: np.ndarray) -> np.ndarray:
-    """Where the sum of ln(1 + l g) is largest in [0, 1]: it is concave; Newton's step, or a halving where it fails."""
+    """Where the sum of ln(1 + l g), which is concave, is largest in [0, 1]: where its slope changes its sign."""
     low, high = np.zeros(len(gains)), np.ones(len(gains))
-    bet = np.full(len(gains), 0.5)
-    for _ in range(_STEPS):
-        terms = gains / (1 + bet[:, None] * gains)
-        slope, curvature = terms.sum(axis=1), np.square(terms).sum(axis=1)
+    for _ in range(_HALVINGS):
+        bet = (low + high) / 2
+        slope = (gains / (1 + bet[:, None] * gains)).sum(axis=1)
         low, high = np.where(slope > 0, bet, low), np.where(slope > 0, high, bet)
-        step = bet + slope / np.maximum(curvature, 1e-300)
-        bet = np.where((step > low) & (step < high), step, (low + high) / 2)
-    return np.where(_won(np.ones_like(bet), gains) >= _won(bet, gains), 1.0, bet)
+    return np.where(_won(np.ones_like(low), gains) >= _won(low, gains), 1.0, low)
 
 
 # --- successes ----------------------------------------------------------------------------------------------------
@@ -150,38 +150,142 @@ def least_successes(num_rollouts: int, threshold: Fraction, beta: Fraction) -> i
     return high
 
 
-def by_size(counts: Mapping[int, Any]) -> dict[str, Any]:
+def by_size(sizes: Sequence[int], each: Sequence[Any]) -> dict[str, Any]:
     """By numbers of rollouts, as JSON names them."""
-    return {str(m): each for m, each in counts.items()}
-
-
-# --- one level ----------------------------------------------------------------------------------------------------
+    return dict(zip(map(str, sizes), each, strict=True))
 
 
 def at_one_level(
     bound: str, sample: Sample, passed: np.ndarray, threshold: float | Fraction, beta: Any, share: float
-) -> dict[str, Any]:
-    """The witnesses of a row whose tasks all pass at one level, which was fixed beforehand.
-
-    Args:
-        bound: the name of the bound.
-        sample: the returns.
-        passed: which tasks pass, bool [n].
-        threshold: B, which may be exact.
-        beta: the level.
-        share: of delta.
-    """
-    level = float(beta)
+) -> Witness:
+    """Where all tasks that pass do so at one level, fixed beforehand, with that share of delta; B may be exact."""
+    level, sizes = float(beta), sample.sizes
     if bound == BETTING.name:
         found: list[Any] = bets(sample, passed, float(threshold), level)
         return {"levels": [{"beta": level, "share": share}], "chosen": 0, "bets": found}
     exact = threshold if isinstance(threshold, Fraction) else decimal(threshold)
-    sizes = sorted(set(sample.num_rollouts.tolist()))
-    enough = by_size({m: least_successes(m, exact, decimal(level)) for m in sizes})
-    levels = [{"enough": enough, "beta": by_size(dict.fromkeys(sizes, level)), "share": share}]
+    enough = by_size(sizes, [least_successes(m, exact, decimal(level)) for m in sizes])
+    levels = [{"enough": enough, "beta": by_size(sizes, [level] * len(sizes)), "share": share}]
     return {"levels": levels, "chosen": 0, "successes": of_passing(sample, passed)}
 
 
 def of_passing(sample: Sample, passed: np.ndarray) -> list[int | None]:
     """The successes of each task that passes, None for the others."""
     return [count if ok else None for count, ok in zip(sample.successes.tolist(), passed.tolist(), strict=True)]
+
+
+def at_the_best(
+    sample: Sample, enough: np.ndarray, parts: Sequence[float], row: tuple[Any, Any, Any], delta: Any
+) -> Witness:
+    """Where several numbers of successes c were tried, [sizes, levels], with parts of delta, and the best counts.
+
+    Levels with the same numbers are one, at the sum of their shares. Which of them the row (threshold, number of
+    violations, level that is stated) is of shows in the last two.
+    """
+    threshold, num_violations, stated = float(row[0]), int(row[1]), float(row[2])
+    exact, sizes, merged = decimal(threshold), sample.sizes, {}
+    for column, part in zip(np.asarray(enough).astype(int).T.tolist(), parts, strict=True):
+        merged[tuple(column)] = merged.get(tuple(column), 0.0) + float(part)
+
+    def misfit(column: tuple[int, ...]) -> tuple[int, float]:
+        level = max(exact_level(m, c, exact) for m, c in zip(sizes, column, strict=True))
+        return abs(int(np.sum(~sample.reach(column))) - num_violations), abs(float(level) - stated)
+
+    columns, shares = list(merged), divided_delta(delta, list(merged.values()))
+    best = min(columns, key=misfit)
+    levels: list[Witness] = [
+        {"enough": by_size(sizes, column), "share": share} for column, share in zip(columns, shares, strict=True)
+    ]
+    own = [rounded(exact_level(m, c, exact), math.inf) for m, c in zip(sizes, best, strict=True)]
+    levels[columns.index(best)]["beta"] = by_size(sizes, own)
+    return {"levels": levels, "chosen": columns.index(best), "successes": of_passing(sample, sample.reach(best))}
+
+
+# --- rows of each kind of certificate: None where one claims nothing ------------------------------------------------
+
+
+def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
+    """For ``certify``: at one level, or at the numbers of successes that were tried; ValueError for soft counts."""
+    check_witnesses(certificate)
+    successes, chosen = certificate.method == ATTAINED.name, np.ndim(certificate.beta) > 0
+    if chosen and not successes:
+        raise ValueError("beta is 'auto', whose share of delta has no witness; expected a number")
+    if not (successes or counts_bounds(certificate)):
+        raise ValueError(f"method is {certificate.method!r}, which adds up evidence and has no witnesses")
+    threshold, delta = certificate.thresholds[index], certificate.delta
+    if not certificate.safety[index] > 0 or not threshold > sample.low:
+        return None
+    if not successes:
+        return _of_bounds(certificate, sample, threshold)
+    sizes, beta = np.asarray(sample.sizes, threshold.dtype), np.asarray(certificate.beta)
+    enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), None if chosen else beta).successes
+    parts = delta_shares(float(sizes[-1])) if chosen else [1.0]
+    level = np.broadcast_to(beta, certificate.safety.shape)[index]
+    return at_the_best(sample, enough, parts, (threshold, certificate.num_violations[index], level), delta)
+
+
+def _of_bounds(certificate: Any, sample: Sample, threshold: Any) -> Witness:
+    """By the lower bounds, which are all at the level of the certificate."""
+    passed = np.asarray(certificate.lower_bounds) >= threshold
+    level, delta = certificate.beta, float(certificate.delta)
+    return at_one_level(certificate.bound, sample, passed, float(threshold), level, delta)
+
+
+def of_limits(certificate: Any, sample: Sample, index: int) -> Witness | None:
+    """For ``certify_safety_level``, at the threshold that was found; ValueError for levels that hold together."""
+    check_witnesses(certificate)
+    threshold, safety, delta = certificate.thresholds[index], certificate.safety[index], certificate.delta
+    if not safety > 0 or not threshold > sample.low:
+        return None
+    if not np.ndim(certificate.beta):
+        return _of_bounds(certificate, sample, threshold)
+    # At one of several levels, by the least c that attain it.
+    most, beta, sizes = int(sample.num_rollouts.max()), float(certificate.beta[index]), sample.sizes
+    least = [least_successes(m, decimal(threshold), decimal(beta)) for m in sizes]
+    if bool(sample.where.all()) and most <= FEW:  # a level for each c
+        chosen, shares = least[0] - 1, [rounded(decimal(delta) / most, -math.inf)] * most
+    else:
+        room = sample.where.shape[1]
+        betas, _ = usual_limits(certificate.num_tasks, np.asarray(room, delta.dtype), safety[None], delta)
+        chosen = int(np.argmin(np.abs(np.asarray(betas)[0] - certificate.beta[index])))
+        shares = divided_delta(delta, delta_shares(float(room)))
+    levels: list[Witness] = [{"share": share} for share in shares]
+    levels[chosen] |= {"enough": by_size(sizes, least), "beta": by_size(sizes, [beta] * len(sizes))}
+    return {"levels": levels, "chosen": chosen, "successes": of_passing(sample, sample.reach(least))}
+
+
+def of_both_sides(certificate: Any, sample: Sample, index: int) -> Witness | None:
+    """For ``certify_interval``: of the lower end and, under "upper", of the upper one, each at delta / 2."""
+    check_witnesses(certificate)
+    # Upper bounds lie below the float before the threshold, so that the upper end holds there, too.
+    threshold, bound = certificate.thresholds[index], certificate.bound
+    half, witness = rounded(decimal(certificate.delta) / 2, -math.inf), {}
+    if certificate.safety[index] > 0 and threshold > sample.low:
+        passed = np.asarray(certificate.lower_bounds) >= threshold
+        witness = at_one_level(bound, sample, passed, float(threshold), certificate.beta, half)
+    if certificate.safety_upper[index] < 1:
+        before = np.nextafter(threshold, threshold.dtype.type(-np.inf))
+        passed = np.asarray(certificate.upper_bounds) < before
+        ends = decimal(sample.low) + decimal(sample.high)
+        found = at_one_level(bound, sample.reflected, passed, ends - decimal(before), certificate.beta_upper, half)
+        witness["upper"] = {**found, "threshold": float(before)}
+    return witness or None
+
+
+def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
+    """For ``certify_suite``: at the level that says most, each of which has an equal share of delta."""
+    check_witnesses(certificate)
+    threshold, delta = certificate.thresholds[index], certificate.delta
+    if not certificate.num_good[index] > 0 or not threshold > sample.low:
+        return None
+    violations, betas = certificate.violations[..., index], certificate.betas
+    if certificate.bound == CLOPPER_PEARSON.name:
+        sizes = jnp.asarray(sample.sizes, threshold.dtype)
+        enough = near(sizes[:, None], threshold, quantiles_of(betas)).successes
+        row = threshold, certificate.num_violations[index], certificate.best_level[index]
+        return at_the_best(sample, np.asarray(enough), [1 / betas.size] * betas.size, row, delta)
+    chosen = int(np.argmin(violations.sum(axis=1) + certificate.allowance[:, index]))
+    share = float(delta) if betas.size == 1 else rounded(decimal(delta) / betas.size, -math.inf)
+    levels = [{"beta": float(beta), "share": share} for beta in betas]
+    found = bets(sample, ~violations[chosen], float(threshold), float(betas[chosen]))
+    return {"levels": levels, "chosen": chosen, "bets": found}

@@ -2,18 +2,19 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
+import typer
 
 from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
+from jaxcert.cli._outputs import Witness, Writing
 from jaxcert.cli._policies import Found
-from jaxcert.cli._settled import Writing
 from jaxcert.cli._tables import as_given
 from jaxcert.cli._unfinished import unfinished
 from jaxcert.report import run_record, write_certificates
@@ -26,43 +27,57 @@ _ROLLOUTS_PER_TASK = 100
 
 
 class Adaptive(NamedTuple):
-    """What was asked for on the command line; None for what was not."""
+    """The options of rollouts until each task is decided, and what is asked: thresholds and delta."""
 
-    thresholds: list[float]
-    delta: float
-    until: float | None
-    beta: float | None
-    max_rollouts: int | None
-    max_rollouts_per_task: int | None
-    schedule: str
-    slots: int | None
-    deadline: float | None
-    binary: bool | None
-    json: Path | None
-    witness: bool | None
+    until: Annotated[
+        float | None, typer.Option(metavar="S", help="End once each threshold is certified on this share of new tasks.")
+    ] = None
+    beta: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Probability with which a task below B may pass; by default 0.05."),
+    ] = None
+    max_rollouts: Annotated[
+        int | None, typer.Option(min=1, metavar="R", help="Most rollouts in all; by default 100 per task.")
+    ] = None
+    max_rollouts_per_task: Annotated[
+        int | None, typer.Option(min=1, metavar="M", help="Most rollouts of one task; by default any number.")
+    ] = None
+    schedule: Annotated[str | None, typer.Option(metavar="NAME", help=f"Which task is next: {SCHEDULES_NAMED}.")] = None
+    binary: Annotated[
+        bool,
+        typer.Option(
+            "--binary",
+            help="Declare that returns are 0 or 1, as is known of the shipped worlds without physics and of zones.",
+        ),
+    ] = False
+    slots: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="Most rollouts side by side; by default one per task, if memory allows."),
+    ] = None
+    deadline: Annotated[
+        float | None,
+        typer.Option(metavar="T", help="End after T seconds; the same command goes on from there."),
+    ] = None
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the certificate there.")] = None
+    witness: Witness = False
+    thresholds: Sequence[float] = ()
+    delta: float = 0.01
 
-
-def asked_for(
-    rollouts: int | None, thresholds: list[float] | None, safety: float | None, delta: float, given: dict[str, Any]
-) -> Adaptive | None:
-    """What was asked for, or None for a fixed number of rollouts; ``given`` are the options of adaptive ones alone.
-
-    Raises:
-        ValueError: for options that do not go together.
-    """
-    others = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
-    if others and (rollouts is not None or not thresholds):
-        raise ValueError(f"{others[0]} needs a --threshold in place of --rollouts, which is a fixed number")
-    if rollouts is not None:
-        return None
-    if not thresholds:
-        raise ValueError("expected --rollouts, the same number for each task, or a --threshold to decide")
-    if safety is not None:
-        raise ValueError("--safety needs --rollouts; expected --until in its place")
-    deadline = given["deadline"]
-    if deadline is not None and not 0 < deadline < math.inf:
-        raise ValueError(f"--deadline is {deadline:g}; expected a positive number of seconds")
-    return Adaptive(thresholds, delta, **{**given, "schedule": given["schedule"] or "round_robin"})
+    def check(self, rollouts: int | None, safety: float | None) -> None:
+        """Raise ValueError for options that do not go together; ``rollouts``: the same number of each task."""
+        options = {name: value for name, value in self._asdict().items() if name not in ("thresholds", "delta")}
+        given = [name for name, value in options.items() if value is not None and value is not False]
+        if given and (rollouts is not None or not self.thresholds):
+            option = given[0].replace("_", "-")
+            raise ValueError(f"--{option} needs a --threshold in place of --rollouts, which is a fixed number")
+        if rollouts is not None:
+            return
+        if not self.thresholds:
+            raise ValueError("expected --rollouts, the same number for each task, or a --threshold to decide")
+        if safety is not None:
+            raise ValueError("--safety needs --rollouts; expected --until in its place")
+        if self.deadline is not None and not 0 < self.deadline < math.inf:
+            raise ValueError(f"--deadline is {self.deadline:g}; expected a positive number of seconds")
 
 
 def check_archive_path(path: Path) -> None:
@@ -92,11 +107,11 @@ def adaptive_rollout(
         "num_tasks": num_tasks,
         "max_rollouts": limit,
         "max_rollouts_per_task": asked.max_rollouts_per_task,
-        "schedule": asked.schedule,
-        "binary": asked.binary,
+        "schedule": asked.schedule or "round_robin",
+        "binary": asked.binary or None,
         "num_slots": asked.slots,
     }
-    kept_facts = {**facts, "thresholds": asked.thresholds, **settings}
+    kept_facts = {**facts, "thresholds": [*asked.thresholds], **settings}
     with unfinished(out, asked.json, kept_facts, seed, force=force) as kept, _console.progress(quiet) as show:
         line = _Line(asked, show)
 
@@ -153,7 +168,7 @@ def _missed(run: AdaptiveCertificate, asked: Adaptive) -> list[str]:
     passed, is_open = np.asarray(state.passed), np.asarray(state.is_open)
     safeties = np.asarray(run.certificate.safety, np.float64)
     wanted = 0.0 if asked.until is None else asked.until
-    for i in np.flatnonzero(safeties < wanted):
+    for i in np.flatnonzero(safeties < wanted).tolist():
         counts = f"{passed[:, i].sum()} of {len(passed)} tasks passed, {is_open[:, i].sum()} are undecided"
         left = (~passed & ~is_open)[:, i].sum()
         lines.append(f"{as_given(asked.thresholds[i])} on less than {as_given(wanted)}: {counts}, {left} given up")

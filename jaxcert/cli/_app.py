@@ -24,7 +24,7 @@ from jaxcert.cli import (
     _trial_command,
     _verify_command,
 )
-from jaxcert.cli._other_spellings import usage_told, with_pairs_apart
+from jaxcert.cli._other_spellings import as_read, usage_told
 from jaxcert.cli._typed import remember
 
 _app = typer.Typer(
@@ -58,7 +58,7 @@ def execute(arguments: Sequence[str]) -> int:
     remember(arguments)
     try:
         # Help, version and an interruption come back as an exit status, a finished command as None.
-        status = _app(with_pairs_apart(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
+        status = _app(as_read(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
     except _UsageError as error:
         return _fail(usage_told(error, arguments), 2)
     except ImportError as error:

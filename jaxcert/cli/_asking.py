@@ -1,123 +1,235 @@
-"""Which question a command asks: by its name, by a word or an option of its own, or by the numbers alone."""
+"""What a command asks: its options, and the question by its name, by a word or an option, or by the numbers alone."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import Question
-from jaxcert.cli._question_options import not_taken
-from jaxcert.cli._typed import refuse_both, typed_with
+from jaxcert.certificates._registry import METHODS
+from jaxcert.cli._options import Command, level, options_of, several, taking
+from jaxcert.cli._question_options import (
+    askable,
+    check_required,
+    chosen,
+    given_of_questions,
+    not_taken,
+    options_of_questions,
+    required_words,
+)
+from jaxcert.cli._tables import as_given
+from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._asked import usual_questions
+from jaxcert.questions._registry import checked_options, usual_questions
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
 
-Listed = Annotated[
-    bool | None,
-    typer.Option(
-        "--suite/--sampled",
-        help="Whether the tasks are a fixed list, all of them run, of which alone something is said; or a random "
-        "sample, which speaks of new tasks. Asked for where a file holds a benchmark; else a sample.",
-    ),
-]
-Mean = Annotated[bool, typer.Option("--mean", help="Certify the mean over new tasks, or over a fixed list.")]
-EachTask = Annotated[bool, typer.Option("--each-task", help="With --suite: name the tasks that are certainly good.")]
+_BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
+_OF_ONE, _OF_TWO = askable(num_inputs=1), askable(num_inputs=2)
 
 
-def asked_name(
-    question: str | None,
-    numbers: Mapping[str, Any],
-    options: Mapping[str, Any],
-    known: Collection[str],
-    *,
-    listed: bool | None,
-    words: Mapping[str, bool],
-    num_policies: int = 1,
-) -> str | None:
-    """The name of the question; None where it is left to the numbers, as of a sample of tasks.
+class Asking(NamedTuple):
+    """What is asked, as it was typed; ``options`` are settings that few questions have, by their names."""
 
-    ``words``: the shortcuts and whether they were given. ``known``: the questions that the command asks.
-    ``num_policies``: of how many policies.
+    support: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance; 0 1 for successes."),
+    ] = None
+    delta: Annotated[float | None, typer.Option(metavar="D", help="Failure probability of the certificate.")] = None
+    threshold: Annotated[list[Any] | None, several("X", "Performance to certify; without any, the curve")] = None
+    safety: Annotated[list[Any] | None, several("S", "Share of new tasks to certify a performance for")] = None
+    beta: Annotated[
+        Any,
+        typer.Option(
+            metavar="P",
+            parser=level,
+            help="Failure probability of one task's lower bound. By default 0.05 for thresholds, what costs nothing "
+            "for safeties, delta / num_tasks with scenario; auto chooses one for each threshold. With soft, the "
+            "weight of the evidence; with attained, one for each threshold or safety by default.",
+        ),
+    ] = None
+    bound: Annotated[
+        str | None,
+        typer.Option(help=f"One of {', '.join(_BOUNDS)}; by default betting, or the one for the method or successes."),
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(METHODS)}; by default binomial, or attained for successes; it "
+            "reads returns of 0 and 1 as such."
+        ),
+    ] = None
+    question: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"What is asked: {', '.join(_OF_ONE)}. By default safety of thresholds, safety_level of safeties.",
+        ),
+    ] = None
+    listed: Annotated[
+        bool | None,
+        typer.Option(
+            "--suite/--sampled",
+            help="Whether the tasks are a fixed list, all of them run, and the statement is about this list alone; or "
+            "a random sample, and it is about new tasks. Asked for where a file holds a benchmark; else a sample.",
+        ),
+    ] = None
+    mean: Annotated[bool, typer.Option("--mean", help="Certify the mean over new tasks, or over a fixed list.")] = False
+    each_task: Annotated[
+        bool, typer.Option("--each-task", help="With --suite: name the tasks that are certainly good.")
+    ] = False
+    require: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help=f"{required_words(_OF_ONE)} Without --question, it is the safety at the thresholds."
+        ),
+    ] = None
+    options: Mapping[str, Any] = MappingProxyType({})
 
-    Raises:
-        ValueError: what was given names several questions, or none.
-    """
-    given = [word for word, is_given in words.items() if is_given]
-    if len(given) > 1 or (question is not None and given):
-        several = [f"--{word}" for word in given] + ["--question"] * (question is not None)
-        raise ValueError(f"{' and '.join(several)} are given; expected one of them")
-    if question is not None:
-        return question
-    if given or listed:
-        return _by_word(given[0] if given else "", numbers, bool(listed), num_policies)
-    return _by_options(options, known)
+    @property
+    def numbers(self) -> dict[str, list[float] | None]:
+        """What may have been fixed beforehand, by the options of all questions."""
+        return {"threshold": self.threshold, "safety": self.safety}
+
+    @property
+    def words(self) -> list[str]:
+        """The shortcuts of questions that were given."""
+        return [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
+
+    def named(self) -> "Asking":
+        """With the name of the question; without one where it is left to the numbers, as of a sample of tasks.
+
+        Raises:
+            ValueError: what was given names several questions, or none.
+        """
+        return self._replace(question=self._name(1) or self._by_options())
+
+    def named_of_two(self) -> "Asking":
+        """With the name of the question about two policies.
+
+        Raises:
+            ValueError: what was given names several questions, or none.
+        """
+        if self.question is None and self.listed:
+            _refuse_margin(self.options.get("margin"))
+            if not self.words and not any(self.numbers.values()):
+                return self._replace(mean=True).named_of_two()
+        return self._replace(question=self._name(2) or self._by_numbers())
+
+    def _name(self, num_policies: int) -> str | None:
+        """The name of the question that is given, or stands for a word."""
+        if self.words[1:] or (self.question is not None and self.words):
+            several = [f"--{word}" for word in self.words] + ["--question"] * (self.question is not None)
+            raise ValueError(f"{' and '.join(several)} are given; expected one of them")
+        if self.question is not None or not (self.words or self.listed):
+            return self.question
+        word = "".join(self.words)
+        found = usual_questions(self.numbers, shortcut=word, listed=bool(self.listed), num_policies=num_policies)
+        if not found:
+            raise ValueError(f"--{word} is about a fixed list of tasks; expected --suite as well")
+        wanted = [each for each in found if each.each is None or self.numbers.get(each.each)]
+        others = [f"--{name}" for name, given in self.numbers.items() if given]
+        if not wanted and others:
+            raise ValueError(not_taken(f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'}", found[0]))
+        if not wanted:
+            needed = f"--{found[0].each}"
+            raise ValueError(f"{needed} missing; expected a number, for example: {typed_with({needed: ['X']})}")
+        return wanted[0].name
+
+    def _by_options(self) -> str | None:
+        """The one question that has all of the options, if there are any."""
+        fitting = [name for name in _OF_ONE if {*self.options} <= {option.name for option in QUESTIONS[name].options}]
+        return fitting[0] if self.options and len(fitting) == 1 else None
+
+    def _by_numbers(self) -> str:
+        """The question about two policies that is asked where none is named: by what was fixed beforehand."""
+        fixed = {**self.numbers, "margin": self.options.get("margin")}
+        numbers = [name for name in fixed if fixed[name]]
+        if len(numbers) > 1:
+            raise ValueError(f"{' and '.join(f'--{name}' for name in numbers)} are given; expected one of them")
+        at_numbers = [name for name, each in _OF_TWO.items() if each.each in numbers and not each.listed]
+        of_pairs = {name: each for name, each in _OF_TWO.items() if len(each.inputs) > 1}
+        if len(at_numbers) > 1:
+            usual = [f"--{each.each} for {name}" for name, each in of_pairs.items() if each.each]
+            taken = f"--{numbers[0]} is given, which the questions {', '.join(at_numbers)} take"
+            raise ValueError(f"{taken}; expected one of them by --question, or {', '.join(usual)}")
+        return (at_numbers or [name for name, each in of_pairs.items() if each.each is None])[0]
 
 
-def _by_word(word: str, numbers: Mapping[str, Any], listed: bool, num_policies: int) -> str:
-    found = usual_questions(numbers, shortcut=word, listed=listed, num_policies=num_policies)
-    if not found:
-        raise ValueError(f"--{word} is about a fixed list of tasks; expected --suite as well")
-    wanted = [each for each in found if each.each is None or numbers.get(each.each)]
-    others = [f"--{name}" for name, given in numbers.items() if given]
-    if not wanted and others:
-        raise ValueError(not_taken(f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'}", found[0]))
-    if not wanted:
-        needed = f"--{found[0].each}"
-        raise ValueError(f"{needed} missing; expected a number, for example: {typed_with({needed: ['X']})}")
-    return wanted[0].name
+def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Command], Command]:
+    """A decorator for a command with ``asking``, which asks one of these; ``changes`` as for ``options_of``."""
+    added = [*options_of(Asking, **changes), *options_of_questions(questions)]
+    return taking("asking", added, lambda given: Asking(options=given_of_questions(given), **given))
 
 
-def _by_options(options: Mapping[str, Any], known: Collection[str]) -> str | None:
-    """The one question that has all of these options, if there are any."""
-    fitting = [name for name in known if set(options) <= {option.name for option in QUESTIONS[name].options}]
-    return fitting[0] if options and len(fitting) == 1 else None
-
-
-def check_listed(
-    data: ReturnsFile,
-    question: Question,
-    listed: bool | None,
-    *,
-    missing: Mapping[str, list[str]] = MappingProxyType({}),
-    needed: Mapping[str, list[str]] = MappingProxyType({}),
-    sampled: Mapping[str, list[str]] | None = None,
-    dropped: Sequence[str] = (),
-) -> None:
-    """Raise ValueError where the choice between a list and a sample was not made, or contradicts the question.
-
-    ``missing``: options that any answer lacks, with values; ``needed``: what a list needs besides;
-    ``dropped``: what it does not take; ``sampled``: what a sample lacks, if that is something else than ``missing``.
-    """
-    refuse_both("--suite", "--sampled")
-    if listed is not None and listed != question.listed:
-        word, about = ("suite", "new tasks") if listed else ("sampled", "a fixed list of tasks")
-        raise ValueError(f"--{word} is given; the question {question.name!r} is about {about}")
-    if data.fixed_list and listed is None and not question.listed:
-        a_list = typed_with({**missing, **needed, "--suite": []}, without=dropped)
-        same = [each for each in QUESTIONS.values() if each.listed and each.shortcut == question.shortcut is not None]
-        has_list = bool(same or dropped)
-        a_sample = typed_with({**(missing if sampled is None else sampled), "--sampled": []})
-        if not has_list:
-            raise ValueError(
-                f"{data.path}: its tasks are a list that somebody made, and {question.name!r} asks about new "
-                f"tasks. If they were drawn at random from the tasks that new ones come from: {a_sample}"
-            )
+def _refuse_margin(margins: Sequence[float] | None) -> None:
+    """Raise ValueError for margins of a list, which are its thresholds."""
+    if margins:
+        instead = {"--threshold": [",".join(map(as_given, margins))]}
         raise ValueError(
-            f"{data.path}: its tasks are a list that somebody made. Is it the list itself that counts? {a_list}. Or "
-            f"were they drawn at random from the tasks that new ones come from? {a_sample}"
+            "--margin is about new tasks; of a fixed list --threshold is the difference that a task has to reach, for "
+            f"example: {typed_with(instead, without=['--margin'])}"
         )
 
 
-def numbers_of(question: Question, numbers: list[float] | None, data: ReturnsFile) -> list[float] | None:
-    """What is fixed beforehand: for successes the usual number, if none is given.
+class Asked(NamedTuple):
+    """What is asked.
 
-    Raises:
-        ValueError: none is given, and the returns are no successes.
+    Attributes:
+        numbers: those that were fixed beforehand, if a question has any, by the question's name; empty for the curve.
+        named: whether the question was named.
     """
-    if numbers or question.each is None:
-        return numbers
-    if question.rows.of_successes is None or not is_successes(data.like):
+
+    numbers: dict[str, Any]
+    named: bool
+
+    @property
+    def questions(self) -> list[Question]:
+        """What is asked."""
+        return [QUESTIONS[name] for name in self.numbers] or usual_questions({})
+
+    def of(self, data: ReturnsFile) -> "Asked":
+        """The same with the usual numbers of successes, where none were given.
+
+        Raises:
+            ValueError: none are given, and the returns are no successes.
+        """
+        numbers = {}
+        for name, given in self.numbers.items():
+            each, usual = QUESTIONS[name].each, QUESTIONS[name].rows.of_successes
+            if each and not given and (usual is None or not is_successes(data.like)):
+                raise ValueError(f"--{each} missing; the question {name!r} needs one or more")
+            numbers[name] = given or (None if each is None else [usual])
+        return Asked(numbers, self.named)
+
+    def gated(self, require: float | None) -> list[str]:
+        """The questions whose answers have to reach what is required: the one that is named, or that of thresholds."""
+        if require is None:
+            return []
+        gated = [name for name in self.numbers if self.named or not QUESTIONS[name].finds_threshold]
+        if not gated:
+            raise ValueError("--require needs a threshold, by --threshold or the protocol")
+        check_required(require, QUESTIONS[gated[0]])
+        return gated
+
+
+def asked_of(asking: Asking, known: Mapping[str, Question]) -> Asked:
+    """The questions, of those that the command knows, and the numbers that are fixed beforehand for each."""
+    given, options = asking.numbers, asking.options
+    if asking.question is None:
+        usual = usual_questions(given)
+        for question in usual:
+            checked_options(question, options)
+        numbers = {question.name: given.get(question.each or "") for question in usual}
+        return Asked({name: list(values) for name, values in numbers.items() if values}, named=False)
+    question = chosen(asking.question, known)
+    for name, values in given.items():
+        if values and question.each != name:
+            raise ValueError(not_taken(f"--{name} is", question))
+    checked_options(question, options)
+    found = given.get(question.each or "") or options.get(question.each or "")
+    if question.each is not None and not found and question.rows.of_successes is None:
         raise ValueError(f"--{question.each} missing; the question {question.name!r} needs one or more")
-    return [question.rows.of_successes]
+    return Asked({question.name: None if question.each is None else list(found or [])}, named=True)

@@ -1,25 +1,28 @@
 """What `jaxcert certify` asks of returns, and its answers: certificates, likely mistakes, advice, and their words."""
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from jaxcert.certificates import Certificate
 from jaxcert.certificates._arguments import default_bound
+from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._figures import confidence
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._advised import print_advice, print_too_few_trials
-from jaxcert.cli._asking import check_listed, numbers_of
-from jaxcert.cli._certify_outputs import Found, Outputs, every_step
-from jaxcert.cli._question_options import askable, check_required, chosen, fixed_numbers
-from jaxcert.cli._settled import missing_examples, no_plot
+from jaxcert.cli._advised import advice_of, print_advice, print_too_few_trials
+from jaxcert.cli._asking import Asked, Asking
+from jaxcert.cli._certify_outputs import Found, every_step
+from jaxcert.cli._open_pairs import why_open
+from jaxcert.cli._outputs import Outputs, no_plot
+from jaxcert.cli._question_options import askable, check_rows
+from jaxcert.cli._role_options import columns_in
+from jaxcert.cli._settled import check_listed, missing_examples
 from jaxcert.diagnostics import Finding, diagnose
-from jaxcert.diagnostics._declarations import WEAKER_BOUND
+from jaxcert.diagnostics._diagnose import WEAKER_BOUND
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._asked import checked_options, usual_questions
+from jaxcert.questions._registry import usual_questions
 from jaxcert.report._recompute import ask
 from jaxcert.report._witnesses import check_witnessed
 from jaxcert.tables import ReturnsFile
@@ -27,56 +30,9 @@ from jaxcert.tables import ReturnsFile
 ASKED = askable(num_inputs=1)
 
 
-class Asked(NamedTuple):
-    """What is asked.
-
-    Attributes:
-        numbers: those that were fixed beforehand, if a question has any, by the question's name; empty for the curve.
-        named: whether the question was named.
-    """
-
-    numbers: dict[str, Any]
-    named: bool
-
-    @property
-    def questions(self) -> list[Question]:
-        """What is asked."""
-        return [QUESTIONS[name] for name in self.numbers] or usual_questions({})
-
-    def of(self, data: ReturnsFile) -> "Asked":
-        """The same with the usual numbers of successes, where none were given."""
-        numbers = {name: numbers_of(QUESTIONS[name], each, data) for name, each in self.numbers.items()}
-        return Asked(numbers, self.named)
-
-
-def asked_of(stated: dict[str, Any]) -> Asked:
-    """What is asked by the settings, from which it is taken out."""
-    given = {"threshold": stated.pop("thresholds"), "safety": stated.pop("safeties")}
-    name, options = stated.pop("question"), stated["options"]
-    if name is not None:
-        question = chosen(name, ASKED)
-        return Asked({name: fixed_numbers(question, given, options)}, named=True)
-    usual = usual_questions(given)
-    for question in usual:
-        checked_options(question, options)
-    numbers = {question.name: given.get(question.each or "") for question in usual}
-    return Asked({name: list(values) for name, values in numbers.items() if values}, named=False)
-
-
 def _explained(question: Question) -> bool:
     """Whether more safety may be wanted, and why there is less is known."""
     return question.advised and question.certifies_probability
-
-
-def gated_of(require: float | None, asked: Asked) -> list[str]:
-    """The questions whose answers have to reach what is required: the one that is named, or the one of thresholds."""
-    if require is None:
-        return []
-    gated = [name for name in asked.numbers if asked.named or not QUESTIONS[name].finds_threshold]
-    if not gated:
-        raise ValueError("--require needs a threshold, by --threshold or the protocol")
-    check_required(require, QUESTIONS[gated[0]])
-    return gated
 
 
 def check_asked(asked: Asked, wanted: float | None, outputs: Outputs) -> None:
@@ -93,30 +49,51 @@ def check_asked(asked: Asked, wanted: float | None, outputs: Outputs) -> None:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
 
 
-def check_listed_data(data: ReturnsFile, asked: Asked, listed: bool | None, stated: dict[str, Any]) -> None:
-    """Raise ValueError where the choice between a list and a sample was not made, or contradicts the question."""
-    question, *_ = asked.questions
-    missing = missing_examples(question, stated, data.like, data.known_support)
+def check_listed_data(data: Sequence[ReturnsFile], asked: Asked, asking: Asking) -> None:
+    """Raise ValueError where the choice between a list and a sample was not made, or contradicts the question.
+
+    ``data``: of one policy, or of two, whose margins are the thresholds of a list.
+    """
+    question, margins = asked.questions[0], asking.options.get("margin") if len(data) > 1 else None
+    missing = missing_examples(question, asking, data[0].like, data[0].known_support)
     needed = {} if asked.numbers else {"--threshold": ["X"]}
-    check_listed(data, question, listed, missing=missing, needed=needed, sampled=missing)
+    if margins:
+        needed = {"--threshold": [",".join(map(_tables.as_given, margins))]}
+    for each in data:
+        dropped = ["--margin"] if len(data) > 1 else []
+        check_listed(each, question, asking.listed, missing=missing, needed=needed, dropped=dropped)
 
 
 def certified(
-    data: ReturnsFile, asked: Asked, settings: dict[str, Any], options: dict[str, Any]
-) -> dict[str, Certificate]:
-    """The answers, by the names of the questions; the complete curve if none was asked."""
-    if not asked.numbers:
-        question, *_ = usual_questions({})
-        # Any threshold that is not the end itself: the curve has its own.
-        found = ask(question, [data], np.nextafter(settings["support"][0], np.inf), settings)
-        return {question.name: every_step(data, found, settings)}
+    data: Sequence[ReturnsFile],
+    asked: Asked,
+    settings: dict[str, Any],
+    options: Mapping[str, Any],
+    columns: Mapping[str, Any],
+    wanted: float | None = None,
+) -> Found:
+    """The answers, with advice where less is certified than wanted; the complete curve if no question was asked.
+
+    ``columns``: how the returns were read.
+    """
     answers = {}
     for name, values in asked.numbers.items():
         question = QUESTIONS[name]
         own = {option: value for option, value in options.items() if option != question.each}
-        fixed = None if values is None else np.asarray(values)
-        answers[name] = ask(question, [data], fixed, {**settings, **own})
-    return answers
+        answers[name] = ask(question, data, None if values is None else np.asarray(values), {**settings, **own})
+    advice = advice_of(data, settings, wanted, answers)
+    if not answers:
+        question, *_ = usual_questions({})
+        # Any threshold that is not the end itself: the curve has its own.
+        curve = ask(question, data, np.nextafter(settings["support"][0], np.inf), settings)
+        answers[question.name] = every_step(data, curve, settings)
+    return Found(data, settings, asked.numbers, answers, advice, columns_in(columns), wanted)
+
+
+def check_required_rows(require: float | None, gated: Sequence[str], found: Found) -> None:
+    """Exit with status 1 where an answer of these questions certifies less than is required."""
+    for name in gated:
+        check_rows(require or 0.0, found.certificates[name], QUESTIONS[name])
 
 
 def findings_of(
@@ -142,7 +119,7 @@ def findings_of(
     return findings
 
 
-def print_answers(answers: Mapping[str, Found], by: str | None, delta: float) -> None:
+def print_answers(answers: Mapping[str, Found], by: str | None, delta: float | None) -> None:
     """What was found, of each group of rows by itself if a column tells them; and with which confidence all holds."""
     console = _console.output()
     for group, found in answers.items():
@@ -152,6 +129,7 @@ def print_answers(answers: Mapping[str, Found], by: str | None, delta: float) ->
         if by is not None:
             console.print("")
     if len(answers) > 1:
+        assert delta is not None
         of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
         together = (
             f"All {len(answers)} groups together: with confidence {confidence(delta)}, what is said of each holds"
@@ -161,7 +139,7 @@ def print_answers(answers: Mapping[str, Found], by: str | None, delta: float) ->
 
 def print_found(found: Found) -> None:
     """The table and, unless it is the curve, the sentence of each row; and why no more is certified."""
-    console = _console.output()
+    console, policies = _console.output(), found.policies
     console.print(_tables.heading(found.data, found.settings.get("support"), found.certificates))
     for name, certificate in found.certificates.items():
         question = QUESTIONS[name]
@@ -170,6 +148,8 @@ def print_found(found: Found) -> None:
         else:
             table, note = _tables.curve_table(certificate, question), _tables.curve_note(certificate, question)
         console.print("", table, "", sep="\n", soft_wrap=False, crop=False)
-        console.print(note)
-    print_advice([found.data], found.wanted, found.certificates, found.advice)
-    print_too_few_trials([found.data], found.settings, found.certificates)
+        console.print(naming(note, policies))
+    print_advice(found.data, found.wanted, found.certificates, found.advice)
+    print_too_few_trials(found.data, found.settings, found.certificates)
+    if why := why_open(found.data, found.certificates, found.settings, policies):
+        console.print(why)

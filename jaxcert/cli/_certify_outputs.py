@@ -1,22 +1,22 @@
-"""The files of `jaxcert certify`: record, plot and report."""
+"""What was certified of one policy, or of two that are compared; and its files: record, plot and page."""
 
-import datetime
+import functools
 import inspect
+import operator
 import shlex
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import Certificate
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.cli import _tables
-from jaxcert.cli._options import write_plot
+from jaxcert.cli._outputs import Outputs, Writing, write_plot
 from jaxcert.cli._role_options import role_option
-from jaxcert.cli._settled import Writing, check_distinct, check_new, check_witness
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
 from jaxcert.questions import QUESTIONS, question_of
@@ -24,7 +24,6 @@ from jaxcert.report import (
     Protocol,
     certificate_document,
     certificate_record,
-    check_figure_path,
     document_text,
     plot_certificates,
     step_curve,
@@ -32,64 +31,21 @@ from jaxcert.report import (
     write_report,
 )
 from jaxcert.report._curve import thinned
+from jaxcert.report._leaderboard import names_of
 from jaxcert.report._recompute import ask
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
-from jaxcert.tables import ReturnsFile, read_returns
+from jaxcert.tables import ReturnsFile, align_tasks, read_returns
 
 # Points of a curve: more take a record of megabytes, and no eye tells them apart.
 MOST_POINTS = 1000
-
-
-class Outputs(NamedTuple):
-    """Which files are wanted.
-
-    Attributes:
-        json: of the record.
-        plot: of the curve.
-        report: of the page.
-        title: of plot and page; by default they are named by the file of returns.
-        size: of the plot, in inches.
-        force: whether to replace files that exist.
-        witness: whether the record has witnesses.
-        names: whether the page names single tasks by their labels.
-    """
-
-    json: Path | None
-    plot: Path | None
-    report: Path | None
-    title: str | None
-    size: tuple[float, float] | None
-    force: bool
-    witness: bool
-    names: bool
-
-    @property
-    def to_stdout(self) -> bool:
-        """Whether the record goes to stdout, and nothing else."""
-        return self.json == Path("-")
-
-    def check(self, file: Path, protocol: Path | None) -> None:
-        """Raise beforehand for files that could not be written, or exist and may not be replaced."""
-        check_witness(self.witness, self.json)
-        json = None if self.to_stdout else self.json
-        if json:
-            check_output(json)
-        if self.plot:
-            check_figure_path(self.plot)
-        if self.report:
-            check_suffix(self.report, [".html"])
-            check_output(self.report)
-        outputs = ("--json", json), ("--plot", self.plot), ("--report", self.report)
-        check_distinct(("FILE", file), ("--protocol", protocol), *outputs)
-        check_new(json, self.plot, self.report, force=self.force)
 
 
 class Found(NamedTuple):
     """What was certified.
 
     Attributes:
-        data: the returns.
+        data: the returns of the policy, or of A and of B.
         settings: with which they were certified.
         asked: what was fixed beforehand, by the question; empty for the curve.
         certificates: by the question.
@@ -101,23 +57,28 @@ class Found(NamedTuple):
         columns: under which names the returns were read, by the parameters of `read_returns`.
     """
 
-    data: ReturnsFile
+    data: Sequence[ReturnsFile]
     settings: Mapping[str, Any]
     asked: Mapping[str, list[float] | None]
-    certificates: Mapping[Any, Certificate]
-    wanted: float | None
-    advice: Mapping[Any, Sequence[Advice | None]]
-    findings: Sequence[Finding] | None
-    protocol: Protocol | None
-    protocol_file: Path | None
+    certificates: Mapping[str, Any]
+    advice: Mapping[str, Sequence[Advice | None]]
     columns: Mapping[str, str | None]
+    wanted: float | None = None
+    findings: Sequence[Finding] | None = None
+    protocol: Protocol | None = None
+    protocol_file: Path | None = None
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """What tells two policies apart; of one, which needs no name, empty."""
+        return tuple(names_of(self.data)) if len(self.data) > 1 else ()
 
 
 def write_outputs(wanted: Outputs, answers: Mapping[str, Found]) -> None:
     """Write the files that are wanted, of one group of rows or of several, by their names."""
     written, found = Writing(), next(iter(answers.values()))
     if wanted.plot:
-        axes = _axes(wanted.title or found.data.path.name, answers, wanted.size)
+        axes = _axes(wanted.title or ", ".join(found.policies or [found.data[0].path.name]), answers, wanted.size)
         written.attempt(write_plot, wanted.plot, axes, replace=wanted.force)
     if wanted.json:
         records = [record for each in answers.values() for record in _records(each, witness=wanted.witness)]
@@ -127,13 +88,13 @@ def write_outputs(wanted: Outputs, answers: Mapping[str, Found]) -> None:
         else:
             written.attempt(write_certificates, wanted.json, records, protocol=digest, replace=wanted.force)
     if wanted.report:
-        json = None if wanted.to_stdout else wanted.json
-        written.attempt(_write_page, wanted.report, wanted, found, json)
+        written.attempt(_write_page, wanted.report, wanted, found)
     written.check()
 
 
 def _records(found: Found, *, witness: bool) -> list[dict[str, Any]]:
-    same: dict[str, Any] = {"support": found.settings.get("support"), "data": found.data, "witness": witness}
+    same: dict[str, Any] = {"support": found.settings.get("support"), "witness": witness}
+    same |= {"data": found.data[0], "others": found.data[1:]}
     return [
         certificate_record(certificate, advice=found.advice.get(name), **same)
         for name, certificate in found.certificates.items()
@@ -161,13 +122,13 @@ def _curve(found: Found) -> Any:
     return certificate
 
 
-def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
+def every_step(data: Sequence[ReturnsFile], certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
     """The curve at every step, or at so many; where lower bounds were not counted, certificates at lower bounds."""
     question = _at_thresholds(certificate)
     if question is None:
         return step_curve(certificate, max_points=MOST_POINTS)
     levels = thinned(np.unique(np.asarray(certificate.lower_bounds)), MOST_POINTS)
-    return ask(question, [data], levels, settings)
+    return ask(question, data, levels, settings)
 
 
 def _at_thresholds(certificate: Certificate) -> Question | None:
@@ -183,23 +144,29 @@ def _at_thresholds(certificate: Certificate) -> Question | None:
     return question if not question.options and (certificate.beta.ndim or chooses) else None
 
 
-def _write_page(path: Path, wanted: Outputs, found: Found, json: Path | None) -> None:
-    (first,) = found.certificates.values()
-    page: dict[str, Any] = {"returns": found.data.returns, "where": found.data.where}
-    page |= {"support": found.settings.get("support"), "wanted": found.wanted}
+def _write_page(path: Path, wanted: Outputs, found: Found) -> None:
+    (first,), (own, *others) = found.certificates.values(), align_tasks(*found.data)
+    origins = [shown_facts(each.path) for each in found.data]
+    if found.policies:
+        named = zip("AB", origins, strict=True)
+        origins = [{f"{name} of {of}": value for name, value in facts.items()} for of, facts in named]
+    page: dict[str, Any] = {"returns": own.returns, "where": own.where, "data": own, "findings": found.findings}
+    page |= {"against": others[0], "policies": found.policies} if others else {}
+    page |= {"support": found.settings.get("support"), "wanted": found.wanted, "is_curve": not found.asked}
     page["protocol"] = None if found.protocol is None else found.protocol.digest
-    page["tasks"] = found.data.tasks if wanted.names else None
-    page |= {"facts": shown_facts(found.data.path), "date": datetime.date.today().isoformat()}
-    if json is not None:
-        page["verify_command"] = verify_command(json, [found.data.path.name], found.columns, found.protocol_file)
-    page |= {"is_curve": not found.asked, "replace": wanted.force}
-    write_report(path, first, title=wanted.title, data=found.data, findings=found.findings, **page)
+    page |= {"tasks": own.tasks if wanted.names else None, "facts": functools.reduce(operator.or_, origins)}
+    page |= {"title": wanted.title or " against ".join(found.policies) or None, "date": date.today().isoformat()}
+    if wanted.record is not None:
+        page["verify_command"] = verify_command(wanted.record, found.data, found.columns, found.protocol_file)
+    write_report(path, first, replace=wanted.force, **page)
 
 
 def verify_command(
-    json: Path, files: Sequence[str], columns: Mapping[str, str | None], protocol: Path | None = None
+    json: Path, data: Sequence[ReturnsFile], columns: Mapping[str, str | None], protocol: Path | None = None
 ) -> str:
-    """What to type, beside the files of returns, to compute the certificate file again."""
+    """What to type beside the files of returns to compute the certificate file again; a table of all policies once."""
+    is_one = len(data) == 1 or data[0].policy is not None
+    files = [data[0].path.name] if is_one else names_of(data)
     words = ["jaxcert", "verify", *map(_no_option, [json.name, *files])]
     if protocol is not None:
         words += ["--protocol", _no_option(protocol.name)]

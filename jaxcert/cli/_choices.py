@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxcert.certificates._question import Question
 from jaxcert.cli._question_options import askable
+from jaxcert.cli._reading import told
 from jaxcert.cli._role_options import words_of
 from jaxcert.cli._tables import as_given
 from jaxcert.questions import QUESTIONS
@@ -39,13 +40,22 @@ class Choice(NamedTuple):
 def choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Choice]:
     """Every question that the command line asks of so many files; those about a list first, where they hold one."""
     if len(files) > 2:
-        found = [_leaderboard(files, roles, listed=listed) for listed in (False, True)]
-        return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
-    found = [
-        Choice(name, question.words, question.listed, shlex.join(_words(question, files, roles)))
-        for name, question in askable(len(files)).items()
-        if not _needs_whole(question, files)
-    ]
+        asked = ["--threshold", _NUMBER]
+        found = [
+            Choice("leaderboard", _OF_MANY, listed, _command(files, roles, asked, listed=listed))
+            for listed in (False, True)
+        ]
+    else:
+        found = [
+            Choice(
+                name,
+                question.words,
+                question.listed,
+                _command(files, roles, _asked(question), listed=question.listed, has_support=question.has_support),
+            )
+            for name, question in askable(len(files)).items()
+            if not _needs_whole(question, files)
+        ]
     return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
 
 
@@ -68,46 +78,29 @@ def elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
             yield question, of_others if name in others else question.command or in_python
 
 
-def _leaderboard(files: Sequence[ReturnsFile], roles: Mapping[str, Any], *, listed: bool) -> Choice:
-    """The leaderboard of these files, with what is certified at a threshold."""
-    words = [*_start(files, roles), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list)]
-    words += ["--threshold", _NUMBER]
-    if not all(is_successes(file.like) for file in files):
-        words += ["--support", *_ends(files)]
-    return Choice("leaderboard", _OF_MANY, listed, shlex.join([*words, "--delta", "0.05"]))
-
-
-def _start(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[str]:
-    """The command, the files and how they are read."""
+def _command(
+    files: Sequence[ReturnsFile], roles: Mapping[str, Any], asked: list[str], *, listed: bool, has_support: bool = True
+) -> str:
+    """What is typed to ask this of these files; the support as far as a tool fixes it, never from the returns."""
     paths = [f"./{file.path}" if str(file.path).startswith("-") else str(file.path) for file in files]
-    return ["jaxcert", "certify" if len(files) == 1 else "compare", *paths, *words_of(roles)]
+    words = ["jaxcert", "certify" if len(files) == 1 else "compare", *paths, *words_of(roles)]
+    words += ["--suite"] if listed else ["--sampled"] * files[0].fixed_list
+    words += asked
+    if has_support and not all(is_successes(file.like) for file in files):
+        known = files[0].known_support
+        words += ["--support", *(_ENDS if known is None else map(as_given, known))]
+    return shlex.join([*words, "--delta", "0.05"])
 
 
-def _words(question: Question, files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[str]:
-    words = _start(files, roles)
-    words += ["--suite"] if question.listed else ["--sampled"] * files[0].fixed_list
+def _asked(question: Question) -> list[str]:
+    """The options that name a question, with what has to be fixed beforehand, or declared."""
+    words = ["--question", question.name] if question.shortcut is None else []
     words += [f"--{question.shortcut}"] if question.shortcut else []
-    words += ["--question", question.name] if question.shortcut is None else []
-    words += _fixed(question)
-    if question.has_support and not all(is_successes(file.like) for file in files):
-        words += ["--support", *_ends(files)]
-    return [*words, "--delta", "0.05"]
-
-
-def _fixed(question: Question) -> list[str]:
-    """What has to be fixed beforehand, or declared."""
     needed = {option.name: option.type for option in question.options if option.is_needed}
-    words = []
     for name, kind in ({} if question.each is None else {question.each: list} | needed).items():
         flag = f"--{name.replace('_', '-')}"
         words += [flag] if kind is bool else [flag, _EXAMPLES.get(name, _NUMBER)]
     return words
-
-
-def _ends(files: Sequence[ReturnsFile]) -> Sequence[str]:
-    """The support as far as a tool fixes it; it is never taken from the returns."""
-    known = files[0].known_support
-    return _ENDS if known is None else [*map(as_given, known)]
 
 
 def facts(file: ReturnsFile) -> list[str]:
@@ -117,4 +110,4 @@ def facts(file: ReturnsFile) -> list[str]:
     each = f"{how_many(most, 'rollout')} each" if fewest == most else f"{fewest} to {most} rollouts"
     kind = "successes and failures" if is_successes(file.like) else "numbers"
     lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"]
-    return lines + ([f"  missing: {file.missing}"] if file.missing else []) + ([f"  {file.told}"] if file.told else [])
+    return lines + [f"  {line}" for line in ([f"missing: {file.missing}"] if file.missing else []) + told(file)]

@@ -2,32 +2,26 @@
 
 import datetime
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from jaxcert._files import check_output, check_suffix, write_whole
+from jaxcert._files import write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._advised import advice_of, print_advice, print_too_few_trials
-from jaxcert.cli._asking import check_listed
+from jaxcert.cli._asking import Asking
 from jaxcert.cli._certify_outputs import verify_command
+from jaxcert.cli._open_pairs import open_pairs
+from jaxcert.cli._outputs import Outputs, Writing, no_plot
 from jaxcert.cli._reading import PolicySource, as_stated, told
 from jaxcert.cli._role_options import columns_in
-from jaxcert.cli._settled import (
-    Writing,
-    check_distinct,
-    check_new,
-    completed,
-    missing_examples,
-    no_plot,
-)
+from jaxcert.cli._settled import check_listed, completed, missing_examples
 from jaxcert.report import document_text
-from jaxcert.report._leaderboard import Board, Leaderboard, leaderboard_document, names_of, order_of
+from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, names_of, order_of
 from jaxcert.report._recompute import ask
 from jaxcert.report.html import write_leaderboard
 from jaxcert.report.html._report_tables import shown_facts
@@ -38,35 +32,42 @@ _WITH_SUPPORT = (
     "the option, the smallest and the largest possible return of every policy (returns of bool, and columns such as "
     "true and false, need none)"
 )
-# Settings of the certificates at thresholds alone.
-_OPEN: dict[str, Any] = {"bound": None, "beta": None, "method": None}
 
 
-class BoardOutputs(NamedTuple):
-    """Which files are wanted: record and page; the title of the page, and whether files that exist are replaced."""
+def print_leaderboard(
+    files: Sequence[PolicySource], asking: Asking, reading: Mapping[str, Any], wanted: Outputs, *, quiet: bool
+) -> None:
+    """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
+    _refuse_for_a_board(len(files), asking, wanted)
+    board = board_of(asking.threshold, asking.listed, len(files))
+    check_open_unit("delta", asking.delta)
+    bound = None if _of_list(board, asking) else asking.bound
+    of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}
+    given = [name for name, value in of_thresholds.items() if value is not None]
+    if given and board.at is None:
+        raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
+    wanted.check(*((f"file {i}", file) for i, file in enumerate(dict.fromkeys(each.file for each in files), 1)))
+    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+        show("reading")
+        data = as_stated([file.read(**reading) for file in files], asking.support)
+        align_tasks(*data)
+        for each in data:
+            missing = missing_examples(board.at or board.mean, asking, each.like, each.known_support)
+            check_listed(each, board.mean, asking.listed, missing=missing)
+        show("certifying")
+        found = _leaderboard(board, data, asking)
+        _write(wanted, found, columns_in(reading))
+    _print(found)
+    if board.at is not None:
+        _print_reasons(found, board.at)
 
-    json: Path | None
-    report: Path | None
-    title: str | None
-    force: bool
 
-    def check(self, files: Sequence[Path]) -> None:
-        """Raise beforehand for files that could not be written, or exist and may not be replaced."""
-        for path in (self.json, self.report):
-            if path:
-                check_output(path)
-        if self.report:
-            check_suffix(self.report, [".html"])
-        named = [(f"file {place}", file) for place, file in enumerate(dict.fromkeys(files), 1)]
-        check_distinct(*named, ("--json", self.json), ("--report", self.report))
-        check_new(self.json, self.report, force=self.force)
-
-
-def refuse_for_a_board(num_policies: int, **others: Any) -> None:
+def _refuse_for_a_board(num_policies: int, asking: Asking, wanted: Outputs) -> None:
     """Raise ValueError for an option of two policies."""
-    if others.pop("plot"):
+    if wanted.plot:
         raise ValueError(no_plot(f"a leaderboard, which is printed of {num_policies} files"))
-    for name, value in others.items():
+    others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")}
+    for name, value in {**others, **asking.options}.items():
         if value is not None and value is not False:
             raise ValueError(
                 f"--{name.replace('_', '-')} is given with {num_policies} files, of which a leaderboard is printed; "
@@ -74,67 +75,34 @@ def refuse_for_a_board(num_policies: int, **others: Any) -> None:
             )
 
 
-def print_leaderboard(
-    files: Sequence[PolicySource],
-    board: Board,
-    stated: Mapping[str, Any],
-    reading: Mapping[str, Any],
-    wanted: BoardOutputs,
-    *,
-    listed: bool | None,
-    quiet: bool,
-) -> None:
-    """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
-    check_open_unit("delta", stated["delta"])
-    given = [
-        f"--{name}" for name in _OPEN if stated[name] is not None and not (name == "bound" and _of_list(board, stated))
-    ]
-    if given and board.at is None:
-        raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
-    wanted.check([each.file for each in files])
-    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
-        show("reading")
-        data = as_stated([file.read(**reading) for file in files], stated["support"])
-        align_tasks(*data)
-        for each in data:
-            examples = missing_examples(board.at or board.mean, dict(stated), each.like, each.known_support)
-            check_listed(each, board.mean, listed, missing=examples)
-        show("certifying")
-        found = _leaderboard(board, data, stated)
-        _write(wanted, found, columns_in(reading))
-    _print(found)
-    if board.at is not None:
-        _print_reasons(found, board.at)
-
-
-def _leaderboard(board: Board, data: Sequence[ReturnsFile], stated: Mapping[str, Any]) -> Leaderboard:
+def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> Leaderboard:
     """What is certified, each statement at its share of delta; successes have a support."""
-    asked = board.at or board.mean
-    of_each = [completed(asked, dict(stated), each.like, each.known_support, instead=_WITH_SUPPORT) for each in data]
-    support, delta = of_each[0]["support"], stated["delta"]
-    settled = {**stated, "support": support, "delta": board.share(delta)}
+    asked, delta = board.at or board.mean, float(asking.delta or 0.0)
+    of_each = [completed(asked, asking, each.like, each.known_support, instead=_WITH_SUPPORT) for each in data]
+    support = of_each[0]["support"]
+    settled = asking._replace(support=support, delta=board.share(delta))
     answers = [_answers(board, each, settled) for each in data]
     order = order_of(board, data, support, delta)
     return Leaderboard(board, delta, support, data, names_of(data), answers, order)
 
 
-def _answers(board: Board, data: ReturnsFile, settled: Mapping[str, Any]) -> dict[str, Any]:
+def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
     """Of one policy, by the names of the questions; bound, beta and method are of those at thresholds alone."""
-    of_mean = completed(board.mean, {**settled, **_OPEN, "bound": _of_list(board, settled)}, data.like)
-    found = {board.mean.name: ask(board.mean, [data], None, of_mean)}
+    of_mean = asking._replace(beta=None, method=None, bound=_of_list(board, asking))
+    found = {board.mean.name: ask(board.mean, [data], None, completed(board.mean, of_mean, data.like))}
     if board.at is not None:
-        settings = completed(board.at, dict(settled), data.like)
+        settings = completed(board.at, asking, data.like)
         found[board.at.name] = ask(board.at, [data], list(board.thresholds), settings)
     return found
 
 
-def _of_list(board: Board, settled: Mapping[str, Any]) -> str | None:
+def _of_list(board: Board, asking: Asking) -> str | None:
     """The bound for successes that is given, if the means are over a list, which has them too."""
-    bound = settled["bound"]
+    bound = asking.bound
     return bound if board.mean.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
 
-def _write(wanted: BoardOutputs, found: Leaderboard, columns: Mapping[str, str | None]) -> None:
+def _write(wanted: Outputs, found: Leaderboard, columns: Mapping[str, str | None]) -> None:
     """Write the files that are wanted."""
     written = Writing()
     if wanted.json:
@@ -144,7 +112,7 @@ def _write(wanted: BoardOutputs, found: Leaderboard, columns: Mapping[str, str |
         page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
         page["facts"] = [shown_facts(each.path) for each in found.data]
         if wanted.json:
-            page["verify_command"] = verify_command(wanted.json, found.names, columns)
+            page["verify_command"] = verify_command(wanted.json, found.data, columns)
         written.attempt(write_leaderboard, wanted.report, found, replace=wanted.force, **page)
     written.check()
 
@@ -158,6 +126,8 @@ def _print(found: Leaderboard) -> None:
         console.print(line)
     console.print("", _tables.plain_table(found.table), "", sep="\n", soft_wrap=False, crop=False)
     console.print(found.together)
+    if said := open_pairs(found):
+        console.print(said)
 
 
 def _print_reasons(found: Leaderboard, at: Question) -> None:

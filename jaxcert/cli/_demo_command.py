@@ -5,7 +5,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -15,16 +15,17 @@ from rich.console import Console
 import jaxcert
 from jaxcert.certificates import Certificate
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._options import Quiet, write_plot
-from jaxcert.cli._settled import Force, Writing, check_new
+from jaxcert.cli._options import Quiet
+from jaxcert.cli._outputs import Force, Writing, check_new, write_plot
 from jaxcert.report import check_figure_path, plot_certificates
-from jaxcert.rollouts import Policy, collect
-from jaxcert.tasks import MultiTaskEnv, bridge_world, simple_grid
+from jaxcert.rollouts import collect
+from jaxcert.tasks import bridge_world, simple_grid
 
 NAMES = ("simple_grid", "bridge_world_left", "bridge_world_right", "cheetah", "walker")
 _SEED = 0
 _DELTA = 0.01
 _PERFORMANCE = np.linspace(0.0, 1.0, 1001)
+_RETURNS = (200.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,48 +41,26 @@ class Case:
 
 
 def load_case(name: str) -> Case:
-    """One of `NAMES`."""
+    """One of `NAMES`: an artificial world, whose answer is known, or shipped returns of a trained policy."""
     if name == "simple_grid":
-        return _grid()
-    if name.startswith("bridge_world"):
-        return _bridge(name, "left" if name.endswith("left") else "right")
-    return _sample(name)
-
-
-def _grid() -> Case:
-    """The corridor with random slips."""
-    returns = _simulated(simple_grid.ENV, simple_grid.POLICY, num_tasks=250)
-    title = "simple_grid: success probability of 5 steps with random slips"
-    return _binary("simple_grid", title, returns, (0.5, 0.6, 0.7, 0.8, 0.85, 0.9), simple_grid.safety)
-
-
-def _bridge(name: str, side: Literal["left", "right"]) -> Case:
-    """BridgeWorld with the policy over one of the bridges."""
-    actions = bridge_world.left_policy() if side == "left" else bridge_world.right_policy()
-    returns = _simulated(bridge_world.ENV, bridge_world.table_policy(actions), num_tasks=200)
-    thresholds = (0.5, 0.55, 0.6, 0.65, 0.7) if side == "left" else (0.7, 0.75, 0.8, 0.85, 0.9)
-    title = f"{name}: success of the policy over the {side} bridge"
-    return _binary(name, title, returns, thresholds, functools.partial(bridge_world.safety, side=side))
-
-
-def _simulated(env: MultiTaskEnv, policy: Policy, *, num_tasks: int) -> jax.Array:
+        env, policy, safety, num_tasks = simple_grid.ENV, simple_grid.POLICY, simple_grid.safety, 250
+        title, thresholds = "success probability of 5 steps with random slips", (0.5, 0.6, 0.7, 0.8, 0.85, 0.9)
+    elif name.startswith("bridge_world"):
+        side = "left" if name.endswith("left") else "right"
+        actions = bridge_world.left_policy() if side == "left" else bridge_world.right_policy()
+        env, policy, num_tasks = bridge_world.ENV, bridge_world.table_policy(actions), 200
+        safety = functools.partial(bridge_world.safety, side=side)
+        title = f"success of the policy over the {side} bridge"
+        thresholds = (0.5, 0.55, 0.6, 0.65, 0.7) if side == "left" else (0.7, 0.75, 0.8, 0.85, 0.9)
+    else:
+        title, thresholds = f"{name}: return of 1000 steps, over tasks of random mass and size", _RETURNS
+        ways = _ways((0.0, 1000.0), paper="empirical_bernstein", default="betting")
+        return Case(name, title, jaxcert.sample_returns(name), thresholds, ways)
     key_tasks, key_rollouts = jax.random.split(jax.random.key(_SEED))
-    return collect(env, policy, env.sample_tasks(key_tasks, num_tasks), key_rollouts, num_rollouts=1000)
-
-
-def _binary(
-    name: str, title: str, returns: jax.Array, thresholds: tuple[float, ...], safety: Callable[[np.ndarray], jax.Array]
-) -> Case:
+    returns = collect(env, policy, env.sample_tasks(key_tasks, num_tasks), key_rollouts, num_rollouts=1000)
     ways = _ways((0.0, 1.0), paper="clopper_pearson", default="clopper_pearson")
-    return Case(name, title, returns, thresholds, ways, (_PERFORMANCE, np.asarray(safety(_PERFORMANCE))))
-
-
-def _sample(name: str) -> Case:
-    """Shipped returns of a trained policy."""
-    title = f"{name}: return of 1000 steps, over tasks of random mass and size"
-    ways = _ways((0.0, 1000.0), paper="empirical_bernstein", default="betting")
-    thresholds = (200.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0)
-    return Case(name, title, jaxcert.sample_returns(name), thresholds, ways)
+    exact = _PERFORMANCE, np.asarray(safety(_PERFORMANCE))
+    return Case(name, f"{name}: {title}", returns, thresholds, ways, exact)
 
 
 def _ways(support: tuple[float, float], *, paper: str, default: str) -> dict[str, dict[str, Any]]:

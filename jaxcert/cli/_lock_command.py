@@ -11,36 +11,33 @@ import typer
 
 from jaxcert._files import content_of
 from jaxcert.cli import _console
-from jaxcert.cli._options import level, several
-from jaxcert.cli._question_options import askable, chosen, with_options
+from jaxcert.cli._asking import Asking, with_asking
+from jaxcert.cli._options import in_full
+from jaxcert.cli._question_options import askable, chosen
 from jaxcert.cli._settled import check_size, completed
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._asked import usual_questions
+from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
 
 _ASKED = askable(num_inputs=1)
 
 
-@with_options(_ASKED)
+@with_asking(
+    _ASKED,
+    without=["listed", "mean", "each_task", "require"],
+    needed=["delta"],
+    support="Smallest and largest possible return; 0 1 with --method attained.",
+    threshold=in_full("Performance to certify"),
+    beta="As in `jaxcert certify`.",
+    bound="As in `jaxcert certify`.",
+    method="As in `jaxcert certify`, which takes it whatever the returns are: attained for successes.",
+    question="As in `jaxcert certify`.",
+)
 def lock_protocol(
     out: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="The file, .toml; one that exists is kept.")],
-    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
     tasks: Annotated[int, typer.Option(metavar="N", help="Number of tasks.")],
     rollouts: Annotated[int, typer.Option(metavar="M", help="Rollouts of each task.")],
-    support: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="A B", help="Smallest and largest possible return; 0 1 with --method attained."),
-    ] = None,
-    threshold: Annotated[list[Any] | None, several("X", "Performance to certify")] = None,
-    safety: Annotated[list[Any] | None, several("S", "Share of new tasks to certify a performance for")] = None,
-    beta: Annotated[Any, typer.Option(metavar="P", parser=level, help="As in `jaxcert certify`.")] = None,
-    bound: Annotated[str | None, typer.Option(help="As in `jaxcert certify`.")] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(help="As in `jaxcert certify`, which takes it whatever the returns are: attained for successes."),
-    ] = None,
-    question: Annotated[str | None, typer.Option(metavar="NAME", help="As in `jaxcert certify`.")] = None,
     metric: Annotated[str | None, typer.Option(metavar="TEXT", help="What a return is, in words.")] = None,
     environment: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the environment.")] = None,
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Policy file, of which the hash is kept.")] = None,
@@ -56,26 +53,24 @@ def lock_protocol(
         typer.Option("--stochastic/--deterministic", help="Whether `jaxcert rollout` samples actions; else left open."),
     ] = None,
     *,
-    options: dict[str, Any],
+    asking: Asking,
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
-    usual = usual_questions({"threshold": threshold, "safety": safety})[0]
-    asked = chosen(question or usual.name, _ASKED)
-    given = {"support": support, "delta": delta, "bound": bound, "beta": beta, "method": method}
+    asked = chosen(asking.question or usual_questions(asking.numbers)[0].name, _ASKED)
     if asked.takes("method"):
-        given["method"] = method = method or "binomial"
+        asking = asking._replace(method=asking.method or "binomial")
     protocol = Protocol(
-        support=completed(asked, given, np.zeros(0)).get("support"),
-        delta=delta,
-        thresholds=tuple(threshold or ()),
-        safeties=tuple(safety or ()),
+        support=completed(asked, asking, np.zeros(0)).get("support"),
+        delta=asking.delta or 0.0,
+        thresholds=tuple(asking.threshold or ()),
+        safeties=tuple(asking.safety or ()),
         num_tasks=tasks,
         num_rollouts=rollouts,
-        beta=beta,
-        bound=bound,
-        **({"method": method} if method else {}),
-        question=question,
-        options=options,
+        beta=asking.beta,
+        bound=asking.bound,
+        **({"method": asking.method} if asking.method else {}),
+        question=asking.question,
+        options=asking.options,
         metric=metric,
         environment=environment,
         policy_sha256=None if policy is None else hashlib.sha256(content_of(policy, "a policy")).hexdigest(),

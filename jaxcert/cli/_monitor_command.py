@@ -15,13 +15,12 @@ import typer
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._monitor_input import Task, tasks_from
-from jaxcert.cli._options import write_plot
+from jaxcert.cli._outputs import Force, check_new, check_outputs, write_plot
 from jaxcert.cli._role_options import TaskRole, ValueRole, columns_in, reading_of
-from jaxcert.cli._settled import Force, check_distinct, check_new
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
-from jaxcert.monitoring._monitor_declared import check_same
-from jaxcert.report import check_figure_path, document_digest, plot_evidence, read_certificate
+from jaxcert.monitoring._monitor_declared import Declared, check_same
+from jaxcert.report import document_digest, plot_evidence, read_certificate
 
 _HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
 
@@ -72,10 +71,8 @@ def monitor(
     without an alarm, also if no episode was read, 1 with one, 2 for an error. Tasks that are sent again count once.
     Options of a monitor that has begun are fixed: they may be given again, and others are refused.
     """
-    check_distinct(("CERTIFICATE", certificate), ("--state", state), ("--plot", plot))
-    if plot is not None:
-        check_figure_path(plot)
-        check_new(plot, force=force)
+    check_outputs([("CERTIFICATE", certificate), ("--state", state)], ("--plot", plot))
+    check_new(plot, force=force)
     with _console.warnings_on_stderr():
         given = {"threshold": threshold, "epsilon": epsilon, "alpha": alpha, "num_rollouts": rollouts}
         given |= {"support": support, "successes": successes or None, "beta": beta}
@@ -129,31 +126,42 @@ def _opened(state: Path, certificate: Path | None, given: dict[str, Any], *, com
         with contextlib.suppress(FileExistsError):
             return _begun(state, certificate, given, complete=complete)
     watching = Monitor(state)
-    if certificate is not None:
-        given = {**given, **_certificate_of(watching, certificate, given)}
     with in_file(state):
+        if certificate is not None and watching.declared.certificate_sha256 is not None:
+            check_same(watching.declared, {"certificate_sha256": _sha256(certificate)})
+        if certificate is not None:
+            watching.declared = _as_certified(watching.declared, certificate, given)
         check_same(watching.declared, given)
     return watching
 
 
-def _certificate_of(watching: Monitor, certificate: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """What a certificate adds to the settings that have to be the declared ones: the hash of its file.
+def _as_certified(declared: Declared, certificate: Path, given: dict[str, Any]) -> Declared:
+    """What was declared, with the claim of a certificate, which has to be the one that is watched.
 
-    A monitor that began without a file, as in Python, takes one with the very claim that it watches.
+    Who alters the file of a monitor can compute its hashes again, so that the claim is not taken from there. A monitor
+    that began without a certificate's file, as in Python, takes one of the very claim that it watches.
 
     Raises:
-        ValueError: it began without a file, and with another claim.
+        ValueError: for another claim, or returns that are neither those of the certificate nor of the options.
     """
-    declared = watching.declared
-    if declared.certificate_sha256 is not None:
-        return {"certificate_sha256": _sha256(certificate)}
-    claim = _claim(certificate, given["threshold"], given["epsilon"])[0]
-    if claim != declared.claim:
+    claim, known, has_words = _claim(certificate, given["threshold"], given["epsilon"], watched=declared.claim)
+    if claim[:3] != declared.claim[:3]:
+        began = "began without a certificate's file, with" if declared.certificate_sha256 is None else "watches"
         raise ValueError(
-            f"{watching.path}: began without a certificate's file, with the claim that {_in_full(declared.claim)}; "
-            f"{certificate} claims that {_in_full(claim)}; expected a certificate of that claim, none, or a new --state"
+            f"{began} the claim that {_in_full(declared.claim)}; {certificate} claims that {_in_full(claim)}; expected "
+            "a certificate of that claim, none, or a new --state"
         )
-    return {}
+    successes, support = given["successes"] or has_words, given["support"] or known
+    for name, found, expected in (
+        ("successes", declared.successes, successes),
+        ("support", declared.support, (0.0, 1.0) if successes else support),
+    ):
+        if expected is not None and found != expected:
+            raise ValueError(
+                f"{name} is {found}; by {certificate} and the options it is {expected}: expected --{name} again if it "
+                "began with it, or a new --state"
+            )
+    return declared._replace(claim=claim)
 
 
 def _in_full(claim: MonitoredClaim) -> str:
@@ -178,9 +186,12 @@ def _begun(state: Path, certificate: Path | None, given: dict[str, Any], *, comp
 
 
 def _claim(
-    certificate: Path, threshold: float | None, epsilon: float | None
+    certificate: Path, threshold: float | None, epsilon: float | None, watched: MonitoredClaim | None = None
 ) -> tuple[MonitoredClaim, tuple[float, float] | None, bool]:
-    """What is monitored, the support that is known, and whether returns are successes."""
+    """What is monitored, the support that is known, and whether returns are successes.
+
+    ``watched``: whose threshold is meant where a certificate has several and none is given.
+    """
     if epsilon is not None:
         raise ValueError(f"--epsilon is {epsilon:g}; the certificate has its own, expected none")
     with in_file(certificate):
@@ -190,6 +201,8 @@ def _claim(
         records = document["certificates"]
         if len(records) != 1:
             raise ValueError(f"has {len(records)} certificates; expected one")
+        if threshold is None and watched is not None and len(records[0]["rows"]) > 1:
+            threshold = watched.threshold
         low, high = records[0]["settings"].get("support") or (None, None)
         support = None if low is None or high is None else (float(low), float(high))
         return claim_of_record(records[0], threshold=threshold), support, has_successes(records[0])

@@ -2,13 +2,28 @@
 
 import csv
 import json
+import re
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from jaxcert._files import parsed
-from jaxcert.tables._columns import Columns, number_of, spelled, words_like
+from jaxcert.tables._arranged import check_successes
+from jaxcert.tables._columns import Columns, lowered
+from jaxcert.tables._entries import ask, number_of, spelled, words_like
+from jaxcert.tables._labels import ask_about_labels
+from jaxcert.tables._pooled import check_no_curve, check_one_policy, is_curve, tells_apart
+from jaxcert.tables._set_aside import set_aside
+from jaxcert.tables._summary_rows import check_labels
 
 _LARGEST = 1 << 16
+# Rows that stay to be compared with later ones, and tasks from which on lengths of episodes are no chance.
+_FIRST_ROWS, _SEVERAL_TASKS = 200, 5
+# How to pick rows, which a stream has no option for.
+_PICKED = re.compile(r", such as where=\[.*\] \(--where\)|, or, where each numbers .*\(--task .*?\)")
 _EXAMPLE = '{"task": "a", "return": 1}'
 Task = tuple[str, list[float]]
 
@@ -22,20 +37,22 @@ def tasks_from(
 
     Raises:
         ValueError: for a line that is no episode, a task that begins before another is complete, or one that is not
-            complete at the end; what was complete before is given first.
+            complete at the end; what was complete before is given first. For rows of the same task that are of several
+            policies or steps, by their other columns; then nothing of that read is given.
     """
-    rows, open_task, ready = _Rows(columns, tuple(support) == (0, 1)), _OpenTask(num_rollouts), []
+    rows, open_task, wrong = _Rows(columns, tuple(support) == (0, 1)), _OpenTask(num_rollouts), None
     for lines in _lines(stream):
+        ready: list[Task] = []
         try:
             for number, line in lines:
                 ready += open_task.add(*episode) if (episode := rows.read(number, line)) else []
-        except ValueError:
-            if ready:
-                yield ready
-            raise
+        except ValueError as error:
+            wrong = error
         if ready:
+            rows.others.check(open_task.label)
             yield ready
-        ready = []
+        if wrong is not None:
+            raise wrong
     open_task.check_complete()
 
 
@@ -67,6 +84,7 @@ class _Rows:
         self._columns = self._wanted
         self._words: dict[Any, bool] | None = None
         self._spelled: dict[str, str] = {}
+        self.others = _OtherColumns()
 
     def read(self, number: int, line: str) -> tuple[str, list[float]] | None:
         """The label of a task and returns of it; None for an empty line and for a header."""
@@ -81,6 +99,7 @@ class _Rows:
 
     def _of_json(self, entry: Mapping[str, Any]) -> tuple[str, list[float]]:
         columns = self._wanted.in_table(list(entry))
+        self._check(columns)
         several = "returns" in entry
         missing = [name for name in (columns.task, "returns" if several else columns.value) if name not in entry]
         if missing:
@@ -88,7 +107,9 @@ class _Rows:
         values = entry["returns"] if several else [entry[columns.value]]
         if not isinstance(values, list):
             raise ValueError(f"its returns are {values!r:.40}; expected a list")
-        return _label(entry[columns.task]), [self._value(value) for value in values]
+        label, found = _label(entry[columns.task]), [self._value(value) for value in values]
+        self.others.add(columns, label, {name: entry[name] for name in entry if name != "returns"})
+        return label, found
 
     def _of_row(self, written: list[str]) -> tuple[str, list[float]] | None:
         entries = [entry.strip() for entry in written]
@@ -101,12 +122,20 @@ class _Rows:
                     f"CSV with a header such as task,return, or lines of JSON such as {_EXAMPLE}"
                 )
             self._header = entries
+            self._check(self._columns)
             return None
         if len(entries) != len(self._header):
             raise ValueError(f"has {len(entries)} entries; expected {len(self._header)}, as the header has")
         row = dict(zip(self._header, entries, strict=True))
         self._check_spelling(row[self._columns.task], written[self._header.index(self._columns.task)])
-        return _label(row[self._columns.task]), [self._value(row[self._columns.value])]
+        label, found = _label(row[self._columns.task]), [self._value(row[self._columns.value])]
+        self.others.add(self._columns, label, row)
+        return label, found
+
+    def _check(self, columns: Columns) -> None:
+        """Refuse a column whose ones are failures by its name."""
+        if self._has_words:
+            check_successes(columns.value)
 
     def _check_spelling(self, label: str, written: str) -> None:
         """Labels that differ in blanks alone would silently be one task."""
@@ -130,11 +159,67 @@ class _Rows:
         return value
 
 
+class _OtherColumns:
+    """What else rows say, which may be that they are of several policies, or steps in place of episodes.
+
+    They are looked at as those of a file: all rows of one read, of the task that is open, and the first ones.
+    """
+
+    def __init__(self) -> None:
+        self._columns = Columns()
+        self._labels: list[str] = []
+        self._rows: list[dict[str, Any]] = []
+        self._told: set[str] = set()
+
+    def add(self, columns: Columns, label: str, row: dict[str, Any]) -> None:
+        """One more row."""
+        self._columns = columns
+        self._labels.append(label)
+        self._rows.append({name: _in_short(entry) for name, entry in row.items() if name not in columns})
+
+    def check(self, open_label: str | None) -> None:
+        """Raise ValueError for rows that are no trials of one policy; tell of those that may be none, once."""
+        names = list(dict.fromkeys(name for row in self._rows for name in row))
+        check_no_curve([self._columns.task, *names], self._columns, [])
+        if len({*self._labels}) < _SEVERAL_TASKS:
+            names = [name for name in names if tells_apart(name) or is_curve(name) or lowered(name) in ("t", "frame")]
+        labels = np.asarray(self._labels, object)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            try:
+                check_labels(list(dict.fromkeys(self._labels)), self._columns.task)
+                ask_about_labels(list(dict.fromkeys(self._labels)))
+                pooled = check_one_policy(self._columns, names, labels, self._entries)
+                if aside := [name for name in names if set_aside(name, self._entries(name)).any()]:
+                    ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
+                if pooled := [name for name in pooled if not any(repr(name) in str(each.message) for each in caught)]:
+                    ask(f"not read, and taken together as one policy whatever they hold: {', '.join(pooled)}")
+            except ValueError as error:
+                raise ValueError(_PICKED.sub("", str(error))) from error
+        for text in dict.fromkeys(_PICKED.sub("", str(each.message)) for each in caught):
+            if text not in self._told:
+                print(f"warning: {text}", file=sys.stderr, flush=True)
+            self._told.add(text)
+        self._forget(open_label)
+
+    def _entries(self, name: Any) -> np.ndarray:
+        return np.fromiter((row.get(name) for row in self._rows), object, len(self._rows))
+
+    def _forget(self, open_label: str | None) -> None:
+        kept = [i for i, label in enumerate(self._labels) if i < _FIRST_ROWS or label == open_label]
+        self._labels, self._rows = [self._labels[i] for i in kept], [self._rows[i] for i in kept]
+
+
 class _OpenTask:
     """Episodes of one task after another."""
 
     def __init__(self, num_rollouts: int) -> None:
         self._num, self._label, self._values = num_rollouts, "", []
+
+    @property
+    def label(self) -> str | None:
+        """The label of a task that is not complete yet."""
+        return self._label if self._values else None
 
     def add(self, label: str, values: list[float]) -> list[Task]:
         """The task, if it is complete."""
@@ -156,6 +241,14 @@ class _OpenTask:
                 f"the stream ends after {len(self._values)} of {self._num} rollouts of task {self._label}, which is "
                 "not recorded; expected all of them (one that broke off has the worst return)"
             )
+
+
+def _in_short(entry: Any) -> Any:
+    """An entry without what takes long to compare, such as the observations of an episode."""
+    if isinstance(entry, dict):
+        return {name: _in_short(each) for name, each in entry.items()}
+    is_large = isinstance(entry, int) and abs(entry) >= 2**63
+    return None if isinstance(entry, list) else str(entry)[:200] if is_large or isinstance(entry, str) else entry
 
 
 def _object(line: str) -> Mapping[str, Any]:

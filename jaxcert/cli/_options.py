@@ -1,24 +1,80 @@
-"""Options that several commands have: columns, numbers given in lists and ranges, plots."""
+"""Options that several commands have: groups of them, and numbers given in lists and ranges."""
 
+import copy
+import functools
+import inspect
 import itertools
+from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from jaxcert._extras import import_extra
 from jaxcert.certificates._arguments import AUTO
-from jaxcert.report import save_figure
 
 _SEVERAL = "repeatable; also 1,2,5 and 1:9:2"
 # A range beyond this is a slip of the pen, not a wish.
 _MOST = 1_000_000
+Command = Callable[..., None]
+
+
+def taking(
+    name: str, options: Iterable[inspect.Parameter], made_of: Callable[[dict[str, Any]], Any]
+) -> Callable[[Command], Command]:
+    """A decorator for a command with a parameter of that name: in its place, people give it the options.
+
+    ``made_of``: what the command gets, from the values of the options by their names.
+    """
+    added = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in options]
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> None:
+            own = {each.name: given.pop(each.name) for each in added}
+            command(**given, **{name: made_of(own)})
+
+        plain = [each for each in inspect.signature(command).parameters.values() if each.name != name]
+        wrapped.__dict__["__signature__"] = inspect.Signature([*plain, *added])
+        wrapped.__annotations__ = {each.name: each.annotation for each in (*plain, *added)}
+        return wrapped
+
+    return decorate
+
+
+def options_of(
+    group: Any, *, without: Collection[str] = (), needed: Collection[str] = (), **words: str
+) -> list[inspect.Parameter]:
+    """The options of a group: a NamedTuple whose fields are annotated with them.
+
+    ``without``: those that a command has not; ``needed``: those that have to be given there; ``words``: its own help.
+    """
+    found = []
+    for name, hint in get_type_hints(group, include_extras=True).items():
+        if name in without or get_origin(hint) is not Annotated:
+            continue
+        kind, option = get_args(hint)
+        if name in words:
+            option = copy.copy(option)
+            option.help = words[name]
+        default = inspect.Parameter.empty if name in needed else group._field_defaults[name]
+        annotation: Any = Annotated[kind, option]
+        found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
+    return found
+
+
+def with_group(name: str, group: Any, **changes: Any) -> Callable[[Command], Command]:
+    """A decorator for a command whose parameter of that name is a group of options; ``changes`` as ``options_of``."""
+    return taking(name, options_of(group, **changes), lambda given: group(**given))
 
 
 def several(metavar: str, text: str, *flag: str) -> Any:
     """An option for several numbers, of type ``list[Any] | None``; `text` is its help, without a full stop."""
-    return typer.Option(*flag, metavar=metavar, help=f"{text} ({_SEVERAL}).", parser=_numbers, callback=_together)
+    return typer.Option(*flag, metavar=metavar, help=in_full(text), parser=_numbers, callback=_together)
+
+
+def in_full(text: str) -> str:
+    """The help of an option for several numbers."""
+    return f"{text} ({_SEVERAL})."
 
 
 def _numbers(text: str) -> list[float]:
@@ -42,6 +98,8 @@ def _range(text: str) -> list[float]:
     finite = first.is_finite() and last.is_finite() and step.is_finite()
     if not (finite and step > 0 and first <= last and (last - first) / step < _MOST):
         raise typer.BadParameter(f"{text!r} is not a range of at most {_MOST:,} numbers from the first up to the last.")
+    if step > last - first > 0:
+        raise typer.BadParameter(f"{text!r} is a range whose step is longer than the range itself.")
     return [float(first + i * step) for i in range(int((last - first) / step) + 1)]
 
 
@@ -54,14 +112,6 @@ def _decimal(text: str) -> Decimal:
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
-Witness = Annotated[
-    bool,
-    typer.Option(
-        "--witness",
-        help="Write into the certificate file what proves it to anyone who has the returns, in exact arithmetic "
-        "(`jaxcert verify --exact`).",
-    ),
-]
 Strict = Annotated[
     bool,
     typer.Option(
@@ -85,37 +135,3 @@ def level(text: str) -> float | str:
         return text if text == AUTO else float(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a number, or {AUTO!r}.") from None
-
-
-Report = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write a page to read, print and send (.html): what is certified, settings and figures. It has none of "
-        "the returns and no labels of tasks.",
-    ),
-]
-TasksInReport = Annotated[
-    bool, typer.Option("--tasks-in-report", help="Name single tasks on the page by their labels in the file.")
-]
-Title = Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the plot, before the confidence.")]
-Size = Annotated[
-    tuple[float, float] | None,
-    typer.Option("--plot-size", metavar="W H", help="Width and height of the plot in inches; by default one column."),
-]
-
-
-def check_size(size: tuple[float, float] | None) -> None:
-    """Raise for a size that is no size."""
-    if size and not (min(size) >= 0.5 and max(size) <= 100):
-        raise ValueError(
-            f"--plot-size is {size[0]:g} {size[1]:g}, expected a width and a height from 0.5 to 100 inches"
-        )
-
-
-def write_plot(file: Path, ax: Any, *, replace: bool = True) -> None:
-    """Write the figure of these axes, and close it."""
-    try:
-        save_figure(file, ax, replace=replace)
-    finally:
-        import_extra("matplotlib.pyplot", "plot").close(ax.figure)

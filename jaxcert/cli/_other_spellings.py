@@ -1,16 +1,24 @@
-"""What is often typed in another way: a support with a comma, and a confidence in place of delta."""
+"""What is often typed in another way: a support with a comma, a list without a number, a confidence for delta."""
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-_PAIR, _CONFIDENCE = "--support", "--confidence"
+_PAIR, _CONFIDENCE, _LIST = "--support", "--confidence", "--suite"
 
 
-def with_pairs_apart(arguments: Sequence[str]) -> list[str]:
-    """The arguments, with ``--support 0,1`` as ``--support 0 1``."""
+def as_read(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with ``--support 0,1`` as ``--support 0 1``, and ``--suite`` of a plan alone as ``--suite 0``."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    return [*_apart(arguments[:end]), *arguments[end:]]
+    read, command = [*_apart(arguments[:end])], next((each for each in arguments if not each.startswith("-")), "")
+    return [*(_with_number(read) if command == "plan" else read), *arguments[end:]]
+
+
+def _with_number(arguments: Sequence[str]) -> Iterator[str]:
+    for each, after in zip(arguments, [*arguments[1:], ""], strict=True):
+        yield each
+        if each == _LIST and not after.lstrip("-").isdecimal():
+            yield "0"
 
 
 def _apart(arguments: Sequence[str]) -> Iterator[str]:

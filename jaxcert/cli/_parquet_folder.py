@@ -14,30 +14,25 @@ from jaxcert.tables import ReturnsFile, read_summary
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
 
-NumBins = Annotated[
-    int | None,
-    typer.Option(
-        "--num-bins",
-        metavar="N",
-        help="Of a folder: returns are rounded down to one of N + 1 values, by default 100; 1 for returns of 0 and 1.",
-    ),
-]
-Across = Annotated[
-    list[str] | None,
-    typer.Option("--across", metavar="NAME", help="Of a folder: a partition that does not tell tasks apart."),
-]
-Processes = Annotated[
-    int | None,
-    typer.Option("--processes", metavar="N", help="Of a folder: how many processes read it, by default 1."),
-]
-
 
 class FolderOptions(NamedTuple):
     """What is said of a folder; None where nothing is."""
 
-    num_bins: int | None
-    across: list[str] | None
-    processes: int | None
+    num_bins: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Of a folder: returns are rounded down to one of N + 1 values, by default 100; 1 for returns of 0 "
+            "and 1.",
+        ),
+    ] = None
+    across: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Of a folder: a partition that does not tell tasks apart."),
+    ] = None
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", help="Of a folder: how many processes read it, by default 1.")
+    ] = None
 
     def check(self, path: Path, report: Path | None) -> None:
         """Raise ValueError beforehand for options of a folder given for a file, or a page of a folder."""

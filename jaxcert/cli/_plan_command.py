@@ -5,14 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxcert.cli._options import Quiet, several
-from jaxcert.cli._plan_choice import plan_asked
-from jaxcert.cli._planned import OF_SUCCESSES, PlanOutputs
+from jaxcert.cli._options import Quiet, several, with_group
+from jaxcert.cli._planned import OF_SUCCESSES, PlanOutputs, plan_designs, plan_list, plan_two, print_table
 from jaxcert.cli._role_options import reading_of, with_roles
-from jaxcert.cli._settled import Force
 from jaxcert.planning._design import DESIGNS
 
+_BESIDE = "--{{name}} is given with --{}, which {}; expected --threshold alone"
 
+
+@with_group("outputs", PlanOutputs)
 @with_roles
 def plan_file(
     delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
@@ -59,33 +60,55 @@ def plan_file(
     suite: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            metavar="G",
+            min=0,
+            metavar="[G]",
             help="How many trials of each task certify that at least G of PILOT's own tasks, a fixed list, reach "
-            "--threshold.",
+            "--threshold; with --against and no G, that PILOT is better by --threshold (0) on average over the list.",
         ),
     ] = None,
     beta: Annotated[
         float | None, typer.Option(metavar="P", help="Failure probability of a lower bound, for the table.")
     ] = None,
     max_violations: Annotated[int, typer.Option(min=0, metavar="K", help="Columns of the table.")] = 3,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw what each number of rollouts leads to (.png, .svg, .pdf).")
-    ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the resampling.")] = 0,
-    lock: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Lock the best design in a protocol (.toml) for `certify`.")
-    ] = None,
-    force: Force = False,
     quiet: Quiet = False,
     *,
+    outputs: PlanOutputs,
     roles: dict[str, Any],
 ) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
+    outputs.check(pilot)
     reading = reading_of(roles)
-    given = {"delta": delta, "support": support, "threshold": threshold, "safety": safety, "budget": budget}
-    given |= {"cost_per_task": cost_per_task, "cost_per_rollout": cost_per_rollout, "power": power, "seed": seed}
-    given |= {"max_rollouts": max_rollouts, "design": design, "assume": assume, "against": against, "suite": suite}
-    given |= {"beta": beta, "max_violations": max_violations}
-    plan_asked(pilot, given, reading, PlanOutputs(json, plot, lock, force), quiet=quiet)
+    if reading["unfinished"] is not None and pilot is None:
+        raise ValueError("--unfinished is about rollouts of PILOT; expected its file")
+    if suite == 0 and against is None:
+        raise ValueError("--suite has no number of tasks; expected --suite G, or --against as well for two policies")
+    stated = {"support": support, "delta": delta, "power": power, "seed": seed}
+    of_designs = {"safety": safety, "budget": budget, "assume": assume, "design": design, "beta": beta}
+    of_designs |= {"plot": outputs.plot, "lock": outputs.lock}
+    if suite:
+        _refuse(of_designs | {"against": against}, _BESIDE.format("suite", "counts the tasks of PILOT"))
+        plan_list(pilot, reading, suite, threshold, outputs, **stated, max_rollouts=max_rollouts)
+    elif pilot is None and assume is None:
+        others = {"budget": budget, "plot": outputs.plot, "lock": outputs.lock, "against": against}
+        _refuse(others, "--{name} needs PILOT or --assume")
+        print_table(outputs, safety, threshold, design, delta=delta, beta=beta, max_violations=max_violations)
+    elif against is not None:
+        _refuse(of_designs, _BESIDE.format("against", "compares means"))
+        plan_two(pilot, against, reading, threshold, outputs, None if suite is None else max_rollouts, **stated)
+    else:
+        if beta is not None:
+            raise ValueError("--beta is for the table; with a pilot, beta belongs to the plan")
+        if safety and len(safety) > 1:
+            raise ValueError("--safety is given several times; expected one with a pilot")
+        stated |= {"threshold": threshold, "safety": safety[0] if safety else None, "max_rollouts": max_rollouts}
+        stated |= {"budget": budget, "cost_per_task": cost_per_task, "cost_per_rollout": cost_per_rollout}
+        stated |= {"designs": tuple(design or ()) or None}
+        plan_designs(pilot, assume, reading, outputs, quiet=quiet, **stated)
+
+
+def _refuse(options: dict[str, Any], words: str) -> None:
+    """Raise ValueError for an option that this plan has no use for."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(words.format(name=name))

@@ -1,9 +1,8 @@
 """Options of the questions, read from their registry, and `--require`."""
 
-import functools
 import inspect
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from jaxcert.certificates._question import Option, Question
 from jaxcert.cli._options import several
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
-from jaxcert.questions._asked import checked_options
 
 _MOST_MISSED = 20
 
@@ -24,7 +22,7 @@ def check_required(require: float | None, question: Question) -> None:
         return
     if question.certifies_probability and not 0 < require < 1:
         raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
-    if question.counts_tasks and not (require >= 1 and float(require).is_integer()):
+    if question.rows.certified.startswith("num_") and not (require >= 1 and float(require).is_integer()):
         raise ValueError(
             f"--require is {require:g}; expected a number of tasks, as the question {question.name!r} counts"
         )
@@ -83,25 +81,16 @@ def chosen(name: str, known: Collection[str]) -> Question:
     raise ValueError(f"--question is {name!r}, which this command does not ask ({why}); expected {', '.join(known)}")
 
 
-def with_options(questions: dict[str, Question]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator for a command with ``options``: what was given of the settings that few of the questions have."""
-    own = _by_name(questions)
+def options_of_questions(questions: dict[str, Question]) -> list[inspect.Parameter]:
+    """Of the settings that few of the questions have; no other option of a command has such a name."""
+    return [_parameter(option, questions) for option in _by_name(questions).values()]
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def wrapped(**given: Any) -> None:
-            found = {name: given.pop(f"_{name}") for name in own}
-            # A flag that is not set is no option; 0 is one, which may be refused.
-            given_ones = {name: value for name, value in found.items() if value is not None and value is not False}
-            command(**given, options=given_ones)
 
-        plain = [each for each in inspect.signature(command).parameters.values() if each.name != "options"]
-        added = [_parameter(option, questions) for option in own.values()]
-        wrapped.__dict__["__signature__"] = inspect.Signature([*plain, *added])
-        wrapped.__annotations__ = {each.name: each.annotation for each in (*plain, *added)}
-        return wrapped
-
-    return decorate
+def given_of_questions(given: dict[str, Any]) -> dict[str, Any]:
+    """Takes the options of questions out of those of a command, and gives those that were set by their names."""
+    found = {name: given.pop(name) for name in [*given] if name.startswith("_")}
+    # A flag that is not set is no option; 0 is one, which may be refused.
+    return {name[1:]: value for name, value in found.items() if value is not None and value is not False}
 
 
 def _by_name(questions: dict[str, Question]) -> dict[str, Option]:
@@ -133,22 +122,4 @@ def _parameter(option: Option, questions: dict[str, Question]) -> inspect.Parame
         kind, wanted = (bool if option.type is bool else option.type | None), typer.Option(*flags, help=f"{text}.")
     annotation: Any = Annotated[kind, wanted]
     default = False if option.type is bool else None
-    # No parameter of the command itself has such a name.
     return inspect.Parameter(f"_{option.name}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def fixed_numbers(question: Question, given: dict[str, Any], options: dict[str, Any]) -> list[float] | None:
-    """The numbers that are fixed beforehand, from the option for them; None if the question has none.
-
-    ``given``: the numbers of ``--threshold`` and ``--safety``, of which a question may have one.
-    """
-    for name, numbers in given.items():
-        if numbers and question.each != name:
-            raise ValueError(not_taken(f"--{name} is", question))
-    checked_options(question, options)
-    if question.each is None:
-        return None
-    found = given.get(question.each) or options.get(question.each)
-    if not found and question.rows.of_successes is None:
-        raise ValueError(f"--{question.each} missing; the question {question.name!r} needs one or more")
-    return list(found or [])

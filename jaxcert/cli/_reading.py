@@ -14,6 +14,8 @@ from jaxcert.tables import ReturnsFile, read_returns
 from jaxcert.tables._columns import NotNamedError
 from jaxcert.tables._readers import policies_of
 
+_MOST_NAMED = 40
+
 
 def read_file(path: Path, *, strict: bool = False, unfinished: float | None = None, **columns: Any) -> ReturnsFile:
     """The returns of a file; where a name is missing or could mean several things, the error ends with a command."""
@@ -30,7 +32,10 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
         if "trials" in expected:  # of successes, or of the rate that is the value
             parts = ("successes", "trials") if "successes" in expected else ("value", "trials")
             counts = {name: expected[name] for name in parts}
-            raise ValueError(f"{error}; for example: {typed_with(_flags(counts), without=['--value'])}") from error
+            raise ValueError(
+                f"{error}; if {expected['trials']} is how often the policy tried a task, and no number of tests or of "
+                f"parts of a task, for example: {typed_with(_flags(counts), without=['--value'])}"
+            ) from error
         added = _flags(expected)
         if unread and len(expected) == 1:
             raise ValueError(
@@ -150,5 +155,16 @@ def read_two(files: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]
 
 
 def told(*files: ReturnsFile) -> list[str]:
-    """What is said of files that other tools wrote, a line each."""
-    return [file.told if len(files) == 1 else f"{file._name}: {file.told}" for file in files if file.told]
+    """What is said of files: what was read of each, and what was not and may tell policies apart."""
+    return [
+        line if len(files) == 1 else f"{file._name}: {line}"
+        for file in files
+        for line in (file.told, _pooled(file.pooled))
+        if line
+    ]
+
+
+def _pooled(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    listed = ", ".join(name[:40] for name in names[:_MOST_NAMED]) + more
+    return f"not read, and taken together as one policy whatever they hold: {listed}" if names else ""

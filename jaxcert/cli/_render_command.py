@@ -9,7 +9,7 @@ import typer
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
-from jaxcert.cli._settled import Force, check_distinct, check_new
+from jaxcert.cli._outputs import Force, check_distinct, check_new
 from jaxcert.report import check_figure_path, save_figure
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks._pictures import Pictures

@@ -1,12 +1,12 @@
 """The options that say which column of a table has which role: one group for all commands that read returns."""
 
-import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
+from jaxcert.cli._options import taking
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._roles import Roles
 
@@ -33,7 +33,7 @@ _OPTIONS: dict[str, tuple[Any, tuple[str, ...], str, str]] = {
         "NAME",
         "Column of the outcomes, in a table; by default total_return, or return, score, success or passed; with "
         "--trials of the rate of success. Several, with commas, hold a trial each. In another tool's file, the name of "
-        "the score.",
+        "the score; in an .npz file, of the array.",
     ),
     "successes": (_Text, ("--successes",), "NAME", "Column that counts successes, with --trials."),
     "trials": (_Text, ("--trials",), "NAME", "Column that counts trials, with --successes, or --value for a rate."),
@@ -54,7 +54,12 @@ _OPTIONS: dict[str, tuple[Any, tuple[str, ...], str, str]] = {
         "a file with such rollouts is refused.",
     ),
     "tasks": (_Text, ("--tasks",), "N", "How many tasks there have to be, or a file with their labels, one in a line."),
-    "records": (_Text, ("--records",), "PATH", "Where the list of records stands in a JSON file, such as data.runs."),
+    "records": (
+        _Text,
+        ("--records",),
+        "PATH",
+        "Where the records stand in a JSON file, as data.runs or 'tasks.*.trials'; column $1 is what the first * is.",
+    ),
     "recipe": (_Text, ("--recipe",), "FILE", "A TOML file that says how a JSON file of another tool is read."),
 }
 
@@ -70,22 +75,15 @@ TrialRole = Annotated[str | None, _option("trial")]
 ValueRole = Annotated[str | None, _option("value")]
 
 
-def with_roles(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with ``roles``: which options of the group were given, by the parameters of `read_returns`."""
-
-    @functools.wraps(command)
-    def wrapped(**given: Any) -> None:
-        roles = {name: given.pop(name) for name in _OPTIONS}
-        command(**given, roles=roles)
-
-    plain = [each for each in inspect.signature(command).parameters.values() if each.name != "roles"]
-    added = [
+# A decorator for a command with ``roles``: which options of the group were given, by the parameters of `read_returns`.
+with_roles = taking(
+    "roles",
+    [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, _option(name)])
         for name, (kind, *_) in _OPTIONS.items()
-    ]
-    wrapped.__dict__["__signature__"] = inspect.Signature([*plain, *added])
-    wrapped.__annotations__ = {each.name: each.annotation for each in (*plain, *added)}
-    return wrapped
+    ],
+    dict,
+)
 
 
 def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Settings from the options, or from a protocol that was locked beforehand; and the files that may be replaced."""
+"""Settings from the options, or from a protocol that was locked beforehand."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,12 +11,12 @@ import typer
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose_bound
 from jaxcert.certificates._question import COMMON, Question
-from jaxcert.certificates._registry import METHODS, defaults
+from jaxcert.certificates._registry import defaults
+from jaxcert.cli._asking import Asking
 from jaxcert.cli._question_options import not_taken
 from jaxcert.cli._role_options import reading_of
-from jaxcert.cli._typed import typed_with
+from jaxcert.cli._typed import refuse_both, typed_with
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import of_origin
@@ -28,95 +29,107 @@ ProtocolFile = Annotated[
     Path | None,
     typer.Option("--protocol", metavar="FILE", help="Settings that were locked beforehand; others are refused."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 # Sizes of arrays and what counts in them have 32 bits.
 _MOST_EPISODES = 2**31 - 1
 
 
-def no_plot(what: str) -> str:
-    """Why ``--plot`` is refused: what is asked is answered without a curve over thresholds."""
-    return (
-        f"--plot is given, and there is no plot of {what}: a plot is of the share of new tasks by threshold, margin or "
-        "safety; expected --report or --json instead"
-    )
-
-
-def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], Protocol | None]:
-    """What is settled before the returns are seen, by name, and the protocol; a contradiction to it is an error."""
-    locked = None if path is None else Protocol.read(path)
-    if locked is not None:
-        refuse(path, locked.contradictions(given))
-        given = {name: getattr(locked, name) for name in given}
-        if not QUESTIONS[locked.asked].takes("method"):
-            given["method"] = None
-    return given, locked
+def settled(path: Path | None, asking: Asking) -> tuple[Asking, Protocol | None]:
+    """What is settled before the returns are seen, and the protocol; a contradiction to it is an error."""
+    if path is None:
+        return asking, None
+    locked, names = Protocol.read(path), ("support", "delta", "beta", "bound", "method", "question", "options")
+    given = {name: getattr(asking, name) for name in names}
+    refuse(path, locked.contradictions({"thresholds": asking.threshold, "safeties": asking.safety, **given}))
+    asking = asking._replace(threshold=locked.thresholds, safety=locked.safeties)
+    asking = asking._replace(**{name: getattr(locked, name) for name in names})
+    return asking if QUESTIONS[locked.asked].takes("method") else asking._replace(method=None), locked
 
 
 def completed(
     question: Question,
-    given: dict[str, Any],
+    asking: Asking,
     returns: np.ndarray,
     known: tuple[float, float] | None = None,
     *,
-    instead: str = "",
+    instead: str = "the option, or a --protocol",
 ) -> dict[str, Any]:
     """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
 
     ``known`` is the support that the tool which wrote them fixes; what is missing is answered with a command.
-    ``instead``: what is expected of who leaves one out; by default the option or a protocol.
+    ``instead``: what is expected of who leaves one out.
 
     Raises:
         ValueError: without what is needed, or for a setting that the question has not.
     """
-    stated = _stated(question, given, returns)
-    if missing := _missing(question, stated):
-        message = f"{' and '.join(missing)} missing; expected {instead or 'the option, or a --protocol'}"
-        examples = missing_examples(question, given, returns, known)
-        raise ValueError(f"{message}; for example: {typed_with(examples)}")
-    return {name: stated[name] for name in COMMON if question.takes(name) and _kept(name, stated, question)}
+    stated = _stated(question, asking, returns)
+    if missing := missing_examples(question, asking, returns, known):
+        message = f"{' and '.join(missing)} missing; expected {instead}"
+        raise ValueError(f"{message}; for example: {typed_with(missing)}")
+    # One that is open is left to the default of the question's function.
+    kept = [name for name in COMMON if stated[name] is not None or question.chooses_method]
+    return {name: stated[name] for name in kept if question.takes(name)}
 
 
 def missing_examples(
-    question: Question,
-    given: dict[str, Any],
-    returns: np.ndarray,
-    known: tuple[float, float] | None,
+    question: Question, asking: Asking, returns: np.ndarray, known: tuple[float, float] | None
 ) -> dict[str, list[str]]:
-    """The options that ``completed`` lacks, with values that work where they are known."""
-    return _examples(_missing(question, _stated(question, given, returns)), known)
+    """The options that ``completed`` lacks; the ends of a support that nobody knows are left to the reader."""
+    stated = _stated(question, asking, returns)
+    support = ["LOW", "HIGH"] if known is None else [f"{end:g}" for end in known]
+    no_support = question.has_support and stated["support"] is None
+    examples = {"--support": support} if no_support else {}
+    return examples if stated["delta"] is not None else {**examples, "--delta": ["0.05"]}
 
 
-def _stated(question: Question, given: dict[str, Any], returns: np.ndarray) -> dict[str, Any]:
-    stated = {name: given[name] for name in COMMON}
+def check_listed(
+    data: ReturnsFile,
+    question: Question,
+    listed: bool | None,
+    *,
+    missing: Mapping[str, list[str]],
+    needed: Mapping[str, list[str]] = MappingProxyType({}),
+    dropped: Sequence[str] = (),
+) -> None:
+    """Raise ValueError where the choice between a list and a sample was not made, or contradicts the question.
+
+    ``missing``: options that any answer lacks, with values; ``needed``: what a list needs besides; ``dropped``: what it
+    does not take.
+    """
+    refuse_both("--suite", "--sampled")
+    if listed is not None and listed != question.listed:
+        word, about = ("suite", "new tasks") if listed else ("sampled", "a fixed list of tasks")
+        raise ValueError(f"--{word} is given; the question {question.name!r} is about {about}")
+    if not data.fixed_list or listed is not None or question.listed:
+        return
+    a_list = typed_with({**missing, **needed, "--suite": []}, without=dropped)
+    a_sample, made = typed_with({**missing, "--sampled": []}), f"{data.path}: its tasks are a list that somebody made"
+    same = [each for each in QUESTIONS.values() if each.listed and each.shortcut == question.shortcut is not None]
+    if not (same or dropped):
+        raise ValueError(
+            f"{made}, and {question.name!r} asks about new tasks. If they were drawn at random from the tasks that new "
+            f"ones come from: {a_sample}"
+        )
+    raise ValueError(
+        f"{made}. Is it the list itself that counts? {a_list}. Or were they drawn at random from the tasks that new "
+        f"ones come from? {a_sample}"
+    )
+
+
+def _stated(question: Question, asking: Asking, returns: np.ndarray) -> dict[str, Any]:
+    stated = {name: getattr(asking, name) for name in COMMON}
     for name, value in stated.items():
         if value is not None and not question.takes(name):
             raise ValueError(not_taken(f"--{name} is", question))
     if question.chooses_method:
-        stated["bound"], stated["method"] = defaults(given["bound"], given["method"], returns, given["beta"])
-        chosen = choose_bound(stated["bound"], METHODS[stated["method"]])
+        chosen, method = defaults(asking.bound, asking.method, returns, asking.beta)
+        stated["bound"], stated["method"] = chosen.name, method.name
     else:
         if is_successes(returns) and question.takes("bound") and (question.listed or question.curve is not None):
-            stated["bound"] = given["bound"] or CLOPPER_PEARSON.name  # as of arrays, for a summary of them, too
+            stated["bound"] = asking.bound or CLOPPER_PEARSON.name  # as of arrays, for a summary of them, too
         chosen = BOUNDS.get(stated["bound"] or "betting", BETTING)
     if question.has_support:
-        stated["support"] = declared_support(chosen.needs, returns, stated["support"])
+        stated["support"] = declared_support(chosen, returns, stated["support"])
     return stated
-
-
-def _missing(question: Question, stated: dict[str, Any]) -> list[str]:
-    needed = {"--support": stated["support"] if question.has_support else (), "--delta": stated["delta"]}
-    return [option for option, value in needed.items() if value is None]
-
-
-def _examples(missing: list[str], known: tuple[float, float] | None) -> dict[str, list[str]]:
-    """Values of missing options; the ends of a support that nobody knows are left to the reader."""
-    support = ["LOW", "HIGH"] if known is None else [f"{end:g}" for end in known]
-    return {option: {"--support": support, "--delta": ["0.05"]}[option] for option in missing}
-
-
-def _kept(name: str, stated: dict[str, Any], question: Question) -> bool:
-    """Whether a setting is passed on: one that is open is left to the default of the question's function."""
-    return stated[name] is not None or question.chooses_method
 
 
 def settled_roles(path: Path | None, locked: Protocol | None, given: dict[str, Any]) -> dict[str, Any]:
@@ -152,54 +165,3 @@ def check_size(num_tasks: int, num_rollouts: int) -> None:
     if num_tasks * num_rollouts > _MOST_EPISODES:
         found = f"{num_tasks} x {num_rollouts} episodes (tasks x rollouts)"
         raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
-
-
-def check_distinct(*named: tuple[str, Path | None], working: Mapping[str, Path] | None = None) -> None:
-    """Raise ValueError if two of the files that a command reads and writes, by what they are called, are the same.
-
-    None of them may be one of the ``working`` files and folders of the command, by their content, or in such a folder.
-    """
-    seen: dict[Path, str] = {}
-    for name, path in named:
-        if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
-            raise ValueError(f"{other} and {name} name the same file, expected different ones")
-    for path, name in seen.items():
-        for purpose, place in (working or {}).items():
-            if place.parent.resolve() / place.name in (path, *path.parents):
-                raise ValueError(f"{name} is {path}; expected no file at {place}, where {purpose} will be")
-
-
-class Writing:
-    """Files written one after the other: one whose name was taken meanwhile keeps no other from being written."""
-
-    def __init__(self) -> None:
-        self._taken: list[str] = []
-
-    def attempt(self, write: Callable[..., None], *arguments: Any, **options: Any) -> bool:
-        """Write a file, and remember if its name was taken; whether it was written."""
-        try:
-            write(*arguments, **options)
-        except FileExistsError as error:
-            self._taken.append(str(error))
-            return False
-        return True
-
-    def check(self) -> None:
-        """Raise FileExistsError if a name was taken."""
-        if self._taken:
-            raise FileExistsError("; ".join(self._taken))
-
-
-def check_witness(witness: bool | None, json: Path | None) -> None:
-    """Raise ValueError for witnesses without the file that they are for."""
-    if witness and json is None:
-        raise ValueError("--witness is for a certificate file; expected --json")
-
-
-def check_new(*paths: Path | None, force: bool) -> None:
-    """Raise ValueError for files that exist, unless they may be replaced."""
-    for path in paths:
-        if path is not None and not force and path.exists():
-            raise ValueError(
-                f"{path}: exists; expected a new file, or --force to replace it, as a job needs that runs again"
-            )

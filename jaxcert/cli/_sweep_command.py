@@ -12,8 +12,8 @@ from rich.progress import MofNCompleteColumn
 from jaxcert._files import check_output, content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet, Strict
+from jaxcert.cli._outputs import Force, check_distinct, check_new
 from jaxcert.cli._reading import read_file, told
-from jaxcert.cli._settled import Force, check_distinct, check_new
 from jaxcert.report import check_table_path, write_sweep
 from jaxcert.sweep import Grid, SweepResult, sweep
 from jaxcert.sweep._sweep import settled

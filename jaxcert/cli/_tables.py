@@ -16,12 +16,11 @@ from jaxcert.certificates._question import Question
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import texts_of
+from jaxcert.report.html._report_tables import shortened
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many
 
 _WIDEST = 10_000
-# Longer tables show so many rows at either end.
-_MOST_ROWS, _ENDS = 1000, 10
 _CURVE_NOTE = (
     "Each point holds for a threshold fixed before the data were seen, not for one chosen after a look at the curve."
 )
@@ -31,7 +30,7 @@ def curve_table(certificate: Certificate, question: Question) -> Table:
     """The points of a curve up to the last at which anything is certified; or the first, if nothing is."""
     count = _num_shown(certificate, question)
     columns = _texts(certificate, question, [])
-    return plain_table(_shortened({name: texts[:count] for name, texts in columns.items()}))
+    return plain_table(shortened({name: texts[:count] for name, texts in columns.items()}, "..."))
 
 
 def _num_shown(certificate: Certificate, question: Question) -> int:
@@ -56,24 +55,30 @@ def _steps_note(certificate: Certificate) -> str:
     return f"{_CURVE_NOTE}\n{kept}"
 
 
-def heading(data: ReturnsFile, support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
-    """A description of what was certified and how; beta may depend on what was fixed beforehand."""
+def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
+    """What was certified and how, of one policy or of two."""
+    certificate, *_ = certificates.values()
+    tasks = how_many(certificate.num_tasks, "task")
+    lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
+    delta = f"delta {ceil_figures(float(certificate.delta))}"
+    if len(data) > 1:
+        a, b = data
+        rollouts = f"A: {rollouts_words(a.num_rollouts)}; B: {rollouts_words(b.num_rollouts)}"
+        first = f"A is {a._name}, B is {b._name}: {tasks}, {way(certificate)}"
+        return "\n".join([first, f"{rollouts}; {lies}, {delta}", *told(*data)])
+    first = ", ".join(filter(None, [f"{data[0].path}: {tasks}", rollouts_words(data[0].num_rollouts), lies]))
+    return "\n".join([first, *told(*data), ", ".join([*_settings(certificates), delta])])
+
+
+def _settings(certificates: Mapping[str, Any]) -> list[str]:
+    """Bound, method and beta, which may depend on what was fixed beforehand."""
     certificate, *_ = certificates.values()
     each = {name: QUESTIONS[name].each for name in certificates}
     betas = {each[name]: _level(one) for name, one in certificates.items()}
     same = len(set(betas.values())) == 1
     beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
-    rollouts = rollouts_words(data.num_rollouts)
-    lies = f", support [{', '.join(map(as_given, support))}]" if support else ""
     named = {name: getattr(certificate, name, "") for name in ("bound", "method")} | {"beta": beta}
-    settings = [f"{name} {value}" for name, value in named.items() if value]
-    settings.append(f"delta {ceil_figures(float(certificate.delta))}")
-    lines = [
-        f"{data.path}: {how_many(certificate.num_tasks, 'task')}, {rollouts}{lies}",
-        *told(data),
-        ", ".join(settings),
-    ]
-    return "\n".join(lines)
+    return [f"{name} {value}" for name, value in named.items() if value]
 
 
 def rollouts_words(counts: np.ndarray) -> str:
@@ -99,7 +104,7 @@ def _level(certificate: Any) -> str:
 
 def answer_table(certificate: Any, question: Question, given: Sequence[float]) -> Table:
     """What is certified, row by row; ``given``: what was fixed beforehand, as it was given."""
-    return plain_table(_shortened(_texts(certificate, question, given)))
+    return plain_table(shortened(_texts(certificate, question, given), "..."))
 
 
 def _texts(certificate: Any, question: Question, given: Sequence[float]) -> dict[str, list[str]]:
@@ -108,16 +113,6 @@ def _texts(certificate: Any, question: Question, given: Sequence[float]) -> dict
     if question.each and len(given):
         shown[question.each] = list(map(as_given, given))
     return texts_of(certificate, question, shown=shown)
-
-
-def _shortened(columns: dict[str, list[str]]) -> dict[str, list[str]]:
-    """All rows, or the first and the last of many; a row takes a millisecond to lay out."""
-    *names, end = columns
-    count = len(columns[end])
-    if count <= _MOST_ROWS:
-        return columns
-    between = dict.fromkeys(names, "...") | {end: f"{count - 2 * _ENDS:,} rows left out"}
-    return {name: [*texts[:_ENDS], between[name], *texts[-_ENDS:]] for name, texts in columns.items()}
 
 
 def as_given(value: float) -> str:

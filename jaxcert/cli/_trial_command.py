@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxcert._files import check_output, check_suffix, content_of
+from jaxcert._files import check_suffix, content_of
 from jaxcert.cli import _console
 from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, check_archive_path
-from jaxcert.cli._options import Witness, several
-from jaxcert.cli._settled import Force, Writing, check_distinct, check_new, check_witness
+from jaxcert.cli._options import several
+from jaxcert.cli._outputs import Force, Json, Witness, Writing, check_new, check_outputs, check_witness
 from jaxcert.cli._trial_texts import beginning, progress_of, standing, witnessed_records
 from jaxcert.cli._trial_texts import records as trial_records
 from jaxcert.cli._typed import refuse_both
@@ -124,7 +124,7 @@ def next_task(log: Log) -> None:
 @trial.command("status")
 def trial_status(
     log: Log,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a certificate file there.")] = None,
+    json: Json = None,
     witness: Witness = False,
     out: Annotated[
         Path | None,
@@ -133,7 +133,10 @@ def trial_status(
     force: Force = False,
 ) -> None:
     """Say how far LOG is, and what is certified so far."""
-    _check_outputs(log, json, out, force=force)
+    check_outputs([("LOG", log)], ("--json", json), ("--out", out))
+    if out is not None:
+        check_archive_path(out)
+    check_new(json, out, force=force)
     check_witness(witness, json)
     with _console.warnings_on_stderr():
         found = Trials(log)
@@ -147,15 +150,6 @@ def trial_status(
     written.check()
     for part in standing(found):
         _console.output().print(part)
-
-
-def _check_outputs(log: Path, json: Path | None, out: Path | None, *, force: bool) -> None:
-    check_distinct(("LOG", log), ("--json", json), ("--out", out))
-    if json is not None:
-        check_output(json)
-    if out is not None:
-        check_archive_path(out)
-    check_new(json, out, force=force)
 
 
 def _labels(tasks: str | None, file: Path | None) -> list[str]:

@@ -15,7 +15,7 @@ from jaxcert.report._recompute import precision
 from jaxcert.rollouts import Trials
 from jaxcert.rollouts._declared import to_json
 from jaxcert.sequential import certificate
-from jaxcert.sequential._outlook import fewest_to_pass, if_all_pass
+from jaxcert.sequential._wealth import fewest_to_pass, if_all_pass
 from jaxcert.tables._returns import how_many
 
 _AT_ANY_TIME = "This holds at every moment of the experiment: go on, or stop, whenever you like."

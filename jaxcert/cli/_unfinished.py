@@ -1,144 +1,44 @@
-"""Rollouts in parts: what is left of a run that was stopped, and how it goes on."""
+"""What is left of rollouts that were stopped, and how they go on."""
 
 import contextlib
-import hashlib
-import io
-import json
 import secrets
-import shutil
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from jaxcert._files import held_alone, parsed, write_whole
-from jaxcert.cli._settled import check_new
+from jaxcert._archive import ROLLOUTS, read_archive, write_archive
+from jaxcert._files import held_alone
+from jaxcert.cli._outputs import check_new
 from jaxcert.report import read_certificate
-from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive
+from jaxcert.rollouts import adaptive_facts, load_adaptive, save_adaptive
 from jaxcert.tables import returns_facts
-
-_SETTINGS, _LOCK = "settings.json", "lock"
-_SIZE = "episodes_per_part"
-_INSTEAD = "remove it, or choose another --out"
-
-
-class Parts:
-    """Parts of one output, as long as this process holds their folder.
-
-    The name of a part has a hash of the settings, of its place and of its content, so that one that is damaged, was
-    altered or belongs to other settings is noticed, and made again.
-
-    Attributes:
-        folder: where they are.
-        seed: the parts' own, the given one, or a new one.
-    """
-
-    def __init__(self, folder: Path, facts: Mapping[str, Any], seed: int | None, episodes: int) -> None:
-        self.folder = folder
-        parts = sorted(folder.glob("*.npy"))
-        begun = _read(folder / _SETTINGS) if parts else {}
-        # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
-        self.seed = (_seed(folder, begun) if parts else secrets.randbits(31)) if seed is None else seed
-        wanted = {**facts, _SIZE: episodes, "seed": self.seed}
-        self._settings = json.dumps(wanted).encode()
-        if (begun and begun != wanted) or (parts and not any(map(self._is_own, parts))):
-            raise ValueError(f"{folder} holds parts of other rollouts; {_INSTEAD}")
-        write_whole(folder / _SETTINGS, self._settings)
-
-    def load(self, i: int) -> np.ndarray | None:
-        """A finished part; None if there is none, or another one than was written, so that it is made again."""
-        for path in sorted(self.folder.glob(f"{i:06d}-*.npy")):
-            content = path.read_bytes()
-            if path.name == self._name(i, content):
-                return np.load(io.BytesIO(content), allow_pickle=False)
-            print(f"warning: {path}: damaged or altered, or of other settings; made again", file=sys.stderr)
-            path.unlink()
-        return None
-
-    def save(self, i: int, returns: np.ndarray) -> None:
-        """Keep a finished part."""
-        content = io.BytesIO()
-        np.save(content, returns, allow_pickle=False)
-        write_whole(self.folder / self._name(i, content.getvalue()), content.getvalue())
-
-    def remove(self) -> None:
-        """Delete all of them; the output is complete."""
-        shutil.rmtree(self.folder)
-
-    def _is_own(self, part: Path) -> bool:
-        """Whether a file is a part, as it was written, of these settings."""
-        place = part.name.partition("-")[0]
-        return place.isdecimal() and part.name == self._name(int(place), part.read_bytes())
-
-    def _name(self, i: int, content: bytes) -> str:
-        digest = hashlib.sha256(b"\0".join([self._settings, str(i).encode(), content])).hexdigest()
-        return f"{i:06d}-{digest[:32]}.npy"
-
-
-@contextlib.contextmanager
-def parts_of(out: Path, facts: Mapping[str, Any], seed: int | None, episodes: int) -> Iterator[Parts]:
-    """The parts of an output, which no other process has at the same time."""
-    folder = parts_folder(out)
-    with _held(folder) as is_alone:
-        if not is_alone:
-            raise ValueError(f"{folder}: in use by another process; wait for it, or choose another --out")
-        yield Parts(folder, facts, seed, episodes)
-
-
-def remove_parts_of_finished(out: Path) -> None:
-    """Delete the parts from which a complete output was made, left by a process that ended before it did so itself."""
-    folder = parts_folder(out)
-    if not (out.exists() and folder.is_dir()):
-        return
-    with _held(folder) as is_alone, contextlib.suppress(OSError, ValueError):
-        settings = _read(folder / _SETTINGS)
-        settings.pop(_SIZE, None)
-        if is_alone and settings and settings == returns_facts(out):
-            shutil.rmtree(folder)
-
-
-def parts_folder(out: Path) -> Path:
-    """Where the parts of an output are."""
-    return out.with_name(f"{out.name}.parts")
-
-
-def _held(folder: Path) -> contextlib.AbstractContextManager[bool]:
-    """Whether no other process has a folder, which is made if there is none."""
-    _check_kinds(folder)
-    folder.mkdir(exist_ok=True)
-    return held_alone(folder / _LOCK)
-
-
-def _check_kinds(folder: Path) -> None:
-    """Raise ValueError for a folder that is none, or in which a file is none; links are neither."""
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise ValueError(f"{folder}: is no folder, expected the one for parts of the rollouts; {_INSTEAD}")
-    for path in (folder / _SETTINGS, folder / _LOCK, *folder.glob("*.npy")):
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise ValueError(f"{path}: is no regular file, expected one of the parts of the rollouts; remove {folder}")
-
-
-def _seed(folder: Path, begun: Mapping[str, Any]) -> int:
-    """The seed of parts, by their settings."""
-    seed = begun.get("seed")
-    if type(seed) is int and 0 <= seed < 2**32:
-        return seed
-    found = f"holds no seed from 0 to {2**32 - 1}" if begun else "is damaged or missing"
-    raise ValueError(f"{folder / _SETTINGS} {found}, so that {folder} holds parts of unknown rollouts; {_INSTEAD}")
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        found = parsed(file.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
 
 # The seeds that the option takes; all that are drawn are among them.
 _SEEDS = range(2**32)
+
+
+class Kind(NamedTuple):
+    """A kind of runs: the facts in a file of the run so far and in its output, and how the former is read and written.
+
+    The facts of a run are what determines it, by their names.
+    """
+
+    facts: Callable[[Path], dict[str, Any]]
+    facts_of_output: Callable[[Path], dict[str, Any]]
+    load: Callable[[Path], Any]
+    save: Callable[[Path, Any, dict[str, Any]], None]
+
+
+ADAPTIVE = Kind(
+    adaptive_facts, adaptive_facts, load_adaptive, lambda path, run, facts: save_adaptive(path, run, facts=facts)
+)
+# The same number of rollouts of each task: the returns of the first tasks.
+FIXED = Kind(
+    lambda path: read_archive(path, ROLLOUTS)[0],
+    returns_facts,
+    lambda path: read_archive(path, ROLLOUTS, ["returns"])[1]["returns"],
+    lambda path, returns, facts: write_archive(path, ROLLOUTS, facts, {"returns": returns}),
+)
 
 
 class Unfinished:
@@ -151,18 +51,25 @@ class Unfinished:
     """
 
     def __init__(
-        self, out: Path, json: Path | None, facts: Mapping[str, Any], seed: int | None, *, force: bool
+        self,
+        out: Path,
+        json: Path | None,
+        facts: Mapping[str, Any],
+        seed: int | None,
+        *,
+        force: bool,
+        kind: Kind = ADAPTIVE,
     ) -> None:
-        self.path, self.force = unfinished_file(out), force
-        self._readers = {out: adaptive_facts, **({} if json is None else {json: _record_facts})}
-        begun = adaptive_facts(self.path) if self.path.exists() else None
+        self.path, self.force, self._kind = unfinished_file(out), force, kind
+        self._readers = {out: kind.facts_of_output, **({} if json is None else {json: _record_facts})}
+        begun = kind.facts(self.path) if self.path.exists() else None
         self.facts = {**facts, "seed": self._seed(begun) if seed is None else seed}
         if begun is not None:
             self._check(begun)
         # Whoever begins anew has written none of them.
         self._ours = set() if begun is None else {path for path in self._readers if self._is_ours(path)}
         check_new(*(path for path in self._readers if path not in self._ours), force=force)
-        self.run = None if begun is None else load_adaptive(self.path)
+        self.run = None if begun is None else kind.load(self.path)
 
     @property
     def seed(self) -> int:
@@ -173,9 +80,9 @@ class Unfinished:
         """Whether an output may take the place of what is there by now: of this run's when it began, or anything."""
         return self.force or (path in self._ours and self._is_ours(path))
 
-    def save(self, so_far: AdaptiveCertificate) -> None:
+    def save(self, so_far: Any) -> None:
         """Keep the run so far."""
-        save_adaptive(self.path, so_far, facts=self.facts)
+        self._kind.save(self.path, so_far, self.facts)
 
     def remove(self) -> None:
         """Delete the file; the output is written."""
@@ -215,13 +122,13 @@ class Unfinished:
 
 @contextlib.contextmanager
 def unfinished(
-    out: Path, json: Path | None, facts: Mapping[str, Any], seed: int | None, *, force: bool
+    out: Path, json: Path | None, facts: Mapping[str, Any], seed: int | None, *, force: bool, kind: Kind = ADAPTIVE
 ) -> Iterator[Unfinished]:
     """The run so far of one output and its record, which no other process has at the same time."""
     with held_alone(lock_file(out)) as is_alone:
         if not is_alone:
             raise ValueError(f"{unfinished_file(out)}: in use by another process; wait for it, or choose another --out")
-        yield Unfinished(out, json, facts, seed, force=force)
+        yield Unfinished(out, json, facts, seed, force=force, kind=kind)
 
 
 def is_unfinished(out: Path) -> bool:

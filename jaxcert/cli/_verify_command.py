@@ -20,7 +20,8 @@ def verify_file(
         list[Path] | None,
         typer.Argument(
             metavar="[OTHER]...",
-            help="For a comparison: the returns of policy B. For weighted tasks, at last: the weights.",
+            help="For a comparison: the returns of policy B, if not in the same table. For weighted tasks, at last: "
+            "the weights.",
             show_default=False,
         ),
     ] = None,
@@ -50,7 +51,7 @@ def verify_file(
             raise ValueError("--exact takes CERTIFICATE and RETURNS alone; protocols are checked without it")
         _check_exactly(certificate, returns, quiet=quiet)
         return
-    with _console.progress(quiet) as show:
+    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("computing")
         found = verify(certificate, returns, others=others or [], protocol=protocol, **columns)
     _console.output().print(str(found))
@@ -61,7 +62,7 @@ def verify_file(
 def _check_exactly(certificate: Path, returns: Path, *, quiet: bool) -> None:
     """Print which rows are proven, and what remains to be believed."""
     verdicts = []
-    with _console.progress(quiet) as show:
+    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         for holds, words in check_exactly(certificate, returns):
             if holds is None:
                 show(f"checking {words}")

@@ -1,6 +1,5 @@
 """The usual mistakes in returns, found before they become certificates."""
 
-from jaxcert.diagnostics._diagnose import diagnose
-from jaxcert.diagnostics._ties import Finding
+from jaxcert.diagnostics._diagnose import Finding, diagnose
 
 __all__ = ["Finding", "diagnose"]

@@ -1,11 +1,117 @@
-"""Rollouts that depend on each other: copies, and seeds in common."""
+"""The sample that checks look at; ties in it, and rollouts that depend on each other: copies, and seeds in common."""
 
-from collections.abc import Iterator
+import dataclasses
+import functools
+import math
 
 import numpy as np
 
-from jaxcert.diagnostics import _ties
-from jaxcert.diagnostics._ties import Finding, Sample
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Returns on the host, and how they are to be certified."""
+
+    returns: np.ndarray  # float64[n, m], NaN where a rollout is missing
+    support: tuple[float, float]
+    bound: str
+    method: str
+    delta: float
+    listed: bool = False  # whether the tasks are a fixed list, of which alone something is certified
+
+    @functools.cached_property
+    def values(self) -> np.ndarray:
+        """Those that are there, [r]."""
+        return self.returns[~np.isnan(self.returns)]
+
+    @functools.cached_property
+    def is_constant(self) -> np.ndarray:
+        """Tasks with several rollouts that are all equal, bool[n]."""
+        several = np.sum(~np.isnan(self.returns), axis=1) > 1
+        return several & (np.nanmax(self.returns, axis=1) == np.nanmin(self.returns, axis=1))
+
+    @functools.cached_property
+    def deviations(self) -> np.ndarray:
+        """Returns less the mean of their task, over its standard deviation, of the tasks that vary; [tasks, m]."""
+        several = np.sum(~np.isnan(self.returns), axis=1) > 1
+        rows = self.returns[several & ~self.is_constant]
+        if not len(rows):
+            return rows
+        # In a unit of each task's own, so that squares neither overflow nor vanish: half of it first, as a range may be
+        # twice the largest number, and powers of two, which round nothing else away.
+        rows = np.ldexp(rows, -2 - _exponent(rows))
+        rows = rows - np.nanmin(rows, axis=1, keepdims=True)
+        rows = np.ldexp(rows, -_exponent(rows))
+        return (rows - np.nanmean(rows, axis=1, keepdims=True)) / np.nanstd(rows, axis=1, ddof=1, keepdims=True)
+
+
+def _exponent(rows: np.ndarray) -> np.ndarray:
+    """The exponent of two of the largest size in each row, int[n, 1]."""
+    return np.frexp(np.nanmax(np.abs(rows), axis=1, keepdims=True))[1]
+
+
+def pairs(count: int) -> int:
+    """n (n - 1) / 2."""
+    return count * (count - 1) // 2
+
+
+def equal_pairs(values: np.ndarray) -> int:
+    """Pairs of equal values."""
+    return sum(map(pairs, np.unique(values, return_counts=True)[1].tolist()))
+
+
+def equal_columns(returns: np.ndarray) -> tuple[int, float]:
+    """Rollouts that equal an earlier one in every task, and how likely one would by chance, whatever the laws are."""
+    rows = np.where(np.isnan(returns), np.inf, returns)
+    present = rows[:, np.isfinite(rows).all(axis=0)]
+    repeated = present.shape[1] - np.unique(present, axis=1).shape[1]
+    if not repeated:
+        return 0, 1.0
+    possible = pairs(present.shape[1])
+    # The order within a task is random, so that each pair of rollouts is equal with the share of all pairs that are.
+    logs = sum(math.log(equal_pairs(row) / possible) for row in present)
+    return repeated, math.exp(min(logs + math.log(possible), 0.0))
+
+
+def equal_rows(rows: np.ndarray) -> tuple[int, float]:
+    """Tasks that equal an earlier one in every rollout, and about how likely as many would by chance."""
+    kinds, counts = np.unique(rows, axis=0, return_counts=True)
+    repeated = len(rows) - len(kinds)
+    return repeated, min(_by_order(rows, counts), _by_resolution(kinds, counts)) if repeated else 1.0
+
+
+def _by_order(rows: np.ndarray, counts: np.ndarray) -> float:
+    """Chance of equal rows given what returns each task has: in one of all the orders."""
+    sets, members = np.unique(np.sort(rows, axis=1), axis=0, return_counts=True)
+    several = members > 1
+    expected = sum(
+        math.exp(math.log(pairs(size)) - _log_orders(row))
+        for row, size in zip(sets[several], members[several].tolist(), strict=True)
+    )
+    found = int(np.sum(counts - 1))
+    # Any forest of so many pairs has the product of their chances; there are at most as many forests as sets of pairs.
+    log_chance = found * math.log(max(expected, 1e-300)) - math.lgamma(found + 1)
+    return math.exp(min(log_chance, 0.0))
+
+
+def _log_orders(row: np.ndarray) -> float:
+    row = row[np.isfinite(row)]
+    repeats = np.unique(row, return_counts=True)[1].tolist()
+    return math.lgamma(len(row) + 1) - sum(math.lgamma(count + 1) for count in repeats)
+
+
+def _by_resolution(kinds: np.ndarray, counts: np.ndarray) -> float:
+    """Chance of equal rows from how often rollouts are equal: tasks equal in some rollouts would be far more common."""
+    values = [row[np.isfinite(row)] for row in kinds]
+    again = [row for row, count in zip(values, counts, strict=True) if count > 1]
+    # Tasks close to an end of the support have few values, whatever others have.
+    if any(len(row) < 3 or 3 * len(np.unique(row)) < 2 * len(row) for row in again):
+        return 1.0
+    share = (sum(map(equal_pairs, values)) + 3) / max(sum(pairs(len(row)) for row in values), 1)
+    partly = sum(equal_pairs(column[np.isfinite(column)]) for column in kinds.T)
+    return min((partly + 3) * min(share, 1.0) ** (min(map(len, again)) - 1), 1.0)
+
+
+# --- the checks ----------------------------------------------------------------------------------------------------
 
 # Standard deviations.
 _TOO_FAR = 5.0
@@ -15,55 +121,50 @@ _UNLIKELY = 1e-3
 _LEAST_TASKS = 10
 
 
-def equal_tasks(sample: Sample) -> Iterator[Finding]:
+def equal_tasks(sample: Sample) -> str | None:
     """Tasks with the same returns, all of them and in the same order."""
     rows = np.where(np.isnan(sample.returns), np.inf, sample.returns)
     rows = rows[~sample.is_constant & (np.sum(np.isfinite(rows), axis=1) > 1)]
-    repeated, chance = _ties.equal_rows(rows) if len(rows) else (0, 1.0)
-    if chance < _UNLIKELY:
-        yield Finding(
-            "equal-tasks",
-            f"{repeated} of {len(sample.returns)} tasks have exactly the returns of another one: the same task and "
-            "the same seeds, or copied data? Certificates need tasks sampled independently.",
-        )
+    repeated, chance = equal_rows(rows) if len(rows) else (0, 1.0)
+    if chance >= _UNLIKELY:
+        return None
+    return (
+        f"{repeated} of {len(sample.returns)} tasks have exactly the returns of another one: the same task and the "
+        "same seeds, or copied data? Certificates need tasks sampled independently."
+    )
 
 
-def common_seeds(sample: Sample) -> Iterator[Finding]:
+def common_seeds(sample: Sample) -> str | None:
     """Rollouts that go well or badly together in all tasks, because they share a seed."""
     deviations = sample.deviations
-    if len(deviations) < _LEAST_TASKS:
-        return
-    present = ~np.isnan(deviations)
-    counts = present.sum(axis=0)
+    counts = np.sum(~np.isnan(deviations), axis=0)
     used = counts >= _LEAST_TASKS
     freedom = int(used.sum()) - 2
     if freedom < 1:
-        return
+        return None
     # What a trend explains is reported there.
     spread = np.sum(np.nansum(deviations[:, used], axis=0) ** 2 / counts[used]) - _slope(deviations) ** 2
     # Chi-squared by the cube root of Wilson and Hilferty.
     far = (np.cbrt(spread / freedom) - (1 - 2 / (9 * freedom))) / np.sqrt(2 / (9 * freedom))
-    if far > _TOO_FAR:
-        yield Finding(
-            "common-seeds",
-            f"the j-th rollouts of different tasks go well or badly together ({far:.0f} standard deviations): the same "
-            "seeds in every task? Give every rollout of every task a seed of its own.",
-        )
+    if far <= _TOO_FAR:
+        return None
+    return (
+        f"the j-th rollouts of different tasks go well or badly together ({far:.0f} standard deviations): the same "
+        "seeds in every task? Give every rollout of every task a seed of its own."
+    )
 
 
-def trend(sample: Sample) -> Iterator[Finding]:
+def trend(sample: Sample) -> str | None:
     """Returns that rise or fall with the number of the rollout."""
     deviations = sample.deviations
-    if len(deviations) < _LEAST_TASKS:
-        return
-    far = _slope(deviations)
-    if abs(far) > _TOO_FAR:
-        yield Finding(
-            "trend",
-            f"returns {'rise' if far > 0 else 'fall'} with the number of the rollout ({abs(far):.0f} standard "
-            "deviations): a policy that still learns, a state or normaliser that is kept, or rollouts in order of "
-            "their length? Certificates need a fixed policy and independent rollouts.",
-        )
+    far = _slope(deviations) if len(deviations) >= _LEAST_TASKS else 0.0
+    if abs(far) <= _TOO_FAR:
+        return None
+    return (
+        f"returns {'rise' if far > 0 else 'fall'} with the number of the rollout ({abs(far):.0f} standard "
+        "deviations): a policy that still learns, a state or normaliser that is kept, or rollouts in order of "
+        "their length? Certificates need a fixed policy and independent rollouts."
+    )
 
 
 def _slope(deviations: np.ndarray) -> float:
@@ -73,29 +174,29 @@ def _slope(deviations: np.ndarray) -> float:
     return float(np.nansum(deviations * place) / np.sqrt(np.nansum(place**2)))
 
 
-def repeated_rollouts(sample: Sample) -> Iterator[Finding]:
+def repeated_rollouts(sample: Sample) -> str | None:
     """Rollouts that have the same return as another one, in every task."""
     rows = sample.returns[~sample.is_constant]
-    repeated, chance = _ties.equal_columns(rows)
-    if chance < _UNLIKELY:
-        yield Finding(
-            "repeated-rollouts",
-            f"{repeated} of {rows.shape[1]} rollouts have exactly the return of another one in every task: copied "
-            "rows, or a seed that was used twice?",
-        )
+    repeated, chance = equal_columns(rows)
+    if chance >= _UNLIKELY:
+        return None
+    return (
+        f"{repeated} of {rows.shape[1]} rollouts have exactly the return of another one in every task: copied rows, or "
+        "a seed that was used twice?"
+    )
 
 
-def constant_tasks(sample: Sample) -> Iterator[Finding]:
+def constant_tasks(sample: Sample) -> str | None:
     """Tasks whose rollouts are all equal, although tasks differ."""
     several = np.sum(~np.isnan(sample.returns), axis=1) > 1
     constant, most = int(sample.is_constant.sum()), int(several.sum())
     differ = sample.values.max() > sample.values.min()
-    if differ and 2 * constant > most and (constant == most or _seeds_matter_elsewhere(sample, most)):
-        yield Finding(
-            "constant-tasks",
-            f"{constant} of {len(sample.returns)} tasks have the same return in all their rollouts: if environment or "
-            "policy is random, a seed does not reach them; if both are deterministic, one rollout per task is enough.",
-        )
+    if not differ or 2 * constant <= most or not (constant == most or _seeds_matter_elsewhere(sample, most)):
+        return None
+    return (
+        f"{constant} of {len(sample.returns)} tasks have the same return in all their rollouts: if environment or "
+        "policy is random, a seed does not reach them; if both are deterministic, one rollout per task is enough."
+    )
 
 
 def _seeds_matter_elsewhere(sample: Sample, most: int) -> bool:
@@ -106,5 +207,5 @@ def _seeds_matter_elsewhere(sample: Sample, most: int) -> bool:
     own = np.unique(np.nanmax(sample.returns[sample.is_constant], axis=1))
     rows = (row[~np.isnan(row)] for row in sample.returns[~sample.is_constant])
     values = [row for row in rows if len(row) > 2]  # two rollouts are never equal in a task that varies
-    ties, possible = sum(map(_ties.equal_pairs, values)), sum(_ties.pairs(len(row)) for row in values)
+    ties, possible = sum(map(equal_pairs, values)), sum(pairs(len(row)) for row in values)
     return 2 * len(own) > most and 20 * (ties + 1) < possible

@@ -1,5 +1,7 @@
 """Look at returns for the usual mistakes, one check after another."""
 
+from typing import NamedTuple
+
 import chex
 import numpy as np
 
@@ -8,9 +10,11 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._registry import METHODS
 from jaxcert.diagnostics._declarations import edge_of_support, large_delta, weaker_bound, wide_support
-from jaxcert.diagnostics._dependence import common_seeds, constant_tasks, equal_tasks, repeated_rollouts, trend
-from jaxcert.diagnostics._ties import Finding, Sample
+from jaxcert.diagnostics._dependence import Sample, common_seeds, constant_tasks, equal_tasks, repeated_rollouts, trend
 
+# The name of the finding that another bound says more.
+WEAKER_BOUND = "weaker-bound"
+# What each check says in words, or nothing.
 CHECKS = {
     "large-delta": large_delta,
     "equal-tasks": equal_tasks,
@@ -20,8 +24,23 @@ CHECKS = {
     "trend": trend,
     "edge-of-support": edge_of_support,
     "wide-support": wide_support,
-    "weaker-bound": weaker_bound,
+    WEAKER_BOUND: weaker_bound,
 }
+
+
+class Finding(NamedTuple):
+    """A likely mistake in the data or the settings.
+
+    Attributes:
+        name: of the check; the page on usual mistakes has a section of that name.
+        message: what was found and what to do, in words.
+    """
+
+    name: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.message} [{self.name}]"
 
 
 def diagnose(
@@ -84,4 +103,5 @@ def diagnose(
         raise ValueError("where is False everywhere; expected at least one rollout that counts")
     kept = np.where(present, values, np.nan)[present.any(axis=1)]
     sample = Sample(kept, (low, high), bound, method, float(delta), listed)
-    return tuple(finding for check in CHECKS.values() for finding in check(sample))
+    messages = {name: check(sample) for name, check in CHECKS.items()}
+    return tuple(Finding(name, message) for name, message in messages.items() if message)

@@ -10,7 +10,15 @@ from jaxcert._chained import append, end_last, lines_of, warn_of
 from jaxcert._files import check_output, content_of, in_file, lock_of, write_new
 from jaxcert.certificates._figures import confidence
 from jaxcert.monitoring._claims import MonitoredClaim
-from jaxcert.monitoring._monitor_declared import Declared, declare, first_line, read_declared, read_task, task_line
+from jaxcert.monitoring._monitor_declared import (
+    Declared,
+    declare,
+    first_line,
+    read_declared,
+    read_task,
+    task_line,
+    with_claim,
+)
 from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task, check_tasks, evidence, rows_after
 
 
@@ -21,14 +29,18 @@ class Monitor:
     loses at most what ``add`` had not returned from; tasks that are sent again are known by their labels, and count
     once. Several processes may share the file.
 
+    The file holds the numbers of the claim, and no words: these are from the claim that is given, or made from the
+    numbers. Whoever can write the file can compute its hashes again; give the claim where that matters.
+
     Args:
         path: a file of ``Monitor.start``.
+        claim: what has to be monitored, such as ``claim_of`` a certificate; by default what the file says.
 
     Raises:
         ImportError: without filelock (extra ``io``).
         OSError: if the file cannot be read.
         ValueError: for anything else than such a file: a line that is damaged, altered, inserted or missing before
-            others. Lines that are missing at the end are not found.
+            others, a task that occurs twice, or another claim. Lines that are missing at the end are not found.
 
     Warns:
         UserWarning: for a last line that is incomplete.
@@ -45,7 +57,7 @@ class Monitor:
     Reference: the theory page, section 14.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, claim: MonitoredClaim | None = None) -> None:
         self.path = Path(path)
         self._lock = lock_of(self.path)
         self._size, self._chain = 0, ""
@@ -54,6 +66,9 @@ class Monitor:
         self.declared: Declared
         self.state: MonitorState
         warn_of(self.path, self._refresh(cut=False))
+        if claim is not None:
+            with in_file(self.path):
+                self.declared = with_claim(self.declared, claim)
 
     @classmethod
     def start(
@@ -96,7 +111,7 @@ class Monitor:
         settings |= {"alpha": alpha, "beta": beta, "most_successes": most_successes}
         declared = declare(claim, certificate_sha256, **settings)
         write_new(check_output(path), f"{first_line(declared)}\n".encode())
-        return cls(path)
+        return cls(path, claim=claim)
 
     @property
     def evidence(self) -> Evidence:
@@ -191,6 +206,7 @@ class Monitor:
 
     def _read(self, lines: list[bytes]) -> list[Task]:
         tasks, chain, start = [], self._chain, len(self.rows)
+        labels: set[str] = set()
         for i, line in enumerate(lines):
             number = start + i + bool(self._chain)
             try:
@@ -199,6 +215,9 @@ class Monitor:
                     self.state = self.declared.state()
                 else:
                     task, chain = read_task(line, number, chain)
+                    if task.label in labels or task.label in self._known:
+                        raise ValueError(f"the task {task.label!r:.40} occurs twice; expected each task once")
+                    labels.add(task.label)
                     tasks.append(task)
             except ValueError as error:
                 raise ValueError(f"line {number + 1} is no entry of a monitor: {error}") from error

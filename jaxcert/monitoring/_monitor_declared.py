@@ -1,7 +1,8 @@
 """The log of a monitor: what was declared before the first deployed task, and a line for each of them."""
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from jaxcert._chained import line_of, linked
@@ -12,13 +13,15 @@ from jaxcert.monitoring._monitor_state import MonitorState, Task
 from jaxcert.monitoring._task_test import SUCCESSES, UPPER_BOUND
 
 _FORMAT = "jaxcert-monitor-1"
+# Blocks of tasks with more rollouts each would take gigabytes.
+_MOST_ROLLOUTS = 100_000
 
 
 class Declared(NamedTuple):
     """What is fixed before the first deployed task.
 
     Attributes:
-        claim: what is monitored.
+        claim: what is monitored; its words are those of the certificate that was given, and in no file.
         support: (a, b); (0, 1) for successes.
         successes: whether rollouts succeed or fail.
         num_rollouts: m, of each task.
@@ -51,9 +54,10 @@ class Declared(NamedTuple):
 
 def declare(claim: MonitoredClaim, certificate_sha256: str | None, **settings: Any) -> Declared:
     """What a new monitor with these settings of ``init`` declares; ValueError for what cannot be monitored."""
+    _check_rollouts(settings["num_rollouts"])
     test, alpha, beta = init(claim.threshold, claim.epsilon, **settings).test, settings["alpha"], settings["beta"]
-    if not claim.delta + alpha < 1:
-        raise ValueError(f"alpha is {alpha:g}, and delta {claim.delta:g}; expected less than 1 together")
+    claim = claim._replace(**{name: float(getattr(claim, name)) for name in _NUMBERS})
+    _check_levels(claim, alpha)
     low, high = map(float, settings["support"] or (0, 1))
     return Declared(
         claim,
@@ -67,6 +71,31 @@ def declare(claim: MonitoredClaim, certificate_sha256: str | None, **settings: A
         WEIGHTS,
         certificate_sha256,
     )
+
+
+def with_claim(declared: Declared, claim: MonitoredClaim) -> Declared:
+    """What was declared, with the words of the claim that was given; ValueError for a claim of other numbers."""
+    for name in _NUMBERS:
+        found, stated = getattr(declared.claim, name), getattr(claim, name)
+        if found != stated:
+            raise ValueError(
+                f"{name} of its claim is {found:.17g}; the claim that was given has {float(stated):.17g}: expected the "
+                "claim that it began with"
+            )
+    return declared._replace(claim=claim)
+
+
+def _check_rollouts(num_rollouts: Any) -> None:
+    if isinstance(num_rollouts, int) and num_rollouts > _MOST_ROLLOUTS:
+        raise ValueError(f"num_rollouts is {num_rollouts}; expected at most {_MOST_ROLLOUTS} of a task")
+
+
+def _check_levels(claim: MonitoredClaim, alpha: float) -> None:
+    """Raise ValueError for a delta that is no probability, or that leaves no confidence beside alpha."""
+    if not 0 <= claim.delta < 1:
+        raise ValueError(f"delta of its claim is {claim.delta:g}; expected a number in [0, 1)")
+    if not claim.delta + alpha < 1:
+        raise ValueError(f"alpha is {alpha:g}, and delta {claim.delta:g}; expected less than 1 together")
 
 
 def check_same(declared: Declared, given: dict[str, Any]) -> None:
@@ -94,8 +123,12 @@ def _is_same(value: Any, known: Any) -> bool:
 
 
 def first_line(declared: Declared) -> str:
-    """The line with which a log begins."""
-    fields = {**declared._asdict(), "claim": declared.claim._asdict()}
+    """The line with which a log begins.
+
+    It has no words of the claim: whoever alters a file can compute its hashes again, and words would be believed.
+    """
+    claim = {name: getattr(declared.claim, name) for name in _NUMBERS}
+    fields = {**declared._asdict(), "claim": claim}
     return line_of({"number": 0, "format": _FORMAT, **fields}, [])[0]
 
 
@@ -110,17 +143,29 @@ def read_declared(line: bytes) -> tuple[Declared, str]:
     chain = linked(entry, [], is_chained=True)
     if entry.get("format") != _FORMAT:
         raise ValueError(f"its format is {entry.get('format')!r:.40}; expected {_FORMAT!r}")
-    try:
-        fields = {
-            name: entry[name] for name in Declared._fields if name in entry or name not in Declared._field_defaults
-        }
-        claim = MonitoredClaim(**{name: fields["claim"][name] for name in MonitoredClaim._fields})
-        tuples = {name: tuple(fields[name]) for name in ("support", "bets", "weights")}
-        declared = Declared(**{**fields, **tuples, "claim": claim})
-        declared.state()
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"its first entry does not declare a monitor ({error})") from error
+    claim = entry.get("claim")
+    if not isinstance(claim, dict):
+        raise ValueError(f"its claim is {claim!r:.40}; expected its numbers {', '.join(_NUMBERS)}")
+    threshold, epsilon, delta = (float(_stated(name, claim, "of its claim ")) for name in _NUMBERS)
+    fields = {name: _stated(name, entry) for name in Declared._fields if name != "claim"}
+    found = MonitoredClaim(threshold, epsilon, delta)
+    tuples = {name: tuple(map(float, fields[name])) for name in ("support", "bets", "weights")}
+    declared = Declared(**{**fields, **tuples, "claim": found})
+    if declared.successes and declared.support != (0, 1):
+        raise ValueError(f"its support is {declared.support}; successes have the support (0, 1)")
+    _check_rollouts(declared.num_rollouts)
+    _check_levels(found, declared.alpha)
+    declared.state()
     return declared, chain
+
+
+def _stated(name: str, entries: Mapping[str, Any], place: str = "") -> Any:
+    """An entry of the first line, which is of its kind; the hash of a certificate's file may be missing."""
+    is_kind, expected = _KINDS[name]
+    value = entries.get(name)
+    if not (is_kind(value) or (value is None and name in _MAY_LACK)):
+        raise ValueError(f"{name} {place}is {value!r:.40}; expected {expected}")
+    return value
 
 
 def read_task(line: bytes, number: int, chain: str) -> tuple[Task, str]:
@@ -141,4 +186,36 @@ def _entry(line: bytes, number: int) -> Mapping[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether it is a number that a float can be; an integer of a thousand digits is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _are_numbers(value: Any, most: int = 1000) -> bool:
+    return isinstance(value, list) and 0 < len(value) <= most and all(map(_is_number, value))
+
+
+def _is_whole(value: Any) -> bool:
+    return _is_number(value) and isinstance(value, int)
+
+
+# --- what each entry of the first line has to be --------------------------------------------------------------------
+
+_NUMBERS = ("threshold", "epsilon", "delta")
+_MAY_LACK = ("beta", "most_successes", "certificate_sha256")
+_NUMBER: tuple[Callable[[Any], bool], str] = _is_number, "a finite number"
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys((*_NUMBERS, "alpha", "beta"), _NUMBER),
+    "support": (lambda value: _are_numbers(value, 2) and len(value) == 2, "two finite numbers"),
+    "successes": (lambda value: isinstance(value, bool), "true or false"),
+    **dict.fromkeys(("num_rollouts", "most_successes"), (_is_whole, "a whole number")),
+    **dict.fromkeys(("bets", "weights"), (_are_numbers, "a list of finite numbers")),
+    "certificate_sha256": (
+        lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9a-f]{64}", value)),
+        "64 hexadecimal digits",
+    ),
+}

@@ -46,6 +46,15 @@ def in_blocks(solve: Callable[..., Result], *arrays: jax.Array, block: int | Non
     return jax.tree.map(joined, solved)
 
 
+# About how much memory all entries that are computed at a time may take.
+_BYTES = 2**28
+
+
+def as_memory_allows(compute: Callable[[Any], Result], entries: Any, bytes_each: int) -> Result:
+    """``compute`` of each entry of arrays, so many at a time as memory holds, within a program."""
+    return jax.lax.map(compute, entries, batch_size=max(1, _BYTES // bytes_each))
+
+
 def elementwise(solve: Callable[..., Result], **arrays: Any) -> Result:
     """A jitted ``solve`` of arrays that broadcast, by their names in messages.
 

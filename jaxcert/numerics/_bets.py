@@ -11,7 +11,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.numerics._elementary import exp, log, log1p, quotient
 from jaxcert.numerics._rounding import unit_roundoff
@@ -22,10 +21,10 @@ def ratio_of(excess: jax.Array, width: jax.Array) -> jax.Array:
 
     Finite, since 0 times infinity would be no number. An excess that overflows would be too large.
     """
-    dtype = excess.dtype
-    most, least = float(jnp.finfo(dtype).max), _least(dtype)
+    # Below the least, a device may read a difference as 0, and a quotient on a GPU loses digits.
+    most, least = float(jnp.finfo(excess.dtype).max), 2.0 ** (-900 if excess.dtype == jnp.float64 else -100)
     excess = jnp.where(excess >= least, jnp.minimum(excess, most), 0)
-    # Nothing is gained where a device may read the difference as 0, or lose its digits.
+    # Nothing is gained there.
     width = jnp.where(width >= least, width, jnp.inf)
     ratio = quotient(*jnp.broadcast_arrays(excess, width))
     # Small quotients lose digits on a GPU.
@@ -43,11 +42,6 @@ def mean_wealth_down(wealth: Sequence[jax.Array], error: int = 0) -> jax.Array:
     share = (1 - (num_bets + 3 + error) * unit_roundoff(wealth[0].dtype)) / num_bets
     # Added one by one: XLA makes one loop of that and of what comes before and after, but not of a reduction.
     return functools.reduce(jnp.add, [each * share for each in wealth])
-
-
-def _least(dtype: np.dtype) -> float:
-    """Below, a device may read a difference as 0, and a quotient on a GPU loses digits."""
-    return 2.0 ** (-900 if dtype == jnp.float64 else -100)
 
 
 # --- in logarithms, for wealth that no type can hold ----------------------------------------------------------------

@@ -15,18 +15,8 @@ from jaxcert.numerics._rounding import unit_roundoff
 def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """Clopper-Pearson upper limit: U with P[Bin(n, U) <= k] = level; 1 at k = n. Never below the exact value.
 
-    Args:
-        k: integers in 0..n; like the other two an array of one float type and shape.
-        n: integers >= 1.
-        level: in (0, 1). Where an argument is not as it should be, U is 1.
-
-    Returns:
-        U in (0, 1]; differentiable in the level.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{upper_limit(jnp.float32(0), jnp.float32(200), jnp.float32(0.01)):.4f}")
-        0.0228
+    For arrays of one float type and shape: integers k in 0..n, n >= 1, and levels in (0, 1). U is in (0, 1], 1 where an
+    argument is not as it should be, and differentiable in the level.
     """
     u = unit_roundoff(level.dtype)
     n, level = _no_constants(k, n, level)
@@ -44,18 +34,7 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
 def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """Clopper-Pearson lower limit: L with P[Bin(n, L) >= k] = level; 0 at k = 0. Never above the exact value.
 
-    Args:
-        k: integers in 0..n; like the other two an array of one float type and shape.
-        n: integers >= 1.
-        level: in (0, 1). Where an argument is not as it should be, L is 0.
-
-    Returns:
-        L in [0, 1); differentiable in the level.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{lower_limit(jnp.float32(100), jnp.float32(100), jnp.float32(0.05)):.4f}")
-        0.9705
+    As ``upper_limit``; L is in [0, 1), 0 where an argument is not as it should be.
     """
     u = unit_roundoff(level.dtype)
     n, level = _no_constants(k, n, level)

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxcert.numerics._binomial_limits import start_point, upper_limit
 from jaxcert.numerics._elementary import log, quotient
-from jaxcert.numerics._root import safe_root
+from jaxcert.numerics._root import halved, safe_root
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._tails import tail_up
 
@@ -25,27 +25,12 @@ _NUMBERS = 64
 
 
 def coins_limit(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
-    """The supremum above, rounded up: 1 if nothing smaller was verified, and at k = n.
+    """The supremum above in (0, 1], [...], rounded up: 1 if nothing smaller was verified, and at k = n.
 
-    Args:
-        q: probabilities in [0, 1], rounded down, [..., n].
-        k: integers of the same float type, [...].
-        level: in (0, 1), [...].
-
-    Returns:
-        epsilon in (0, 1], [...].
+    From probabilities q in [0, 1], rounded down, [..., n], integers k of their float type and levels in (0, 1), [...].
     """
-    return _exact(q, k, level) if q.shape[-1] <= _MOST_COINS else _closed(q, k, level)
-
-
-def coins_suffice(q: jax.Array, k: jax.Array, factor: jax.Array, level: jax.Array) -> jax.Array:
-    """Whether P[sum of Bernoulli(factor q_i) <= k] <= level was seen; arguments as above, the factor rounded down."""
     if q.shape[-1] > _MOST_COINS:
-        return _closed(q, k, level) <= factor
-    return _few_heads(factor[..., None] * q * (1 - 2 * unit_roundoff(q.dtype)), k).below <= level
-
-
-def _exact(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
+        return _closed(q, k, level)
     shape = jnp.broadcast_shapes(q.shape[:-1], k.shape, level.shape)
     q, k, level = jnp.broadcast_to(q, (*shape, q.shape[-1])), jnp.broadcast_to(k, shape), jnp.broadcast_to(level, shape)
     # Coins that never show heads, as those of a padding, would spoil the start and the steps, and end the search early.
@@ -72,6 +57,13 @@ def _exact(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
     return safe_root(evaluate, start, safe=one, unsafe=jnp.where(hopeless, one, 0)).root
 
 
+def coins_suffice(q: jax.Array, k: jax.Array, factor: jax.Array, level: jax.Array) -> jax.Array:
+    """Whether P[sum of Bernoulli(factor q_i) <= k] <= level was seen; arguments as above, the factor rounded down."""
+    if q.shape[-1] > _MOST_COINS:
+        return _closed(q, k, level) <= factor
+    return _few_heads(factor[..., None] * q * (1 - 2 * unit_roundoff(q.dtype)), k).below <= level
+
+
 def _rate(heads: jax.Array, k: jax.Array, ratio: jax.Array, n: jax.Array) -> jax.Array:
     """The sum over coins of p P[sum of the others = k] / P[sum = k]: exact for equal coins, close for others.
 
@@ -82,52 +74,36 @@ def _rate(heads: jax.Array, k: jax.Array, ratio: jax.Array, n: jax.Array) -> jax
 
 
 def coins_allowed(heads: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
-    """The largest number x for which P[at most k heads of the first k + x coins] > level was not excluded.
+    """The largest x from 0 to n - k for which P[at most k heads of the first k + x coins] > level was not excluded.
 
-    Args:
-        heads: probabilities in [0, 1], rounded down, [..., n], in the order in which the coins are taken.
-        k: integers from 0 to n, int32[...].
-        level: in (0, 1), [...].
-
-    Returns:
-        x from 0 to n - k, int32[...].
+    From probabilities of heads in [0, 1], rounded down, [..., n], in the order in which coins are taken, k from 0 to n,
+    int32[...], and levels in (0, 1), [...]; x is int32[...].
     """
     n = heads.shape[-1]
 
     def toss(found: jax.Array, p: jax.Array) -> tuple[jax.Array, jax.Array]:
         found = _tossed(found, p)
-        return found, _at_most(found, k.astype(heads.dtype))
+        few = jax.lax.broadcasted_iota(found.dtype, found.shape, found.ndim - 1) <= k.astype(heads.dtype)[..., None]
+        return found, _rounded_up(jnp.sum(jnp.where(few, found, 0), axis=-1), n + 1)
 
-    _, below = jax.lax.scan(toss, _no_coins(heads), jnp.moveaxis(heads, -1, 0))
+    none = jnp.zeros((*heads.shape[:-1], n + 1), heads.dtype).at[..., 0].set(1)
+    _, below = jax.lax.scan(toss, none, jnp.moveaxis(heads, -1, 0))
     taken = jnp.arange(1, n + 1, dtype=np.int32).reshape(n, *(1,) * k.ndim)
     more = taken - k[None]
     return jnp.max(jnp.where((below > level[None]) & (more > 0), more, 0), axis=0)
 
 
 def equal_coins_allowed(tails: jax.Array, k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
-    """``coins_allowed`` of coins with one probability of tails each: their sum is binomial, and falls with each coin.
+    """``coins_allowed`` of n coins with one probability of tails each, [...], n a scalar.
 
-    Args:
-        tails: 1 minus the probability, in [0, 1], [...].
-        k: integers from 0 to n, int32[...].
-        n: how many coins there are, a scalar.
-        level: in (0, 1), [...].
-
-    Returns:
-        x from 0 to n - k, int32[...].
+    Their sum is binomial, and falls with each coin.
     """
 
-    def halve(ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        low, high = ends
-        middle = (low + high) // 2
+    def excluded(x: jax.Array) -> jax.Array:
         # At most k heads of k + x coins are at least x tails.
-        coins, few = (k + middle).astype(level.dtype), (middle - 1).astype(level.dtype)
-        excluded = tail_up(few, coins, tails) <= level
-        open_ = high - low > 1
-        return jnp.where(open_ & ~excluded, middle, low), jnp.where(open_ & excluded, middle, high)
+        return tail_up((x - 1).astype(level.dtype), (k + x).astype(level.dtype), tails) <= level
 
-    ends = jnp.zeros_like(k), n + 1 - k
-    return jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, ends)[0]
+    return halved(excluded, jnp.zeros_like(k), n + 1 - k)[0]
 
 
 class _FewHeads(NamedTuple):
@@ -168,11 +144,6 @@ def _few_heads(heads: jax.Array, k: jax.Array) -> _FewHeads:
     return _FewHeads(_rounded_up(below, size), at, before)
 
 
-def _no_coins(heads: jax.Array) -> jax.Array:
-    """The probabilities of 0 to n heads before the first coin, [..., n + 1]."""
-    return jnp.zeros((*heads.shape[:-1], heads.shape[-1] + 1), heads.dtype).at[..., 0].set(1)
-
-
 def _tossed(found: jax.Array, p: jax.Array, entering: jax.Array | None = None) -> jax.Array:
     """The probabilities of successive numbers of heads, with one coin more.
 
@@ -183,12 +154,6 @@ def _tossed(found: jax.Array, p: jax.Array, entering: jax.Array | None = None) -
         is_first = jax.lax.broadcasted_iota(np.int32, found.shape, found.ndim - 1) == 0
         fewer = fewer + jnp.where(is_first, entering[..., None], 0)
     return found * (1 - p[..., None]) + fewer * p[..., None]
-
-
-def _at_most(found: jax.Array, k: jax.Array) -> jax.Array:
-    """At least P[sum <= k], from computed probabilities of 0 to n heads."""
-    numbers = jax.lax.broadcasted_iota(found.dtype, found.shape, found.ndim - 1)
-    return _rounded_up(jnp.sum(jnp.where(numbers <= k[..., None], found, 0), axis=-1), found.shape[-1])
 
 
 def _rounded_up(below: jax.Array, size: int) -> jax.Array:

@@ -69,7 +69,10 @@ def safe_root(
         >>> bool(result.root[0] ** 2 >= 2.0), bool(result.converged[0])
         (True, True)
     """
-    start, safe, unsafe = _points(start, safe, unsafe)
+    arrays = [jnp.asarray(value) for value in (start, safe, unsafe)]
+    if any(array.dtype not in (jnp.float32, jnp.float64) for array in arrays):
+        raise ValueError(f"start, safe and unsafe have dtypes {[str(a.dtype) for a in arrays]}; expected floats")
+    start, safe, unsafe = jnp.broadcast_arrays(*(array.astype(arrays[0].dtype) for array in arrays))
 
     def body(state: _State) -> _State:
         # Only two arrays depend on the evaluation: XLA would repeat it for each further one.
@@ -95,20 +98,23 @@ def _look(state: _State) -> tuple[tuple[jax.Array, jax.Array], jax.Array, jax.Ar
     # A search has ended if its safe point would hardly move, or if the bracket has closed.
     close = 16 * unit_roundoff(x.dtype) * jnp.abs(x)
     done = (is_safe & (jnp.abs(aim - x) <= close)) | (jnp.abs(safe - unsafe) <= close)
-    # Aim slightly to the safe side of the root, so that rounding noise cannot keep the point unsafe for ever.
-    return (safe, unsafe), done, _inside(aim + jnp.sign(safe - unsafe) * close / 4, safe, unsafe)
+    # Aim slightly to the safe side of the root, so that rounding noise cannot keep the point unsafe for ever; at the
+    # midpoint instead of what does not lie strictly between the ends (or is NaN).
+    aim = aim + jnp.sign(safe - unsafe) * close / 4
+    inside = (aim > jnp.minimum(safe, unsafe)) & (aim < jnp.maximum(safe, unsafe))
+    return (safe, unsafe), done, jnp.where(inside, aim, 0.5 * (safe + unsafe))
 
 
-def _points(*values: jax.Array) -> list[jax.Array]:
-    """The values as arrays of one shape, all of the float type of the first."""
-    arrays = [jnp.asarray(value) for value in values]
-    dtype = arrays[0].dtype
-    if any(array.dtype not in (jnp.float32, jnp.float64) for array in arrays):
-        raise ValueError(f"start, safe and unsafe have dtypes {[str(a.dtype) for a in arrays]}; expected floats")
-    return jnp.broadcast_arrays(*(array.astype(dtype) for array in arrays))
+def halved(holds: Callable[[jax.Array], jax.Array], low: jax.Array, high: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Neighbouring integers from low to high, elementwise: at the first it does not hold, at the second it does.
 
+    Both are arrays of one type, of integers or floats, and the ends are not looked at.
+    """
 
-def _inside(x: jax.Array, end: jax.Array, other: jax.Array) -> jax.Array:
-    """x where it lies strictly between the ends, else their midpoint (also for NaN)."""
-    inside = (x > jnp.minimum(end, other)) & (x < jnp.maximum(end, other))
-    return jnp.where(inside, x, 0.5 * (end + other))
+    def halve(ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        low, high = ends
+        middle = (low + high) // 2
+        good, is_open = holds(middle), high - low > 1
+        return jnp.where(is_open & ~good, middle, low), jnp.where(is_open & good, middle, high)
+
+    return jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, (low, high))

@@ -36,6 +36,11 @@ def unit_roundoff(dtype: np.dtype) -> float:
     return float(jnp.finfo(dtype).eps) / 2
 
 
+def most_whole(dtype: np.dtype) -> int:
+    """The largest n such that all integers up to n are floats of the type: 2**24 or 2**53."""
+    return 2 ** (jnp.finfo(dtype).nmant + 1)
+
+
 def cast(value: chex.Numeric | Sequence[float], dtype: DTypeLike, side: Side, *, whole: bool = False) -> jax.Array:
     """Convert to ``dtype``, rounding to the stated side.
 
@@ -63,17 +68,13 @@ def cast(value: chex.Numeric | Sequence[float], dtype: DTypeLike, side: Side, *,
     """
     dtype, value = _checked(dtype, side), automatic(value)
     with kept_readable(value):
-        return _cast(value, dtype, side, whole)
-
-
-def _cast(value: Any, dtype: np.dtype, side: Side, whole: bool) -> jax.Array:
-    if not isinstance(value, jax.Array):
-        return jnp.asarray(cast_host(np.asarray(value), dtype, side))
-    if side == "nearest":
-        return value.astype(dtype)
-    # A concrete array may be weakly typed, too, as `jnp.full` makes it; it is taken as it is.
-    was_number = is_traced(value) and value.dtype == np.float32 and getattr(value, "weak_type", False)
-    return _cast_on_device(value, dtype, side, whole, was_number)
+        if not isinstance(value, jax.Array):
+            return jnp.asarray(cast_host(np.asarray(value), dtype, side))
+        if side == "nearest":
+            return value.astype(dtype)
+        # A concrete array may be weakly typed, too, as `jnp.full` makes it; it is taken as it is.
+        was_number = is_traced(value) and value.dtype == np.float32 and getattr(value, "weak_type", False)
+        return _cast_on_device(value, dtype, side, whole, was_number)
 
 
 def known(value: Any, dtype: np.dtype, side: Side, *, is_level: bool = False) -> Any:
@@ -137,8 +138,9 @@ def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool, 
         value = _normal(value, side)
     if value.dtype == dtype:
         return value
-    if _is_narrow(value.dtype, dtype):
-        return value.astype(dtype)
+    is_whole = jnp.issubdtype(value.dtype, jnp.integer)
+    if value.dtype == np.bool_ or (is_whole and jnp.iinfo(value.dtype).bits <= jnp.finfo(dtype).nmant + 1):
+        return value.astype(dtype)  # all of whose values the type holds
     near = value
     if value.dtype == np.float64:
         # Rounded explicitly: XLA for a GPU takes a conversion to float32 and back as no change.
@@ -147,25 +149,18 @@ def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool, 
     return _normal(jnp.where(_wrong_side(value, near, side), _towards(jnp, near, side), near), side)
 
 
-def _is_narrow(found: np.dtype, dtype: np.dtype) -> bool:
-    """Whether it is a type of truth values or of integers that are floats of the other, all of them."""
-    if found == np.bool_:
-        return True
-    return jnp.issubdtype(found, jnp.integer) and jnp.iinfo(found).bits <= jnp.finfo(dtype).nmant + 1
-
-
 def _moved(value: jax.Array, side: Side, whole: bool) -> jax.Array:
     """The value moved by one float: the number that was rounded to nearest lies at most half as far away."""
     lost = jnp.isfinite(value)
     if whole:
-        lost = lost & (jnp.abs(value) >= 2 ** (jnp.finfo(value.dtype).nmant + 1))
+        lost = lost & (jnp.abs(value) >= most_whole(value.dtype))
     return jnp.where(lost, _neighbour(value, side), value)
 
 
 def _wrong_side(value: Any, near: Any, side: Side) -> Any:
     """Where ``near`` lies on the wrong side of ``value``, or may do so because an integer exceeds the significand."""
     if not jnp.issubdtype(value.dtype, jnp.floating):
-        beyond = abs(near) > 2 ** (jnp.finfo(near.dtype).nmant + 1)
+        beyond = abs(near) > most_whole(near.dtype)
         # At 2**24 (or 2**53) the float may also come from the next integer; up to there converting back is exact.
         return beyond | (near.astype(value.dtype) != value)
     wide = max(value.dtype, near.dtype, key=lambda d: jnp.finfo(d).bits)

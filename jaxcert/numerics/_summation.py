@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.numerics._elementary import halves
-from jaxcert.numerics._rounding import cast, convert, next_down, unit_roundoff
+from jaxcert.numerics._rounding import cast, convert, most_whole, next_down, unit_roundoff
 
 
 class Sum(NamedTuple):
@@ -53,11 +53,6 @@ def add_reward(total: Sum, reward: jax.Array) -> Sum:
     small = (reward != 0) & (jnp.abs(reward) < tiny / unit_roundoff(reward.dtype))
     total = add(total, reward)
     return total._replace(error=total.error + jnp.where(small, 8 * tiny, 0))
-
-
-def add_product(total: Sum, weight: Sum, reward: jax.Array) -> Sum:
-    """Add weight * reward."""
-    return plus(total, product(weight, reward))
 
 
 @jax.jit
@@ -141,7 +136,12 @@ def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array, many: bool = Fals
     ``many``: a larger program has thousands of sums. They then end in additions of pairs, since a reduction of a few
     numbers takes some 100 ns on a CPU.
     """
-    return tree_sum_of_groups(lambda *groups: _sum_of(term, *groups), *arrays, many=many)
+
+    def total(*groups: list[jax.Array]) -> Sums:
+        terms = [term(*parts) for parts in zip(*groups, strict=True)]
+        return jax.tree.map(lambda *values: in_pairs(jnp.add, list(values)), *terms)
+
+    return tree_sum_of_groups(total, *arrays, many=many)
 
 
 def tree_sum_of_groups(total: Callable[..., Sums], *arrays: jax.Array, many: bool = False) -> Sums:
@@ -169,11 +169,6 @@ def by_column(x: jax.Array) -> jax.Array:
     if not has_short_rows(x):
         return x
     return jnp.swapaxes(jax.lax.optimization_barrier(jnp.swapaxes(x, -1, -2)), -1, -2)
-
-
-def _sum_of(term: Callable[..., Sums], *groups: list[jax.Array]) -> Sums:
-    terms = [term(*parts) for parts in zip(*groups, strict=True)]
-    return jax.tree.map(lambda *values: in_pairs(jnp.add, list(values)), *terms)
 
 
 def _add_all(x: jax.Array, *, many: bool) -> jax.Array:
@@ -216,17 +211,17 @@ def sum_error(m: int, dtype: jnp.dtype) -> float:
 
 def count_down(total: jax.Array, m: int) -> jax.Array:
     """At most the exact sum of m whole numbers >= 0, from their ``tree_sum``: that itself, while it is exact."""
-    return jnp.where(_is_exact(total), total, total * (1 - sum_error(m, total.dtype) - 4 * unit_roundoff(total.dtype)))
+    return _counted(total, 1 - sum_error(m, total.dtype) - 4 * unit_roundoff(total.dtype))
 
 
 def count_up(total: jax.Array, m: int) -> jax.Array:
     """At least the exact sum of m whole numbers >= 0, from their ``tree_sum``."""
-    return jnp.where(_is_exact(total), total, total * (1 + sum_error(m, total.dtype) + 4 * unit_roundoff(total.dtype)))
+    return _counted(total, 1 + sum_error(m, total.dtype) + 4 * unit_roundoff(total.dtype))
 
 
-def _is_exact(total: jax.Array) -> jax.Array:
-    """Below 2**24, or 2**53, every whole number is a float, and so was every partial sum."""
-    return total < 2 ** (jnp.finfo(total.dtype).nmant + 1)
+def _counted(total: jax.Array, slack: float) -> jax.Array:
+    # Below that number, every whole number is a float, and so was every partial sum.
+    return jnp.where(total < most_whole(total.dtype), total, total * slack)
 
 
 def _depth(m: int, parts: int) -> tuple[int, int]:

@@ -207,14 +207,8 @@ def _exp(tail: SmallerTail, side: Side) -> jax.Array:
     return jnp.maximum(value, jnp.finfo(value.dtype).tiny) if side == "up" else value
 
 
-@jax.jit
-def upper_tails(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
-    """P[Bin(n, p) > k] rounded up, for arrays of one float type that broadcast; NaN for invalid arguments."""
-    return in_blocks(tail_up, *jnp.broadcast_arrays(k, n, p))
-
-
 def tail_up(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
-    """``upper_tails`` of arrays of one shape, in one go."""
+    """P[Bin(n, p) > k] rounded up, for arrays of one float type and shape; NaN for invalid arguments."""
     return _tail(k, n, p, "up", False)
 
 

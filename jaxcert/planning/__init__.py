@@ -3,7 +3,7 @@
 from jaxcert.planning._advice import advise, check
 from jaxcert.planning._advice_on_bounds import Advice
 from jaxcert.planning._design import Design, Option
-from jaxcert.planning._difference import DifferencePlan, plan_difference
+from jaxcert.planning._difference import DifferencePlan, plan_difference, plan_suite_difference
 from jaxcert.planning._highest_threshold import highest_threshold, least_rollouts
 from jaxcert.planning._least_tasks import TaskTable, least_tasks, max_safety, task_table
 from jaxcert.planning._pilot import Assumptions
@@ -32,6 +32,7 @@ __all__ = [
     "plan",
     "plan_difference",
     "plan_suite",
+    "plan_suite_difference",
     "power_curve",
     "simulate",
     "success_table",

@@ -159,13 +159,17 @@ def _free(setting: Setting, safety: float, n: int) -> bool:
 
 
 def _tasks_text(setting: Setting, found: Advice) -> str:
-    n = setting.num_tasks
-    most = f"can certify {floor_to(found.max_safety, 4)} at most" if found.max_safety > 0 else "can certify nothing"
-    tasks = "1 task" if n == 1 else f"{n} tasks"
-    needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
     smaller = f", or a beta of at most {found.max_beta:g}" if found.max_beta else ""
-    needed += _default_there(setting, found.tasks_needed)
-    return f"{tasks} {most}, even if none is a violation: {wish_of(found.safety)} needs {needed}{smaller}"
+    instead = _default_there(setting, found.tasks_needed) + smaller
+    return too_few(setting.num_tasks, found, "even if none is a violation") + instead
+
+
+def too_few(num_tasks: int, found: Advice, returns: str, sizes: str = "") -> str:
+    """What so many tasks, of sizes in words, certify at most with the best returns, and how many the wish needs."""
+    most = f"can certify {floor_to(found.max_safety, 4)} at most" if found.max_safety > 0 else "can certify nothing"
+    tasks = "1 task" if num_tasks == 1 else f"{num_tasks} tasks"
+    needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
+    return f"{tasks}{sizes} {most}, {returns}: {wish_of(found.safety)} needs {needed}"
 
 
 def _default_there(setting: Setting, needed: int | None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.planning._design import Design, Option
 from jaxcert.planning._design_kind import PerTask, Question
 from jaxcert.planning._goals import Goal, cdf, free_beta

@@ -1,39 +1,37 @@
-"""How many tasks show by how much one policy is better than another on average."""
+"""How many tasks, or trials of a list, show by how much one policy is better than another on average."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import chex
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import as_numbers, check_finite, check_open_unit, refuse
-from jaxcert.bounds import betting
-from jaxcert.bounds._evaluate import evaluate
-from jaxcert.bounds._registry import BOUNDS
-from jaxcert.numerics._rounding import cast
-from jaxcert.planning._least_tasks import as_text, least_true
+from jaxcert._validation import as_numbers, check_finite, check_open_unit
+from jaxcert.planning._comparisons import Comparisons, fewest
+from jaxcert.planning._least_tasks import counts
 from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of, support_of
+from jaxcert.planning._printed import Result
+from jaxcert.planning._suite_trials import check_trials, of_list
 from jaxcert.returns._prepared import Support, split_support
-from jaxcert.returns._sample import numbers_as_sample
 
-# Imagined comparisons, and the most tasks that they have.
-_COMPARISONS, _TASKS = 200, 2048
+# The most tasks of an imagined comparison.
+_TASKS = 2048
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class DifferencePlan:
-    """The fewest tasks that certify a margin between two policies on average; printing it gives a table.
+class DifferencePlan(Result):
+    """The fewest tasks, or trials of a list, that certify a margin between two policies; printing it gives a table.
 
     Attributes:
         margin: c.
         delta: failure probability of the certificate.
-        power: in what share of cases.
+        power: in what share of cases at least, at 95 % confidence in the simulation for all rows together.
         mean: the difference of the means in the pilot.
-        num_rollouts: m, of either policy.
+        num_rollouts: m, of either policy; of a list the number of trials that was looked for, 0 for none.
         num_tasks: n, integers [m]; 0 where 2,048 do not suffice.
+        max_rollouts: the most trials of each task of a list that were tried; None for new tasks.
+        notes: what has to be known about the pilots.
 
     Example:
         >>> from jaxcert.planning import Assumptions, plan_difference
@@ -48,28 +46,35 @@ class DifferencePlan:
     mean: float
     num_rollouts: tuple[int, ...]
     num_tasks: np.ndarray
+    max_rollouts: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def wish(self) -> str:
+        """What was asked for, in words."""
+        (n, *_) = self.num_tasks.tolist()
+        over = "" if self.max_rollouts is None else f" over these {n} tasks"
+        cases = f"in at least {self.power:.4g} of cases"
+        return f"better by {self.margin:g} on average{over}, {cases}, delta {self.delta:g}"
 
     def columns(self) -> dict[str, list[str]]:
         """Columns of text by their heading."""
         pairs = list(zip(self.num_rollouts, self.num_tasks.tolist(), strict=True))
         return {
-            "rollouts of either": [str(m) for m, _ in pairs],
+            "rollouts of either": [f"{m:,}" if m else f"> {self.max_rollouts:,}" for m, _ in pairs],
             "tasks": [f"{n:,}" if n else f"> {_TASKS:,}" for _, n in pairs],
-            "rollouts in all": [f"{2 * m * n:,}" if n else "" for m, n in pairs],
+            "rollouts in all": [f"{2 * m * n:,}" if m and n else "" for m, n in pairs],
         }
 
     def remarks(self) -> list[str]:
         """What has to be said beside the table."""
-        said = [f"the difference in the pilot is {self.mean:.3g}"]
-        return said if self.mean > self.margin else [*said, "no number of tasks certifies more than the difference"]
-
-    def __str__(self) -> str:
-        wish = f"Wanted: better by {self.margin:g} on average, in {self.power:.4g} of cases, delta {self.delta:g}"
-        return "\n".join([wish, as_text(self.columns()), *self.remarks()])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {**dataclasses.asdict(self), "num_tasks": self.num_tasks.tolist()}
+        said = [
+            "in at least so many cases: at 95 % confidence in fresh simulations",
+            f"the difference in the pilot is {self.mean:.3g}",
+            *self.notes,
+        ]
+        number = "number of tasks" if self.max_rollouts is None else "number of trials"
+        return said if self.mean > self.margin else [*said, f"no {number} certifies more than the difference"]
 
 
 def plan_difference(
@@ -85,9 +90,9 @@ def plan_difference(
 ) -> DifferencePlan:
     """How many tasks ``certify_mean_difference`` needs to certify that policy A is better than B by a margin.
 
-    Whole comparisons are imagined and certified. On what share of tasks A is better by a margin
-    (``certify_improvement``) is a question for ``plan``, with the differences ``pilot_a - pilot_b`` as the pilot and
-    (a - b, b - a) as the support.
+    Whole comparisons are imagined and certified, and again in fresh ones with the number of tasks that was found. On
+    what share of tasks A is better by a margin (``certify_improvement``) is a question for ``plan``, with the
+    differences ``pilot_a - pilot_b`` as the pilot and (a - b, b - a) as the support.
 
     Args:
         pilot_a: returns float[n0, m_a] of policy A, at least 2 × 2; or ``Assumptions``.
@@ -96,7 +101,7 @@ def plan_difference(
         margin: c, the wanted difference.
         support: (a, b), both finite; for pilots of type bool it is (0, 1).
         delta: failure probability of the certificate, in (0, 1).
-        power: the probability with which the margin is to be certified.
+        power: the probability with which the margin is to be certified, at least: at 95 % confidence in the simulation.
         num_rollouts: m, of either policy on each task.
         seed: of the imagined comparisons.
 
@@ -114,53 +119,133 @@ def plan_difference(
         >>> bool(10 < found.num_tasks[1] < found.num_tasks[0] < 100)
         True
     """
+    width = _check_wish(pilot_a, margin, support, delta, power)
+    trials = tuple(np.atleast_1d(counts("num_rollouts", num_rollouts, 1, 100)).tolist())
+    sources = source_of(pilot_a, support), source_of(pilot_b, support)
+    _check_two(*sources)
+    found = []
+    for one in trials:
+        comparisons = Comparisons(_on_new_tasks(*sources, one), 1, _TASKS, float(margin), width, delta)
+        found.append(fewest(comparisons, power, (seed, 3, one), len(trials)))
+    mean = _mean(pilot_a) - _mean(pilot_b)
+    wish = float(margin), float(delta), float(power), mean
+    return DifferencePlan(*wish, trials, np.asarray(found), notes=_notes(*sources))
+
+
+def plan_suite_difference(
+    pilot_a: chex.Array | Sequence[float],
+    pilot_b: chex.Array | Sequence[float],
+    margin: float,
+    *,
+    support: Support | None = None,
+    delta: float,
+    power: float = 0.9,
+    max_rollouts: int = 100,
+    seed: int = 0,
+) -> DifferencePlan:
+    """How many trials of each task of a list show that policy A is better than B by a margin on average over the list.
+
+    Whole comparisons are imagined and certified, as ``certify_suite_mean(paired(a, b))`` does, and again in fresh ones
+    with the number of trials that was found.
+
+    Args:
+        pilot_a: assumed success probabilities of policy A on the n tasks, float[n]; or its returns float[n, m_a] of
+            these very tasks, at least 2 × 2, from which trials are drawn as for ``plan_suite``.
+        pilot_b: the same of policy B.
+        margin: c, the wanted difference; 0 for which policy is better.
+        support: (a, b), both finite; for pilots of type bool and for success probabilities it is (0, 1).
+        delta: failure probability of the certificate, in (0, 1).
+        power: the probability with which the margin is to be certified, at least: at 95 % confidence in the simulation.
+        max_rollouts: the most trials of a task that are tried, up to 1,024.
+        seed: of the imagined comparisons.
+
+    Returns:
+        A ``DifferencePlan`` with one number of trials, of either policy on each task. The certificate needs new
+        trials: those of the pilot are spent, its tasks are not.
+
+    Raises:
+        ValueError: for values out of range, or pilots that do not have the same tasks.
+
+    Example:
+        >>> from jaxcert.planning import plan_suite_difference
+        >>> found = plan_suite_difference([0.9] * 20, [0.7] * 20, 0.0, delta=0.05)
+        >>> found.num_tasks.tolist(), 5 < found.num_rollouts[0] < 20
+        ([20], True)
+    """
+    width = _check_wish(pilot_a, margin, support, delta, power)
+    check_trials(max_rollouts)
+    both = _trials_of("pilot_a", pilot_a, support), _trials_of("pilot_b", pilot_b, support)
+    n, others = (each.num_tasks for each in both)
+    if n != others:
+        raise ValueError(f"pilot_a and pilot_b have {n} and {others} tasks; expected the same ones")
+
+    def draw(rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
+        of_a, of_b = (each.draw(rng, num_repeats, num_rollouts) for each in both)
+        return np.moveaxis(of_a - of_b, 1, 2).reshape(num_repeats, -1)
+
+    comparisons = Comparisons(draw, n, int(max_rollouts), float(margin), width, delta)
+    trials = fewest(comparisons, power, (seed, 5))
+    mean = _mean(pilot_a) - _mean(pilot_b)
+    wish = float(margin), float(delta), float(power), mean
+    return DifferencePlan(*wish, (trials,), np.asarray([n]), max_rollouts=int(max_rollouts), notes=_notes(*both))
+
+
+def _check_wish(pilot: Any, margin: Any, support: Support | None, delta: Any, power: Any) -> float:
+    """The width of the support, from arguments that both plans have."""
     check_finite("margin", margin)
     for name, value in (("delta", delta), ("power", power)):
         check_open_unit(name, value)
-    m = np.atleast_1d(as_numbers("num_rollouts", num_rollouts))
-    refuse("num_rollouts", m, (m >= 1) & (m <= 100) & (m == np.floor(m)), "a whole number from 1 to 100")
-    sources = source_of(pilot_a, support), source_of(pilot_b, support)
-    low, high = map(float, split_support(support_of(pilot_a, support)))
+    of_chances = not isinstance(pilot, Assumptions) and np.ndim(pilot) == 1 and support is None
+    low, high = map(float, split_support((0.0, 1.0) if of_chances else support_of(pilot, support)))
     if not np.isfinite(high):
         raise ValueError("support has an infinite upper end; a difference needs a finite one")
-    trials = tuple(m.astype(int).tolist())
-    means, found = [], []
-    for one in trials:
-        differences = _differences(sources, one, seed)
-        means.append(float(np.mean(differences)))
-        found.append(_fewest(differences, float(margin), high - low, delta, power))
-    return DifferencePlan(float(margin), float(delta), float(power), float(np.mean(means)), trials, np.asarray(found))
+    return high - low
 
 
-def _differences(sources: Any, num_rollouts: int, seed: int) -> np.ndarray:
-    """Differences of the averages of imagined tasks, [comparisons, tasks]."""
-    rng, (a, b) = np.random.default_rng([seed, 3, num_rollouts]), sources
+def _check_two(a: Any, b: Any) -> None:
     if isinstance(a, PilotReturns) != isinstance(b, PilotReturns):
         raise ValueError("pilot_a and pilot_b are returns and Assumptions; expected two of a kind")
-    if isinstance(a, PilotReturns):
-        if a.num_tasks != b.num_tasks:
-            raise ValueError(f"pilot_a and pilot_b have {a.num_tasks} and {b.num_tasks} tasks; expected the same ones")
-        tasks = rng.integers(a.num_tasks, size=(_COMPARISONS, _TASKS, 1))
-        drawn = (one.rollouts_of(rng, tasks, num_rollouts) for one in sources)
-    else:
-        drawn = (one.data_sets(rng, _COMPARISONS, _TASKS, num_rollouts) for one in sources)
-    of_a, of_b = (returns.mean(axis=-1, dtype=np.float32) for returns in drawn)
-    return of_a - of_b
+    if isinstance(a, PilotReturns) and a.num_tasks != b.num_tasks:
+        raise ValueError(f"pilot_a and pilot_b have {a.num_tasks} and {b.num_tasks} tasks; expected the same ones")
 
 
-def _fewest(differences: np.ndarray, margin: float, width: float, delta: float, power: float) -> int:
-    """The fewest tasks that certify the margin often enough, where one fewer does not; 0 for none."""
-    dtype = np.dtype(np.float32)
-    given = jnp.asarray(differences), cast(width, dtype, "up"), cast(delta, dtype, "down")
-
-    def holds(n: np.ndarray) -> np.ndarray:
-        return np.asarray([np.mean(np.asarray(_lower(*given, np.int32(size))) >= margin) >= power for size in n])
-
-    return int(least_true(holds, np.asarray([0]), _TASKS)[0])
+def _notes(*sources: Any) -> tuple[str, ...]:
+    said = [each.less_varied for each in sources if isinstance(each, PilotReturns) and each.less_varied]
+    return tuple(dict.fromkeys(said))
 
 
-@jax.jit
-def _lower(differences, width, delta, num_tasks) -> jax.Array:
-    """Lower bounds on the mean from the first tasks, [comparisons]."""
-    mask = jnp.broadcast_to(jnp.arange(differences.shape[-1]) < num_tasks, differences.shape)
-    return evaluate(BOUNDS[betting.__name__], numbers_as_sample(differences, -width, width, mask), delta)
+def _mean(pilot: Any) -> float:
+    return float(pilot.mean if isinstance(pilot, Assumptions) else np.mean(as_numbers("pilot", pilot)))
+
+
+def _on_new_tasks(a: Any, b: Any, num_rollouts: int) -> Callable[..., np.ndarray]:
+    """Draws differences of the averages of imagined tasks, [comparisons, tasks]."""
+
+    def draw(rng: np.random.Generator, num_repeats: int, num_tasks: int) -> np.ndarray:
+        if isinstance(a, PilotReturns):
+            tasks = rng.integers(a.num_tasks, size=(num_repeats, num_tasks, 1))
+            drawn = (one.rollouts_of(rng, tasks, num_rollouts) for one in (a, b))
+        else:
+            drawn = (one.data_sets(rng, num_repeats, num_tasks, num_rollouts) for one in (a, b))
+        of_a, of_b = (returns.mean(axis=-1, dtype=np.float32) for returns in drawn)
+        return of_a - of_b
+
+    return draw
+
+
+class _Chances:
+    """Tasks with known success probabilities, [n]."""
+
+    def __init__(self, chances: np.ndarray) -> None:
+        self.chances, self.num_tasks = chances, chances.size
+
+    def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
+        """Successes [repeats, tasks, rollouts]."""
+        drawn = rng.random((num_repeats, self.num_tasks, num_rollouts), dtype=np.float32)
+        return (drawn < self.chances[:, None]).astype(np.float32)
+
+
+def _trials_of(name: str, pilot: Any, support: Support | None) -> _Chances | PilotReturns:
+    """What draws trials of the tasks of a list."""
+    known = of_list(name, pilot, support)
+    return known if isinstance(known, PilotReturns) else _Chances(known)

@@ -17,17 +17,23 @@ from jaxcert.planning._goals import Goal, as_row
 from jaxcert.planning._pilot import Source
 from jaxcert.planning._simulation import BATCHES, Simulation, course_of, joint_scores, values_of_scores
 
-_TIMES = 2 * BATCHES
+TIMES = 2 * BATCHES
 _DOUBT = 0.05
 # 1 - 0.05 / s quantiles of Student's t with 15 degrees of freedom, for s = 1, ..., 6 designs.
 _STUDENT = (1.753, 2.131, 2.343, 2.490, 2.602, 2.694)
+
+
+def least_share(passed: np.ndarray, num_claims: int) -> float:
+    """What the probability to pass is at least, with the confidence that is left to each of so many claims."""
+    level = np.float32(_DOUBT / num_claims)
+    return float(clopper_pearson_lower(np.int32(passed.sum()), np.int32(passed.size), level))
 
 
 class Fresh:
     """Imagined tasks by random numbers of their own, for so many designs."""
 
     def __init__(self, source: Source, question: Question, most: int, seed: int, num_designs: int) -> None:
-        self.simulations = [Simulation(source, question, most, (seed, 3, i)) for i in range(_TIMES)]
+        self.simulations = [Simulation(source, question, most, (seed, 3, i)) for i in range(TIMES)]
         self.num_designs = max(num_designs, 1)
 
     @property
@@ -45,13 +51,12 @@ class Fresh:
         """What the probability that a task passes is at least, with the confidence that is left to a design."""
         if course.passing is not None:
             return float(course.passing[0])
-        passed, level = goal.passes(course.lower)[0], _DOUBT / self.num_designs
-        return float(clopper_pearson_lower(np.int32(passed.sum()), np.int32(passed.size), np.float32(level)))
+        return least_share(goal.passes(course.lower)[0], self.num_designs)
 
     def values(self, goal: Goal, design: Design) -> np.ndarray:
         """The objective of a joint design, from each set of tasks."""
         scores = [joint_scores(each, design) for each in self.simulations]
-        parts = zip(self.simulations[::BATCHES], np.split(np.stack(scores), _TIMES // BATCHES), strict=True)
+        parts = zip(self.simulations[::BATCHES], np.split(np.stack(scores), TIMES // BATCHES), strict=True)
         return np.concatenate([values_of_scores(goal, each, design, part) for each, part in parts])
 
 
@@ -64,7 +69,7 @@ def finished(option: Option, goal: Goal, simulation: Simulation, fresh: Fresh) -
     design, k = goal.final(goal.enlarged(option if goal.has_power else _affordable(option, goal, used), low))
     course, own = fresh.course(design), course_of(simulation, design)
     lower, used, passing = course.lower, float(course.used.mean()), course.passing
-    parts = goal.values(lower.reshape(_TIMES, -1), *as_row(design, k, _TIMES))
+    parts = goal.values(lower.reshape(TIMES, -1), *as_row(design, k, TIMES))
     own_lower, own_used = (array[0].reshape(simulation.num_repeats, -1) for array in (own.lower, own.used))
     rng = np.random.default_rng([*simulation.seed, 0])
     pessimistic = goal.pessimistic(own_lower, design, k, rng) if simulation.source.is_sample else None

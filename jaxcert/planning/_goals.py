@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from jaxcert.bounds import betting
-from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._design import Costs, Design, Option
 from jaxcert.planning._design_kind import PerTask, Question

@@ -8,15 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import Certificate, floor_figures, floor_to
-from jaxcert.certificates._attained_band import attained_level
-from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._attained import attained_level
 from jaxcert.certificates._levels import LEVELS, delta_shares
-from jaxcert.certificates._method import Choice
+from jaxcert.certificates._method import BINOMIAL, Choice
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates._safety_level import FEW
 from jaxcert.certificates._soft import least_evidence, shares
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._advice_on_bounds import Advice, wish_of
+from jaxcert.planning._advice_on_bounds import Advice, too_few, wish_of
 from jaxcert.planning._highest_threshold import best_of
 from jaxcert.planning._least_tasks import MOST_TASKS, least_tasks, on_rows, safety_of
 from jaxcert.planning._pilot import Law, estimated
@@ -48,13 +47,8 @@ def advice_by(most: Most, n: int, sizes: str, threshold: float | None, wanted: f
     highest = most.safety(n)
     if _reaches(highest, wanted):
         return None
-    needed = _fewest(most, wanted)
-    found = f"can certify {floor_to(highest, 4)} at most" if highest > 0 else "can certify nothing"
-    tasks = "1 task" if n == 1 else f"{n} tasks"
-    wish = floor_figures(wanted, 6) if wanted > 0 else "anything"
-    number = f"{needed:,}" if needed else f"more than {MOST_TASKS:,}"
-    text = f"{tasks}{sizes} {found}, whatever the returns are: {wish} needs {number}"
-    return Advice(threshold, wanted, highest, tasks_needed=needed or None, text=text)
+    found = Advice(threshold, wanted, highest, tasks_needed=_fewest(most, wanted) or None)
+    return dataclasses.replace(found, text=too_few(n, found, "whatever the returns are", sizes))
 
 
 def _of_shares(certificate: Certificate, bound: str, num_rollouts: int | None) -> Most:

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import apply_bound, evaluate
+from jaxcert.bounds._bound import Bound, apply_bound, evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
 from jaxcert.numerics._rounding import cast, unit_roundoff
@@ -115,7 +114,7 @@ class _Best:
 
     def __init__(self, bound: str, support: Any, best_return: float | None, dtype: Any = None) -> None:
         self.bound = choose("bound", bound, BOUNDS)
-        low, high = (float(end) for end in support_for(self.bound.needs, support))
+        low, high = (float(end) for end in support_for(self.bound, support))
         best = high if best_return is None else float(best_return)
         if not (low < best <= high and np.isfinite(best)):
             raise ValueError(

@@ -9,14 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds import betting
-from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._bound import Bound, evaluate
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, certify, certify_safety_level
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._binomial import BINOMIAL, CHOICE
+from jaxcert.certificates._method import BINOMIAL, CHOICE
 from jaxcert.certificates._soft import SOFT, default_alpha, evidence, least_evidence, shares, soft_epsilon
 from jaxcert.numerics import binomial_cdf
 from jaxcert.numerics._rounding import cast, cast_host, complement_down

@@ -14,6 +14,7 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import COUNTING
 from jaxcert.numerics._rounding import cast_host, complement_down
+from jaxcert.planning._printed import Result
 
 MOST_TASKS = 10**6
 # Longer than most calls need: compiling a program takes as long as a thousand of them.
@@ -56,7 +57,7 @@ def least_tasks(
         [22, 47, 95]
     """
     chosen = choose("method", method, COUNTING)
-    k = _counts("num_violations", num_violations, 0)
+    k = counts("num_violations", num_violations, 0)
     wanted, delta, beta, k = _broadcast(_unit("safety", safety), _unit("delta", delta), _beta(beta), k)
 
     def holds(n: np.ndarray) -> np.ndarray:
@@ -98,14 +99,14 @@ def max_safety(
         0.7835
     """
     chosen = choose("method", method, COUNTING)
-    n, k = _counts("num_tasks", num_tasks, 1), _counts("num_violations", num_violations, 0)
+    n, k = counts("num_tasks", num_tasks, 1), counts("num_violations", num_violations, 0)
     n, k, delta, beta = _broadcast(n, k, _unit("delta", delta), _beta(beta))
     refuse("num_violations", k, k <= n, "at most num_tasks")
     return safety_of(chosen, k, n, beta, delta)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class TaskTable:
+class TaskTable(Result):
     """The fewest tasks that certify each safety with so many violations; printing it gives a table.
 
     Attributes:
@@ -133,13 +134,6 @@ class TaskTable:
         names = ["no violation", "1 violation", *(f"{k} violations" for k in range(2, count))][:count]
         cells = [[f"{n:,}" if n else "> 1,000,000" for n in column] for column in self.num_tasks.T.tolist()]
         return {"safety": [f"{s:.12g}" for s in self.safeties], **dict(zip(names, cells, strict=True))}
-
-    def __str__(self) -> str:
-        return as_text(self.columns())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {**dataclasses.asdict(self), "num_tasks": self.num_tasks.tolist()}
 
 
 def task_table(
@@ -184,13 +178,6 @@ def task_table(
     settings: dict[str, Any] = {"delta": delta, "beta": beta, "method": method}
     found = least_tasks(rows[:, None], num_violations=np.arange(max_violations + 1), **settings)
     return TaskTable(tuple(rows.tolist()), num_tasks=found, **settings)
-
-
-def as_text(columns: dict[str, list[str]]) -> str:
-    """Columns of text, aligned to the right."""
-    widths = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
-    rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
-    return "\n".join("  ".join(map(str.rjust, row, widths.values())) for row in rows)
 
 
 def safety_of(method: Method, k: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:
@@ -243,11 +230,18 @@ def least_true(
     """
     fails, good = np.array(low, np.int64), np.full(np.shape(low), high, np.int64)
     possible = holds(good)
+    if not np.any(possible):
+        return np.zeros_like(good)
     while np.any(open_ := good - fails > 1):
         middle = (fails + good) // 2
         found = holds(np.maximum(middle, 0 if low_counts else 1))
         fails, good = np.where(open_ & ~found, middle, fails), np.where(open_ & found, middle, good)
     return np.where(possible, good, 0)
+
+
+def least_number(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """As ``least_true``, of one number."""
+    return int(least_true(lambda n: np.asarray([holds(int(n[0]))]), np.asarray([low]), high)[0])
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
@@ -262,10 +256,11 @@ def _beta(value: Any) -> np.ndarray:
     return np.asarray(np.nan) if value is None else _unit("beta", value)
 
 
-def _counts(name: str, value: Any, least: int) -> np.ndarray:
+def counts(name: str, value: Any, least: int, most: int = MOST_TASKS) -> np.ndarray:
+    """Whole numbers in that range, or ValueError."""
     numbers = as_numbers(name, value)
-    good = (numbers >= least) & (numbers <= MOST_TASKS) & (numbers == np.floor(numbers))
-    refuse(name, numbers, good, f"a whole number from {least} to {MOST_TASKS:,}")
+    good = (numbers >= least) & (numbers <= most) & (numbers == np.floor(numbers))
+    refuse(name, numbers, good, f"a whole number from {least} to {most:,}")
     return numbers.astype(np.int64)
 
 

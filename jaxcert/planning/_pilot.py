@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._validation import as_numbers, refuse
-from jaxcert.returns._prepared import Support, is_successes, split_support
+from jaxcert.returns._prepared import Support, as_successes, is_successes, split_support
 
 _GRID = np.linspace(0.0, 1.0, 201)
 # Steps of the estimate, from a uniform law: more of them fit noise, in single points.
@@ -146,16 +146,21 @@ class PilotReturns:
             chances[kinds == kind] = self.known.law.chances[np.searchsorted(below, drawn)]
         return (rng.random(shape) < chances).astype(np.float32)
 
+    @property
+    def less_varied(self) -> str:
+        """In which way resampled rollouts differ from new ones; empty for successes, which are drawn anew."""
+        share = f"{100 / self.returns.shape[1]:.2g} %"
+        return "" if self.binary else f"resampled rollouts of a task vary {share} less than new ones (variance)"
+
     def notes(self) -> list[str]:
         """What the reader has to know about plans from such a pilot."""
         n, m = self.returns.shape
         unseen = 1 - 0.1 ** (1 / n)
-        vary = f", and resampled rollouts of a task vary {100 / m:.2g} % less than new ones (variance)"
         return [
             f"planned from {n} pilot tasks with {m} rollouts each. They chose the design, so they must not enter the "
             "certificate: it needs new tasks and new rollouts",
             f"up to {100 * unseen:.2g} % of the tasks may be of a kind that no pilot task shows (at 90 % confidence)"
-            + ("" if self.binary else vary),
+            + (f", and {self.less_varied}" if self.less_varied else ""),
         ]
 
 
@@ -224,11 +229,11 @@ Source = PilotReturns | AssumedReturns
 
 
 def source_of(pilot: Any, support: Support | None) -> Source:
-    """Pilot returns or assumptions, checked; only an array of bool has a support of its own."""
+    """Pilot returns or assumptions, checked; only successes have a support of their own."""
     ends = support_of(pilot, support)
     return AssumedReturns(pilot, ends) if isinstance(pilot, Assumptions) else PilotReturns(pilot, ends)
 
 
 def support_of(pilot: Any, support: Support | None) -> Any:
-    """The declared support, or (0, 1) for successes and failures."""
-    return (0.0, 1.0) if support is None and is_successes(pilot) else support
+    """The declared support, or (0, 1) for successes and failures, of type bool or 0 and 1 alone."""
+    return (0.0, 1.0) if support is None and is_successes(as_successes(pilot, None, None)) else support

@@ -9,7 +9,8 @@ import numpy as np
 from jaxcert.certificates import confidence
 from jaxcert.planning._design import DESIGNS, Costs, Design, Option
 from jaxcert.planning._design_kind import Question
-from jaxcert.planning._least_tasks import MOST_TASKS, as_text
+from jaxcert.planning._least_tasks import MOST_TASKS
+from jaxcert.planning._printed import Result
 from jaxcert.planning._success_table import safety_in
 
 # Tasks of a design without a budget.
@@ -76,7 +77,7 @@ _LEAST, _NOTHING = 0.0005, "about 0"
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Plan(Result):
     """The result of ``plan``; printing it gives a table.
 
     Attributes:
@@ -203,9 +204,6 @@ class Plan:
     @property
     def _is_share(self) -> bool:
         return self.objective in ("power", "expected epsilon")
-
-    def __str__(self) -> str:
-        return "\n".join([f"Wanted: {self.wish}", as_text(self.columns()), *self.remarks()])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -17,12 +17,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import as_numbers, check_open_unit, refuse
-from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert._validation import as_numbers, check_open_unit
 from jaxcert.certificates._levels import delta_of_sets, sets_of, usual_enough
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._least_tasks import MOST_TASKS, as_text, least_true, on_rows, safety_of
+from jaxcert.planning._least_tasks import MOST_TASKS, counts, least_true, on_rows, safety_of
 from jaxcert.planning._pilot import Assumptions, Law, source_of
+from jaxcert.planning._printed import Result
 
 # Numbers of trials to look for the fewest among; from 20 on in steps of about a sixth.
 TRIALS = tuple(sorted({*range(1, 21), *(round(20 * 1.17**i) for i in range(1, 26))}))
@@ -112,7 +113,7 @@ def prospects(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SuccessTable:
+class SuccessTable(Result):
     """The fewest tasks that certify each safety with so many trials each; printing it gives a table.
 
     Attributes:
@@ -151,13 +152,6 @@ class SuccessTable:
         limits = ", ".join(f"{limit:.2f} with {m}" for m, limit in zip(self.num_rollouts, self.limits, strict=True))
         said = [f"in {self.power:.4g} of cases; ever more tasks approach a safety of {limits}"]
         return [*said, "none: not with any number of tasks"] if not np.all(self.num_tasks) else said
-
-    def __str__(self) -> str:
-        return "\n".join([as_text(self.columns()), *self.remarks()])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {**dataclasses.asdict(self), "num_tasks": self.num_tasks.tolist(), "limits": self.limits.tolist()}
 
 
 def success_table(
@@ -205,12 +199,10 @@ def success_table(
     rows = np.atleast_1d(as_numbers("safeties", safeties))
     for name, value in (("safeties", rows), ("threshold", threshold), ("delta", delta), ("power", power)):
         check_open_unit(name, value)
-    m = np.atleast_1d(as_numbers("num_rollouts", num_rollouts))
-    refuse("num_rollouts", m, (m >= 1) & (m <= MOST_TASKS) & (m == np.floor(m)), "a whole number of at least 1")
     law = None if pilot is None else source_of(pilot, (0, 1)).law
     if pilot is not None and law is None:
         raise ValueError("pilot has other returns than successes and failures; expected 0 and 1, or no rollout_spread")
-    trials = tuple(m.astype(int).tolist())
+    trials = tuple(np.atleast_1d(counts("num_rollouts", num_rollouts, 1)).tolist())
     found = prospects(law, trials, threshold, delta=delta, power=power)
     share = None if law is None else power
     tasks = found.tasks(rows[:, None])

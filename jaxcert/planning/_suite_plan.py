@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import chex
 import numpy as np
@@ -11,8 +11,8 @@ from jaxcert._extras import import_extra
 from jaxcert._validation import as_numbers, check_number, check_open_unit, is_count
 from jaxcert.certificates import confidence
 from jaxcert.certificates._suite_counts import USUAL_LEVELS
-from jaxcert.planning._least_tasks import as_text
-from jaxcert.planning._suite_trials import MOST_TRIALS, Asked, Prospects, sums, tasks_of
+from jaxcert.planning._printed import Result
+from jaxcert.planning._suite_trials import Asked, Prospects, check_trials, sums, tasks_of
 from jaxcert.returns._prepared import Support
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SHOWN = (5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SuitePlan:
+class SuitePlan(Result):
     """The fewest trials per task that certify so many good tasks of a list; printing it gives a table.
 
     Attributes:
@@ -87,13 +87,6 @@ class SuitePlan:
             "certify_each_task, which names the tasks, may certify more",
         ]
 
-    def __str__(self) -> str:
-        return "\n".join([f"Wanted: {self.wish}", as_text(self.columns()), *self.remarks()])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {**dataclasses.asdict(self), "powers": self.powers.tolist(), "certified": self.certified.tolist()}
-
     def to_frame(self) -> "pandas.DataFrame":
         """A row for each number of trials."""
         columns = {"num_rollouts": self.num_rollouts, "power": self.powers, "certified": self.certified}
@@ -156,8 +149,7 @@ def plan_suite(
         check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")
     levels = np.atleast_1d(as_numbers("betas", USUAL_LEVELS if betas is None else betas))
     check_open_unit("betas", levels)
-    if not is_count(max_rollouts) or max_rollouts > MOST_TRIALS:
-        raise ValueError(f"max_rollouts is {max_rollouts!r}; expected a whole number from 1 to {MOST_TRIALS:,}")
+    check_trials(max_rollouts)
     asked = Asked(float(threshold), float(delta), levels, int(max_rollouts))
     tasks = tasks_of(pilot, asked, support, seed)
     if not is_count(num_good) or num_good > tasks.num_tasks:

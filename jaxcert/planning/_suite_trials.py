@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import as_numbers, refuse
+from jaxcert._validation import as_numbers, is_count, refuse
 from jaxcert.certificates import certify_suite
 from jaxcert.certificates._levels import near, together
 from jaxcert.certificates._suite_counts import quantiles_of
@@ -25,7 +25,7 @@ from jaxcert.planning._least_tasks import least_true, on_rows
 from jaxcert.planning._pilot import Assumptions, PilotReturns, support_of
 from jaxcert.returns._prepared import Support, split_support
 
-MOST_TRIALS = 1024
+_MOST_TRIALS = 1024
 # Numbers of trials that are tried together, and experiments with returns that are imagined.
 _BLOCK, _EXPERIMENTS = 32, 100
 
@@ -157,31 +157,46 @@ class Returns(NamedTuple):
         return int(least_true(lambda m: holds(self.prospects(m)), np.zeros(1), self.asked.most)[0])
 
 
+def check_trials(max_rollouts: int) -> None:
+    """Raise ValueError for another number of trials to try."""
+    if not is_count(max_rollouts) or max_rollouts > _MOST_TRIALS:
+        raise ValueError(f"max_rollouts is {max_rollouts!r}; expected a whole number from 1 to {_MOST_TRIALS:,}")
+
+
 def tasks_of(pilot: Any, asked: Asked, support: Support | None, seed: int) -> Successes | Returns:
     """Assumed or estimated success probabilities; or resampled rollouts of other returns."""
-    if isinstance(pilot, Assumptions):
-        raise ValueError("pilot is Assumptions about new tasks; expected success probabilities or returns of the list")
-    given = as_numbers("pilot", pilot)
-    if not given.size:
-        raise ValueError(f"pilot has shape {given.shape}; expected the success probabilities of some tasks, or returns")
-    ends: Any = support_of(pilot, support)
-    if given.ndim == 1:
-        ends = (0.0, 1.0) if ends is None else ends
-        refuse("pilot", given, (given >= 0) & (given <= 1), "a success probability in [0, 1]")
-    low, high = map(float, split_support(ends))
-    if given.ndim == 1 and (low, high) != (0, 1):
-        raise ValueError(f"support is ({low:g}, {high:g}); expected none beside success probabilities")
+    known = of_list("pilot", pilot, support)
+    is_pilot = isinstance(known, PilotReturns)
+    low, high = map(float, split_support(support_of(pilot, support) if is_pilot else (0.0, 1.0)))
     if not low < asked.threshold < high:
         raise ValueError(f"threshold is {asked.threshold:g}; expected one inside the support ({low:g}, {high:g})")
-    return Successes(given, np.eye(given.size), asked) if given.ndim == 1 else _of_pilot(pilot, asked, ends, seed)
-
-
-def _of_pilot(pilot: Any, asked: Asked, support: Support, seed: int) -> Successes | Returns:
-    known = PilotReturns(pilot, support)
+    if not isinstance(known, PilotReturns):
+        return Successes(known, np.eye(known.size), asked)
     if known.known is not None:
         return Successes(known.known.law.chances, known.known.posterior[known.known.kinds], asked)
     drawn = known.draw(np.random.default_rng([seed, 4]), _EXPERIMENTS, asked.most)
-    return Returns(drawn, (known.returns.mean(axis=1) <= asked.threshold).astype(float), support, asked)
+    bad = (known.returns.mean(axis=1) <= asked.threshold).astype(float)
+    return Returns(drawn, bad, support_of(pilot, support), asked)
+
+
+def of_list(name: str, pilot: Any, support: Support | None) -> np.ndarray | PilotReturns:
+    """The success probabilities of the tasks of a list, [n], or returns of them, checked."""
+    if isinstance(pilot, Assumptions):
+        raise ValueError(
+            f"{name} is Assumptions about new tasks; expected success probabilities or returns of the list"
+        )
+    given = as_numbers(name, pilot)
+    if not given.size:
+        raise ValueError(
+            f"{name} has shape {given.shape}; expected the success probabilities of some tasks, or returns"
+        )
+    if given.ndim != 1:
+        return PilotReturns(pilot, support_of(pilot, support))
+    refuse(name, given, (given >= 0) & (given <= 1), "a success probability in [0, 1]")
+    low, high = (0.0, 1.0) if support is None else map(float, split_support(support))
+    if (low, high) != (0, 1):
+        raise ValueError(f"support is ({low:g}, {high:g}); expected none beside success probabilities")
+    return given
 
 
 def sums(misses: np.ndarray) -> np.ndarray:

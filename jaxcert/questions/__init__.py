@@ -3,8 +3,4 @@
 from jaxcert.questions._answers import question_of, rows_of
 from jaxcert.questions._registry import QUESTIONS
 
-__all__ = [
-    "QUESTIONS",
-    "question_of",
-    "rows_of",
-]
+__all__ = ["QUESTIONS", "question_of", "rows_of"]

@@ -81,9 +81,8 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
 
 def _fields(certificate: Any, question: Question) -> Mapping[str, str]:
     """The columns and, if it has one for each row, beta."""
-    return (
-        {**question.rows.columns, "beta": "beta"} if np.ndim(getattr(certificate, "beta", 0)) else question.rows.columns
-    )
+    beta = {"beta": "beta"} if np.ndim(getattr(certificate, "beta", 0)) else {}
+    return {**question.rows.columns, **beta}
 
 
 def _column(certificate: Any, field: str) -> list[Any]:
@@ -97,19 +96,16 @@ def plain(value: Any) -> Any:
 
 
 class Column(NamedTuple):
-    """A column as people read it.
-
-    Attributes:
-        heading: over it.
-        text: (entry, answer) -> the entry in words or figures.
-        certified: the heading where it is what is certified.
-        of_difference: the heading where that is of the difference of two policies; by default the same.
-    """
+    """A column as people read it."""
 
     heading: str
-    text: Callable[[Any, Any], str] = lambda value, _: floor_figures(value)
-    certified: str = ""
-    of_difference: str = ""
+    text: Callable[[Any, Any], str] = lambda value, _: floor_figures(value)  # of an entry, of an answer
+    certified: str = ""  # the heading where it is what is certified
+    of_difference: str = ""  # the heading where that is of the difference of two policies; by default the same
+
+
+def _of_tasks(value: Any, answer: Any) -> str:
+    return f"{value} of {answer.num_tasks}"
 
 
 _TEXTS = {
@@ -118,10 +114,10 @@ _TEXTS = {
     "safety": Column("safety", lambda value, _: floor_to(value, 4), certified="certified safety"),
     "safety_upper": Column("at most", lambda value, _: ceil_to(value, 4)),
     "mean": Column("mean", certified="certified mean", of_difference="certified mean difference"),
-    "num_violations": Column("violations", lambda value, answer: f"{value} of {answer.num_tasks}"),
-    "num_good": Column("good tasks", lambda value, answer: f"{value} of {answer.num_tasks}"),
-    "num_bad": Column("bad tasks", lambda value, answer: f"{value} of {answer.num_tasks}"),
-    "num_below": Column("surely below", lambda value, answer: f"{value} of {answer.num_tasks}"),
+    "num_violations": Column("violations", _of_tasks),
+    "num_good": Column("good tasks", _of_tasks),
+    "num_bad": Column("bad tasks", _of_tasks),
+    "num_below": Column("surely below", _of_tasks),
     "num_valid": Column("valid", lambda value, _: f"{value}"),
     "beta": Column("beta", lambda value, _: level_figures(value)),
     "status": Column("status", lambda value, _: Status(value).name.lower().replace("_", " ")),
@@ -136,24 +132,15 @@ def texts_of(
     ``shown``: the text of some columns, by their names, in place of the usual one.
     """
     fields = {**_fields(certificate, question), "status": "status"}
-    left_out = _left_out(certificate)
+    # What follows from other columns is left out: the valid tasks do, unless the method chooses them.
+    method = METHODS.get(getattr(certificate, "method", ""))
+    left_out = {"epsilon", "status"} | (set() if method is not None and method.chooses_valid else {"num_valid"})
     first = [question.each] if question.each else []
-    names = [name for name in dict.fromkeys([*first, *fields]) if name not in (*left_out, "status")]
+    names = [name for name in dict.fromkeys([*first, *fields]) if name not in left_out]
     return {
-        heading(name, question, certificate): shown.get(name) or _texts(certificate, question, name, fields[name])
+        heading(name, question, certificate): shown.get(name) or column_texts(certificate, question, name)
         for name in (*names, "status")
     }
-
-
-def _left_out(certificate: Any) -> tuple[str, ...]:
-    """Columns that follow from the others: the valid tasks do, unless the method chooses them."""
-    method = METHODS.get(getattr(certificate, "method", ""))
-    return ("epsilon",) if method is not None and method.chooses_valid else ("epsilon", "num_valid")
-
-
-def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
-    """One column of an answer [t] as text."""
-    return _texts(certificate, question, name, question.rows.columns[name])
 
 
 def _column_of(name: str, question: Question) -> Column:
@@ -170,7 +157,9 @@ def heading(name: str, question: Question, certificate: Any) -> str:
     return (name == question.rows.certified and (certified or column.certified)) or column.heading
 
 
-def _texts(certificate: Any, question: Question, name: str, field: str) -> list[str]:
+def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
+    """One column of an answer [t] as text."""
+    field = {**_fields(certificate, question), "status": "status"}[name]
     text, entries = _column_of(name, question).text, np.atleast_1d(np.asarray(getattr(certificate, field)))
     if field == "thresholds":
         # As the kind of certificate prints them: an upper end holds at no lower threshold.

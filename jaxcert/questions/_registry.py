@@ -1,19 +1,23 @@
-"""The questions by their names."""
+"""The questions by their names; which of them is asked, and the settings that few questions have."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from jaxcert.certificates._band import BAND
 from jaxcert.certificates._certify import SAFETY
 from jaxcert.certificates._certify_anytime import ANYTIME
-from jaxcert.certificates._cvar import CVAR
 from jaxcert.certificates._each_task import EACH_TASK
 from jaxcert.certificates._episode import EPISODE
 from jaxcert.certificates._interval import INTERVAL
-from jaxcert.certificates._mean import MEAN, MEAN_DIFFERENCE
-from jaxcert.certificates._pairs_and_weights import IMPROVEMENT, WEIGHTED
-from jaxcert.certificates._question import Question
+from jaxcert.certificates._mean import MEAN
+from jaxcert.certificates._pairs_and_weights import IMPROVEMENT, MEAN_DIFFERENCE, WEIGHTED
+from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._ranking import RANKING
 from jaxcert.certificates._safety_level import SAFETY_LEVEL
 from jaxcert.certificates._suite import SUITE
 from jaxcert.certificates._suite_mean import SUITE_MEAN
+from jaxcert.certificates._worst_tasks import CVAR
 from jaxcert.sequential._recorded import SEQUENTIAL
 
 QUESTIONS: dict[str, Question] = {
@@ -37,3 +41,62 @@ QUESTIONS: dict[str, Question] = {
         RANKING,
     )
 }
+
+
+_WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true", list: "numbers"}
+
+
+def usual_questions(
+    fixed: Mapping[str, Sequence[float] | None], *, shortcut: str = "", listed: bool = False, num_policies: int = 1
+) -> list[Question]:
+    """What is asked where no question is named, by the numbers that were fixed beforehand; a first one if none are.
+
+    ``shortcut``: the word that stands for a question, empty where these numbers do; ``listed``: whether it is about a
+    fixed list, in place of new tasks.
+
+    Example:
+        >>> [question.name for question in usual_questions({"threshold": [], "safety": [0.9]})]
+        ['safety_level']
+        >>> [question.name for question in usual_questions({}, shortcut="mean", num_policies=2)]
+        ['mean_difference']
+    """
+    same = [each for each in QUESTIONS.values() if each.shortcut == shortcut and each.listed == listed]
+    usual = [each for each in same if num_policies in each.numbers_of_policies]
+    return [question for question in usual if fixed.get(question.each or "")] or usual[:1]
+
+
+def checked_options(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options by name, their numbers as floats, or ValueError: of another question, no such value, or missing."""
+    if not isinstance(options, Mapping):
+        raise ValueError(f"options are {options!r:.40}; expected values by their names")
+    known = {option.name: option for option in question.options}
+    for name, value in options.items():
+        if name not in known:
+            own = f"expected {', '.join(known)}" if known else "it has none of its own"
+            raise ValueError(f"{name} is no option of the question {question.name!r}; {own}")
+        _check_type(known[name], value)
+        known[name].check(name, value)
+    missing = [option for option in question.options if option.is_needed and option.name not in options]
+    if missing:
+        words = "; ".join(f"{each.name} ({each.help[0].lower()}{each.help[1:]})" for each in missing)
+        raise ValueError(f"the question {question.name!r} needs {words}")
+    types = {name: option.type for name, option in known.items()}
+    return {
+        name: list(map(float, value)) if types[name] is list else types[name](value) for name, value in options.items()
+    }
+
+
+def _check_type(option: Option, value: Any) -> None:
+    right = {
+        int: isinstance(value, int) and not isinstance(value, bool),
+        float: _is_number(value),
+        str: isinstance(value, str),
+        bool: value is True,
+        list: isinstance(value, list | tuple) and len(value) > 0 and all(map(_is_number, value)),
+    }[option.type]
+    if not right:
+        raise ValueError(f"{option.name} is {value!r:.40}; expected {_WORDS[option.type]}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

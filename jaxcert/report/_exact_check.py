@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from os import PathLike
@@ -14,10 +13,10 @@ import numpy as np
 from jaxcert._files import content_of
 from jaxcert.report import check_certificate, check_trials
 from jaxcert.report._recompute import precision
-from jaxcert.report._recorded_files import recorded_roles
+from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, rows_read
 from jaxcert.rollouts import load_adaptive
 from jaxcert.rollouts._run_witness import declared_by, returns_by_task
-from jaxcert.tables._episodes import unpacked
+from jaxcert.tables._file_tables import unpacked
 from jaxcert.tables._readers import ReturnsFile, read_by
 
 
@@ -39,6 +38,9 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
     Raises:
         FileNotFoundError: a file is missing.
         ValueError: what is wrong with the certificate file as a whole, such as another file of returns.
+
+    Warns:
+        UserWarning: of the choice of rows, as when they were certified.
 
     Example:
         >>> import pathlib, tempfile
@@ -62,7 +64,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
             yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
         else:
             _check_worst(document)
-            yield from check_certificate.check(document, lambda data: exactly(_read(returns, data)))
+            yield from _check_rows(document, returns)
     except ValueError as error:
         raise ValueError(f"{certificate}: {error}") from error
     except RecursionError as error:
@@ -72,6 +74,20 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
             needed = "was written without witnesses, which an exact check needs; expected --witness with --json"
             raise ValueError(f"{certificate}: {needed}") from error
         raise ValueError(f"{certificate}: has not the form of a certificate file ({error!r})") from error
+
+
+def _check_rows(document: bytes, returns: str | PathLike[str]) -> Iterator[tuple[bool | None, str]]:
+    """What is proven of the rows that a certificate says were read, which is said of each statement."""
+    told = ""
+
+    def read(data: Any) -> tuple[list[list[Fraction]], str]:
+        nonlocal told
+        file = _read(returns, data)
+        told = rows_read([file])
+        return exactly(file)
+
+    for holds, words in check_certificate.check(document, read):
+        yield holds, f"{words} {told[0].upper()}{told[1:]}." if holds and told else words
 
 
 def _stops(document: bytes) -> bool:
@@ -137,6 +153,5 @@ def _read(path: str | PathLike[str], data: Any) -> ReturnsFile:
     options = {} if columns is None else {**columns, "trial": columns["trial"] or None}
     unfinished = float(counted["counted_as"]) if "counted_as" in counted else None
     picked = [(name, tuple(x) if isinstance(x, list) else x) for name, x in (data.get("roles") or {}).items()]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # what is missing is part of the record
+    with only_warned_of_rows():
         return read_by(path, recorded_roles(options, unfinished, picked))

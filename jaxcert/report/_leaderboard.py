@@ -11,11 +11,11 @@ from jaxcert.certificates import ceil_figures, certify_ranking, confidence
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts, heading
-from jaxcert.questions._asked import usual_questions
+from jaxcert.questions._registry import usual_questions
 from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._document import certificate_document
 from jaxcert.report._protocol_check import equal
-from jaxcert.report._recompute import ask, check_others_finished, precision, support_of
+from jaxcert.report._recompute import ask, precision, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables import Returns, align_tasks
 from jaxcert.tables._readers import ReturnsFile
@@ -105,8 +105,17 @@ class Leaderboard(NamedTuple):
             f"With confidence {confidence(self.delta)} all of this holds at once, means and their order over "
             f"{listed if board.mean.listed else 'new tasks from the same distribution'}. Delta is shared equally by "
             f"{sum(counts.values())} statements ({counted}): {ceil_figures(board.share(self.delta))} each. Of two "
-            "policies, neither of which is named beside the other, it is open which is better."
+            f"policies, neither of which is named beside the other, it is open which is better.{self._never_named}"
         )
+
+    @property
+    def _never_named(self) -> str:
+        """Which policies no other is certified to be as good as, and why; empty for none."""
+        names = [name for name, each in zip(self.names, self.data, strict=True) if _unfinished(each)]
+        if not names:
+            return ""
+        why = "since the worst return of its unfinished rollouts would help the other"
+        return f" No policy is certified to be at least as good as {' or '.join(names)}, {why}."
 
     def not_better(self, i: int) -> list[str]:
         """The policies that i is certified to be at least as good as."""
@@ -143,21 +152,27 @@ def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float]
     """Whether policy i is certified to be at least as good as j on average, bool[p, p], directly or through others.
 
     Of new tasks by ``certify_ranking``, of a list by the mean over it of each ordered pair, each pair at level
-    ``board.share(delta)``.
+    ``board.share(delta)``. Nobody is as good as a policy with unfinished rollouts, whose worst return helps others.
     """
-    check_others_finished(data)
-    data, share = align_tasks(*data), board.share(delta)
+    finished, data, share = np.asarray([not _unfinished(each) for each in data]), align_tasks(*data), board.share(delta)
+    order = np.eye(len(data), dtype=bool)
     if not board.mean.listed:
         returns, where = _stacked(data)
         level = float(np.nextafter(share * board.counts["pairs"], 0))
         declared = None if returns.dtype == bool else support
-        return np.asarray(certify_ranking(returns, support=declared, delta=level, where=where).order)
+        found = certify_ranking(returns, support=declared, delta=level, where=where)
+        return linked(order | (np.asarray(found.differences) >= 0) & finished)
     pair = usual_questions({}, shortcut="mean", listed=True, num_policies=2)[0]
-    order = np.eye(len(data), dtype=bool)
     for i, j in itertools.permutations(range(len(data)), 2):
+        if not finished[j]:
+            continue
         answer = ask(pair, [data[i], data[j]], None, {"support": support, "delta": share})
         order[i, j] = _certified(pair, answer) >= 0
     return linked(order)
+
+
+def _unfinished(data: Returns) -> bool:
+    return isinstance(data, ReturnsFile) and data.num_unfinished > 0
 
 
 def _stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
@@ -217,9 +232,12 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
             stands = record["settings"]["delta"]
             yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
     for name, record in zip((entry["policy"] for entry in stated["order"]), records, strict=False):
-        file = (record["data"] or {}).get("file")
-        if Path(name).name != file:
-            yield f"leaderboard order: the policy {name!r} is of the file {file!r}"
+        data = record["data"] or {}
+        file, policy = data.get("file"), (data.get("roles") or {}).get("only")
+        if (Path(name).name != file) if policy is None else (name != policy):
+            yield f"leaderboard order: the policy {name!r} is of the file {file!r}" + (
+                f", {policy!r}" if policy else ""
+            )
     support = support_of(records[0])
     names = [entry["policy"] for entry in stated["order"]]
     with precision(str(dtype)):

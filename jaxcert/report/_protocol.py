@@ -15,11 +15,11 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import content_of, write_new
 from jaxcert._validation import check_count, check_finite, check_open_unit, refuse
-from jaxcert.certificates._arguments import AUTO, choose_bound
+from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._question import COMMON, Question
-from jaxcert.certificates._registry import METHODS, defaults
+from jaxcert.certificates._registry import defaults
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._asked import checked_options, usual_questions
+from jaxcert.questions._registry import checked_options, usual_questions
 
 _FORMAT_VERSION = 1
 _METHOD = "binomial"
@@ -263,7 +263,7 @@ def _bound_of(bound: str | None, method: str) -> str:
     """The name of the bound, or ValueError for names that are unknown or do not go together."""
     if bound is not None and not (isinstance(bound, str) and bound):
         raise ValueError(f"bound is {bound!r:.40}; expected a name, or none for the method's own")
-    return choose_bound(defaults(bound, method, ())[0], METHODS[method]).name
+    return defaults(bound, method, ())[0].name
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """The files of returns from which a certificate file was made, read as it records."""
 
+import contextlib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -14,6 +15,8 @@ from jaxcert.tables._roles import PICKED, Roles
 from jaxcert.tables.folders import read_summary
 
 Paths = Sequence[str | PathLike[str]]
+# What warnings say of rows that were chosen; what is missing is part of the record.
+_OF_ROWS = ("leaves out trials", "taken for one policy")
 
 
 def recorded_files(
@@ -21,18 +24,54 @@ def recorded_files(
 ) -> list[list[ReturnsFile]]:
     """For each record of a document the returns that it is of: all files or, in a leaderboard, that of its policy.
 
+    A table that holds all policies may be given once.
+
     ``columns``: by the parameters of ``read_returns``, as given; None for those that the record names.
 
     Raises:
         ValueError: for another number of files, or one that cannot be read.
     """
     records = document["certificates"]
+    if len(paths) == 1:
+        paths = [*paths] * _policies_of_one_table(document)
     if "leaderboard" in document:
         _check_policies(certificate, document, len(paths))
         return _of_each_policy(certificate, records, paths, columns)
     _check_number(certificate, records, len(paths))
     files = [_read_told(path, certificate, records, place, columns) for place, path in enumerate(paths)]
     return [list(each) for each in zip(*files, strict=True)]
+
+
+def _policies_of_one_table(document: Mapping[str, Any]) -> int:
+    """Of how many policies a document is that are rows of one table; 1 for other ones."""
+    of_each = [[record["data"] or {}, *record.get("others", [])] for record in document["certificates"]]
+    files = [file for each in of_each for file in each]
+    if not files or not all((file.get("roles") or {}).get("only") for file in files):
+        return 1
+    count = len(document["leaderboard"]["order"]) if "leaderboard" in document else len(of_each[0])
+    return count if len({file["sha256"] for file in files}) == 1 else 1
+
+
+def rows_read(files: Sequence[ReturnsFile]) -> str:
+    """Which rows of files were read, and how many have no outcome, as is told of them; "" for all rows."""
+    told = []
+    for file in files:
+        picked = file.roles.rows_picked if file.roles is not None else ()
+        told += [f"of rows {', '.join(f'where {each}' for each in picked)}"] if picked else []
+        if file.num_unfinished:
+            told.append(f"{file.num_unfinished} without an outcome, counted as {file.unfinished:g}")
+    return "; ".join(dict.fromkeys(told))
+
+
+@contextlib.contextmanager
+def only_warned_of_rows() -> Iterator[None]:
+    """Of all warnings of the library, only those about the choice of rows are given, once each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for text in dict.fromkeys(str(each.message) for each in caught):
+        if any(words in text for words in _OF_ROWS):
+            warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def _of_each_policy(
@@ -115,8 +154,7 @@ def _read(
     wanted: list[tuple[Columns, float | None, Any]] = [
         (each, one.get("counted_as"), roles) for each, one, roles in zip(columns, counted, picks, strict=True)
     ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # what is missing is part of the record
+    with only_warned_of_rows():
         if any("folder" in each[0] for each in held):
             return _read_folder(path, records, held, columns)
         found = {

@@ -13,7 +13,8 @@ from jaxcert.report._document import assumptions_of, document_digest
 from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol
-from jaxcert.report._recorded_files import recorded_files
+from jaxcert.report._recorded_files import recorded_files, rows_read
+from jaxcert.tables._readers import ReturnsFile
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Verification:
         differences: one sentence each; empty if everything agrees.
         num_certificates: how many the file holds.
         num_rows: how many statements they make; of a leaderboard, with its pairs: those that share delta.
-        notes: what is worth knowing and no difference: a protocol that was not given, a figure that rests on rounding.
+        notes: what is worth knowing and no difference: the conditions on the rows that were read, a protocol that was
+            not given, a figure that rests on rounding.
 
     Example:
         >>> print(Verification((), num_certificates=1, num_rows=3))
@@ -71,8 +73,8 @@ def verify(
     Args:
         certificate: the certificate file.
         returns: the file of returns, or the folder.
-        others: the files of the other policies, in their order, for a certificate of several; at last that of the
-            weights, for one of weighted tasks.
+        others: the files of the other policies, in their order, for a certificate of several; none where one table
+            holds all of them. At last that of the weights, for one of weighted tasks.
         protocol: the protocol file; by default the protocol is not checked.
         task: column of the tasks in a table, as in `read_returns`; by default the one that the certificate file
             records. Another column than that is a difference.
@@ -87,6 +89,9 @@ def verify(
         ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves, or of another
             number of policies.
         ImportError: without jsonschema-rs (extra `cli`).
+
+    Warns:
+        UserWarning: of the choice of rows, as when they were certified.
 
     Example:
         >>> import pathlib, tempfile
@@ -118,11 +123,20 @@ def verify(
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
     differences += _numbered(compared, "differences")
     if "leaderboard" in document:
-        differences += of_leaderboard(document, [read for (read,) in data[: 1 + len(others)]])
-    notes = [*_numbered(compared, "notes"), *_unchecked(document, locked)]
+        num_policies = len(document["leaderboard"]["order"])
+        differences += of_leaderboard(document, [read for (read,) in data[:num_policies]])
+    notes = [*_of_rows(data), *_numbered(compared, "notes"), *_unchecked(document, locked)]
     together = document.get("leaderboard", {}).get("statements", {})
     rows = sum(together.values()) if together else sum(len(record["rows"]) for record in records)
     return Verification(tuple(differences), len(records), rows, tuple(notes))
+
+
+def _of_rows(data: list[list[ReturnsFile]]) -> list[str]:
+    """Of which rows of their tables certificates are, if not of all."""
+    told = [rows_read(files) for files in data]
+    if len({*told}) == 1:
+        return [told[0]] if told[0] else []
+    return [f"certificate {i + 1}: {words}" for i, words in enumerate(told) if words]
 
 
 def _numbered(compared: list[Compared], name: str) -> list[str]:

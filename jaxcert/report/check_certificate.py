@@ -49,8 +49,9 @@ _START, _AT_LEAST = f"With confidence {_N}: ", f"the {_OF} is at least {_N}"
 _NEW = f"{_START}on a new task from the same distribution, {_AT_LEAST} with"
 _LISTED = rf"{_START}on (?:at least ([0-9]+) of these|all of these) ([0-9]+) tasks, {_AT_LEAST}\."
 _NOTHING = rf"{_START}nothing is certified about (?:how many of these [0-9]+ tasks have )?an? {_OF} of at least {_N}\."
-_COLUMNS = {"threshold", "safety", "epsilon", "num_violations", "num_valid", "safety_upper", "num_below", "num_good"}
-_COLUMNS |= {"beta", "status", "sentence", "witness", "advice"}
+_COUNTED = "threshold safety epsilon num_violations num_valid status sentence"  # the columns of a row
+_SILENT = frozenset(["vacuous", "infeasible", "invalid_input", "out_of_range", "unsound"])  # of a row without a claim
+_MOST_TRIALS = 10**7  # that a table may count
 # The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ...
 Case = namedtuple("Case", "tasks low high delta whole settings binary")
 WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError, csv.Error, RecursionError
@@ -123,6 +124,17 @@ def witnessed(witness: Any, case: Case, threshold: Fraction, stated: Any = None)
     return [held is not None for held in given], [betas[m] for m in sizes], shares[int(chosen)]
 
 
+def of_counts(row: Any, case: Case, claims: bool) -> None:
+    """Check that a row counts no more tasks than there are, and that its status says whether it claims something."""
+    counts = {name: _number(row[name]) for name in ("num_violations", "num_valid", "num_below") if name in row}
+    most = max(counts["num_violations"] + counts.get("num_valid", 0), counts.get("num_below", 0))
+    fits = all(count >= 0 == count % 1 for count in counts.values()) and most <= len(case.tasks)
+    _need(fits, f"{', '.join(f'{name} is {count}' for name, count in counts.items())}, of {len(case.tasks)} tasks")
+    possible = frozenset(("certified", "out_of_range")) if claims else _SILENT
+    possible |= {"certified"} if _number(row["threshold"]) <= case.low else set()  # what needs no proof
+    _need(row["status"] in possible, f"its status is {row['status']!r:.40}; expected {' or '.join(sorted(possible))}")
+
+
 def said(row: Any, case: Case, pattern: str, claims: bool) -> list[Fraction]:
     """The numbers in the sentence of a row after the confidence, which is checked; none if it claims nothing."""
     match = re.fullmatch(rf"{pattern if claims else _NOTHING}(?: \({_ADVICE}\))?", row["sentence"])
@@ -142,7 +154,8 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
     end = rf" a probability between {_N} and {_N}\." if "safety_upper" in row else rf" probability at least {_N}\."
     shown = said(row, case, _NEW + end, claims=safety > 0 or upper < 1) or [threshold, safety]
     _need(shown[0] <= threshold and shown[1] <= safety and [upper, *shown[2:]][-1] >= upper, "its sentence says more")
-    beta = case.settings["beta"] if isinstance(case.settings.get("beta"), Number) else row["beta"]
+    beta = row["beta"] if "beta" in row else case.settings["beta"]
+    of_counts(row, case, claims=(safety > 0 and threshold > case.low) or upper < 1)
     sides = [("num_violations", row.get("witness"), case, min(epsilon, 1 - safety), threshold, beta)]
     if upper < 1:
         _need(case.settings.get("complete") is True, "it has an upper end, and whole rollouts were not declared")
@@ -155,6 +168,8 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
         passed, betas, share = proof(witness, part, at, _number(most))
         counted = passed.count(name == "num_below")
         _need(_number(row[name]) == counted, f"{name} is {row[name]}; of its witnesses {counted}")
+        is_close = _number(most) <= max(betas) * (1 + Fraction(1, 2**16)) or name == "num_below" or "beta" not in row
+        _need(is_close, f"beta is {most}; the levels of its witnesses are at most {float(max(betas)):.7g}")
         coins = Counter(risk * (1 - beta) for beta in betas)
         _need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
 
@@ -162,6 +177,7 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
 def share_of_a_list(row: Any, case: Case) -> None:
     """Check a row with a number of good tasks at a threshold."""
     good, threshold, n = _number(row["num_good"]), _number(row["threshold"]), len(case.tasks)
+    of_counts(row, case, claims=good > 0 and threshold > case.low)
     shown = said(row, case, _LISTED, claims=good > 0) or [0, n, threshold]
     _need(good in range(int(shown[0]), n + 1) and n == shown[-2] and shown[-1] <= threshold, "its sentence says more")
     if good > 0 and threshold > case.low:
@@ -172,10 +188,12 @@ def share_of_a_list(row: Any, case: Case) -> None:
         _need(rarely(k, Counter(coins), share), f"{n - good} bad tasks are too few for {k} that do not pass")
 
 
-STATEMENTS: dict[str, tuple[str, Callable[[Any, Case], None]]] = {  # what is fixed beforehand, how a row is checked
-    **dict.fromkeys(("safety", "interval"), ("threshold", share_of_new_tasks)),
-    "safety_level": ("safety", share_of_new_tasks),
-    "suite": ("threshold", share_of_a_list),
+Statement = tuple[str, str, Callable[[Any, Case], None]]  # what is fixed beforehand, the columns, how a row is checked
+STATEMENTS: dict[str, Statement] = {
+    "safety": ("threshold", _COUNTED, share_of_new_tasks),
+    "interval": ("threshold", f"{_COUNTED} safety_upper num_below", share_of_new_tasks),
+    "safety_level": ("safety", _COUNTED, share_of_new_tasks),
+    "suite": ("threshold", "threshold num_good num_violations status sentence", share_of_a_list),
 }
 
 
@@ -188,11 +206,14 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
     _need(held["digest"] == digest, "it was altered: its digest is of another content")
     _need(all(each["rows"] for each in held["certificates"] or [{"rows": []}]), "it certifies nothing")
     for i, record in enumerate(held["certificates"]):
-        case, statement = _case(record, read, statements), statements[record["question"]][1]
+        case, (_, names, statement) = _case(record, read, statements), statements[record["question"]]
+        columns, chosen = {*names.split()}, {"beta"} if record["settings"].get("beta") == "auto" else set()
         for j, row in enumerate(record["rows"]):
             yield None, (place := f"certificate {i + 1}, row {j + 1} of {len(record['rows'])}")
             try:
-                _need(row.keys() <= _COLUMNS, f"it has {', '.join(row.keys() - _COLUMNS)}, which is not checked")
+                lacking, others = columns - row.keys(), row.keys() - columns - chosen - {"witness", "advice"}
+                _need(not lacking, f"it has no {', '.join(sorted(lacking))}")
+                _need(not others, f"it has {', '.join(sorted(others))}, which no answer to its question has")
                 statement(row, case)
                 yield True, f"proven: {place}: {row['sentence'].partition(' (')[0]}"
             except WRONG as error:
@@ -222,30 +243,38 @@ def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict
 def read_csv(content: bytes, columns: Any) -> tuple[list[list[Fraction]], str]:
     """The returns of each task, in the order in which tasks first appear, and the SHA-256 of the file."""
     names, text = [columns["task"], *filter(None, [columns["trial"]])], content.decode("utf-8-sig")
-    tasks, mark, header, rows, values = {}, "", [], [], []
+    tasks, mark, header, rows, values, room = {}, "", [], [], [], _MOST_TRIALS
     for mark in ",;\t":
         header, *rows = [*filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))] or [[]]
-        values = [columns["value"]] if columns["value"] in header else columns["value"].split("/")
+        several = columns["value"].split("/" if "/" in columns["value"] else ",")  # successes and trials; a trial each
+        values = [columns["value"]] if columns["value"] in header else several
         if all(header.count(name) == 1 for name in (*names, *values)):
             break
+    else:
+        _need(False, f"the table of returns has not each of {', '.join([*names, columns['value']])} as one column")
+    is_wide = len(values) > 1 and "/" not in columns["value"]
     for i, row in enumerate(rows):
         _need(len(row) == len(header), f"row {i + 1} of the returns has other columns")
         entries = [row[header.index(name)].strip() for name in (*names[1:], *values)]
-        held, key = tasks.setdefault(row[header.index(names[0])], {}), (*entries[: -len(values)],) or (i,)
+        trial, cells = entries[: -len(values)], entries[-len(values) :]
+        held, key = tasks.setdefault(row[header.index(names[0])], {}), (i,) if is_wide or not trial else (*trial,)
         _need(key not in held, f"row {i + 1} of the returns: its trial occurs twice")
-        held[key] = _outcomes("/".join(entries[-len(values) :]), "." if mark == "," else ",")
+        point, cells = "." if mark == "," else ",", cells if is_wide else ["/".join(cells)]
+        held[key] = [x for cell in cells for x in _outcomes(cell, point, room // len(cells))]
+        room -= len(held[key])
     _need(len({*map(str.strip, tasks)}) == len(tasks), "labels of tasks differ in blanks alone")
     return [[x for each in held.values() for x in each] for held in tasks.values()], sha256(content).hexdigest()
 
 
-def _outcomes(entry: str, point: str) -> list[Fraction]:
+def _outcomes(entry: str, point: str, most: int) -> list[Fraction]:
     """A return, or as many successes and failures as 31/50 counts."""
     successes, counts, trials = entry.partition("/")
     if not counts:
         return [_number(Number(_WORDS.get(entry.lower(), entry.replace(point, "."))))]
     won, of = int(_number(Number(successes))), int(_number(Number(trials)))
-    _need(f"{won}/{of}" == f"{successes.strip()}/{trials.strip()}" and 0 <= won <= of < 10**9, "it counts trials")
-    return [Fraction(i < won) for i in range(of)]
+    _need(f"{won}/{of}" == f"{successes.strip()}/{trials.strip()}" and 0 <= won <= of, "it counts trials")
+    _need(of <= most, f"the returns count more than {_MOST_TRIALS} trials")
+    return [Fraction(1)] * won + [Fraction(0)] * (of - won)
 
 
 def main(certificate: str, returns: str, check: Any = check, read: Any = read_csv, by: str = "columns") -> int:
@@ -253,9 +282,7 @@ def main(certificate: str, returns: str, check: Any = check, read: Any = read_cs
 
     def found(data: Any) -> Any:
         picked = data.get("roles") or data.get("unfinished")
-        _need(
-            not picked, f"it is of a table that is read in another way ({picked}), which jaxcert verify --exact knows"
-        )
+        _need(not picked, f"its table is read in another way ({picked}), which jaxcert verify --exact knows")
         return read(Path(returns).read_bytes(), data[by])
 
     failed = 0

@@ -30,10 +30,19 @@ from math import lcm, prod
 from typing import Any
 
 if __package__:
-    from jaxcert.report.check_certificate import READING, Case, _need, _number, main, share_of_new_tasks
+    from jaxcert.report.check_certificate import (
+        _COUNTED,
+        READING,
+        Case,
+        Number,
+        _need,
+        _number,
+        main,
+        share_of_new_tasks,
+    )
     from jaxcert.report.check_certificate import check as check_with
 else:  # a file beside this one
-    from check_certificate import READING, Case, _need, _number, main, share_of_new_tasks
+    from check_certificate import _COUNTED, READING, Case, Number, _need, _number, main, share_of_new_tasks
     from check_certificate import check as check_with
 
 LOG = "jaxcert-trials-1"
@@ -110,7 +119,6 @@ def share_at_declared(rule: Any, row: Any, case: Case) -> None:
     numbers = [*map(_number, (rule["delta"], rule["beta"], *rule["thresholds"]))]  # not null, nor a text that has them
     same = len(numbers) > 2 and all(case.settings[name] == rule[name] for name in ("delta", "beta", "support"))
     _need(same and row["threshold"] in rule["thresholds"], "threshold, delta, beta or support are not as declared")
-    _need("safety_upper" not in row, "it has an upper end, whose level was not declared")
     share_of_new_tasks(row, case, partial(stopped, rule))
 
 
@@ -120,10 +128,23 @@ def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
 
     def returns(data: Any) -> tuple[list, str]:
         tasks, digest, declared = read(data)
+        for record in loads(document, **READING)["certificates"]:
+            rollouts, stated = record.get("rollouts", {}), record.get("rollouts", {}).get("declared", {})
+            others = [name for name in stated if name not in declared or stated[name] != declared[name]]
+            _need(not others, f"it says another {', '.join(others)} than was declared")
+            for name, held in declared.get("held", {}).items():
+                _need(name not in rollouts or _said(rollouts[name]) == held, f"its {name} is not that of the log")
         rule.update(declared)
         return tasks, digest
 
-    yield from check_with(document, returns, {"sequential": ("threshold", partial(share_at_declared, rule))})
+    yield from check_with(document, returns, {"sequential": ("threshold", _COUNTED, partial(share_at_declared, rule))})
+
+
+def _said(fact: Any) -> Any:
+    """What a certificate says of its log: a number, the numbers of trials, or a hash."""
+    if isinstance(fact, list):
+        return sorted(_number(each["number"]) for each in fact)
+    return _number(fact) if isinstance(fact, Number) else fact
 
 
 def chained(line: bytes, before: str, number: int) -> str:
@@ -142,6 +163,7 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
     _need(declared["format"] == LOG, "it is no log of trials")
     _need(len({name.strip() for name in names}) == len(names), "labels of tasks are equal, or differ in blanks alone")
     tasks: dict[str, dict[str, Fraction]] = {name: {} for name in names}
+    withdrawn = []
     for i, line in enumerate(lines, start=1):
         if seen.hexdigest() == wanted:
             break
@@ -152,12 +174,15 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
         )
         if (gone := entry.get("withdrawn")) is not None:
             where[gone][gone] = _number(declared["support"][0])
+            withdrawn.append(gone)
         else:
             number, held = entry["number"], tasks[entry["task"]]
             where[number] = held
             _need(("score" in entry) != ("success" in entry), f"line {i + 1} of the log has not one outcome")
             held[number] = _number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
-    return [[*held.values()] for held in tasks.values()], seen.hexdigest(), declared
+    count = Fraction(len(where) - len(withdrawn))
+    held = {"last_hash": chain, "num_trials": count, "withdrawn": sorted(map(_number, withdrawn))}
+    return [[*each.values()] for each in tasks.values()], seen.hexdigest(), {**declared, "held": held}
 
 
 if __name__ == "__main__":

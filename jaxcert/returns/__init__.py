@@ -2,14 +2,10 @@
 
 from jaxcert.returns import summaries
 from jaxcert.returns._example_data import sample_returns
-from jaxcert.returns._metrics import (
-    discounted_return,
-    truncated_return,
-    undiscounted_return,
-)
+from jaxcert.returns._metrics import discounted_return, truncated_return, undiscounted_return
 from jaxcert.returns._paired import Paired, paired
+from jaxcert.returns._prepared import return_support
 from jaxcert.returns._steps import reach, reach_avoid
-from jaxcert.returns._support import return_support
 from jaxcert.returns._weighted import Weighted, task_weights, weighted
 
 __all__ = [

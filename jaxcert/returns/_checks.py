@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete, require_real
 from jaxcert.numerics._rounding import at_least, cast, is_zero, known
-from jaxcert.returns._prepared import Support, returns_dtype
+from jaxcert.returns._prepared import Needs, Support, returns_dtype
 
 
 def checked_shapes(x: Any, where: Any, *, of_tasks: bool) -> tuple[Any, Any]:
@@ -28,24 +28,21 @@ def checked_shapes(x: Any, where: Any, *, of_tasks: bool) -> tuple[Any, Any]:
         raise ValueError(f"returns of shape {shape} are an empty batch; expected at least one element in each axis")
     if not shape or 0 in shape:
         raise ValueError(f"returns of shape {shape} hold no rollouts; expected [..., num_rollouts] with at least one")
-    return x, None if where is None else checked_mask(where, shape)
-
-
-def checked_mask(where: Any, shape: tuple[int, ...]) -> Any:
-    """The mask as an array; ValueError unless it is bool, of the shape of the returns."""
+    if where is None:
+        return x, None
     where = where if isinstance(where, jax.Array) else np.asarray(where)
     if where.dtype != np.bool_:
         raise ValueError(f"where has dtype {where.dtype}; expected bool")
     if where.shape != shape:
         raise ValueError(f"where has shape {where.shape}; expected that of the returns, {shape}")
-    return where
+    return x, where
 
 
 def possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
     """Which entries are possible values of the return; for host and device arrays."""
     if not isinstance(x, jax.Array):
         return (x == 0) | (x == 1) if binary else (x >= low) & (x <= high) & np.isfinite(x)
-    return is_zero(x) | (x == 1) if binary else at_least(x, low) & (x <= high) & jnp.isfinite(x)
+    return is_zero(x) | (x == 1) if binary else at_least(x, low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
 
 
 def refutes(x: Any, low: Any, high: Any, binary: bool) -> Any:
@@ -63,22 +60,15 @@ def check_returns(
     binary: bool,
     first: tuple[int, ...] = (),
     axes: bool = False,
-    some_per_task: bool = True,
     place_of: Callable[[Any], str] | None = None,
 ) -> None:
     """Raise ValueError that names the first bad value, task and rollout, counted from ``first``, or by ``place_of``.
 
-    Of device arrays two scalars are transferred to the host. Values that cannot be read (tracers, several processes)
-    are not checked here; they fail closed later. ``axes``: whether [..., n, m] must not look swapped, either.
+    Values that cannot be read fail closed later. ``axes``: whether [..., n, m] must not look swapped, either.
     """
     if not is_concrete(x, low, high, where):
         return
     low, high = float(low), float(high)
-    if where is not None and some_per_task:
-        empty = np.argwhere(~np.asarray(where).any(axis=-1))
-        if empty.size:
-            task = np.add(empty[0], first[:-1] or 0)
-            raise ValueError(f"task {describe_index(task)} has every rollout masked; expected at least one per task")
     bad, swapped = _found(x, low, high, where, binary, axes and min(x.shape[-2:]) >= 3)
     if bad >= 0:
         value = float(np.asarray(x).reshape(-1)[bad])
@@ -95,19 +85,21 @@ def check_returns(
 
 def _found(x: Any, low: float, high: float, where: Any, binary: bool, axes: bool) -> tuple[int, bool]:
     """The flat index of the first impossible value, or -1; whether the axes look swapped."""
-    trivial = x.dtype == bool and low <= 0 and high >= 1
-    if trivial and not axes:
+    if x.dtype == bool and low <= 0 and high >= 1 and not axes:
         return -1, False
+    dtype = returns_dtype(x)
     if isinstance(x, jax.Array):
         with jax.ensure_compile_time_eval():  # the array may be concrete while something else is traced
-            dtype = returns_dtype(x)
             ends = jax.device_put((known(low, dtype, "down"), known(high, dtype, "up")))
             bad, swapped = jax.device_get(_found_on_device(x, *ends, where, binary=binary, axes=axes))
             return int(bad), bool(swapped)
     # In 16-bit types the ends of the support could overflow.
     bad = ~possible(x if x.dtype.itemsize > 2 else x.astype(np.float32), low, high, binary)
     bad = bad if where is None else bad & np.asarray(where)
-    return int(np.argmax(bad)) if bad.any() else -1, axes and _any_swapped(x, where)
+    with np.errstate(all="ignore"):
+        # Double precision, because NumPy adds the rows one after the other.
+        swapped = axes and np.any(_look_swapped(np, np.asarray(x, np.float64), where, float(jnp.finfo(dtype).eps)))
+    return int(np.argmax(bad)) if bad.any() else -1, bool(swapped)
 
 
 @functools.partial(jax.jit, static_argnames=("binary", "axes"))
@@ -128,15 +120,26 @@ def _place(index: Any) -> str:
 def _describe(value: Any, place: str, low: Any, high: Any, binary: bool) -> str:
     if not np.isfinite(value):
         return f"{place} is {value}; expected a finite number"
-    if binary:
-        return f"{place} is {_told(value, 0, 1)}; Clopper-Pearson expects binary returns, 0 or 1"
-    return f"{place} is {_told(value, low, high)}, outside the support ({low:.9g}, {high:.9g})"
-
-
-def _told(value: float, low: float, high: float) -> str:
-    """In nine figures, or in all where these would lie between the ends."""
+    low, high = (0, 1) if binary else (low, high)
     shown = f"{value:.9g}"
-    return repr(value) if low <= float(shown) <= high else shown
+    told = repr(value) if low <= float(shown) <= high else shown  # in all figures where nine would lie inside
+    if binary:
+        return f"{place} is {told}; Clopper-Pearson expects binary returns, 0 or 1"
+    return f"{place} is {told}, outside the support ({low:.9g}, {high:.9g})"
+
+
+def check_counts(needs: Needs, where: Any, first: tuple[int, ...] = (), which: str = "") -> None:
+    """Raise ValueError for a task with too few rollouts that count, if they can be read; ``which`` do, in words."""
+    if where is None or not is_concrete(where):
+        return
+    counts = np.asarray(where).sum(axis=-1)
+    few = np.argwhere(counts < needs.min_rollouts if which or counts.all() else counts == 0)
+    if few.size:
+        task, count = describe_index(np.add(few[0], first[:-1] or 0)), counts[tuple(few[0])]
+        if not count and not which:
+            raise ValueError(f"task {task} has every rollout masked; expected at least one per task")
+        found = f"{count} {'rollout' if count == 1 else 'rollouts'} {which or 'that is not masked'}"
+        raise ValueError(f"task {task} has {found}; {needs.name} needs at least {needs.min_rollouts}")
 
 
 def describe_index(index: Any) -> str:
@@ -165,23 +168,14 @@ def check_sums(
         raise ValueError(f"{what.format(task=task)} sum to more than {x.dtype} can hold; certify them in a larger unit")
 
 
-# --- swapped axes -------------------------------------------------------------------------------------------------
-
-
-def _any_swapped(x: np.ndarray, where: np.ndarray | None) -> bool:
-    """Whether the columns of some [n, m] differ systematically and its rows do not.
+def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:
+    """Whether the columns of [..., n, m] differ systematically and its rows do not.
 
     Rows are tasks and may differ. Columns are rollouts, exchangeable across tasks, so that they differ by chance only.
     If columns clearly differ, either the axes are swapped or rollouts share randomness across tasks; the certificate
     does not hold in either case. The analysis of variance has a threshold far beyond chance; it needs at least three
     rows and three columns.
     """
-    with np.errstate(all="ignore"):
-        # Double precision, because NumPy adds the rows one after the other.
-        return bool(np.any(_look_swapped(np, np.asarray(x, np.float64), where, float(jnp.finfo(returns_dtype(x)).eps))))
-
-
-def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:
     every = {} if where is None else {"where": where}
     mean = xp.mean(x, axis=(-2, -1), keepdims=True, **every)
     centred = x - mean if where is None else xp.where(where, x - mean, xp.zeros((), x.dtype))
@@ -197,9 +191,8 @@ def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:
 def _variance_ratio(xp: ModuleType, x: Any, where: Any, total: Any, error: Any, *, axis: int) -> tuple[Any, Any]:
     """The F ratio of a one-way analysis of variance, and roughly its standard deviation if the groups do not differ.
 
-    Each group lies along ``axis``. Empty groups are ignored; one or two groups count as equal. x is returns minus their
-    mean, and 0 where none counts, [..., n, m]; total is the sum of their squares, and error the rounding error of the
-    largest return, [...].
+    Groups lie along ``axis``; empty ones are ignored, one or two count as equal. x is returns minus their mean, 0 where
+    none counts; total is the sum of the squares, and error the rounding error of the largest return, [...].
     """
     if where is None:
         size, others, count = x.shape[axis], max(x.shape[-3 - axis] - 1, 1), x.shape[-2] * x.shape[-1]

@@ -1,5 +1,6 @@
 """Two policies on the same tasks: the sample of their difference, rollout by rollout or of both apart."""
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -7,18 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.numerics._summation import Sum, add, difference_down, lower_end, lower_end_host, nothing
-from jaxcert.returns._checks import check_sums, possible, refutes
+from jaxcert.returns._checks import check_counts, check_sums, possible, refutes
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._sample import Apart, Needs, Sample, check_counts, placed, sample_of
+from jaxcert.returns._prepared import Needs
+from jaxcert.returns._sample import Apart, Sample, placed, sample_of
 
 
 def sample_of_pairs(needs: Needs, pairs: Paired, support: Any, where: Any, validate: bool) -> Sample:
-    """The differences of rollouts, rounded down; both policies apart if they have other numbers of rollouts.
-
-    Raises:
-        ValueError: as ``sample_of``, with the name of the policy's argument; for tasks that do not match, or too few
-            pairs that count.
-    """
+    """The differences of rollouts, rounded down; both policies apart if they have other numbers of rollouts."""
     if where is not None:
         raise ValueError("where is for returns of one policy; pairs hold where_a and where_b")
     if needs.binary:
@@ -44,7 +41,10 @@ def apart(both: Apart) -> Sample:
     """Two samples, of whose expected returns the sum is what is asked for."""
     a, b = both
     ends = a.low, a.high, b.low, b.high
-    low, high = _known_ends(*ends) if all(isinstance(end, np.ndarray | np.generic) for end in ends) else _ends(*ends)
+    if all(isinstance(end, np.ndarray | np.generic) for end in ends):  # as ``_ends``, on the host
+        low, high = lower_end_host(_sum(a.low, b.low)), -lower_end_host(_sum(-a.high, -b.high))
+    else:
+        low, high = _ends(*ends)
     return a.replace(values=both, low=low, high=high, where=None)
 
 
@@ -55,11 +55,12 @@ def _both(needs: Needs, pairs: Paired, support: Any, validate: bool) -> Apart:
     if a.padded != b.padded:
         a, b = a.unpadded, b.unpadded
     dtype = np.result_type(a.dtype, b.dtype)  # exact for both
-    return Apart(a.as_type(dtype), b.as_type(dtype))
+    arrays = ("values", "low", "high")
+    return Apart(*(one.replace(**{name: getattr(one, name).astype(dtype) for name in arrays}) for one in (a, b)))
 
 
 def _one_of_two(policy: str, needs: Needs, returns: Any, support: Any, where: Any, validate: bool) -> Sample:
-    own = needs._replace(name=f"{needs.name} of a difference", width=True)
+    own = dataclasses.replace(needs, name=f"{needs.name} of a difference", needs_width=True)
     try:
         return sample_of(own, returns, support, where, validate, side="down" if policy == "a" else "up")
     except ValueError as error:
@@ -70,11 +71,6 @@ def _one_of_two(policy: str, needs: Needs, returns: Any, support: Any, where: An
 def _ends(low_a: Any, high_a: Any, low_b: Any, high_b: Any) -> tuple[Any, Any]:
     """The ends of the sum, rounded outwards."""
     return difference_down(low_a, -low_b), -difference_down(-high_a, high_b)
-
-
-def _known_ends(low_a: Any, high_a: Any, low_b: Any, high_b: Any) -> tuple[Any, Any]:
-    """``_ends`` on the host."""
-    return lower_end_host(_sum(low_a, low_b)), -lower_end_host(_sum(-high_a, -high_b))
 
 
 # --- rollout j of A minus rollout j of B ----------------------------------------------------------------------------
@@ -95,19 +91,16 @@ def _differences(both: Apart) -> Sample:
     low, high = _ends(a.low, a.high, b.low, b.high)
     good, missing, refuted = True, False, False
     for one in both:
+        counts = True if one.mask is None else one.mask
         good = good & possible(one.values, one.low, one.high, False)
-        missing = missing | _counted(jnp.isnan(one.values), one.mask)
-        refuted = refuted | _counted(refutes(one.values, one.low, one.high, False), one.mask)
+        missing = missing | (jnp.isnan(one.values) & counts)
+        refuted = refuted | (refutes(one.values, one.low, one.high, False) & counts)
     differences = jnp.where(good, jnp.maximum(lower_end(_sum(a.values, b.values)), low), jnp.nan)
     # A missing return leaves its task without a bound, even beside one that does not count, as one outside leaves all.
     differences = jnp.where(jnp.any(missing, axis=-1, keepdims=True), jnp.nan, differences)
     differences = jnp.where(jnp.any(refuted, axis=(-2, -1), keepdims=True), jnp.inf, differences)
     where = a.where if b.where is None else b.where if a.where is None else a.where & b.where
     return a.replace(values=differences, low=low, high=high, where=where)
-
-
-def _counted(entries: jax.Array, where: jax.Array | None) -> jax.Array:
-    return entries if where is None else entries & where
 
 
 def _sum(x: Any, y: Any) -> Sum:

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.numerics._rounding import cast, unit_roundoff
-from jaxcert.numerics._summation import Sum, add_product, add_reward, lower_end, nothing, plus, product
+from jaxcert.numerics._summation import Sum, add_reward, lower_end, nothing, plus, product
 from jaxcert.returns._steps import as_rewards, as_scalar, check_same_shape, counted_steps
 
 
@@ -130,11 +130,14 @@ def truncated_return(
     """
     rewards = as_rewards(r_t)
     counted, terminated = counted_steps(done_t, rewards.shape)
-    gamma, lowest = _worst_case(discount, min_reward, rewards.dtype)
+    gamma = as_scalar("discount", discount, lambda g: (g >= 0) & (g < 1), "in [0, 1)").astype(rewards.dtype)
+    expected = "finite and not positive"
+    lowest = as_scalar("min_reward", min_reward, lambda r: (r <= 0) & (r > -jnp.inf), expected, "down")
+    lowest = cast(lowest, rewards.dtype, "down")
     prefix, weight, _ = _discounted(rewards, counted, gamma)
     tail = jax.tree.map(lambda part: jnp.where(terminated, 0, part), _tail(weight, gamma, lowest))
-    total = lower_end(plus(prefix, tail))
-    return jnp.where(_keeps_minimum(rewards, counted, lowest) & ~jnp.isnan(gamma), total, jnp.nan)
+    keeps_minimum = jnp.all(~counted | (rewards >= lowest), axis=-1)  # not where a reward is NaN
+    return jnp.where(keeps_minimum & ~jnp.isnan(gamma), lower_end(plus(prefix, tail)), jnp.nan)
 
 
 def _factors(discount: chex.Numeric, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:
@@ -169,7 +172,7 @@ def _discounted(rewards: jax.Array, counted: jax.Array, factors: jax.Array) -> t
 
     def step(carry: tuple[Sum, Sum], xs: tuple[jax.Array, jax.Array]) -> tuple[tuple[Sum, Sum], None]:
         (total, weight), (reward, factor) = carry, xs
-        return (add_product(total, weight, reward), product(weight, factor)), None
+        return (plus(total, product(weight, reward)), product(weight, factor)), None
 
     first = nothing(each[0])
     start = nothing(steps[0]), first._replace(high=jnp.ones_like(first.high))
@@ -189,18 +192,3 @@ def _tail(weight: Sum, gamma: jax.Array, lowest: jax.Array) -> Sum:
     error = jnp.where(exact, 0, 6 * u * jnp.abs(quotient.high))
     tail = product(weight, quotient.high)
     return tail._replace(error=tail.error + jnp.abs(weight.high) * error)
-
-
-def _worst_case(discount: chex.Numeric, min_reward: chex.Numeric, dtype: jnp.dtype) -> tuple[jax.Array, jax.Array]:
-    gamma = as_scalar("discount", discount, lambda g: (g >= 0) & (g < 1), "in [0, 1)")
-
-    def valid(r):
-        return (r <= 0) & (r > -jnp.inf)
-
-    lowest = as_scalar("min_reward", min_reward, valid, "finite and not positive", "down")
-    return gamma.astype(dtype), cast(lowest, dtype, "down")
-
-
-def _keeps_minimum(rewards: jax.Array, counted: jax.Array, lowest: jax.Array) -> jax.Array:
-    """Whether every reward that counts is at least the declared minimum; false for NaN."""
-    return jnp.all(~counted | (rewards >= lowest), axis=-1)

@@ -1,6 +1,7 @@
 """Two policies on the same tasks, of which a certificate is about the difference."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import chex
@@ -34,6 +35,11 @@ class Paired:
     def swapped(self) -> "Paired":
         """The difference with the other sign."""
         return Paired(self.returns_b, self.returns_a, self.where_b, self.where_a)
+
+    def _each(self, change: Callable[[Any, Any], Any], fits: Callable[[Any], bool]) -> "Paired":
+        """Both policies with returns that are changed, by a function of them and of which count, if both fit then."""
+        both = change(self.returns_a, self.where_a), change(self.returns_b, self.where_b)
+        return Paired(*both, self.where_a, self.where_b) if all(map(fits, both)) else self
 
 
 def paired(

@@ -1,5 +1,7 @@
-"""Supports and probabilities as the user gives them, checked and rounded to the safe side."""
+"""What a question needs; supports and probabilities as the user gives them, checked and rounded to the safe side."""
 
+import dataclasses
+import math
 from typing import Any
 
 import chex
@@ -11,6 +13,23 @@ from jaxcert._validation import check_open_unit, is_concrete, require_real
 from jaxcert.numerics._rounding import Side, compute_dtype, known
 
 Support = tuple[chex.Numeric, chex.Numeric]
+
+
+@dataclasses.dataclass(frozen=True)
+class Needs:
+    """What a question, or a bound, needs of the returns."""
+
+    name: str  # in messages
+    _: dataclasses.KW_ONLY
+    min_rollouts: int = 1  # the fewest rollouts of a task
+    needs_width: bool = False  # whether b has to be finite, because b - a is used
+    binary: bool = False  # whether returns have to be 0 or 1
+    from_moments: bool = False  # whether ``Moments`` are enough
+    support: bool = True  # whether returns have a support at all
+    costly: bool = False  # whether a task costs much beside its returns, so that few are added as a padding
+    padded: bool = True  # whether few returns get a padding at all, which costs little if they are read once
+    apart: bool = False  # whether the policies of pairs may have other numbers of rollouts
+    weights: bool = False  # whether tasks may have weights
 
 
 def probability(
@@ -27,9 +46,6 @@ def probability(
 
     The level of a lower bound is rounded to nearest, since the rounded level is the one that is used. A traced value
     outside (0, 1) stays outside, so that it fails closed.
-
-    Raises:
-        ValueError: for a value outside (0, 1), or [0, 1), in ``dtype``; for axes where a scalar is expected.
     """
     if scalar and (isinstance(value, list | tuple) or getattr(value, "ndim", 0)):
         require_real(name, value)
@@ -51,12 +67,16 @@ def is_successes(x: Any) -> bool:
 def as_successes(returns: Any, support: Any, where: Any, *named: str | None) -> Any:
     """Numbers that are all 0 or 1 as bool, where no support says that they are returns; anything else as it is.
 
-    Whether they are cannot be seen of a tracer: there successes are of type bool, or have a support. ``named``: the
-    bound and the method that were named; those for successes take numbers as they are, in their own precision.
+    Of a tracer that cannot be seen. ``named``: a bound or method for successes takes numbers in their own precision.
+    Two policies are so together or not at all.
     """
-    is_declared = support is not None or any(name in ("clopper_pearson", "attained") for name in named)
-    is_array = isinstance(returns, np.ndarray | jax.Array | list | tuple)
-    if is_declared or not is_array or not is_concrete(returns, where):
+    if hasattr(returns, "_each"):
+        return returns._each(
+            lambda x, mask: as_successes(x, support, where if mask is None else mask, *named), is_successes
+        )
+    if support is not None or "clopper_pearson" in named or "attained" in named:
+        return returns
+    if not isinstance(returns, np.ndarray | jax.Array | list | tuple) or not is_concrete(returns, where):
         return returns
     try:
         values = np.asarray(returns)
@@ -71,18 +91,20 @@ def as_successes(returns: Any, support: Any, where: Any, *named: str | None) -> 
 
 def returns_dtype(x: Any) -> np.dtype:
     """float64 for float64 returns where 64-bit types are on, else float32."""
-    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
-    if not jnp.issubdtype(dtype, jnp.floating):
-        return np.dtype(np.float32)
-    return compute_dtype(x if hasattr(x, "dtype") else np.asarray(x))
+    array = x if hasattr(x, "dtype") else np.asarray(x)
+    return compute_dtype(array) if jnp.issubdtype(array.dtype, jnp.floating) else np.dtype(np.float32)
+
+
+# --- the support --------------------------------------------------------------------------------------------------
+
+
+def declared_support(needs: Needs, returns: Any, support: Support | None) -> Support | None:
+    """The support that is given, or (0, 1): of successes, of type bool, and where returns are 0 or 1 alone."""
+    return (0.0, 1.0) if support is None and (needs.binary or is_successes(returns)) else support
 
 
 def split_support(support: Any) -> tuple[Any, Any]:
-    """The two ends of a declared support (a, b).
-
-    Raises:
-        ValueError: if it is missing, not a pair of real scalars or, if concrete, without a < b and a finite a.
-    """
+    """The two ends of a declared support (a, b); ValueError unless they are scalars, and a < b with a finite a."""
     try:
         low, high = support
     except TypeError:
@@ -100,3 +122,100 @@ def split_support(support: Any) -> tuple[Any, Any]:
         if not (np.isfinite(ends[0]) and ends[0] < ends[1]):
             raise ValueError(f"support is ({ends[0]:g}, {ends[1]:g}); expected a < b, both numbers, a finite")
     return low, high
+
+
+def support_for(needs: Needs, support: Any) -> Support:
+    """The ends of the support, or ValueError if it does not suit, whatever the returns are."""
+    low, high = split_support(support)
+    if not is_concrete(low, high):
+        return low, high
+    if needs.binary and (float(low), float(high)) != (0.0, 1.0):
+        raise ValueError(f"support is ({low:g}, {high:g}); {needs.name} expects binary returns with support (0, 1)")
+    if needs.needs_width and not np.isfinite(float(high)):
+        raise ValueError(f"support is ({low:g}, {high:g}); {needs.name} needs a finite upper end")
+    return low, high
+
+
+def check_range(support: Support, dtype: np.dtype, *, needs_width: bool = False) -> None:
+    """Raise ValueError for ends of the support that the type cannot hold, or whose distance, if it is needed."""
+    if not is_concrete(*support):
+        return
+    (low, high), largest = map(float, support), float(jnp.finfo(dtype).max)
+    for end in (low, high):
+        if np.isfinite(end) and abs(end) > largest:
+            raise ValueError(f"support holds {end:g}; expected numbers within the range of {dtype}")
+    if needs_width and high / largest - low / largest >= 1:
+        raise ValueError(
+            f"support is ({low:g}, {high:g}), wider than {dtype} can hold; certify returns in a larger unit"
+        )
+
+
+def rounded_ends(ends: Support, dtype: np.dtype, *, exact: bool = False) -> tuple[Any, Any]:
+    """The ends of the support, rounded outwards; to nearest where returns are compared with 0 and 1 alone."""
+    return known(ends[0], dtype, "nearest" if exact else "down"), known(ends[1], dtype, "nearest" if exact else "up")
+
+
+def return_support(
+    *,
+    min_reward: float,
+    max_reward: float,
+    horizon: int,
+    discount: float = 1.0,
+    worst_case_tail: bool = False,
+) -> tuple[float, float]:
+    r"""Bound every return of up to `horizon` steps with rewards in [min_reward, max_reward].
+
+    With :math:`W = 1 + \gamma + \dots + \gamma^{T-1}`, and an episode of 1 to T steps,
+
+    .. math:: a = \min(r_{min}, W r_{min}), \qquad b = \max(r_{max}, W r_{max}),
+
+    and :math:`a = r_{min}/(1-\gamma)` with the worst-case tail. Both ends are moved outward by the rounding
+    error of a float32 return, so that no return from these rewards is refused for rounding; an end at 0
+    stays at 0.
+
+    Use it as it is for `undiscounted_return` and `discounted_return`; for `truncated_return` with
+    ``worst_case_tail=True``.
+
+    Args:
+        min_reward: smallest reward possible, in the unit of the rewards.
+        max_reward: largest reward possible, in the unit of the rewards.
+        horizon: T, the largest number of steps in a rollout.
+        discount: γ in [0, 1]; smaller than 1 with a worst-case tail.
+        worst_case_tail: whether unfinished rollouts get the worst-case tail of `truncated_return`, which
+            needs ``min_reward <= 0``.
+
+    Returns:
+        The support (a, b) as floats.
+
+    Raises:
+        ValueError: if the reward bounds are not finite or reversed, `horizon` is below 1, `discount` is
+            outside [0, 1], or a worst-case tail is requested with a discount of 1 or a positive `min_reward`.
+
+    Example:
+        >>> a, b = return_support(min_reward=0.0, max_reward=1.0, horizon=1000)
+        >>> print(a, round(b))
+        0.0 1000
+    """
+    _check_rewards(min_reward, max_reward, horizon, discount, worst_case_tail)
+    weight = horizon if discount == 1 else (1 - discount**horizon) / (1 - discount)
+    lowest = min_reward / (1 - discount) if worst_case_tail else min(min_reward, weight * min_reward)
+    highest = max(max_reward, weight * max_reward)
+    # Each addition and each power of a rounded discount costs about one rounding per step; the tail's 1 - γ
+    # magnifies the rounding of γ.
+    roundings = 2 * horizon + 16 + (1 / (1 - discount) if worst_case_tail else 0)
+    slack = roundings * 2.0**-23
+    return lowest - abs(lowest) * slack, highest + abs(highest) * slack
+
+
+def _check_rewards(min_reward: float, max_reward: float, horizon: int, discount: float, worst_case_tail: bool) -> None:
+    if not -math.inf < min_reward <= max_reward < math.inf:
+        raise ValueError(f"min_reward and max_reward must be finite and in order, got {min_reward} and {max_reward}")
+    if horizon < 1:
+        raise ValueError(f"horizon must be at least 1, got {horizon}")
+    if not 0 <= discount <= 1:
+        raise ValueError(f"discount must be in [0, 1], got {discount}")
+    if worst_case_tail and (discount == 1 or min_reward > 0):
+        raise ValueError(
+            "worst_case_tail needs a discount below 1 and a min_reward that is not positive, "
+            f"got {discount} and {min_reward}"
+        )

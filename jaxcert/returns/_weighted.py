@@ -1,6 +1,7 @@
 """Returns on tasks that have weights, for tasks from another distribution; the weights from two distributions."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import chex
@@ -45,20 +46,19 @@ class Weighted:
         scaled = jnp.asarray(self.weights) / jnp.where(unit > 0, unit, 1)
         return jnp.sum(scaled, axis=-1) ** 2 / jnp.maximum(jnp.sum(scaled * scaled, axis=-1), 1)
 
-    def prepared(self, num_tasks: int, tasks: tuple[int, ...], dtype: np.dtype, validate: bool) -> TaskWeights:
-        """The weights of a sample with room for tasks of the shape [..., n or more], checked and rounded up.
+    def _each(self, change: Callable[[Any, Any], Any], _: Callable[[Any], bool]) -> "Weighted":
+        """The same tasks with returns that are changed, by a function of them and of which count."""
+        return dataclasses.replace(self, returns=change(self.returns, None))
 
-        Raises:
-            ValueError: for weights that do not fit the tasks; for concrete ones that are no density ratio.
-        """
+    def prepared(self, num_tasks: int, tasks: tuple[int, ...], dtype: np.dtype, validate: bool) -> TaskWeights:
+        """The weights of a sample with room for tasks of the shape [..., n or more], checked and rounded up."""
         require_real("weights", self.weights)
         require_real("max_weight", self.max_weight)
         shape, size, tasks = np.shape(self.weights), tasks[-1], (*tasks[:-1], num_tasks)
-        if not shape or shape != tasks[len(tasks) - len(shape) :]:
+        if not shape or shape != tasks[-len(shape) :]:
             raise ValueError(f"weights have shape {shape}; expected one for each task, {tasks}")
-        if np.ndim(self.max_weight):
-            shape = np.shape(self.max_weight)
-            raise ValueError(f"max_weight has shape {shape}; expected a scalar (use jax.vmap for several)")
+        if most := np.shape(self.max_weight):
+            raise ValueError(f"max_weight has shape {most}; expected a scalar (use jax.vmap for several)")
         if validate and is_concrete(self.max_weight):
             check_largest("max_weight", self.max_weight, dtype)
         rounded, largest = known(self.weights, dtype, "up"), known(self.max_weight, dtype, "up")

@@ -12,8 +12,7 @@ import numpy as np
 
 from jaxcert._validation import check_count, is_concrete, kept_readable
 from jaxcert.certificates._arguments import as_row, choose, prepare_thresholds
-from jaxcert.certificates._binomial import BINOMIAL, binomial_epsilon
-from jaxcert.certificates._method import USUAL_BETA
+from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, binomial_epsilon
 from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
@@ -23,7 +22,7 @@ from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episod
 from jaxcert.rollouts._resumption import AdaptiveCertificate, resumed
 from jaxcert.rollouts._slots import SCHEDULES, Limits, Run, Worker, first_run, go_on
 from jaxcert.sequential._rule import MOST_ROLLOUTS, Bets, Settings, prepare_rule, takes_table
-from jaxcert.sequential._wealth import about_successes, certificate_of, start
+from jaxcert.sequential._wealth import certificate_of, start
 
 _NO_LIMIT, _MOST_ROLLOUTS = 2**31 - 1, 2**28
 # Seconds between two looks of the host at a run that it watches.
@@ -265,7 +264,7 @@ def _drive(env: MultiTaskEnv, schedule: str, worker: Worker, run: Run, limits: L
 
 def _result(worker: Worker, delta: jax.Array, binary: bool, run: Run) -> AdaptiveCertificate:
     return AdaptiveCertificate(
-        certificate=about_successes(certificate_of(run.state, delta), binary),
+        certificate=certificate_of(run.state, delta, binary),
         state=run.state,
         tasks=worker.tasks,
         num_started=run.num_started,

@@ -14,8 +14,8 @@ from jaxcert._validation import is_concrete
 from jaxcert.certificates import Certificate
 from jaxcert.rollouts._resumption import AdaptiveCertificate, task_columns
 from jaxcert.sequential import SequentialState
-from jaxcert.sequential._rebuilt import FIXED, begun, rebuilt
-from jaxcert.sequential._wealth import about_successes, certificate_of
+from jaxcert.sequential._experiment import FIXED, begun, rebuilt
+from jaxcert.sequential._wealth import certificate_of
 
 _FIXED, _TASKS = "fixed_", "task_"
 _COUNTS = ("num_started", "num_unfinished")
@@ -118,7 +118,7 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         state = _state(arrays)
         tasks = {name: column for name, column in arrays.items() if name.startswith(_TASKS)}
         _check_tasks(tasks, state)
-        certificate = about_successes(certificate_of(state, jnp.asarray(arrays["delta"])), bool(state.is_binary))
+        certificate = certificate_of(state, jnp.asarray(arrays["delta"]), bool(state.is_binary))
     _warn_of_figures(path, arrays, certificate)
     return AdaptiveCertificate(
         certificate=certificate,

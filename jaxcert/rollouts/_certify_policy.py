@@ -11,11 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, is_concrete
-from jaxcert.certificates._arguments import usual_beta
+from jaxcert.certificates._arguments import chosen_level
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._certify import certify
-from jaxcert.certificates._counting import levels_for
-from jaxcert.certificates._registry import METHODS, defaults, warned
+from jaxcert.certificates._registry import defaults, warned
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
 from jaxcert.returns._sample import placed
@@ -107,17 +106,17 @@ def certify_policy(
     Reference: as ``certify``.
     """
     budget = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
-    bound, method = defaults(bound, method, kind_of_returns(env), beta)
-    names, beta = {"bound": bound, "method": method}, usual_beta(METHODS[method], beta)
+    per_task, chosen = defaults(bound, method, kind_of_returns(env), beta)
+    names = {"bound": per_task.name, "method": chosen.name}
     check_settings(env, thresholds, num_tasks, num_rollouts, delta=delta, beta=beta, validate=validate, **names)
     # Rounded here as certify does: a number passed to a compiled call would be rounded to nearest.
-    dtype = jnp.result_type(float)
-    rounded, chosen = probability("delta", delta, dtype, "down", validate=False), beta
+    dtype = np.dtype(jnp.result_type(float))
+    rounded, level = probability("delta", delta, dtype, "down", validate=False), beta
     if isinstance(beta, str):
-        chosen = levels_for(METHODS[method], delta, beta, num_tasks, np.dtype(dtype))
+        level = chosen_level(chosen, delta, beta, num_tasks, dtype)
     elif beta is not None:
-        chosen = probability("beta", beta, dtype, "nearest", validate=False)
-    given = cast(thresholds, dtype, "up"), rounded, chosen
+        level = probability("beta", beta, dtype, "nearest", validate=False)
+    given = cast(thresholds, dtype, "up"), rounded, level
     found = _certify_policy(env, as_policy(policy), key, *placed(given), **budget, **names)
     status = found.certificate.status
     if not validate or not is_concrete(status):

@@ -13,8 +13,8 @@ from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import probability
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.sequential import SequentialState, init
-from jaxcert.sequential._outlook import fewest_to_pass
 from jaxcert.sequential._rule import MOST_ROLLOUTS, usual_rule
+from jaxcert.sequential._wealth import fewest_to_pass
 
 # Trials of a task after which it is left, for successes: the rule for these is a table, and needs such a number.
 _MOST_TRIALS = 100

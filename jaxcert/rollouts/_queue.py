@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.numerics._summation import Sum, add_product, add_reward, as_rewards, lower_end, nothing, product
+from jaxcert.numerics._summation import Sum, add_reward, as_rewards, lower_end, nothing, plus, product
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
 
@@ -64,7 +64,7 @@ def advance(env: MultiTaskEnv, policy: Policy, episodes: Episodes, discount: jax
         states=states,
         steps=steps,
         weight=None if weight is None or discount is None else product(weight, discount),
-        total=add_reward(total, reward) if weight is None else add_product(total, weight, reward),
+        total=add_reward(total, reward) if weight is None else plus(total, product(weight, reward)),
         alive=alive & ~_is_done(states.done) & (steps < env.episode_length),
         finite=episodes.finite & (good | ~alive),
     )

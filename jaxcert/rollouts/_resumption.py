@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates._access import holds_values
-from jaxcert.certificates._binomial import binomial_epsilon
+from jaxcert.certificates._method import binomial_epsilon
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.rollouts._slots import Run
 from jaxcert.sequential import SequentialCertificate, SequentialState
-from jaxcert.sequential._rebuilt import FIXED
+from jaxcert.sequential._experiment import FIXED
 
 _UNDECLARED = (
     "All returns are 0 or 1: a new run with binary=True, or of an environment that declares it, would give up fewer "

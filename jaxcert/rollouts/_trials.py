@@ -17,7 +17,7 @@ from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.rollouts._trial_log import Log, Trial, first_line, read_log, trial_line, with_line, withdrawal_line
 from jaxcert.sequential import SequentialState
-from jaxcert.sequential._outlook import fewest_to_pass
+from jaxcert.sequential._wealth import fewest_to_pass
 
 _FORGOTTEN = "lines that it had before are missing or altered; expected these and perhaps more"
 

@@ -1,6 +1,6 @@
-"""A sequential experiment in a loop of one's own: a state, its update, its certificate."""
+"""A sequential experiment in a loop of one's own: a state, its update, its certificate, and the state from a log."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import chex
@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._archive import check_arrays
 from jaxcert._validation import check_count, is_concrete, require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.certificates._arguments import prepare_thresholds
@@ -15,15 +16,11 @@ from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import check_range, placed, support_for
-from jaxcert.sequential._rule import Bets, prepare_rule
-from jaxcert.sequential._wealth import (
-    SequentialCertificate,
-    SequentialState,
-    about_successes,
-    advance,
-    certificate_of,
-    start,
-)
+from jaxcert.sequential._rule import NO_LIMIT, Bets, Settings, prepare_rule
+from jaxcert.sequential._wealth import SequentialCertificate, SequentialState, advance, certificate_of, start
+
+# What is fixed before the first rollout.
+FIXED = ("thresholds", "low", "high", "beta", *Settings._fields)
 
 
 def init(
@@ -62,7 +59,7 @@ def init(
     """
     check_count("num_tasks", num_tasks)
     dtype = compute_dtype(thresholds)
-    low, high = support_for(BETTING.needs, support)  # betting asks the same of it
+    low, high = support_for(BETTING, support)  # betting asks the same of it
     check_range((low, high), dtype)
     ends = cast(low, dtype, "down"), cast(high, dtype, "up")
     level = probability("beta", beta, dtype, "nearest", validate=True, scalar=True)
@@ -135,7 +132,7 @@ def certificate(state: SequentialState, delta: chex.Numeric) -> SequentialCertif
     """
     delta = probability("delta", delta, state.beta.dtype, "down", validate=True, scalar=True)
     successes = is_concrete(state.is_binary) and bool(np.all(state.is_binary))
-    return about_successes(certificate_of(state, delta), successes)
+    return certificate_of(state, delta, successes)
 
 
 def _checked_tasks(tasks: np.ndarray, n: int) -> np.ndarray:
@@ -170,3 +167,54 @@ def _update(state: SequentialState, returns: jax.Array, tasks: jax.Array) -> Seq
     known = jnp.all((tasks >= -1) & (tasks < n))
     state = state._replace(valid=state.valid & (times <= 1) & known)
     return advance(state, x, times > 0)
+
+
+# --- from what was fixed beforehand and the log of the rollouts, as files hold them ---------------------------------
+
+_IMPOSSIBLE = "holds numbers that no experiment gives"
+
+
+def rebuilt(fixed: Mapping[str, np.ndarray], num_tasks: int, task: np.ndarray, returns: np.ndarray) -> SequentialState:
+    """The state after rollouts, by the arrays of ``FIXED``; nothing else is believed.
+
+    ``task`` and ``returns`` [r]: of each rollout, in the order in which they were taken in.
+    """
+    state = begun(fixed, num_tasks)
+    count = np.bincount(task, minlength=num_tasks).astype(np.int32)
+    first = np.cumsum(count, dtype=np.int32) - count
+    in_order = np.append(returns[np.argsort(task, kind="stable")], fixed["low"])  # one more, where there are none
+    return _after(state, in_order, first, count)
+
+
+@jax.jit
+def _after(state: SequentialState, returns: jax.Array, first: jax.Array, count: jax.Array) -> SequentialState:
+    """The state after the rollouts of each task, which stand one after the other from its first one on."""
+
+    def one(number: jax.Array, state: SequentialState) -> SequentialState:
+        is_there = number < count
+        return advance(state, returns[jnp.where(is_there, first + number, 0)], is_there)
+
+    return jax.lax.fori_loop(0, jnp.max(count), one, state)
+
+
+def begun(fixed: Mapping[str, np.ndarray], num_tasks: int) -> SequentialState:
+    """The state of so many tasks before their first rollout, as ``init`` makes it of these arrays, or ValueError."""
+    thresholds, bets = fixed["thresholds"], fixed["bets"]
+    if thresholds.dtype == np.float64 and jnp.result_type(float) != np.float64:
+        raise ValueError("holds numbers of 64 bits; expected jax_enable_x64 to be on, as when it was written")
+    if thresholds.ndim != 1 or bets.ndim != 1:
+        shapes = f"thresholds of shape {thresholds.shape} and bets of shape {bets.shape}"
+        raise ValueError(f"holds {shapes}; expected those of one experiment")
+    try:
+        low, high, beta, give_up = (float(fixed[name]) for name in ("low", "high", "beta", "give_up"))
+        most, rule = int(fixed["max_rollouts_per_task"]), {"bets": bets.tolist(), "give_up": give_up}
+        rule |= {"binary": bool(fixed["is_binary"]), "max_rollouts_per_task": None if most == NO_LIMIT else most}
+        state = init(num_tasks, thresholds, support=(low, high), beta=beta, **rule)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(_IMPOSSIBLE) from error
+    fields = state._asdict()
+    check_arrays(fixed, {name: (np.dtype(fields[name].dtype), fields[name].shape) for name in FIXED})
+    least = np.asarray(state.goal, np.float64) * (1 - 1e-6)  # the exponential of another machine
+    if not np.all(fixed["goal"] >= least):
+        raise ValueError(_IMPOSSIBLE)
+    return state._replace(goal=jnp.asarray(fixed["goal"]))

@@ -12,11 +12,12 @@ from jaxcert._validation import require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._arguments import choose, levels_of, thresholds_of
-from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certify import curve_of_counts
-from jaxcert.certificates._counted_tasks import missing_of_counts
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.certificates._soft import SOFT
+from jaxcert.numerics._batches import as_memory_allows
 from jaxcert.returns._prepared import Support, as_successes, is_successes
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
@@ -24,19 +25,14 @@ from jaxcert.sequential._rule import Bets, Settings, check_give_up, prepare_rule
 from jaxcert.sequential._wealth import (
     SequentialCertificate,
     SequentialState,
-    about_successes,
     advance,
     certificate_of,
-    soft_certificate,
     start,
 )
 
-# Thresholds are taken in blocks of so many that their wealth takes at most about 256 MB.
-_BLOCK_BYTES = 2**28
+_BY_THRESHOLD = ("passed", "is_open", "num_rollouts_used")
 
-_METHODS = {
-    method.name: (method, certificate) for method, certificate in ((BINOMIAL, certificate_of), (SOFT, soft_certificate))
-}
+_METHODS = {method.name: method for method in (BINOMIAL, SOFT)}
 
 
 def certify_sequential(
@@ -114,10 +110,9 @@ def certify_sequential(
     if binary is None:
         most, levels = (np.shape(returns) or (0,))[-1], (thresholds, beta, support)
         binary = is_successes(returns) and method == BINOMIAL.name and bets is None and takes_table(most, levels)
-    chosen, certificate = choose("method", method, _METHODS)
+    chosen = choose("method", method, _METHODS)
     # These bounds ask the same of returns.
-    needs = (CLOPPER_PEARSON if binary else BETTING).needs
-    sample = sample_of(needs, returns, support, where, validate)
+    sample = sample_of(CLOPPER_PEARSON if binary else BETTING, returns, support, where, validate)
     ends, m = (sample.low, sample.high), int(sample.num_rollouts)
     share, level = levels_of(chosen, delta, beta, sample, validate)
     rows: Any = thresholds_of(sample, thresholds, validate)
@@ -126,7 +121,7 @@ def certify_sequential(
     state = _run(*placed((sample, rows, level, rule)))
     if sample.padded:
         state = _cut(state, int(sample.num_tasks))
-    return about_successes(certificate(state, share), bool(binary) or is_successes(returns))
+    return certificate_of(state, share, bool(binary) or is_successes(returns), chosen)
 
 
 @jax.jit
@@ -143,28 +138,21 @@ def _run(sample: Sample, thresholds, beta, settings: Settings) -> SequentialStat
         begin = jax.tree.map(lambda leaf: jnp.where(same, leaf, leaf), begin)
         return jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts)[0]
 
-    block = max(1, _BLOCK_BYTES // (x[..., 0].size * x.dtype.itemsize * 4 * settings.bets.size))
-    state = jax.lax.map(run, (thresholds, settings.goal), batch_size=block)
-    passed, is_open, used = map(_last, (state.passed, state.is_open, state.num_rollouts_used))
-    of_tasks = {"valid": state.valid[0], "num_rollouts": state.num_rollouts[0]}
-    return state._replace(
-        wealth=jnp.moveaxis(state.wealth[..., 0, :], 0, -2),
-        **{"passed": passed, "is_open": is_open, "num_rollouts_used": used, **of_tasks},
-        **{"thresholds": thresholds, "low": low, "high": high, "beta": beta, **settings._asdict()},
-    )
+    wealth = x[..., 0].size * x.dtype.itemsize * 4 * settings.bets.size
+    state = as_memory_allows(run, (thresholds, settings.goal), wealth)
+    # From [t, ..., n, 1] to [..., n, t].
+    by_threshold = {name: jnp.moveaxis(getattr(state, name)[..., 0], 0, -1) for name in _BY_THRESHOLD}
+    by_task = {"valid": state.valid[0], "num_rollouts": state.num_rollouts[0]}
+    whole = start(x.shape[:-1], thresholds, low, high, beta, settings)
+    return whole._replace(wealth=jnp.moveaxis(state.wealth[..., 0, :], 0, -2), **by_threshold, **by_task)
 
 
 def _cut(state: SequentialState, n: int) -> SequentialState:
     """The state of the first n tasks."""
-    axis = {"wealth": -3, "valid": -1, "num_rollouts": -1, "passed": -2, "is_open": -2, "num_rollouts_used": -2}
-    host = jax.device_get({name: getattr(state, name) for name in axis})
-    parts = {name: value[(..., slice(n), *[slice(None)] * (-1 - axis[name]))] for name, value in host.items()}
+    axes_after = {"wealth": 2, "valid": 0, "num_rollouts": 0, **dict.fromkeys(_BY_THRESHOLD, 1)}
+    host = jax.device_get({name: getattr(state, name) for name in axes_after})
+    parts = {name: host[name][..., :n, *[slice(None)] * after] for name, after in axes_after.items()}
     return state._replace(**placed(parts))
-
-
-def _last(column: jax.Array) -> jax.Array:
-    """From [t, ..., 1] to [..., t]."""
-    return jnp.moveaxis(column[..., 0], 0, -1)
 
 
 SEQUENTIAL = Question(

@@ -114,12 +114,7 @@ def prepare_rule(
     max_rollouts_per_task: int | None,
     binary: bool,
 ) -> Settings:
-    """Check the settings of a rule, and compute the wealth at which tasks pass.
-
-    Raises:
-        ValueError: for bets outside (0, 1], a ``give_up`` outside [0, 1), a bad number of rollouts; for binary returns
-            without a number of rollouts, with another support, or traced arguments.
-    """
+    """Check the settings of a rule, and compute the wealth at which tasks pass."""
     usual_bets, usual_give_up = usual_rule(binary)
     give_up = usual_give_up if give_up is None else give_up
     check_give_up("give_up", give_up)
@@ -139,8 +134,7 @@ def prepare_rule(
 
 
 def _checked(bets: Any) -> tuple:
-    given = () if isinstance(bets, str | bytes) or not np.iterable(bets) else tuple(bets)
-    if not given:
+    if isinstance(bets, str | bytes) or not np.iterable(bets) or not (given := tuple(bets)):
         raise ValueError(f"bets are {bets!r}; expected a list of numbers in (0, 1]")
     for bet in given:
         if not (isinstance(bet, int | float | np.floating) and 0 < bet <= 1):

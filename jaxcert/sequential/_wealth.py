@@ -1,20 +1,21 @@
-"""Wealth against and for each task, rollout by rollout, and what it certifies."""
+"""Wealth against and for each task, rollout by rollout; what it certifies, and may come to."""
 
 import dataclasses
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.bounds._bound import usable
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate
 from jaxcert.certificates._counting import fields_of_bounds
-from jaxcert.certificates._method import table_of
+from jaxcert.certificates._method import BINOMIAL, Method, table_of
 from jaxcert.certificates._soft import SOFT, fields_of_evidence
 from jaxcert.numerics._bets import factor, mean_wealth_down, ratio_of
-from jaxcert.numerics._rounding import at_least, unit_roundoff
+from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.returns._checks import possible
 from jaxcert.returns._sample import placed
 from jaxcert.sequential._rule import Settings
 
@@ -94,38 +95,28 @@ def start(
 
 def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> SequentialState:
     """One more rollout, [..., n], of the tasks in ``where``."""
-    possible = at_least(x, state.low) & (x <= state.high) & jnp.isfinite(x)
-    possible = possible & (~state.is_binary | (x == 0) | (x == 1))
-    valid = state.valid & (possible | ~where)
+    fits = possible(x, state.low, state.high, False) & (~state.is_binary | (x == 0) | (x == 1))
+    valid = state.valid & (fits | ~where)
     active = state.is_open & where[..., None]
-    grown = state.wealth * _factors_down(state, jnp.where(possible, x, state.low) - state.low)
+    ratio = ratio_of((jnp.where(fits, x, state.low) - state.low)[..., None], state.thresholds - state.low)
+    # At most 1 - lambda + lambda (x - a)/(B - a), with room for the rounding of its product. Two differences and a
+    # quotient: 4 u; 1 - lambda, two products and a sum: 4 u; this product and the wealth's: 2 u.
+    factors = factor(jnp.broadcast_to(state.bets, state.wealth.shape), ratio[..., None])
+    grown = state.wealth * (factors * (1 - 11 * unit_roundoff(x.dtype)))
     # A wealth that the type cannot hold stays at the largest number, which is less and so safe.
     wealth = jnp.where(active[..., None], jnp.minimum(grown, jnp.finfo(x.dtype).max), state.wealth)
     state = state._replace(
         wealth=wealth,
-        valid=usable(valid, where & ~possible & ~jnp.isnan(x)),
+        valid=usable(valid, where & ~fits & ~jnp.isnan(x)),
         num_rollouts=state.num_rollouts + where.astype(jnp.int32),
         num_rollouts_used=state.num_rollouts_used + active.astype(jnp.int32),
     )
-    return _decide(state, active)
-
-
-def _decide(state: SequentialState, active: jax.Array) -> SequentialState:
-    """Which tasks have passed, and which go on."""
+    # Which tasks have passed, and which go on.
     goal = jnp.broadcast_to(state.goal, active.shape)
     passed = state.passed | (active & state.valid[..., None] & (state.mean_wealth >= goal))
     goes_on = (state.mean_wealth > state.give_up) | (state.give_up <= 0)
     goes_on = goes_on & (state.num_rollouts < state.max_rollouts_per_task)[..., None]
     return state._replace(passed=passed, is_open=state.is_open & ~passed & (goes_on | ~active) & state.valid[..., None])
-
-
-def _factors_down(state: SequentialState, excess: jax.Array) -> jax.Array:
-    """At most 1 - lambda + lambda (x - a)/(B - a), [..., n, t, bets], with room for the rounding of its product."""
-    ratio = ratio_of(excess[..., None], state.thresholds - state.low)
-    # Two differences and a quotient: 4 u; 1 - lambda, two products and a sum: 4 u; this product and the wealth's: 2 u.
-    return factor(jnp.broadcast_to(state.bets, state.wealth.shape), ratio[..., None]) * (
-        1 - 11 * unit_roundoff(excess.dtype)
-    )
 
 
 @jax.tree_util.register_dataclass
@@ -154,13 +145,24 @@ class SequentialCertificate(Certificate):
     question: str = dataclasses.field(default="sequential", kw_only=True, metadata={"static": True})
 
 
-def certificate_of(state: SequentialState, delta: Any) -> SequentialCertificate:
-    """The certificate at this moment, for a delta of the state's type."""
+def certificate_of(
+    state: SequentialState, delta: Any, successes: bool, method: Method = BINOMIAL
+) -> SequentialCertificate:
+    """The certificate at this moment, for a delta of the state's type; in the words for returns of 0 and 1, or not.
+
+    By the method ``SOFT`` the soft count of the wealth with which each task stopped, beta being its weight. It is sound
+    only if no task's rollouts depended on another's returns: a state that was continued by such a rule is not covered
+    (theory page, section 9). A task that has passed stopped there, with a wealth of at least its goal.
+    """
     n = state.valid.shape[-1]
-    tail: Any = BINOMIAL.tail
-    table = table_of(tail, n, n, delta, state.beta)
-    fields = _counted(*placed((state, delta, table)))
-    return _answer(state, BINOMIAL.name, fields, delta)
+    if method is SOFT:
+        fields = _added_up(*placed((state, delta)))
+    else:
+        fields = _counted(*placed((state, delta, table_of(BINOMIAL.tail, n, n, delta, state.beta))))
+    settings = {"num_tasks": n, "bound": "sequential", "method": method.name}
+    settings |= {"quantity": PROBABILITY_OF_SUCCESS} if successes else {}
+    arrays = {"thresholds": state.thresholds, "beta": state.beta, "num_rollouts_used": state.num_rollouts_used}
+    return SequentialCertificate(**fields, **arrays, delta=placed(delta), **settings)
 
 
 @jax.jit
@@ -169,29 +171,48 @@ def _counted(state: SequentialState, delta: jax.Array, table: Any) -> dict[str, 
     return fields_of_bounds(BINOMIAL, _lower_bounds(state), n, state.thresholds, state.beta, delta, table)
 
 
-def _answer(state: SequentialState, method: str, fields: dict[str, Any], delta: Any) -> SequentialCertificate:
-    settings = {"num_tasks": state.valid.shape[-1], "bound": "sequential", "method": method}
-    arrays = {"thresholds": state.thresholds, "beta": state.beta, "num_rollouts_used": state.num_rollouts_used}
-    return SequentialCertificate(**fields, **arrays, delta=placed(delta), **settings)
-
-
-def about_successes(found: SequentialCertificate, successes: bool) -> SequentialCertificate:
-    """The certificate in the words for returns of 0 and 1, if they are."""
-    return dataclasses.replace(found, quantity=PROBABILITY_OF_SUCCESS) if successes else found
-
-
-def soft_certificate(state: SequentialState, delta: Any) -> SequentialCertificate:
-    """The soft count of the wealth with which each task stopped, beta being its weight, for a delta of its type.
-
-    Sound only if no task's rollouts depended on another's returns: a state that was continued by such a rule is not
-    covered (theory page, section 9). A task that has passed stopped there, with a wealth of at least its goal.
-    """
-    return _answer(state, SOFT.name, _added_up(*placed((state, delta))), delta)
-
-
 @jax.jit
 def _added_up(state: SequentialState, delta: jax.Array) -> dict[str, Any]:
     trivial = jnp.broadcast_to(state.thresholds <= state.low, state.passed.shape)
     wealth = jnp.where(trivial, jnp.inf, state.mean_wealth)
     wealth = jnp.where(state.valid[..., None], wealth, 0)
     return fields_of_evidence(SOFT, wealth, state.valid, state.low, state.thresholds, state.beta, delta)
+
+
+# --- what the tasks that are still undecided may come to ------------------------------------------------------------
+
+# Nobody makes more rollouts of a task one by one.
+_MOST = 2**20
+
+
+def fewest_to_pass(state: SequentialState) -> np.ndarray:
+    """How many more rollouts each task needs at least to pass: as many as if each had the best return there is.
+
+    int[n, t]: 0 where a task has passed; -1 where it cannot pass, having been left or with too few rollouts left. With
+    an open support one rollout may always be enough.
+    """
+    host: Any = jax.tree.map(np.asarray, state)
+    fewest, most = np.ones(host.passed.shape, np.int64), np.full(host.passed.shape, _MOST)
+    while np.any(fewest < most):
+        middle = (fewest + most) // 2
+        enough = _wealth_after(host, middle) >= host.goal
+        fewest, most = np.where(enough, fewest, middle + 1), np.where(enough, middle, most)
+    left = host.max_rollouts_per_task - host.num_rollouts[:, None]
+    can_pass = host.is_open & (fewest <= np.minimum(left, _MOST - 1))
+    return np.where(host.passed, 0, np.where(can_pass, fewest, -1))
+
+
+def if_all_pass(state: SequentialState) -> SequentialState:
+    """The state if every task passes where it still can: no certificate of this experiment will say more."""
+    passed = np.asarray(state.passed) | (fewest_to_pass(state) > 0)
+    return state._replace(passed=jnp.asarray(passed))
+
+
+def _wealth_after(host: Any, number: np.ndarray) -> np.ndarray:
+    """The mean wealth after so many more returns at the upper end of the support, float64[n, t]."""
+    low, bets = float(host.low), host.bets.astype(np.float64)
+    width = np.maximum(host.thresholds.astype(np.float64) - low, np.finfo(np.float64).tiny)
+    with np.errstate(over="ignore", invalid="ignore"):
+        factors = factor(bets, ((float(host.high) - low) / width)[:, None])
+        grown = host.wealth.astype(np.float64) * factors ** number[..., None]
+    return np.where(host.wealth > 0, grown, 0.0).mean(axis=-1)

@@ -4,7 +4,7 @@ import collections
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import chex
@@ -61,18 +61,16 @@ class Grid:
         deltas: chex.Numeric | Sequence[float] = 0.01,
         budgets: Sequence[tuple[int, int]] | np.ndarray | None = None,
     ) -> None:
+        pairs = "pairs (num_tasks, num_rollouts)"
         axes = {
-            "thresholds": _numbers("thresholds", thresholds),
+            "thresholds": _axis("thresholds", thresholds, _number, "numbers"),
             "bounds": None if bounds is None else _names("bounds", bounds, tuple(BOUNDS)),
             "methods": None if methods is None else _names("methods", methods, (*COUNTING, ATTAINED.name)),
-            "betas": _numbers("betas", betas, none=True),
-            "deltas": _numbers("deltas", deltas),
-            "budgets": None if budgets is None else _budgets(budgets),
+            "betas": _axis("betas", betas, lambda beta: None if beta is None else _number(beta), "numbers"),
+            "deltas": _axis("deltas", deltas, _number, "numbers"),
+            "budgets": None if budgets is None else _axis("budgets", budgets, _budget, pairs),
         }
         for name, values in axes.items():
-            twice = [value for value, count in collections.Counter(values).items() if count > 1]
-            if twice:
-                raise ValueError(f"{name} of the grid holds {twice[0]!r} twice; expected each value once")
             object.__setattr__(self, name, values)
         check_finite("thresholds", self.thresholds)
         check_open_unit("deltas", self.deltas)
@@ -108,42 +106,35 @@ def _shown(values: tuple | None) -> str:
     return f"({values[0]!r}, {values[1]!r}, ..., {values[-1]!r}; {len(values)} in all)"
 
 
-def _entries(name: str, values: Any) -> tuple:
-    """The values of one axis as a tuple of Python scalars."""
-    if isinstance(values, str) or values is None or np.ndim(values) == 0:
-        return (values,)
-    entries = tuple(values)
+def _axis(name: str, values: Any, read: Callable[[Any], Any], expected: str) -> tuple:
+    """The values of an axis as a tuple of what ``read`` makes of each; ValueError for none, and for one twice."""
+    entries = (values,) if isinstance(values, str) or values is None or np.ndim(values) == 0 else tuple(values)
     if not entries:
         raise ValueError(f"{name} of the grid is empty; expected at least one value")
-    return entries
-
-
-def _numbers(name: str, values: Any, *, none: bool = False) -> tuple[float | None, ...]:
-    return tuple(None if none and entry is None else _number(name, entry) for entry in _entries(name, values))
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, str | bytes | bool) or np.ndim(value) != 0:
-        raise ValueError(f"{name} of the grid holds {value!r}; expected numbers")
-    try:
-        # In single precision, the decimal that was meant: 0.05, not 0.05000000074505806.
-        return float(str(value) if getattr(value, "dtype", np.float64) != np.float64 else value)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} of the grid holds {value!r}; expected numbers") from None
-
-
-def _names(name: str, values: str | Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
-    entries = _entries(name, values)
+    found = []
     for entry in entries:
-        if entry not in known:
-            raise ValueError(f"{name} of the grid holds {entry!r}; expected {', '.join(known)}")
-    return entries
+        try:
+            found.append(read(entry))
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{name} of the grid holds {entry!r}; expected {expected}") from None
+    twice = [value for value, count in collections.Counter(found).items() if count > 1]
+    if twice:
+        raise ValueError(f"{name} of the grid holds {twice[0]!r} twice; expected each value once")
+    return tuple(found)
 
 
-def _budgets(values: Iterable[Any]) -> tuple[tuple[int, int], ...]:
-    pairs = []
-    for entry in _entries("budgets", values):
-        if np.shape(entry) != (2,) or not all(map(is_count, entry)):
-            raise ValueError(f"budgets of the grid holds {entry!r}; expected pairs (num_tasks, num_rollouts)")
-        pairs.append((int(entry[0]), int(entry[1])))
-    return tuple(pairs)
+def _names(name: str, values: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+    return _axis(name, values, lambda entry: known[known.index(entry)], ", ".join(known))
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, str | bytes | bool) or np.ndim(value) != 0:
+        raise ValueError
+    # In single precision, the decimal that was meant: 0.05, not 0.05000000074505806.
+    return float(str(value) if getattr(value, "dtype", np.float64) != np.float64 else value)
+
+
+def _budget(pair: Any) -> tuple[int, int]:
+    if np.shape(pair) != (2,) or not all(map(is_count, pair)):
+        raise ValueError
+    return int(pair[0]), int(pair[1])

@@ -1,21 +1,27 @@
 """Certificates for a grid of settings."""
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_traced, require_real
+from jaxcert.bounds._bound import evaluate_at, rollouts_of
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._registry import METHODS, defaults
+from jaxcert.certificates._attained import ATTAINED, Successes, fields_of_successes, usual_tried
+from jaxcert.certificates._counting import fields_of_bounds
+from jaxcert.certificates._method import table_of
+from jaxcert.certificates._registry import COUNTING, METHODS, defaults
 from jaxcert.numerics._rounding import cast_host
-from jaxcert.returns._prepared import Support, returns_dtype, split_support
-from jaxcert.returns._sample import declared_support, support_for
-from jaxcert.sweep._fill import fill, passes_of
+from jaxcert.returns._prepared import Support, as_successes, returns_dtype, split_support
+from jaxcert.returns._sample import Sample, declared_support, placed, support_for
 from jaxcert.sweep._grid import Grid, check_pairs
 from jaxcert.sweep._result import FIELDS, SweepResult
 from jaxcert.sweep._slices import Slices
@@ -81,9 +87,13 @@ def sweep(
         raise ValueError("sweep takes values that can be read; inside jit, vmap or grad use certify")
     check_count("max_bytes", max_bytes)
     returns, where = _sliceable("returns", returns), None if where is None else _sliceable("where", where)
+    if not isinstance(grid, Grid):
+        raise ValueError(f"grid is {grid!r}; expected a jaxcert.sweep.Grid")
+    returns = as_successes(returns, support, where, *(grid.bounds or ()), *(grid.methods or ()))
     shape, dtype = _checked_shape(returns, where), returns_dtype(returns)
     grid = settled(grid, returns)
-    support = settled_support(grid, returns, support)
+    ends = [declared_support(BOUNDS[name], returns, support) for name in grid.bounds]
+    support = split_support(None if None in ends else ends[0])
     result = _empty(grid, shape, dtype, support)
     passes, done = passes_of(result), itertools.count(1)
     say = progress or (lambda done, total: None)
@@ -117,10 +127,6 @@ def _checked_shape(returns: Any, where: Any) -> tuple[int, int, int]:
     return seeds, n, m
 
 
-# Fields that are whole numbers.
-_WHOLE = ("num_violations", "num_valid", "status")
-
-
 def _empty(grid: Grid, shape: tuple[int, int, int], dtype: np.dtype, support: Any) -> SweepResult:
     """A result without values; ValueError for settings that do not fit the returns, or the type."""
     seeds, tasks, rollouts = shape
@@ -133,15 +139,15 @@ def _empty(grid: Grid, shape: tuple[int, int, int], dtype: np.dtype, support: An
         if m < BOUNDS[name].min_rollouts:
             raise ValueError(f"{name} needs at least {BOUNDS[name].min_rollouts} rollouts per task, found {m}")
     for name in grid.bounds:
-        support_for(BOUNDS[name].needs, support)
+        support_for(BOUNDS[name], support)
     check_finite("thresholds", grid.thresholds, dtype=dtype)
     check_open_unit("deltas", grid.deltas, dtype=dtype)
     beta = np.stack([_betas(grid, n, dtype) for n, _ in budgets])
     check_open_unit("betas", np.where(np.isnan(beta), 0.5, beta), dtype=dtype)
     axes = (grid.bounds, grid.methods, grid.betas, grid.deltas, grid.thresholds)
     size = (seeds, len(budgets), *map(len, axes))
-    types = {name: np.int32 if name in _WHOLE else dtype for name in FIELDS}
-    arrays = {name: np.empty(size, each) for name, each in types.items()}
+    whole = ("num_violations", "num_valid", "status")
+    arrays = {name: np.empty(size, np.int32 if name in whole else dtype) for name in FIELDS}
     return SweepResult(grid, (float(support[0]), float(support[1])), tuple(budgets), beta, **arrays)
 
 
@@ -149,19 +155,16 @@ def _betas(grid: Grid, num_tasks: int, dtype: np.dtype) -> np.ndarray:
     """The betas in use, [methods, betas, deltas], rounded as ``certify`` does; NaN where the method chooses them."""
     deltas = cast_host(np.asarray(grid.deltas), dtype, "down")
     values = np.empty((len(grid.methods), len(grid.betas), len(deltas)), dtype)
-    for i, method in enumerate(grid.methods):
-        for j, beta in enumerate(grid.betas):
-            used = METHODS[method].default_beta(deltas, num_tasks) if beta is None else beta
-            values[i, j] = np.nan if used is None else used
+    for (i, method), (j, beta) in itertools.product(enumerate(grid.methods), enumerate(grid.betas)):
+        used = METHODS[method].default_beta(deltas, num_tasks) if beta is None else beta
+        values[i, j] = np.nan if used is None else used
     return values
 
 
 def settled(grid: Grid, returns: Any) -> Grid:
     """The grid with the names of its bounds and methods, or ValueError where they are not the same in every entry."""
-    if not isinstance(grid, Grid):
-        raise ValueError(f"grid is {grid!r}; expected a jaxcert.sweep.Grid")
     given = itertools.product(grid.bounds or (None,), grid.methods or (None,))
-    pairs = dict.fromkeys(defaults(bound, method, returns) for bound, method in given)
+    pairs = dict.fromkeys(tuple(each.name for each in defaults(*names, returns)) for names in given)
     bounds, methods = (tuple(dict.fromkeys(names)) for names in zip(*pairs, strict=True))
     if len(pairs) < len(bounds) * len(methods):
         missing = "methods" if grid.methods is None else "bounds"
@@ -171,7 +174,78 @@ def settled(grid: Grid, returns: Any) -> Grid:
     return dataclasses.replace(grid, bounds=bounds, methods=methods)
 
 
-def settled_support(grid: Grid, returns: Any, support: Support | None) -> Support:
-    """The support that is given, or (0, 1) where every bound of the grid knows it, or ValueError."""
-    ends = [declared_support(BOUNDS[name].needs, returns, support) for name in grid.bounds]
-    return split_support(None if None in ends else ends[0])
+# --- the cells -----------------------------------------------------------------------------------------------------
+
+
+class Pass(NamedTuple):
+    """What is computed from the first m rollouts of each task, for some of the budgets."""
+
+    bound: str
+    num_rollouts: int
+    budgets: Mapping[int, int]  # n, by the places of these budgets
+    betas: np.ndarray | None  # at which the bound is computed; None to count successes
+
+    @property
+    def num_rows(self) -> int:
+        """Numbers for each task."""
+        return 2 if self.betas is None else len(self.betas)
+
+
+def passes_of(result: SweepResult) -> list[Pass]:
+    """One for each bound and number of rollouts, for all methods that count it; and one for those of successes."""
+    grid, passes = result.grid, []
+    counting = [name in COUNTING for name in grid.methods]
+    for m in dict.fromkeys(m for _, m in result.budgets):
+        budgets = {i: n for i, (n, each) in enumerate(result.budgets) if each == m}
+        betas = np.unique(result.beta[list(budgets)][:, counting])
+        passes += [Pass(name, m, budgets, betas) for name in grid.bounds if any(counting)]
+        passes += [Pass(name, m, budgets, None) for name in grid.bounds if not all(counting)]
+    return passes
+
+
+def fill(result: SweepResult, slices: Slices, each: Pass, *, masked: bool) -> None:
+    """The cells of a pass: the returns are read once, and each cell is made of one or two numbers for each task."""
+    grid, dtype, place = result.grid, result.epsilon.dtype, result.grid.bounds.index(each.bound)
+    thresholds = cast_host(np.asarray(grid.thresholds), dtype, "up")
+    deltas = cast_host(np.asarray(grid.deltas), dtype, "down")
+    if each.betas is None:
+        found = slices.numbers(CLOPPER_PEARSON, each.num_rollouts, _counts, each.num_rows)
+    else:
+        bound = BOUNDS[each.bound]
+        run = functools.partial(_bounds_at, bound, betas=placed(each.betas))
+        found = slices.numbers(bound, each.num_rollouts, run, each.num_rows)
+    methods = [i for i, name in enumerate(grid.methods) if (name in COUNTING) == (each.betas is not None)]
+    for (budget, n), index, (i, given), (j, delta) in itertools.product(
+        each.budgets.items(), methods, enumerate(grid.betas), enumerate(deltas)
+    ):
+        beta, method = result.beta[budget, index, i, j], METHODS[grid.methods[index]]
+        if each.betas is None:
+            level, m = None if given is None else beta, np.asarray(each.num_rollouts, dtype)
+            held: Any = Successes(_usable(found[0, :, :n], -1), found[1, :, :n])  # type: ignore[arg-type]
+            tried = None if masked else usual_tried(m, thresholds, level, delta, n, n)
+            fields = _of_counts(*placed((held, np.int32(n), thresholds, level, delta, tried)))
+        else:
+            lower = _usable(found[np.searchsorted(each.betas, beta), :, :n], -np.inf)
+            table = table_of(method.tail, n, n, delta, beta)
+            fields = _of_bounds(method, *placed((lower, np.int32(n), thresholds, beta, delta, table)))
+        for name in FIELDS:
+            getattr(result, name)[:, budget, place, index, i, j] = fields[name]
+
+
+_bounds_at = jax.jit(evaluate_at, static_argnums=0)
+_of_bounds = jax.jit(fields_of_bounds, static_argnums=0)
+_of_counts = jax.jit(functools.partial(fields_of_successes, ATTAINED))
+
+
+def _usable(numbers: np.ndarray, none: float) -> np.ndarray:
+    """The numbers of tasks [seeds, n]; ``none`` for all, if a return of one of them refutes the support."""
+    return np.where(np.isnan(numbers).any(axis=-1, keepdims=True), none, numbers)
+
+
+@jax.jit
+def _counts(sample: Sample) -> jax.Array:
+    """Successes and rollouts of each task, [2, ..., n]: -1 in an invalid one, NaN in one that refutes the support."""
+    data: Any = rollouts_of(sample, binary=True)
+    count, num_rollouts = successes_of(data)
+    count = jnp.where(data.refuted, jnp.nan, jnp.where(data.valid, count, -1))
+    return jnp.stack([count, num_rollouts])

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from jaxcert.returns._paired import refuse_summary
-from jaxcert.tables._columns import in_double
-from jaxcert.tables._pooled import strictly
-from jaxcert.tables._returns import Returns, check_missing, padded
+from jaxcert.tables._arranged import arrange_table, padded
+from jaxcert.tables._entries import in_double
+from jaxcert.tables._pooled import told_of
+from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Roles, conditions
-from jaxcert.tables._table_rows import arrange_table
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
@@ -196,8 +196,8 @@ def from_frame(
                [ True,  True]])
     """
     roles = Roles(task, trial, value, successes, trials, conditions(where), policy, only, unfinished, tasks)
-    with strictly(strict):
-        found = arrange_table(frame, roles)
+    with told_of("", strict, 4):
+        found, _ = arrange_table(frame, roles)
     check_missing(found, strict=strict)
     return found
 

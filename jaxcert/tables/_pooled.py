@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._columns import Columns, codes, is_best_of, number_of, spelled, words_like
+from jaxcert.tables._columns import Columns, is_best_of, is_value, lowered, numbers_trials
+from jaxcert.tables._entries import ask, codes, listed_words, number_of, numbers_of, words_in, words_like
+from jaxcert.tables._set_aside import few_texts, set_aside, sets_aside
 
 # Moments of a training run, by the names that trainers and their logs give them.
 _MOMENT = re.compile(
@@ -21,228 +23,284 @@ _MOMENT = re.compile(
     r"|(timesteps|episodes|steps|time)_(total|this_iter).*|.*__(min|max)"
 )
 # Columns of policies by their whole names, also where each policy ran on tasks of its own.
-_POLICIES = frozenset(
-    ("policy", "policy_name", "policy_id", "agent", "agent_name", "agent_id", "model", "model_name", "model_id")
-    + ("checkpoint", "checkpoint_name", "ckpt", "algorithm", "algo", "arm")
-)
+POLICIES = words_in("policy agent model checkpoint ckpt algorithm algo arm method system approach baseline treatment")
+_OF_POLICIES = POLICIES | words_in("name id version path file tag number num no index idx a b left right")
+# Groups of tasks.
+GROUPS = words_in("suite split domain category benchmark dataset")
 # Rows of the same task that differ in it are of several policies or conditions, or of tasks of the same names.
-_APART = frozenset(
-    ("agent", "model", "policy", "method", "algorithm", "algo", "checkpoint", "ckpt", "baseline", "variant", "config")
-    + ("prompt", "arm", "condition", "treatment", "control", "perturbation", "perturbed", "corruption", "ablation")
-    + ("setting", "suite", "group", "split", "domain", "category", "benchmark", "dataset")
-)
-_ALSO_APART = frozenset(("noise", "noise_level", "temperature", "version"))
+_APART = words_in(
+    "variant config prompt condition control perturbation perturbed corruption ablation setting filter metric scorer "
+    "extractor group"
+).union(GROUPS, POLICIES - {"system", "approach"})
+# What may make up tasks together, each entry with each.
+PLACES = words_in("layout style scene kitchen room map level world maze env environment scenario")
+_ALSO_APART = {"noise", "noise_level", "temperature", "version"}
 # How a trial ended, for which none may be left out.
-_ENDINGS = frozenset(
-    ("status", "state", "reason", "termination", "terminated", "stop", "stopped", "result", "outcome", "error", "crash")
-    + ("exception", "failure", "failed", "fail", "exit", "end", "ended", "ending", "finish", "finished", "verdict")
-    + ("note", "notes", "comment", "success", "succeeded", "ok", "done", "correct", "reached", "answer", "output")
-    + ("solved",)
+_ENDINGS = words_in(
+    "status state reason termination terminated stop stopped result outcome error crash exception failure failed fail "
+    "exit end ended ending finish finished verdict note notes comment success succeeded ok done correct reached answer "
+    "output solved"
 )
-# Labels of rows that sum up others, and columns that say for how many trials a row stands.
-_SUMMARIES = frozenset(
-    ("total", "totals", "subtotal", "average", "avg", "mean", "overall", "median", "std", "sum", "all")
-)
-_OF_SUMMARIES = _SUMMARIES | frozenset(("grand", "macro", "micro", "success", "rate", "score"))
-_REPEATS = frozenset(("count", "counts", "freq", "frequency"))
+_ALSO_ENDINGS = words_in("aborted complete completed incomplete killed lost timeout timed")
 # What is measured of a trial, as the number of tokens of a prompt.
-_MEASURED = frozenset(
-    ("count", "tokens", "time", "sec", "seconds", "ms", "length", "cost")
-    + ("reward", "return", "score", "success", "error", "seed", "size", "steps", "calls", "effort", "loss", "latency")
+_MEASURED = words_in(
+    "count tokens time sec seconds ms length cost reward return score success error size steps calls effort loss "
+    "latency"
 )
+_NUMBERS = words_in("id number num no nr index idx")
+# Words of columns that hold no trial each, and words of those that do, beside its number.
+_NO_TRIAL = _APART | _ALSO_APART | words_in("step epoch iter judge stage subgoal phase joint loss cost err time top")
+_NUMBERED = words_in("""
+    s r trial try attempt run rep repeat repetition replicate seed episode rollout sample round versuch lauf essai
+    return score reward success successes pass passed result outcome correct solved resolved value eval
+""")
+# The length of an episode.
+_LENGTHS = {"n_steps", "num_steps"}
 # Also the length of an episode, or what numbers trials.
-_MAY_BE_MOMENTS = frozenset(("steps", "epoch", "round"))
+_MAY_BE_MOMENTS = {"steps", "epoch", "round"}
 # Number the steps of one episode where they go up by one from row to row.
-_STEPS = frozenset(("t", "step", "timestep", "time_step", "frame"))
-_MOST_CONDITIONS, _LONGEST_WORD = 10, 40
-_DIGITS = re.compile("[0-9]+")
+_STEPS = {"t", "step", "timestep", "time_step", "frame", "turn", "frame_index", "step_index", "step_id"}
+MOST_CONDITIONS, _LONGEST_WORD = 10, 40
+_DIGITS = re.compile("([0-9]+)")
+_TRAINING = {"train", "training"}
+_DATES = words_in("date day datetime weekday time timestamp started recorded")
 
 
 def is_moment(name: Any) -> bool:
     """Whether a column of that name holds moments of a training run."""
-    return bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", str(name).strip().lower())))
+    return bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", lowered(name))))
 
 
 def is_curve(name: Any) -> bool:
     """Whether it names moments of training, and not the length of an episode, as num_steps does."""
-    return is_moment(name) and "steps" not in str(name).lower()
+    return is_moment(name) and "steps" not in lowered(name)
 
 
 def tells_apart(name: Any) -> bool:
     """Whether a column of that name may tell policies, conditions or groups of tasks apart."""
-    words = set(re.findall("[a-z]+", str(name).lower()))
-    is_apart = bool(words & _APART) and not words & (_MEASURED | _ENDINGS)
-    return is_apart or str(name).strip().lower() in _ALSO_APART
+    words = words_in(name)
+    is_other = words & (_MEASURED | _ENDINGS) or _ends_with_trials(name)
+    return bool(words & _APART and not is_other) or names_policies(name) or lowered(name) in _ALSO_APART
+
+
+def _ends_with_trials(name: Any) -> bool:
+    """Whether it is of trials of what its other words say, as agent_run, where run_agent is of agents."""
+    *_, last = ["", *(word for word in listed_words(name) if word not in _NUMBERS)]
+    return numbers_trials(last)
+
+
+def of_tasks(name: Any) -> bool:
+    """Whether a column of that name holds groups or places of tasks."""
+    return bool(words_in(name) & (GROUPS | PLACES)) or str(name).startswith("$")  # on the way to records of JSON
 
 
 def names_policies(name: Any) -> bool:
     """Whether a column of that name holds policies, rather than something of them."""
-    return str(name).strip().lower() in _POLICIES
+    words = words_in(name)
+    return bool(words & POLICIES) and words <= _OF_POLICIES
 
 
-def check_same_policy(names: Sequence[Any]) -> None:
-    """Raise ValueError for columns that are trials of their row each, if their names tell policies or moments."""
-    parts = _APART | _ALSO_APART | {"step", "epoch", "iter", "judge", "stage"}
-    words = [set(re.findall("[a-z]+", str(name).lower())) for name in names]
-    told = [name for name, each in zip(names, words, strict=True) if each & parts or is_best_of(name)]
-    if told:
-        raise ValueError(
-            f"columns such as {str(told[0])!r:.42} are of a policy, a condition or a moment of training each, and no "
-            "trials of one; expected one of them as value, or one row per trial with a column of policies (--policy)"
-        )
+def tells_endings(name: Any) -> bool:
+    """Whether a column of that name may say how a trial ended, or that it is set aside."""
+    return bool(words_in(name) & _ENDINGS) or sets_aside(name)
+
+
+def are_endings(entries: np.ndarray) -> bool:
+    """Whether words in a column say how trials ended, as ok and crashed do, or that they are set aside."""
+    told = any(words_in(text) & (_ENDINGS | _ALSO_ENDINGS) for text in few_texts(entries))
+    return told or bool(set_aside("", entries).any())
 
 
 def is_looked_at(name: Any) -> bool:
     """Whether a column of that name says more than its table, if it is no task, trial or value."""
-    return is_moment(name) or tells_apart(name) or str(name).strip().lower() in _MAY_BE_MOMENTS | _STEPS
+    return is_moment(name) or tells_apart(name) or lowered(name) in _MAY_BE_MOMENTS | _STEPS
 
 
 @contextlib.contextmanager
-def told_of(path: Any, strict: bool) -> Iterator[None]:
-    """Warnings begin with the file; with ``strict`` they are errors, to which its name is added elsewhere."""
-    with strictly(strict), warnings.catch_warnings(record=not strict) as said:
-        if not strict:
-            warnings.simplefilter("always", UserWarning)
-        yield
-    for each in said or ():
-        warnings.warn(f"{path}: {each.message}", each.category, stacklevel=6)
-
-
-@contextlib.contextmanager
-def strictly(strict: bool) -> Iterator[None]:
-    """With ``strict``, what would be warned of is an error."""
-    if not strict:
-        yield
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
+def told_of(place: str, strict: bool, stacklevel: int) -> Iterator[None]:
+    """Warnings begin with the place; with ``strict`` they are errors, to which it is added elsewhere."""
+    with warnings.catch_warnings(record=not strict) as said:
+        warnings.simplefilter("error" if strict else "always", UserWarning)
         try:
             yield
         except UserWarning as warning:
             raise ValueError(str(warning)) from None
+    for each in said or ():
+        warnings.warn(f"{place}{each.message}", each.category, stacklevel=stacklevel)
 
 
 def check_no_curve(names: Sequence[Any], columns: Columns, missing: Sequence[str]) -> None:
     """Raise ValueError where tasks or trials would be moments of training, by the names of columns alone."""
     chosen = [name for name in (columns.task, columns.trial) if name in names and is_moment(name)]
-    if missing or chosen:
-        found = chosen or [name for name in names if is_moment(name)]
-        if found:
-            raise ValueError(
-                f"has the column {found[0]!r:.42}, as a learning curve has: moments of a training run are no tasks and "
-                "no trials, and its policy was not fixed; expected the episodes of an evaluation, each with its task"
-            )
-
-
-def check_not_by_outcome(name: Any, value: np.ndarray, kept: np.ndarray) -> None:
-    """Raise ValueError where a condition on how trials ended keeps those that went well; warn of it for other names.
-
-    ``value`` are the outcomes of the rows that all other conditions keep, and ``kept`` those that this one keeps, too.
-    """
-    outcomes = np.asarray([_as_number(entry) for entry in value.tolist()])
-    # What has no outcome went badly.
-    left, taken = np.nan_to_num(outcomes[~kept], nan=-np.inf), outcomes[kept]
-    if not (left.size and taken.size and np.all(np.isfinite(taken))):
-        return
-    by_ending = tells_endings(name)
-    if left.max() < taken.min() and by_ending:
+    found = chosen or [name for name in names if missing and is_moment(name) and lowered(name) not in _LENGTHS]
+    if found:
         raise ValueError(
-            f"the condition on {str(name)!r:.42} keeps the trials that went well, and leaves out all others: rows are "
-            "not chosen by their outcome; expected a condition on another column"
-        )
-    if left.max() < taken.min() or (by_ending and left.max() == taken.min() < taken.max()):
-        warnings.warn(
-            f"the condition on {str(name)!r:.42} leaves out trials that all went badly: if it tells how they ended, "
-            "the rest looks better than the policy is",
-            UserWarning,
-            stacklevel=5,
+            f"has the column {found[0]!r:.42}, as a learning curve has: moments of a training run are no tasks and "
+            "no trials, and its policy was not fixed; expected the episodes of an evaluation, each with its task"
         )
 
 
-def sums_up(labels: np.ndarray) -> np.ndarray:
-    """For each label of a task whether it is that of a row that sums up others, bool."""
-    words = [set(re.findall("[a-z]+", str(label).lower())) for label in labels.tolist()]
-    return np.asarray([bool(each & _SUMMARIES) and each <= _OF_SUMMARIES for each in words], bool)
-
-
-def check_rows_are_trials(task: np.ndarray, name: Any, names: Iterable[Any], column: Callable[[Any], Any]) -> None:
-    """Raise ValueError for a last row that sums up others, and warn where a row may stand for several trials."""
-    is_summary = len(task) > 1 and bool(sums_up(task[-1:])[0]) and np.sum(task == task[-1]) == 1
-    if is_summary:
+def check_same_policy(names: Sequence[Any]) -> None:
+    """Raise ValueError for columns that are trials of their row each, unless their names count from one to the next."""
+    told = [name for name in names if is_no_trial(name)]
+    if told or not _count(names):
+        named = (told or names)[:2]
         raise ValueError(
-            f"column {name} ends with the entry {task[-1]!r:.40}, as a row has that sums up others; expected trials "
-            f"alone, such as where={[f'{name} != {task[-1]}']!r:.60} (--where)"
+            f"columns such as {' and '.join(repr(str(name))[:42] for name in named)} are of a policy, a condition, a "
+            "moment of training or a metric each, unless their names differ in a number alone that counts them, and no "
+            "trials of one; expected one of them as value, or one row per trial with a column of policies (--policy)"
         )
-    for each in (each for each in names if str(each).strip().lower() in _REPEATS):
-        numbers = np.asarray([number_of(entry) for entry in column(each).tolist()])
-        if np.all(np.isfinite(numbers)) and np.any(numbers != 1):
-            warnings.warn(
-                f"column {str(each)!r:.42} is not read, and each row is one trial: where a row stands for so many "
-                "trials, name the columns of successes and of trials (--successes, --trials)",
-                UserWarning,
-                stacklevel=5,
-            )
 
 
-def _as_number(entry: Any) -> float:
-    words = words_like(entry)
-    return number_of(entry) if words is None else float(words.get(spelled(entry), np.nan))
+def is_no_trial(name: Any) -> bool:
+    """Whether a column or a file of that name is of a policy, a condition, a moment of training or a metric."""
+    return bool(words_in(name) & _NO_TRIAL) or is_best_of(name)
 
 
-def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, column: Callable[[Any], Any]) -> None:
-    """Raise ValueError for rows of the same task that are of several policies, conditions or moments.
+def _count(names: Sequence[Any]) -> bool:
+    """Whether names differ in one whole number alone, which counts them, as s0, s1 and s2 do."""
+    parts = np.asarray([_DIGITS.split(str(name)) for name in names], object)
+    if parts.ndim != 2 or len({*map(tuple, parts[:, ::2])}) > 1:
+        return False
+    differ = [column for column in parts[:, 1::2].T if len({*column}) > 1]
+    numbers = sorted(int(each) for each in differ[0]) if len(differ) == 1 else []
+    return bool(numbers) and numbers == [*range(numbers[0], numbers[0] + len(names))]
 
-    ``names`` are all columns but those of task and value, and ``column`` gives the entries of one. A warning asks about
-    policies that each ran on tasks of their own, and about rows of a task that differ in the few words of a column that
-    its name does not explain.
+
+def ask_about_trials(names: Sequence[Any]) -> None:
+    """Warn of columns that are read as trials, and whose names are not known to number any, as of versions."""
+    if not number_trials(names):
+        ask(
+            f"columns {str(names[0])!r:.42} to {str(names[-1])!r:.42} are read as trials: if they are of several "
+            "policies, versions or checkpoints, all of them are taken for one policy here"
+        )
+
+
+def number_trials(names: Sequence[Any]) -> bool:
+    """Whether names that differ in a number alone are known to number trials, as s0 or trial_1."""
+    return all(words_in(name) <= _NUMBERED for name in names)
+
+
+def check_one_policy(
+    columns: Columns, names: Iterable[Any], task: np.ndarray, column: Callable[[Any], Any]
+) -> tuple[str, ...]:
+    """Raise ValueError for rows of the same task that are of several policies, conditions or moments; ask if unsure.
+
+    ``names`` are all columns but those of task and value, and ``column`` gives the entries of one. What no name tells
+    is for the reader of the result: the columns whose entries repeat, in which rows that are taken together differ.
     """
     tasks, _ = codes(task, columns.task)
-    held = {name: part for each in names for name, part in _nested(each, column(each))}
-    column, others = held.__getitem__, list(held)
-    told = [name for name in others if is_moment(name) or tells_apart(name)]
-    # The length of an episode is looked at, too, unless it was named to number trials.
-    told += [name for name in others if name not in told and name != columns.trial and is_looked_at(name)]
-    for name in told:
-        entries = _coded(column(name))
-        picked, differs = _picked(name, column(name)), _differs_within(tasks, entries)
-        if entries.max() and picked and not differs and name != columns.trial and names_policies(name):
-            warnings.warn(
-                f"rows of different tasks differ in column {str(name)!r:.42}: if these are policies or checkpoints, "
-                f"all of them are taken for one policy here; expected rows of one of them{picked}",
-                UserWarning,
-                stacklevel=5,
-            )
-        if differs and (tells_apart(name) or _same_for_all(tasks, entries) or _counts_steps(name, column(name))):
-            raise ValueError(
-                f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, groups "
-                "of tasks or moments of training apart, they are no trials of one policy; expected rows of one of "
-                f"them{picked}, or a table without this column"
-            )
-    for name in (name for name in others if name not in told and not tells_endings(name)):
-        few = _words(column(name), may_number=name == columns.trial)
-        if few is None or not _differs_within(tasks, few):
-            continue
-        if _balanced(tasks, few):
-            how = f"each task has every word of column {str(name)!r:.42} equally often"
-        elif name != columns.trial and _tell_apart(column(name)) and tasks.max() >= 2:
-            how = f"rows of the same task differ in the words of column {str(name)!r:.42}"
-        else:
-            continue
-        warnings.warn(
-            f"{how}: if these are policies or conditions, all of them are taken for one policy here; expected rows of "
-            f"one of them{_picked(name, column(name))}",
-            UserWarning,
-            stacklevel=5,
+    pooled = []
+    ordered = sorted(names, key=lambda name: not is_looked_at(name))  # what is told for sure comes first
+    for name, entries in ((name, part) for each in ordered for name, part in nested(each, column(each))):
+        # The length of an episode is looked at, too, unless it was named to number trials.
+        if is_moment(name) or tells_apart(name) or (name != columns.trial and is_looked_at(name)):
+            # Outcomes of another policy tell no rows of one apart.
+            picked = "" if _is_of_another(name, entries, columns) else _picked(name, entries)
+            if words_in(name) & GROUPS and are_numbered(task):
+                picked += f", or, where each numbers tasks of its own, both as task (--task {name},{columns.task})"
+            _check_told(name, entries, tasks, picked, is_trial=name == columns.trial)
+        elif not tells_endings(name):
+            _check_unexplained(name, entries, tasks, columns.trial)
+        if name != columns.trial and 1 < _num_different(entries) <= len(entries) / 2:
+            pooled.append(str(name))
+    return tuple(pooled)
+
+
+def _is_of_another(name: Any, entries: np.ndarray, columns: Columns) -> bool:
+    """Whether it holds outcomes of another policy, as "diffusion policy" does beside pi0, which is read."""
+    told = words_in(name) & _APART
+    by_policy = bool(told) and told <= POLICIES and not is_value(columns.value)
+    return by_policy and bool(np.all(np.isfinite(numbers_of(entries))))
+
+
+def _check_told(name: Any, entries: np.ndarray, tasks: np.ndarray, picked: str, *, is_trial: bool) -> None:
+    """Of a column whose name tells policies or moments."""
+    coded = _coded(entries)
+    differs, has_all, is_balanced = _spread(tasks, coded)
+    # How long an episode was may tell how it ended.
+    picked = "" if is_moment(name) and not is_balanced else picked
+    if differs and _counts_steps(name, entries):
+        raise ValueError(
+            f"column {str(name)!r:.42} counts the steps of an episode, and steps are no trials; expected one row per "
+            "episode, such as one with the sum of its rewards"
+        )
+    if differs and (tells_apart(name) or has_all):
+        raise ValueError(
+            f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, groups "
+            "of tasks or moments of training apart, they are no trials of one policy; expected rows of one of "
+            f"them{picked}, or a table without this column"
+        )
+    names = [str(each) for each in entries.tolist() if isinstance(each, str | int | float)]
+    may_be = coded.max() < min(tasks.max(), MOST_CONDITIONS) and max(map(len, names), default=0) <= _LONGEST_WORD
+    are_policies = names_policies(name) or (words_in(name) - _OF_POLICIES == {"prompt"} and may_be)
+    if coded.max() and names and not differs and not is_trial and are_policies:
+        ask(
+            f"rows of different tasks differ in column {str(name)!r:.42}: if these are policies or checkpoints, "
+            f"all of them are taken for one policy here; expected rows of one of them{picked}"
         )
 
 
-def tells_endings(name: Any) -> bool:
-    """Whether a column of that name may say how a trial ended."""
-    return bool(set(re.findall("[a-z]+", str(name).lower())) & _ENDINGS)
+def are_numbered(labels: np.ndarray) -> bool:
+    """Whether labels of tasks are whole numbers, which may begin anew in each group of tasks."""
+    return bool(np.all(numbers_of(labels) % 1 == 0))
+
+
+def crossing(one: np.ndarray, other: np.ndarray) -> float:
+    """How far entries are crossed: 0 where those of one column tell those of the other, 1 where all pairs occur."""
+    one, other = _coded(one), _coded(other)
+    least, most = sorted((one.max() + 1, other.max() + 1))
+    num_pairs = len(np.unique(one * (other.max() + 1) + other))
+    return (num_pairs - most) / ((least - 1) * most) if least > 1 else 0.0
+
+
+def _check_unexplained(name: Any, entries: np.ndarray, tasks: np.ndarray, trial: str | None) -> None:
+    """Warn of a column that its name does not explain, if rows of a task differ in its few words or numbers."""
+    if not _are_few(entries) or tasks.max() < 2 or words_in(name) & _DATES:
+        return
+    first, numbers, is_trial = entries.tolist()[0], numbers_of(entries), name == trial
+    are_words = isinstance(first, bool) or (isinstance(first, str) and np.isnan(number_of(first)))
+    if not are_words and (is_trial or not np.all(np.isfinite(numbers))):
+        return
+    coded = _coded(entries if are_words else numbers)
+    differs, _, is_balanced = _spread(tasks, coded)
+    if not differs:
+        return
+    if are_words:
+        words = {*map(str, entries.tolist())}
+        if is_trial and len({_DIGITS.sub("", word) for word in words}) == 1:  # as r0, r1
+            return
+        are_short = all(len(word) <= _LONGEST_WORD and word[:1].isalnum() for word in words)
+        is_told = is_balanced or (not is_trial and are_short and any(words_like(word) is None for word in words))
+        instead = f"expected rows of one of them{_picked(name, entries) if is_balanced else ' (--where)'}"
+    else:
+        is_once = len(numbers) == (tasks.max() + 1) * (coded.max() + 1) and np.all(np.diff(np.unique(numbers)) == 1)
+        is_known = not words_in(name) & (POLICIES | _TRAINING) and (numbers_trials(name) or is_value(name))
+        is_told = is_balanced and not is_known and not (is_once and trial is not None)
+        instead = "if they number trials, name the column (--trial)"
+    if is_told:
+        kind = "word" if are_words else "number"
+        how = f"each task has every {kind} of column {str(name)!r:.42} equally often"
+        if not is_balanced:
+            how = f"rows of the same task differ in the words of column {str(name)!r:.42}"
+        ask(
+            f"{how}: if these are policies, conditions or parts of an episode, all of them are taken for one policy "
+            f"here; {instead}"
+        )
+
+
+def _spread(tasks: np.ndarray, entries: np.ndarray) -> tuple[bool, bool, bool]:
+    """Whether some task has several entries; whether each of several has all, and whether all of them equally often."""
+    num_tasks, num_entries = tasks.max() + 1, entries.max() + 1
+    pairs, counts = np.unique(tasks * num_entries + entries, return_counts=True)
+    has_all = len(pairs) == num_tasks * num_entries and num_tasks > 1
+    return len(pairs) > num_tasks, has_all, bool(has_all and counts.min() == counts.max())
 
 
 def _picked(name: Any, entries: np.ndarray) -> str:
     """How to read the rows of one entry alone, where it can be written."""
+    if are_endings(entries):  # those of trials that went well might be proposed
+        return ""
     first = next((each for each in entries.tolist() if isinstance(each, str | int | bool) and each != ""), None)
     if is_moment(name) and first is not None:  # the last one is of the policy that is used
         first = max(entries.tolist(), key=lambda each: (number_of(each), str(each)))
@@ -250,7 +308,7 @@ def _picked(name: Any, entries: np.ndarray) -> str:
     return f", such as where={[f'{name} = {first}']!r:.80} (--where)" if is_plain else ""
 
 
-def _nested(name: Any, entries: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
+def nested(name: Any, entries: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
     """A column, or of objects with fields each field as one, under both names with a dot."""
     first = next((each for each in entries.tolist() if each is not None), None) if entries.dtype == object else None
     if not isinstance(first, dict) or is_looked_at(name):
@@ -259,66 +317,33 @@ def _nested(name: Any, entries: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
     rows = [each if isinstance(each, dict) else {} for each in entries.tolist()]
     for field in dict.fromkeys(field for row in rows for field in row):
         part = np.fromiter((row.get(field) for row in rows), object, len(rows))
-        yield from _nested(f"{name}.{field}", part)
+        yield from nested(f"{name}.{field}", part)
 
 
 def _counts_steps(name: Any, entries: np.ndarray) -> bool:
     """Whether it numbers the steps of an episode, each row being one."""
-    if str(name).strip().lower() not in _STEPS:
-        return False
-    numbers = np.asarray([number_of(entry) for entry in entries.tolist()])
-    steps = np.diff(numbers)
-    return bool(np.all(np.isfinite(numbers)) and np.mean(steps == 1) > 0.5)
+    numbers = numbers_of(entries) if lowered(name) in _STEPS else np.full(1, np.nan)
+    return bool(np.all(np.isfinite(numbers)) and np.mean(np.diff(numbers) == 1) > 0.5)
 
 
-def _tell_apart(entries: np.ndarray) -> bool:
-    """Whether all entries are short words, but not those for success and failure."""
-    found = set(map(str, entries.tolist()))
-    return all(len(each) <= _LONGEST_WORD and each[:1].isalnum() for each in found) and not all(
-        words_like(each) is not None for each in found
-    )
+def _are_few(entries: np.ndarray) -> bool:
+    """Whether a column has so few entries that each may be of a policy or a condition."""
+    first = {*map(repr, entries[: 4 * MOST_CONDITIONS].tolist())}
+    return len(first) <= MOST_CONDITIONS and _num_different(entries) <= MOST_CONDITIONS
+
+
+def _num_different(entries: np.ndarray) -> int:
+    """How many entries differ; of text as a set, since sorting it takes ten times as long."""
+    if entries.dtype.kind not in "OU":
+        return len(np.unique(entries))
+    listed = entries.tolist()
+    try:
+        return len({*listed})
+    except TypeError:  # lists and dictionaries
+        return len({*map(repr, listed)})
 
 
 def _coded(entries: np.ndarray) -> np.ndarray:
     """The index of each entry among those that differ; lists and dictionaries differ as they are printed."""
     plain = np.asarray([repr(entry) for entry in entries.tolist()]) if entries.dtype == object else entries
     return np.unique(plain, return_inverse=True)[1].reshape(-1)
-
-
-def _differs_within(tasks: np.ndarray, entries: np.ndarray) -> bool:
-    """Whether some task has rows with several entries."""
-    return len(np.unique(np.stack([tasks, entries]), axis=1).T) > len(np.unique(tasks))
-
-
-def _same_for_all(tasks: np.ndarray, entries: np.ndarray) -> bool:
-    """Whether all tasks have the same set of entries, as moments that are evaluated in turn."""
-    pairs = len(np.unique(np.stack([tasks, entries]), axis=1).T)
-    return pairs == len(np.unique(tasks)) * len(np.unique(entries)) and len(np.unique(tasks)) > 1
-
-
-def _words(entries: np.ndarray, *, may_number: bool) -> np.ndarray | None:
-    """The codes of a column of few different words; None for another one.
-
-    ``may_number``: whether words that differ in a number alone, as r0 and r1, are none.
-    """
-    if entries.dtype.kind not in "OUSb":
-        return None
-    different = {repr(entry) for entry in entries[: 4 * _MOST_CONDITIONS].tolist()}
-    if len(different) > _MOST_CONDITIONS or not all(_is_word(entry) for entry in entries[:1].tolist()):
-        return None
-    if may_number and len({_DIGITS.sub("", str(entry)) for entry in entries.tolist()}) == 1:
-        return None
-    found = _coded(entries)
-    return found if 1 < len(np.unique(found)) <= _MOST_CONDITIONS else None
-
-
-def _is_word(entry: Any) -> bool:
-    return isinstance(entry, bool | np.bool_) or (isinstance(entry, str) and np.isnan(number_of(entry)))
-
-
-def _balanced(tasks: np.ndarray, entries: np.ndarray) -> bool:
-    """Whether each of some tasks has every entry, all equally often."""
-    if tasks.max() < 2:
-        return False
-    counts = np.bincount(tasks * (entries.max() + 1) + entries, minlength=(tasks.max() + 1) * (entries.max() + 1))
-    return bool(counts.min() > 0 and counts.min() == counts.max())

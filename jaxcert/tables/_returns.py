@@ -1,30 +1,23 @@
 """Returns [n, m] with a mask, from one row per rollout: the one place that makes them, for files and for frames."""
 
 import dataclasses
-import re
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._columns import Columns, as_totals, codes, counts_in, number_of
-from jaxcert.tables._no_outcome import has_no_outcome, with_worst
+from jaxcert.returns._prepared import as_successes
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._roles import Roles
 
-# More than any table counts, and little enough for memory.
-_MOST_ROLLOUTS = 100_000_000
-# Words in the name of a column whose yes is no success.
-_FAILURES = frozenset(
-    ("fail", "fails", "failed", "failure", "failures", "unsuccessful", "unsolved", "unresolved", "crash", "crashed")
-    + ("collision", "collided", "error", "errors", "errored", "unsafe", "violation", "violated", "timeout", "fell")
-)
 _AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
     "worst return, the lower end of the support"
 )
-
-
 _OF_COUNTS = "certificates hold only if the number of trials of a task does not depend on their outcomes"
+_USUAL = Roles()
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -39,6 +32,8 @@ class Returns:
             missing one. None if they come from no table.
         num_unfinished: how many rollouts have no outcome of their own.
         counted: whether rows count trials, so that tasks may have different numbers of them.
+        pooled: columns of a table, or arrays of a file, that are not read, and in which the rows differ: if one of them
+            tells policies or conditions apart, the returns are of none of them.
 
     Example:
         >>> import jaxcert
@@ -54,6 +49,7 @@ class Returns:
     rows: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
     num_unfinished: int = dataclasses.field(default=0, kw_only=True)
     counted: bool = dataclasses.field(default=False, kw_only=True)
+    pooled: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
 
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, by the index of task and rollout: with its row, if it has one, and the task's label."""
@@ -99,13 +95,75 @@ class Returns:
         return f"{type(self).__name__}({how_many(len(counts), 'task')}, {rollouts})"
 
 
-def how_many(number: int | np.integer, noun: str) -> str:
-    """So many of them, in words.
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ReturnsFile(Returns):
+    """The returns that a file holds, and which file it was.
 
-    Example:
-        >>> how_many(1, "task"), how_many(2, "task")
-        ('1 task', '2 tasks')
+    Attributes:
+        path: the file.
+        sha256: the SHA-256 of its content, in hexadecimal digits; of a folder, of the list of the files read,
+            as `sha256sum` writes it in the order of their paths.
+        columns: which columns of a table were read, or as value which array; None for a file with `returns`.
+        usual_columns: which columns of a table are read if none is named; "" in place of one where several could be
+            meant.
+        told: what to tell the reader of a result about a file that another tool wrote; "" for a file of jaxcert's.
+        fixed_list: whether the tasks are known to be a list that somebody made, such as a benchmark, and no random
+            sample; False if that is not known.
+        known_support: the smallest and the largest return possible, if the tool fixes them.
+        unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
+        roles: which column has which role, and which rows were read.
     """
+
+    path: Path
+    sha256: str
+    columns: Columns | None = None
+    usual_columns: Columns | None = None
+    told: str = ""
+    fixed_list: bool = False
+    known_support: tuple[float, float] | None = None
+    unfinished: float | None = None
+    roles: Roles = _USUAL
+
+    def place_of(self, index: Sequence[int]) -> str:
+        """Which return it is, with the file."""
+        return f"{self.path}: {super().place_of(index)}"
+
+    def without_support(self, support: Any) -> "ReturnsFile":
+        """These returns where such a support is declared: without one, numbers that are all 0 or 1 are successes."""
+        found = as_successes(self.returns, support, self.where) if self.has_rollouts else self.returns
+        if found is self.returns:
+            return self
+        told = self.told.replace(", value from ", ", success from ")
+        return dataclasses.replace(self, returns=found, known_support=None, told=told)
+
+    @property
+    def policy(self) -> str | None:
+        """The policy, where the table holds several."""
+        return self.roles.only
+
+    @property
+    def _name(self) -> str:
+        return str(self.path) if self.policy is None else f"{self.path}, {self.policy}"
+
+    @property
+    def like(self) -> np.ndarray:
+        """Nothing, of the type of the returns: bool for successes."""
+        return np.empty(0, self.returns.dtype)
+
+    @property
+    def has_rollouts(self) -> bool:
+        """Whether single rollouts are known, and not their summary alone."""
+        return isinstance(self.returns, np.ndarray)
+
+    @property
+    def how_read(self) -> dict[str, Any]:
+        """What a record says besides, so that the returns can be read again."""
+        picked = self.roles.picked
+        return {"roles": {**picked, "where": list(self.roles.where)}} if picked else {}
+
+
+def how_many(number: int | np.integer, noun: str) -> str:
+    """So many of them, in words, as 1 task and 2 tasks."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -116,129 +174,3 @@ def check_missing(found: Returns, *, strict: bool, place: str = "", stacklevel: 
     if found.missing:
         why = _OF_COUNTS if found.counted else _AT_RANDOM
         warnings.warn(f"{place}{found.missing}: {why}", UserWarning, stacklevel=stacklevel)
-
-
-def arrange(
-    names: Columns,
-    task: np.ndarray,
-    episode: np.ndarray | None,
-    value: np.ndarray,
-    *,
-    counted: bool = False,
-    unfinished: float | None = None,
-) -> Returns:
-    """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows.
-
-    ``counted``: whether each entry has to be of successes and trials. ``unfinished``: what a row without an outcome
-    counts as; None to refuse such rows.
-    """
-    if len(task) == 0:
-        raise ValueError("has no rows, expected one per rollout")
-    tasks, labels = codes(task, names.task)
-    _check_spelled_once(labels, names.task)
-    episodes = None if episode is None else codes(episode, f"{names.trial}")[0]
-    if episode is not None and episodes is not None:
-        _check_pairs(names, tasks, episodes, task, episode)
-    of_rows, totals, lacking = _single(value, names.value, counted, unfinished)
-    _check_is_success(names.value, totals)
-    if len(of_rows) > len(value) and names.trial is not None:
-        warnings.warn(
-            f"column {names.value} counts several trials in each row, and {names.trial} tells rows of a task apart: "
-            "if a row is one trial and its entry is of points, it is no number of successes",
-            UserWarning,
-            stacklevel=4,
-        )
-    found = padded(tasks[of_rows], totals, labels)
-    rows = np.zeros(found.returns.shape, np.int64)
-    where = np.ones(rows.shape, bool) if found.where is None else found.where
-    rows[where] = of_rows[np.argsort(tasks[of_rows], kind="stable")] + 1
-    return dataclasses.replace(found, rows=rows, num_unfinished=lacking, counted=len(of_rows) > len(value))
-
-
-def _check_is_success(name: str, totals: np.ndarray) -> None:
-    """Raise ValueError where what would be called a success is a failure, by the name of its column."""
-    if set(re.findall("[a-z]+", name.lower())) & _FAILURES and np.all((totals == 0) | (totals == 1)):
-        raise ValueError(
-            f"column {name} says by its name what is no success; expected the opposite of it, a column of successes"
-        )
-
-
-def _single(
-    value: np.ndarray, name: str, counted: bool, unfinished: float | None
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """The row of each rollout and its return: one of each row, or as many as it counts; and how many have none."""
-    counts = counts_in(value, name, sure=counted)
-    if counts is None:
-        return np.arange(len(value)), *_outcomes(value, name, unfinished)
-    successes, trials = counts.T
-    if trials.sum() > _MOST_ROLLOUTS:
-        raise ValueError(f"column {name} counts {trials.sum()} trials; expected at most {_MOST_ROLLOUTS}")
-    of_rows = np.repeat(np.arange(len(value)), trials)
-    # In what order they succeeded is not known. All orders are as likely, so that one is drawn, by a generator that
-    # knows nothing of the counts and always draws the same: what looks at the first trial alone stays true.
-    order = np.lexsort((np.random.default_rng(0).random(len(of_rows)), of_rows))
-    succeeded = np.empty(len(of_rows), bool)
-    succeeded[order] = np.arange(len(of_rows)) - np.repeat(np.cumsum(trials) - trials, trials) < successes[of_rows]
-    return of_rows, succeeded, 0
-
-
-def _outcomes(value: np.ndarray, name: str, unfinished: float | None) -> tuple[np.ndarray, int]:
-    """The outcome of each row, the worst one where there is none; and of how many rows that is so."""
-    lacking = np.zeros(len(value), bool)
-    if value.dtype.kind in "Of":
-        lacking = np.fromiter(map(has_no_outcome, value.tolist()), bool, len(value))
-    count = int(lacking.sum())
-    if not count or unfinished is None:
-        try:
-            return as_totals(value, name), 0
-        except ValueError as error:
-            raise ValueError(f"{error}{_remedy(count, len(value))}") from error
-    if count == len(value):
-        raise ValueError(f"column {name} has no outcome in any row; expected some")
-    return with_worst(as_totals(value[~lacking], name), ~lacking, unfinished), count
-
-
-def _remedy(count: int, rows: int) -> str:
-    if not count:
-        return ""
-    return (
-        f"; {count} of {rows} rows have no outcome, and without them the rest may look better than it is: unfinished "
-        "(--unfinished 0) counts each of them as that return, which has to be the worst one possible"
-    )
-
-
-def _check_spelled_once(labels: np.ndarray, name: str) -> None:
-    """Refuse tasks whose labels are one number in two spellings, as 1 and 1.0 of files that were put together."""
-    seen: dict[float, Any] = {}
-    for label in labels.tolist() if labels.dtype.kind in "OUS" else ():
-        number = number_of(label)
-        first = label if np.isnan(number) else seen.setdefault(number, label)
-        if first != label:
-            raise ValueError(f"column {name} holds {first!r} and {label!r}, the same number; expected one spelling")
-
-
-def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:
-    """Returns [n, m] with m the largest number of rollouts, from the index of each rollout's task.
-
-    Missing rollouts are NaN or, among successes, False: a forgotten mask gives an error, or counts them as failures.
-    """
-    counts = np.bincount(tasks, minlength=len(labels))
-    order = np.argsort(tasks, kind="stable")
-    rows, starts = tasks[order], np.cumsum(counts) - counts
-    columns = np.arange(len(tasks)) - starts[rows]
-    where = np.arange(counts.max()) < counts[:, None]
-    returns = np.full(where.shape, False if totals.dtype == bool else np.nan)
-    returns[rows, columns] = totals[order]
-    return Returns(returns, None if where.all() else where, labels)
-
-
-def _check_pairs(
-    names: Columns, tasks: np.ndarray, episodes: np.ndarray, task: np.ndarray, episode: np.ndarray
-) -> None:
-    """Check that each (task, episode) occurs once."""
-    pairs, first, inverse = np.unique(tasks * (episodes.max() + 1) + episodes, return_index=True, return_inverse=True)
-    if len(pairs) == len(tasks):
-        return
-    again = int(np.flatnonzero(first[inverse] != np.arange(len(tasks)))[0])
-    pair = f"{names.task} {task[again]}, {names.trial} {episode[again]}"
-    raise ValueError(f"rows {first[inverse[again]] + 1} and {again + 1} both are {pair}; expected each pair once")

@@ -1,5 +1,6 @@
-"""Returns as files that `read_returns` reads."""
+"""Returns as files that `read_returns` reads, and those of arrays."""
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -9,14 +10,19 @@ from typing import IO, Any
 import chex
 import numpy as np
 
-from jaxcert._archive import read_arrays
+from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
-from jaxcert.tables._episodes import COLUMNS
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._entries import words_in
+from jaxcert.tables._file_tables import arrow_damage_told
+from jaxcert.tables._pooled import is_moment
+from jaxcert.tables._returns import Returns, how_many
 
 _SUFFIXES = (".npz", ".parquet")
+_MOMENTS = words_in("epoch epochs checkpoint checkpoints step steps timestep timesteps")
 # Names with a meaning for readers, in either kind of file.
-_TAKEN = {*COLUMNS, "about", "file", "returns", "where"}
+_TAKEN = {*Columns(), "about", "file", "returns", "where"}
 
 
 def write_returns(
@@ -65,10 +71,13 @@ def write_returns(
         raise ValueError(f"tasks have parameters called {', '.join(taken)}, which mean something else in these files")
     if any(column.dtype == object for column in (values, *columns.values())):
         raise ValueError("returns and parameters of tasks must be numbers")
-    write = _write_archive if target.suffix.lower() == ".npz" else _write_parquet
     about = json.dumps(dict(facts or {}))
+    arrays: dict[str, Any] = {"returns": values, "about": np.array(about), **columns}
     with whole_file(target, replace=replace) as file:
-        write(file, values, columns, about)
+        if target.suffix.lower() == ".npz":
+            np.savez_compressed(file, **arrays)
+        else:
+            _write_parquet(file, values, columns, about)
 
 
 def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
@@ -92,11 +101,12 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
         ...     returns_facts(path)
         {'policy': 'mine'}
     """
-    readers = {".npz": _about_archive, ".parquet": _about_parquet}
-    reader = None if Path(path).is_dir() else readers.get(Path(path).suffix.lower())
-    content = content_of(path, "returns") if reader else b""
+    reader = {".npz": _about_archive, ".parquet": _about_parquet}.get(Path(path).suffix.lower())
+    if reader is None or Path(path).is_dir():
+        return {}
+    content = content_of(path, "returns")
     with in_file(path):
-        about = reader(content) if reader else "{}"
+        about = reader(content)
     try:
         facts = parsed(about)
     except ValueError:  # what others call "about", or one fact twice
@@ -115,10 +125,8 @@ def _about_archive(content: bytes) -> str:
 
 def _about_parquet(content: bytes) -> str:
     pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
-    try:
+    with arrow_damage_told("Parquet"):
         metadata = parquet.read_schema(pa.BufferReader(content)).metadata or {}
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"cannot be read as Parquet, damaged or cut short ({error})") from error
     return metadata.get(b"jaxcert", b"{}").decode("utf-8", "replace")
 
 
@@ -142,18 +150,87 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
     return target
 
 
-def _write_archive(file: IO[bytes], returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
-    arrays: dict[str, Any] = {"returns": returns, "about": np.array(about), **columns}
-    np.savez_compressed(file, **arrays)
-
-
 def _write_parquet(file: IO[bytes], returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
     pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
     n, m = returns.shape
-    table = {
-        "task_id": np.repeat(np.arange(n), m),
-        "episode_id": np.tile(np.arange(m), n),
-        "total_return": returns.ravel(),
-    }
-    table |= {name: np.repeat(column, m) for name, column in columns.items()}
+    own = (np.repeat(np.arange(n), m), np.tile(np.arange(m), n), returns.ravel())
+    table = dict(zip(Columns(), own, strict=True)) | {name: np.repeat(each, m) for name, each in columns.items()}
     parquet.write_table(pa.table(table).replace_schema_metadata({"jaxcert": about}), file)
+
+
+def read_npz(content: bytes, value: str) -> tuple[Returns, dict[str, Any]]:
+    """The array of that name, by default `returns`, and `where`, if there is one; other arrays are not read."""
+    if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
+        raise ValueError(
+            "holds an adaptive run, whose returns are no sample of a fixed size: its certificate is in the file "
+            "itself, and any other one needs new rollouts"
+        )
+    name = "returns" if value == Columns().value else value
+    arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where"])
+    if name not in arrays:
+        raise ValueError(_not_named({name: array.shape for name, array in read_arrays(content, []).items()}))
+    returns, where = _checked_returns(arrays[name], f"array {name!r}"), arrays.get("where")
+    if where is not None and where.dtype != np.bool_:
+        raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
+    if where is not None and where.shape != returns.shape:
+        raise ValueError(f"array 'where' has shape {where.shape}, expected that of {name!r}, {returns.shape}")
+    others = [each for each in array_names(content) if each not in (name, "where")]
+    moments = [each for each in others if is_moment(each) or words_in(each) & _MOMENTS]
+    _check_no_curve(read_arrays(content, [], moments), len(returns))
+    found = Returns(returns, where, np.arange(len(returns)), pooled=() if "about" in others else tuple(others))
+    told = f"{how_many(len(returns), 'task')}, {how_many(found.most_rollouts, 'trial')}, value from {name}"
+    said = {"columns": Columns(value=name), "usual_columns": Columns(), "told": told}
+    return found, {} if name == "returns" else said
+
+
+def _check_no_curve(moments: Mapping[str, np.ndarray], num_rows: int) -> None:
+    """Raise ValueError for an array that numbers the moments of a training run, one for each row of returns."""
+    for name, array in moments.items():
+        if array.shape == (num_rows,) and num_rows > 1 and array.dtype.kind in "iuf" and np.all(np.diff(array) > 0):
+            raise ValueError(
+                f"holds the array {name!r:.40}, as a learning curve does: moments of a training run are no tasks; "
+                "expected the returns of the last policy, a row per task"
+            )
+
+
+def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
+    """What to do with a file without an array `returns`."""
+    listed = ", ".join(f"{name[:40]!r} {shape}" for name, shape in [*shapes.items()][:8]) or "no array at all"
+    fitting = [name for name, shape in shapes.items() if len(shape) == 2] or ["NAME"]
+    return (
+        f"has no array 'returns', found {listed}; expected one of that name, as np.savez(returns=...) writes, or the "
+        f"name of the one of returns [num_tasks, num_rollouts] by value (--value {fitting[0][:40]})"
+    )
+
+
+def read_npy(content: bytes, value: str) -> tuple[Returns, dict[str, Any]]:
+    """The one array of an `.npy` file. Nothing is ever unpickled."""
+    if value != Columns().value:
+        raise ValueError(f"has one array and no name {value!r:.60}; expected no value")
+    if not content.startswith(b"\x93NUMPY"):
+        raise ValueError("not an .npy file: it does not start as one")
+    with damage_told(".npy"):
+        array = whole_array(io.BytesIO(content))
+    returns = _checked_returns(array, "its array")
+    return Returns(returns, None, np.arange(len(returns))), {}
+
+
+def _checked_returns(returns: np.ndarray, name: str) -> np.ndarray:
+    """Returns as float32, float64 or bool [n, m]; integers become float64, float16 float32."""
+    if returns.dtype.kind not in "biuf":
+        raise ValueError(f"{name} has dtype {returns.dtype}, expected real numbers")
+    if returns.ndim != 2:
+        count = len(returns) if returns.ndim == 3 else 0
+        way_on = (
+            f"; of {count} policies or seeds, whose rollouts are none of one policy, write each, returns[i], to a file "
+            f"of its own and certify it at delta / {count}; in Python jaxcert.certify takes all of them, one "
+            "certificate for each"
+        )
+        shape = f"{name} has shape {returns.shape}, expected [num_tasks, num_rollouts]"
+        raise ValueError(f"{shape}{way_on if count else ''}")
+    if returns.size == 0:
+        raise ValueError(f"{name} has shape {returns.shape}, expected at least one task and one rollout")
+    if returns.dtype == bool:
+        return returns
+    narrow = returns.dtype.kind == "f" and returns.dtype.itemsize <= 4
+    return returns.astype(np.float32 if narrow else np.float64)

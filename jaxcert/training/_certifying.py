@@ -13,7 +13,7 @@ from jaxcert._validation import check_open_unit
 from jaxcert.bounds._betting import BETTING
 from jaxcert.certificates import Certificate, Status, binomial_epsilon, certify_safety_level
 from jaxcert.certificates._arguments import refuse_choice
-from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
 
 

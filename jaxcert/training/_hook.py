@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.certificates._arguments import choose, refuse_choice
-from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import COUNTING, defaults
 from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy
 from jaxcert.rollouts._certify_policy import check_settings
@@ -121,8 +121,8 @@ class CertificationHook:
         self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
         if method is None and (adaptive or self.safeties.size):
             method = BINOMIAL.name
-        bound, method = defaults(bound, method, () if adaptive else kind_of_returns(env), beta)
-        self.settings = {"beta": beta, "bound": bound, "method": method}
+        per_task, chosen = defaults(bound, method, () if adaptive else kind_of_returns(env), beta)
+        self.settings = {"beta": beta, "bound": per_task.name, "method": chosen.name}
         self.deterministic, self.stop, self.writers = deterministic, stop, tuple(writers)
         self.adaptive, self.until = adaptive, until
         self._check()

@@ -13,7 +13,7 @@ EXACT = {"hoeffding": hoeffding, "empirical_bernstein": empirical_bernstein, "dk
 
 
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("name", [name for name, bound in BOUNDS.items() if not bound.needs.binary])
+@pytest.mark.parametrize("name", [name for name, bound in BOUNDS.items() if not bound.binary])
 def test_many_tasks_have_the_bounds_of_few(name, masked):
     rng = np.random.default_rng(0)
     x, where = rng.beta(3, 1, (N, 10)).astype(np.float32), rng.random((N, 10)) < 0.8

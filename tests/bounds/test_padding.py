@@ -7,7 +7,7 @@ import pytest
 from compilations import compilations
 
 import jaxcert
-from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.bounds._bound import apply_bound
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.returns._sample import Needs, sample_of
 

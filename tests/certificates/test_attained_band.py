@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from jaxcert import Status, certify, certify_band, certify_safety_level, certify_tail
-from jaxcert.certificates._attained_band import GRID, attained_level
-from jaxcert.certificates._attained_limits import _tried
+from jaxcert.certificates._attained import GRID, attained_level
+from jaxcert.certificates._attained_limits import levels_tried
 from jaxcert.certificates._calibration import local_level
 from jaxcert.numerics._tails import limit
 from tests.certificates.test_attained import chances, data_set, drawn, exact_level, histograms
@@ -150,7 +150,7 @@ def test_the_levels_of_wanted_safeties_are_on_their_safe_side(precision):
     count, limits = rng.integers(0, m + 1, 30).astype(precision), np.sort(rng.uniform(0, 0.9, 31)).astype(precision)
     factors = np.asarray([0.1, 0.3, 0.7], precision)
     count = jnp.asarray(count)
-    c, smaller, levels = _tried(count, count >= 0, jnp.asarray(factors), jnp.asarray(limits))
+    c, smaller, levels = levels_tried(count, count >= 0, jnp.asarray(factors), jnp.asarray(limits))
     reached = np.asarray(limit(c, jnp.asarray(m, precision), levels, upper=False))
     said = 0
     for place in np.ndindex(c.shape):

@@ -13,9 +13,9 @@ from scipy import stats
 import jaxcert
 from jaxcert import Status, bounds, certify, certify_lower_bounds, certify_safety_level
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._binomial import BINOMIAL, CHOICE
 from jaxcert.certificates._calibration import calibrated
 from jaxcert.certificates._counting import best_of_levels
+from jaxcert.certificates._method import BINOMIAL, CHOICE
 from jaxcert.report import certificate_record, plot_certificates, step_curve
 from jaxcert.returns.summaries import Histogram
 from jaxcert.sequential import certify_sequential
@@ -240,5 +240,5 @@ def test_other_functions_say_what_they_need():
 
 def test_the_second_certificate_needs_no_calibration(monkeypatch):
     before = auto()
-    monkeypatch.setattr("jaxcert.certificates._calibration._LeastFavourable", None)
+    monkeypatch.setattr("jaxcert.certificates._calibration.LeastFavourable", None)
     np.testing.assert_array_equal(auto().epsilon, before.epsilon)

@@ -123,6 +123,6 @@ def test_a_bound_that_is_the_threshold_is_no_violation(count):
     wanted = np.resize([-1, *values, *np.nextafter(values, 20)], (2, count))
     wanted = np.sort(wanted.astype(np.float32))
     expected = SHAPE[-2] - np.sum(lower[:, None, :] >= wanted[:, :, None], axis=-1)
-    found = count_violations(jnp.asarray(lower), jnp.asarray(wanted))
+    found = count_violations(jnp.asarray(lower), jnp.asarray(wanted), lower.shape[-1])
     np.testing.assert_array_equal(found, expected)
     assert len(np.unique(expected)) > 9

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert.certificates import certify_episode, certify_lower_bounds
-from jaxcert.certificates._headline import at_least, headline, in_hundred, short_figures
+from jaxcert.certificates._access import headline
+from jaxcert.certificates._figures import at_least, in_hundred, short_figures
 
 RETURNS = np.random.default_rng(0).beta(9, 1, (60, 20)).astype(np.float32)
 PASSED = np.arange(30) < np.array([30, 29, 22, 9, 30])[:, None]

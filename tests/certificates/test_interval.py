@@ -189,7 +189,7 @@ REFUSED = {
     "complete is False; expected True, which declares": {"complete": False},
     "complete is 1; expected True": {"complete": 1},
     r"support is \(0, inf\); upper bounds need a finite upper end": {"support": (0.0, np.inf)},
-    "beta is 'auto'; expected a number, or None for 0.05": {"beta": "auto"},
+    "beta is 'auto'; expected a number, or None for the default": {"beta": "auto"},
     "bound is 'none'": {"bound": "none"},
     "delta is 0; expected a probability": {"delta": 0.0},
     "outside the support": {"support": (0.0, 0.5)},

@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from jaxcert.certificates import _calibration
-from jaxcert.certificates._binomial import CHOICE
-from jaxcert.certificates._calibration import _LeastFavourable, calibrated
+from jaxcert.certificates._calibration import LeastFavourable, calibrated
 from jaxcert.certificates._crossing import log_factorials
+from jaxcert.certificates._method import CHOICE
 
 BETAS = CHOICE.betas
 FIVE = (0.01, 0.05, 0.2, 0.5, 0.8)
@@ -73,7 +73,7 @@ def test_enumeration_never_finds_more_than_delta(n, delta, betas):
 
 @pytest.mark.parametrize("c", [0.2, 0.7, 0.99])
 def test_the_recursion_is_at_least_the_enumerated_probability(c):
-    world, level = _LeastFavourable(5, 0.3, BETAS), 0.2
+    world, level = LeastFavourable(5, 0.3, BETAS), 0.2
     exact = float(enumerated_failure(5, BETAS, Fraction(level), Fraction(c)))
     assert exact <= world.failure(c, world.most(c, level)) <= exact * (1 + 1e-9) + 1.01e-5 * 0.3
 
@@ -130,7 +130,7 @@ def test_what_cannot_be_shown_falls_back_to_the_union_bound(monkeypatch):
 
 def test_a_second_call_computes_nothing(monkeypatch):
     first = calibrated(33, 0.07, BETAS)
-    monkeypatch.setattr(_LeastFavourable, "failure", None)
+    monkeypatch.setattr(LeastFavourable, "failure", None)
     assert calibrated(33, 0.07, BETAS) == first
 
 

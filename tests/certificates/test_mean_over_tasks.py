@@ -51,7 +51,7 @@ def test_the_cheetah_on_average_and_in_the_worst_tenth():
     ],
 )
 def test_how_the_cap_matters(sample, m, wanted):
-    """The table of docs/means_and_tails.md: the mean over ten choices of one rollout per task, or all at once."""
+    """The table of docs/means_and_tails.md, and the walker's: the mean of ten choices of one rollout, or all."""
     returns, caps = jaxcert.sample_returns(sample), np.arange(500.0, 500 + 50 * len(wanted), 50)
     x = returns[None] if m > 1 else np.moveaxis(returns[:, :10], 1, 0)[..., None]
     found = certify_cvar(x, 0.1, cap=caps, **GOOD).mean
@@ -63,7 +63,7 @@ def test_how_the_cap_matters(sample, m, wanted):
     ("sample", "size", "wanted"), [("cheetah", 20, 389), ("cheetah", 40, 395), ("walker", 20, 520)]
 )
 def test_a_cap_from_a_pilot(sample, size, wanted):
-    """The other figures there: half of alpha as the quantile of one rollout on each of a few tasks, 100 pilots."""
+    """What that page says of pilots: half of alpha as the quantile of one rollout on a few tasks, 100 pilots."""
     rng, returns = np.random.default_rng(0), jaxcert.sample_returns(sample)
     caps = [np.quantile(returns[rng.permutation(200)[:size], 0], 0.05) for _ in range(100)]
     assert certify_cvar(returns, 0.1, cap=caps, **GOOD).mean.mean() == pytest.approx(wanted, abs=5)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import jaxcert
-from jaxcert.certificates._counted_tasks import missing_of_counts
+from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.questions import QUESTIONS
 
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ import jaxcert
 from jaxcert import Status, certify, certify_lower_bounds, certify_safety_level
 from jaxcert.bounds import betting
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._evaluate import evaluate
+from jaxcert.bounds._bound import evaluate
 from jaxcert.certificates._soft import BETS, default_alpha, evidence, least_evidence, shares, soft_epsilon
 from jaxcert.numerics import _elementary
 from jaxcert.numerics._rounding import cast_host

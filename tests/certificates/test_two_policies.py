@@ -1,5 +1,6 @@
 """Two policies on the same tasks: improvements, differences of means, orders of several."""
 
+import dataclasses
 from fractions import Fraction
 
 import jax
@@ -70,7 +71,7 @@ def test_a_mean_difference_is_never_above_the_exact_one_and_close(precision):
         assert gap <= 4e-5 * arb(width) or high < 1e-20
 
 
-_NEEDS = Needs("a difference", width=True)
+_NEEDS = Needs("a difference", needs_width=True)
 
 
 def _differences(a, b, support, where_a, where_b):
@@ -228,7 +229,7 @@ def test_in_single_precision_the_second_policy_is_rounded_up():
     with x64_context(False):
         x = np.full((3, 2), 0.1)
         assert np.all(np.asarray(_differences(x, x, (0.0, 1.0), None, None).values[:3, :2]) < 0)
-        apart = sample_of(_NEEDS._replace(apart=True), Paired(x, x[:, :1]), (0.0, 1.0)).values
+        apart = sample_of(dataclasses.replace(_NEEDS, apart=True), Paired(x, x[:, :1]), (0.0, 1.0)).values
         assert float(apart.a.values[0, 0]) < 0.1 < -float(apart.b.values[0, 0])
 
 
@@ -366,10 +367,10 @@ def test_differences_are_those_of_two_policies_at_a_share_of_delta():
 
 
 def test_orders_are_linked_through_others():
-    from jaxcert.certificates._ranking import _linked
+    from jaxcert.certificates._ranking import linked
 
     chain = np.eye(9, dtype=bool) | np.eye(9, k=1, dtype=bool)
-    np.testing.assert_array_equal(_linked(jnp.asarray(chain)), np.triu(np.ones((9, 9), bool)))
+    np.testing.assert_array_equal(linked(jnp.asarray(chain)), np.triu(np.ones((9, 9), bool)))
 
 
 def test_policies_with_fewer_rollouts_are_masked():

@@ -16,7 +16,7 @@ from scipy import stats
 
 import jaxcert
 from jaxcert import Status, certify, certify_weighted
-from jaxcert.certificates._averages import _kept, ratios_of
+from jaxcert.certificates._averages import kept_share, ratios_of
 from jaxcert.certificates._registry import weighted_epsilon
 from jaxcert.certificates._soft import BETS
 from jaxcert.planning import advise
@@ -79,7 +79,7 @@ def test_the_risk_is_never_below_the_exact_one_and_close(precision):
 
 @jax.jit
 def _values(share, weights, largest):
-    return _kept(share[:, None], ratios_of(_weighted(weights, largest))[0])[:, 0]
+    return kept_share(share[:, None], ratios_of(_weighted(weights, largest))[0])[:, 0]
 
 
 def test_each_value_is_rounded_down(precision):
@@ -122,7 +122,7 @@ def test_the_certificate_is_that_of_its_definition(method, beta, precision):
 
 @pytest.mark.parametrize("sample", ["walker", pytest.param("cheetah", marks=pytest.mark.slow)])
 def test_equal_weights_are_close_to_certify(sample):
-    """The figures of docs/weighted_tasks.md: the soft count is the same, the count loses to Clopper-Pearson."""
+    """The soft count is the same, the count loses to Clopper-Pearson."""
     returns, options = jaxcert.sample_returns(sample), {"support": (0, 1000), "delta": 0.01}
     levels = [300.0, 400.0, 500.0, 600.0, 650.0]
     for method, few, most in (("binomial", 200, 0.024), ("soft", 5, 1e-6)):

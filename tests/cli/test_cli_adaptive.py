@@ -267,7 +267,7 @@ def test_it_says_what_became_of_the_tasks_where_less_is_certified_than_wanted(tm
 
 
 def test_without_a_threshold_the_number_is_fixed(tmp_path, monkeypatch):
-    """And its parts are those of an interrupted run of the same number alone."""
+    """And it goes on from an interrupted run of the same number alone."""
     monkeypatch.setattr(_rollout_command, "_EPISODES", 20)
     path, arguments = tmp_path / "r.npz", ("rollout", "bridge_world_left", "--tasks", 9, "--seed", 3)
     collect, calls = _rollout_command.collect, []
@@ -281,7 +281,7 @@ def test_without_a_threshold_the_number_is_fixed(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(_rollout_command, "collect", interrupted)
         assert command(*arguments, "--rollouts", 5, "--out", path).status == 130
-    assert "holds parts of other rollouts" in refused(*arguments, "--rollouts", 6, "--out", path)
+    assert "with num_rollouts = 5, not 6" in refused(*arguments, "--rollouts", 6, "--out", path)
     outcome = command(*arguments, "--rollouts", 5, "--out", path)
     assert outcome.out.startswith("bridge_world_left (shipped), deterministic: 9 tasks, 5 rollouts each, seed 3\n")
     assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]

@@ -10,6 +10,8 @@ import pytest
 from cli_harness import command, refused
 from tool_files import TAU, TAU2, edited, written
 
+from jaxcert import certify_mean_difference, certify_suite_mean, paired
+
 RNG = np.random.default_rng(0)
 A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
 B = (0.8 * A).astype(np.float32)
@@ -151,6 +153,31 @@ def test_a_list_hears_how_many_trials_it_takes_where_nothing_is_certified(files,
         assert line in re.sub("<[^>]+>", "", html.unescape((tmp_path / f"{count}.html").read_text()))
 
 
+@pytest.mark.parametrize("kind", ["--suite", "--sampled"])
+def test_what_would_show_a_difference_that_is_not_certified(tmp_path, kind):
+    """As many trials, or tasks, as are said certify it in nine of ten cases, if policies differ as in the data."""
+    rng, files = np.random.default_rng(0), [tmp_path / "a.npz", tmp_path / "b.npz"]
+    data = [rng.random((20, 10)) < skill for skill in (0.72, 0.6)]
+    for file, returns in zip(files, data, strict=True):
+        np.savez(file, returns=returns)
+    out = worked("compare", *files, kind, "--delta", 0.05)
+    (line,) = [line for line in out.splitlines() if line.startswith("Not shown: that a.npz is better than b.npz")]
+    (number,) = map(int, re.findall(r"it takes about (\d+) new", line))
+    if kind == "--suite":
+        pool, size = (data[0] * 1.0 - data[1]).ravel(), (300, 20, number)
+        drawn = rng.choice(pool, size)
+        pairs = paired((drawn > 0) * 1.0, (drawn < 0) * 1.0)
+        reached = certify_suite_mean(pairs, support=(0, 1), delta=0.05).mean
+    else:
+        tasks = rng.integers(20, size=(300, number))
+        reached = certify_mean_difference(data[0][tasks], data[1][tasks], delta=0.05, validate=False).mean
+    assert 0.85 <= np.mean(np.asarray(reached) >= 0) <= 0.99
+    out = worked("compare", *files[::-1], kind, "--delta", 0.05)
+    assert re.search(r"In these data it is worse by 0.\d+, so that more of the same would not show it", out)
+    np.savez(files[1], returns=np.zeros((20, 10), bool))
+    assert "Not shown" not in worked("compare", *files, kind, "--delta", 0.05)
+
+
 def test_the_least_difference_is_the_end_of_the_support_in_words(tmp_path):
     """Not a last bit below it, which no difference has."""
     for name, succeeds in (("a.npz", False), ("b.npz", True)):
@@ -178,7 +205,8 @@ def test_unfinished_rollouts_count_as_the_worst_of_a_and_are_refused_of_b(tmp_pa
     made = ("--unfinished", 0, "--json", tmp_path / "c.json")
     out = worked("compare", cut, whole, *settings, *made)
     assert "1 of 4 rollouts unfinished (not in the file), counted as 0" in out
-    assert worked("verify", tmp_path / "c.json", cut, whole) == "verified: 1 certificate, 1 statement\n"
+    told = "verified: 1 certificate, 1 statement; 1 without an outcome, counted as 0\n"
+    assert worked("verify", tmp_path / "c.json", cut, whole) == told
     (held,) = json.loads((tmp_path / "c.json").read_text())["certificates"]
     assert held["data"]["unfinished"] == {"num_rollouts": 1, "counted_as": 0.0}
     message = refused("compare", whole, cut, *settings, "--unfinished", 0)

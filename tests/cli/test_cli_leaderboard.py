@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -60,6 +61,31 @@ def test_a_fixed_list_has_counts_and_means_of_its_tasks(files):
     assert "means and their order over these 60 tasks" in out
 
 
+@pytest.mark.parametrize("arms", ["ab", "abc"])
+def test_a_table_of_all_policies_is_given_once(arms, tmp_path):
+    rows = [f"{i},{j},{arm},{int(RNG.random() < rate)}" for i in range(60) for j in range(20)
+            for arm, rate in zip(arms, (0.9, 0.5, 0.2), strict=False)]  # fmt: skip
+    table, out, page = tmp_path / "t.csv", tmp_path / "c.json", tmp_path / "p.html"
+    table.write_text("\n".join(["task,trial,arm,success", *rows, ""]))
+    mean = ("--mean",) if len(arms) == 2 else ()
+    assert command("compare", table, "--policy", "arm", *mean, "--delta", 0.1, "--json", out, "--report", page)[0] == 0
+    assert "jaxcert verify c.json t.csv" in page.read_text()
+    told = "; of rows where arm = a; of rows where arm = b"
+    if len(arms) == 3:
+        told = "".join(f"; certificate {i + 1}: of rows where arm = {arm}" for i, arm in enumerate(arms))
+    for files in ([table], [table] * len(arms)):
+        status, said, err = command("verify", out, *files)
+        assert (status, err) == (0, "")
+        assert said.startswith("verified: ")
+        assert said.endswith(f"{told}\n")
+    if len(arms) == 3:
+        assert "is of 3 policies, a, b, c; given are 2 files" in refused("verify", out, table, table)
+        document = json.loads(out.read_text())
+        document["leaderboard"]["order"][0]["policy"] = "c"
+        out.write_text(json.dumps(document | {"digest": document_digest(document)}))
+        assert "leaderboard order: the policy 'c' is of the file 't.csv', 'a'" in command("verify", out, table).out
+
+
 @pytest.mark.parametrize("num_policies", [3, 4, 7])
 @pytest.mark.parametrize("delta", [0.05, 1e-3, 0.3])
 def test_the_shares_are_below_delta_together(num_policies, delta):
@@ -91,9 +117,51 @@ def test_successes_need_no_support(tmp_path):
     assert "6 statements (3 means, 3 pairs)" in out
 
 
+def trials(path, skill, seed, blank=0):
+    """A table of successes; the first ``blank`` trials have no outcome."""
+    passed = np.random.default_rng(seed).random((30, 6)) < skill
+    cells = ["" if place < blank else str(int(ok)) for place, ok in enumerate(passed.ravel())]
+    rows = [f"t{place // 6},{place % 6},{cell}" for place, cell in enumerate(cells)]
+    path.write_text("\n".join(["task,trial,success", *rows, ""]))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["--suite", "--sampled"])
+def test_unfinished_rollouts_count_as_the_worst_and_help_no_other(tmp_path, kind):
+    """The option is the one that the refusal proposes; the best policy is not as good as one that has such rollouts."""
+    best, cut, worst = (
+        trials(tmp_path / name, skill, seed, blank)
+        for seed, (name, skill, blank) in enumerate([("a.csv", 0.97, 0), ("b.csv", 0.6, 2), ("c.csv", 0.1, 0)])
+    )
+    given = ("compare", best, cut, worst, kind, "--delta", 0.1)
+    assert "(--unfinished 0)" in refused(*given)
+    status, out, err = command(*given, "--unfinished", 0, "--json", tmp_path / "board.json")
+    assert (status, err) == (0, "")
+    assert "2 without an outcome, counted as 0" in out
+    assert "No policy is certified to be at least as good as b.csv" in out
+    document = json.loads((tmp_path / "board.json").read_text())
+    order = {each["policy"]: each["at_least_as_good_as"] for each in document["leaderboard"]["order"]}
+    assert order == {"a.csv": ["c.csv"], "b.csv": ["c.csv"], "c.csv": []}
+    assert command("verify", tmp_path / "board.json", best, cut, worst)[0] == 0
+    assert re.search(r"^Not told apart: a.csv and b.csv\.$", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "needed"),
+    [("--suite", r"about \d+ new trials of each task"), ("--sampled", r"about \d+ new tasks with 6")],
+)
+def test_pairs_that_are_open_are_named_with_what_would_tell_them_apart(tmp_path, kind, needed):
+    both = trials(tmp_path / "a.csv", 0.7, 5), trials(tmp_path / "b.csv", 0.85, 6)
+    status, out, err = command("compare", *both, trials(tmp_path / "c.csv", 0.1, 7), kind, "--delta", 0.1)
+    assert (status, err) == (0, "")
+    assert re.search(rf"^Not told apart: b.csv and a.csv \(0.\d+: {needed}", out, re.MULTILINE)
+    assert "So many would tell them apart in 9 of 10 cases, if they differ as in these data." in out
+    assert "c.csv and" not in out
+    assert "and c.csv" not in out
+
+
 def test_what_a_leaderboard_has_not_is_refused(files, tmp_path):
     for option in (
-        ("--unfinished", 0),
         ("--require", 0),
         ("--margin", 0),
         ("--safety", 0.9),

@@ -2,12 +2,15 @@
 
 import hashlib
 import io
+import json
 import sys
 
+import numpy as np
 import pytest
 from cli_harness import command, refused
 
 import jaxcert
+from jaxcert._chained import line_of
 from jaxcert.monitoring import Monitor, claim_of
 from jaxcert.report import certificate_record, write_certificates
 
@@ -148,12 +151,61 @@ def test_a_monitor_of_python_takes_the_certificate_whose_claim_it_watches(stream
     assert command(*again, "--threshold", 500).status == 0
     message = refused(*again, "--threshold", 400)
     assert "the expected return is at least 400" in message
-    for name, other in {"delta": 0.02, "epsilon": claim.epsilon / 2, "words": "new tasks are good"}.items():
+    for name, other in {"delta": 0.02, "epsilon": claim.epsilon / 2}.items():
         path = tmp_path / name
         Monitor.start(path, claim._replace(**{name: other}), support=(0, 1000), num_rollouts=5, complete=True)
         assert "expected a certificate of that claim" in refused(
             "monitor", tmp_path / "c.json", "--state", path, "--threshold", 500
         )
+
+
+def altered(file, to, **entries):
+    """The monitor of a file with other entries in its first line, `claim_x` for those of its claim, and all hashes."""
+    lines, chains = [json.loads(line) for line in file.read_text().splitlines()], []
+    for name, value in entries.items():
+        part = lines[0]["claim"] if name.startswith("claim_") else lines[0]
+        part[name.removeprefix("claim_")] = value
+    with to.open("w") as written:
+        for line in lines:
+            del line["chain"]
+            text, chain = line_of(line, chains)
+            written.write(f"{text}\n")
+            chains = [chain]
+    return to
+
+
+def test_a_claim_is_not_taken_from_the_file_of_a_monitor_whose_certificate_is_given(stream, tmp_path):
+    """Whoever alters such a file can compute its hashes again."""
+    found = jaxcert.certify(jaxcert.sample_returns("cheetah"), [400.0, 500.0], support=(0, 1000), delta=0.01)
+    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1000))])
+    file, other, again = tmp_path / "m", tmp_path / "other", ("monitor", tmp_path / "c.json", "--state")
+    stream("task,return\n" + "".join(f"{i},900\n" for i in range(5)))
+    assert command(*again, file, "--threshold", 500, "--complete").status == 0
+    stream("")
+    said = command(*again, file)
+    assert said.status == 0
+    assert "expected return is at least 500 with probability at least 0.9249 (5 tasks" in said.out
+    for name, value in {"threshold": 450, "epsilon": 0.01, "delta": 1e-6}.items():
+        message = refused(*again, altered(file, other, **{f"claim_{name}": value}))
+        assert "expected a certificate of that claim" in message or "threshold is 450; expected one of" in message
+    assert "support is (0.0, 2000.0); by" in refused(*again, altered(file, other, support=[0, 2000]))
+    assert command(*again, other, "--support", 0, 2000).status == 0  # as one that began with it
+    altered(file, other, claim_words="on a new task, all is well")
+    assert command(*again, other).out == said.out
+    said = command("monitor", "--state", other).out
+    assert "the claim that on a new task, the performance is below 500 with probability at most 0.0750" in said
+
+
+def test_what_counts_as_success_is_as_in_the_certificate(stream, tmp_path):
+    found = jaxcert.certify(np.ones((40, 10), bool), 0.5, delta=0.05)
+    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1))])
+    file, again = tmp_path / "m", ("monitor", tmp_path / "c.json", "--state")
+    stream("task,success\na,pass\n")
+    assert command(*again, file, "--successes", "--complete").status == 0
+    stream("")
+    assert command(*again, file, "--successes").status == 0
+    altered(file, file, successes=False, most_successes=None)
+    assert "successes is False; by" in refused(*again, file, "--support", 0, 1)
 
 
 def test_nothing_to_read_is_said_and_is_no_error(stream, tmp_path):
@@ -216,6 +268,72 @@ def test_rollouts_of_a_task_come_in_a_row(stream, tmp_path):
     stream("task,return\na,1\na,0\nb,1\n")
     assert "the stream ends after 1 of 2 rollouts of task b, which is not recorded" in refused(*settings)
     assert [row.label for row in Monitor(tmp_path / "m").rows] == ["a"]
+
+
+TWO_POLICIES = "task,return,policy\n" + "".join(f"{i},1,{arm}\n" for i in range(6) for arm in "ab")
+POOLED = {
+    "rows of the same task differ in column 'policy'": (TWO_POLICIES, 2),
+    "rows of the same task differ in column 'model'": (
+        '{"task": "a", "return": 1, "model": "p"}\n{"task": "a", "return": 1, "model": "q"}\n',
+        2,
+    ),
+    "column 'step' counts the steps of an episode": (
+        "step,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)),
+        5,
+    ),
+    "column 't' counts the steps of an episode": ("t,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)), 1),
+    "rows of the same task differ in column 'agent'": (
+        "".join(f'{{"task": "a", "return": 1, "agent": {{"name": "{name}"}}}}\n' for name in "pq"),
+        2,
+    ),
+}
+
+
+def test_a_column_of_failures_is_no_column_of_successes(stream, tmp_path):
+    stream("task,failed\na,yes\nb,yes\n")
+    told = refused("monitor", "--state", tmp_path / "m", *OWN, "--value", "failed")
+    assert "column failed says by its name what is no success" in told
+
+
+def test_what_other_columns_of_a_stream_say_is_told(stream, tmp_path):
+    stream("task,return,nudges,intervention\n" + "".join(f"{i},1,{i % 2},{i % 3 == 0}\n" for i in range(20)))
+    err = command("monitor", "--state", tmp_path / "m", *OWN).err
+    assert "column 'intervention' sets trials aside" in err
+    assert "taken together as one policy whatever they hold: nudges\n" in err
+
+
+@pytest.mark.parametrize("message", POOLED)
+def test_a_stream_of_several_policies_or_of_steps_is_refused(message, stream, tmp_path):
+    text, rollouts = POOLED[message]
+    stream(text)
+    told = refused("monitor", "--state", tmp_path / "m", *OWN, "--rollouts", rollouts)
+    assert message in told
+    assert "--where" not in told
+    assert Monitor(tmp_path / "m").rows == []
+
+
+class Slowly(io.BytesIO):
+    """A stream that gives a line at a time."""
+
+    def read1(self, size=-1):
+        return self.readline()
+
+
+def test_policies_of_tasks_that_arrive_one_by_one_are_asked_about_once(monkeypatch, tmp_path):
+    lines = [f'{{"task": {i}, "return": 1, "policy": "{"ab"[i > 300]}", "path": [{i}]}}\n' for i in range(305)]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Slowly("".join(lines).encode())))
+    status, _, err = command("monitor", "--state", tmp_path / "m", *OWN)
+    assert status == 0
+    assert err.count("warning: ") == 1
+    assert "warning: rows of different tasks differ in column 'policy': if these are policies" in err
+    assert len(Monitor(tmp_path / "m").rows) == 305
+
+
+def test_other_columns_of_a_stream_are_left_alone(stream, tmp_path):
+    rows = "".join(f"{i},1,{i * 3 + j},{150 + 50 * j},{10**400}\n" for i in range(3) for j in range(2))
+    stream(f"task,return,message,num_steps,nonce\n{rows}")
+    status, _, err = command("monitor", "--state", tmp_path / "m", *OWN, "--rollouts", 2)
+    assert (status, err) == (0, "")
 
 
 def test_a_monitor_is_declared(stream, tmp_path):

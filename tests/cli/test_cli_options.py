@@ -42,7 +42,7 @@ def test_several_numbers(file, given, meant):
     assert certified(out) == meant
 
 
-@pytest.mark.parametrize("text", ["x", "1:2", "1:2:0", "2:1:1", "1,,2", "0:1:1e-9", "nan:1:1"])
+@pytest.mark.parametrize("text", ["x", "1:2", "1:2:0", "2:1:1", "1,,2", "0:1:1e-9", "0:1:1e9", "nan:1:1"])
 def test_what_are_no_numbers(file, text):
     assert "Invalid value for '--threshold'" in refused("certify", file, *SETTINGS, "--threshold", text)
 

@@ -118,7 +118,8 @@ def test_unfinished_rollouts_are_counted_only_when_it_is_said(tmp_path):
     json_file = tmp_path / "certificate.json"
     out = worked(*settings, "--unfinished", 0, "--json", json_file)
     assert "1 of 4 rollouts unfinished (not in the file), counted as 0" in out
-    assert worked("verify", json_file, path) == "verified: 1 certificate, 1 statement\n"
+    told = "verified: 1 certificate, 1 statement; 1 without an outcome, counted as 0\n"
+    assert worked("verify", json_file, path) == told
     document = json.loads(json_file.read_text())
     assert document["certificates"][0]["data"]["unfinished"] == {"num_rollouts": 1, "counted_as": 0.0}
 

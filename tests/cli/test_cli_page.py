@@ -79,6 +79,11 @@ def test_a_page_holds_no_returns_no_other_columns_and_names_only_on_request(priv
         assert "<script" not in text
 
 
+def test_names_of_tasks_are_for_a_page(private):
+    status, _, err = command("certify", private / "a.csv", "--threshold", 0.5, "--delta", 0.1, "--tasks-in-report")
+    assert (status, "--tasks-in-report is for a page; expected --report" in err) == (2, True)
+
+
 def test_a_page_that_is_there_stays_in_python_too(private, tmp_path):
     data = read_returns(private / "a.csv")
     found = jaxcert.certify(data.returns, 0.5, delta=0.1)

@@ -230,6 +230,24 @@ def test_how_many_tasks_show_that_one_policy_is_better(pilot, tmp_path):
     assert "--threshold is not given" in refused(*given)
 
 
+def test_how_many_trials_of_a_list_show_that_one_policy_is_better(tmp_path):
+    rng, files = np.random.default_rng(0), [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for file, skill in zip(files, (0.9, 0.5), strict=True):
+        np.savez(file, returns=rng.random((12, 8)) < skill)
+    given = ("plan", files[0], "--against", files[1], "--delta", 0.05)
+    status, out, err = command(*given, "--suite", "--json", tmp_path / "plan.json")
+    assert (status, err) == (0, "")
+    assert "better by 0 on average over these 12 tasks, in at least 0.9 of cases" in out
+    (trials,) = json.loads((tmp_path / "plan.json").read_text())["num_rollouts"]
+    assert 1 < trials < 20
+    assert re.search(rf"{trials} +12 +{24 * trials}\b", out)
+    status, out, err = command(*given, "--suite", "--threshold", 0.6, "--max-rollouts", 5)
+    assert (status, err) == (0, "")
+    assert "no number of trials certifies more than the difference" in out
+    assert "--against is given with --suite" in refused(*given, "--suite", 3, "--threshold", 0)
+    assert "--suite has no number of tasks" in refused("plan", files[0], "--suite", "--delta", 0.05)
+
+
 def test_unfinished_rollouts_of_a_pilot_count_as_the_worst_when_it_is_said(tmp_path):
     whole, cut = written(tmp_path, TAU2, "whole.json"), written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
     given = (*SUPPORT, "--delta", 0.5, "--threshold", 0.1)

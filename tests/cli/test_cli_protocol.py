@@ -50,6 +50,17 @@ def test_verify_says_what_differs_and_fails(tmp_path, file):
     assert out.startswith("not verified:\n  certificate 1: data sha256 is ")
 
 
+@pytest.mark.parametrize("entry", ["num_tasks = 40", "num_rollouts = 20"])
+def test_a_protocol_of_more_than_floats_can_count_differs(entry, tmp_path, file, locked):
+    certificate, other, huge = tmp_path / "c.json", tmp_path / "other.toml", "1" * 400
+    assert command("certify", file, "--protocol", locked, "--json", certificate).status == 0
+    other.write_text(locked.read_text().replace(entry, f"{entry.split(' = ')[0]} = {huge}"))
+    assert f"the protocol says {huge}" in refused("certify", file, "--protocol", other)
+    status, out, err = command("verify", certificate, file, "--protocol", other)
+    assert (status, err) == (1, "")
+    assert f"{entry.replace(' =', ' is')}, the protocol says {huge}" in out
+
+
 def test_a_record_on_stdout_is_all_there_is(file):
     status, out, err = command("certify", file, *SETTINGS, "--threshold", 0.5, "--json", "-")
     assert (status, err) == (0, "")

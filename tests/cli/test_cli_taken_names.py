@@ -71,11 +71,11 @@ def test_plan(tmp_path, meanwhile, monkeypatch):
     assert json.loads(table.read_text())
     for path in (record, table):
         path.unlink()
-    monkeypatch.setattr(_planned, "plan", lambda *_, **__: SimpleNamespace(to_json=lambda: '{"planned": 1}'))
+    monkeypatch.setattr(_planned, "plan", lambda *_, **__: SimpleNamespace(to_json=lambda: '{"planned": 1}', wish=""))
     monkeypatch.setattr(_planned, "plot_plan", lambda _: figure.Figure().add_subplot())
     meanwhile(_planned, "plan", record, plot)
     planned = ("plan", "--assume", 0.8, 0.05, 0, "--support", 0, 1, "--delta", 0.05, "--json", record, "--plot", plot)
-    monkeypatch.setattr(_planned, "_print_plan", lambda *_: print("the plan"))
+    monkeypatch.setattr(_planned, "_print", lambda *_, **__: print("the plan"))
     monkeypatch.setattr(_planned, "protocol_of", lambda _: None)
     monkeypatch.setattr(_planned, "write_locked", lambda path, _: path.write_text("locked"))
     status, out, err = command(*planned, "--lock", tmp_path / "p.toml")

@@ -15,7 +15,7 @@ import jaxcert
 from benchmarks.gpu.reference import SUPPORTS, read, returns
 from benchmarks.perturb import as_on_a_gpu, least_margin
 from jaxcert import numerics
-from jaxcert.bounds._evaluate import evaluate
+from jaxcert.bounds._bound import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.numerics import _elementary
 from jaxcert.returns._sample import numbers_as_sample

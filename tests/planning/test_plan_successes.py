@@ -189,3 +189,12 @@ def test_a_budget_bounds_what_is_reachable():
     met = plan(PASSED, delta=0.05, threshold=0.5, safety=0.5, max_rollouts=16)
     assert met.reachable is None
     assert Design("attained", 10, 4, 0.5).kind.arguments == {"method": "attained"}
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64])
+def test_a_pilot_of_zeros_and_ones_is_one_of_successes(kind):
+    pilot = np.random.default_rng(0).random((30, 5)) < 0.9
+    settings = {"threshold": 0.5, "safety": 0.8, "delta": 0.05}
+    assert str(plan(pilot.astype(kind), **settings)) == str(plan(pilot, **settings))
+    with pytest.raises(ValueError, match="support is None; expected a pair"):
+        plan(pilot * 0.5, **settings)

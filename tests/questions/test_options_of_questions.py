@@ -12,7 +12,7 @@ from jaxcert.certificates._question import Rows
 from jaxcert.cli._question_options import askable, required_words
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts, texts_of
-from jaxcert.questions._asked import checked_options
+from jaxcert.questions._registry import checked_options
 from jaxcert.report import Protocol, certificate_record, verify
 
 

@@ -20,8 +20,8 @@ from cli_harness import command
 
 import jaxcert
 from jaxcert.certificates import Certificate, confidence
+from jaxcert.certificates._access import headline
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._headline import headline
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
 from jaxcert.report import (

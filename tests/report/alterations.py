@@ -72,6 +72,18 @@ def of_rows(row: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     yield "says nothing", lambda one: one.update(sentence="")
     yield "says no words", lambda one: one.update(sentence=None)
     yield "another column", lambda one: one.update(perfection=1.0)
+    for status in ("vacuous", "infeasible", "perfect", None, ["certified"]):
+        yield f"status {status}", lambda one, status=status: one.update(status=status)
+    yield "no status", lambda one: one.pop("status")
+    for beta in (1.0, -0.5, 2.0, None):
+        yield f"beta {beta}", lambda one, beta=beta: one.update(beta=beta)
+    if "num_good" in row:
+        yield "a share of new tasks", lambda one: one.update(safety=1.0, epsilon=0.0)
+        yield "num_valid", lambda one: one.update(num_valid=0)
+        return
+    for valid in (1000, -1, row["num_valid"] + 1, "1"):
+        yield f"num_valid {valid}", lambda one, valid=valid: one.update(num_valid=valid)
+    yield "a number of good tasks", lambda one: one.update(num_good=row["num_valid"])
 
 
 def of_witnesses(row: dict[str, Any]) -> Iterator[tuple[str, Change]]:

@@ -121,7 +121,7 @@ def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
 
 def test_it_knows_the_questions_that_have_witnesses_and_the_format():
     assert set(check_certificate.STATEMENTS) == {name for name, each in QUESTIONS.items() if each.witness is not None}
-    assert all(QUESTIONS[name].each == each for name, (each, _) in check_certificate.STATEMENTS.items())
+    assert all(QUESTIONS[name].each == each for name, (each, *_) in check_certificate.STATEMENTS.items())
     assert (check_certificate.FORMAT, check_certificate.FORMAT_VERSION) == (FORMAT, FORMAT_VERSION)
 
 
@@ -259,19 +259,28 @@ def lines_of(certificate: Path, returns: Path) -> list[tuple[bool | None, str]]:
     return [*check_certificate.check(certificate.read_bytes(), lambda data: read_csv(content, data["columns"]))]
 
 
-@pytest.mark.parametrize("name", ["betting", "suite"])
-def test_what_repeats_other_numbers_decides_nothing(cases, name):
-    """Neither num_valid nor the status, in either direction: verdicts and words stay as they are."""
-    case = cases[name]
+def test_a_row_that_claims_nothing_counts_no_more_tasks_than_there_are(cases):
+    """Of such a row nothing is proven but that its numbers are possible."""
+    case = cases["betting"]
     record = record_of(case)
-    rows, whole = record["rows"], lines_of(with_record(case, record), case.returns)
-    safe_row = next(row for row in rows if row.get("witness"))
-    changes = [("status", "infeasible"), ("status", "certified"), ("num_valid", 10**6), ("num_valid", -1)]
-    for entry, value in [(entry, value) for entry, value in changes if entry in safe_row]:
-        altered = {**record, "rows": [{**row, entry: value} for row in rows]}
-        assert lines_of(with_record(case, altered), case.returns) == whole
-        lower = {**altered, "rows": [{**row, "witness": None} for row in altered["rows"]]}
-        assert reasons(with_record(case, lower), case.returns) != []
+    confidence = record["rows"][0]["sentence"].partition(":")[0]
+    said = f"{confidence}: nothing is certified about an expected return of at least {record['rows'][0]['threshold']}."
+    row = {**record["rows"][0], "safety": 0.0, "epsilon": 1.0, "sentence": said, "witness": None}
+    row |= {"num_violations": 30, "num_valid": 0, "status": "vacuous"}
+    assert reasons(with_record(case, {**record, "rows": [row]}), case.returns) == []
+    lowest = {**row, "threshold": (low := record["settings"]["support"][0]), "status": "certified"}
+    lowest["sentence"] = said.replace(str(row["threshold"]), str(low))
+    assert reasons(with_record(case, {**record, "rows": [lowest]}), case.returns) == []  # and other rows gain nothing
+    for change, words in {
+        ("num_violations", 31): "num_violations is 31, num_valid is 0, of 30 tasks",
+        ("num_valid", 1): "num_violations is 30, num_valid is 1, of 30 tasks",
+        ("num_violations", -1): "num_violations is -1",
+        ("num_violations", 29.5): "num_violations is 59/2",
+        ("status", "certified"): "its status is 'certified'; expected infeasible or",
+    }.items():
+        altered = {**record, "rows": [{**row, change[0]: change[1]}]}
+        (reason,) = reasons(with_record(case, altered), case.returns)
+        assert words in reason
 
 
 def test_a_larger_level_of_successes_claims_less_and_a_smaller_one_is_refused(cases):
@@ -282,6 +291,10 @@ def test_a_larger_level_of_successes_claims_less_and_a_smaller_one_is_refused(ca
     stated = record["rows"][row]["beta"]
     record["rows"][row]["beta"] = math.nextafter(stated, 1)
     assert lines_of(with_record(case, record), case.returns) == whole
+    record["rows"][row]["beta"] = 1.01 * stated
+    (reason,) = reasons(with_record(case, record), case.returns)
+    assert re.search("beta is .*; the levels of its witnesses are at most", reason)
+    record["rows"][row]["beta"] = math.nextafter(stated, 1)
     record["rows"][row].update(epsilon=0.9 * record["rows"][row]["epsilon"])
     record["rows"][row]["safety"] = 1 - record["rows"][row]["epsilon"]
     assert reasons(with_record(case, record), case.returns) != []
@@ -424,6 +437,24 @@ def test_labels_that_differ_in_blanks_alone_are_refused(other):
 def test_tables_without_episodes_may_repeat_a_return():
     columns = {**USUAL, "trial": None}
     assert read_csv(b"task_id,total_return\na,1\na,1\n", columns)[0] == [[1, 1]]
+
+
+def test_no_cell_counts_more_trials_than_a_table_can_have():
+    for text in ("a,0,1/999999999\n", "a,0,1/9000000\na,1,1/9000000\n"):
+        with pytest.raises(ValueError, match="the returns count more than 10000000 trials"):
+            read_csv(f"task_id,episode_id,total_return\n{text}".encode(), USUAL)
+
+
+def test_several_columns_hold_a_trial_each():
+    columns = {"task": "t", "trial": None, "value": "s0,s1,s2"}
+    found = [[1, 0, 1, 1, 1, 1], [0, 0, 1]]
+    assert read_csv(b"t,s0,s1,s2\na,1,0,1\nb,0,0,1\na,1,1,1\n", columns)[0] == found
+    assert read_csv(b"t,trial,s0,s1,s2\na,0,1,0,1\nb,0,0,0,1\na,0,1,1,1\n", {**columns, "trial": "trial"})[0] == found
+    assert read_csv(b"t;s0;s1;s2\na;0,5;1/2;no\n", columns)[0] == [[Fraction(1, 2), 1, 0, 0]]
+    assert read_csv(b't;"s0,s1,s2"\na;0,5\n', columns)[0] == [[Fraction(1, 2)]]
+    for text, value in ((b"t,s0,s1\na,1,0\n", "s0,s1,s2"), (b"t,s0,s0\na,1,0\n", "s0"), (b"t,s0\na,1\n", "s1")):
+        with pytest.raises(ValueError, match=r"the table of returns has not each of t, s.* as one column"):
+            read_csv(text, {**columns, "value": value})
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

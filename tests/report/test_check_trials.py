@@ -254,7 +254,7 @@ def test_an_upper_end_is_refused(cases):
     path = altered(case.certificate, with_upper_end)
     assert verdicts(path, case.returns)[0] == (
         False,
-        "refused: certificate 1, row 1 of 2: it has an upper end, whose level was not declared",
+        "refused: certificate 1, row 1 of 2: it has num_below, safety_upper, which no answer to its question has",
     )
 
 
@@ -413,6 +413,36 @@ def test_a_log_that_has_grown_is_read_up_to_the_trials_of_the_certificate(cases)
     assert digest == record["data"]["sha256"]
     assert sum(map(len, tasks)) == record["data"]["num_rollouts"]["total"]
     assert len(tasks) == len(declared["tasks"]) == record["settings"]["num_tasks"]
+
+
+def test_what_a_certificate_says_was_declared_is_what_the_log_declares(cases):
+    case = cases["trials of successes", "float64"]
+    _, _, declared = check_trials.read_log(case.returns.read_bytes(), documented(case)["data"]["sha256"])
+    held = json.loads(case.returns.read_bytes().splitlines()[0])
+    stated = {name: held[name] for name in ("tasks", "thresholds", "support", "delta", "beta", "bets", "max_trials")}
+    assert stated.keys() <= declared.keys()
+
+    def with_declared(**changes) -> Path:
+        return altered(case.certificate, lambda one: one["rollouts"].update(declared={**stated, **changes}))
+
+    assert not is_refused(with_declared(), case.returns)
+    for changes in ({"delta": held["delta"] / 2}, {"tasks": held["tasks"][:-1]}, {"bets": [0.5]}, {"extra": 1}):
+        assert is_refused(with_declared(**changes), case.returns)
+
+
+@pytest.mark.parametrize("name", ["last_hash", "num_trials", "withdrawn"])
+def test_what_a_certificate_says_of_its_log_is_what_the_log_holds(cases, name):
+    case = cases["trials of successes", "float64"]
+    *_, declared = check_trials.read_log(case.returns.read_bytes(), documented(case)["data"]["sha256"])
+    true = {"last_hash": declared["held"]["last_hash"], "num_trials": int(declared["held"]["num_trials"])}
+    true["withdrawn"] = [{"number": int(number)} for number in declared["held"]["withdrawn"]]
+    wrong = {"last_hash": "0" * 64, "num_trials": true["num_trials"] - 1, "withdrawn": [{"number": 1}, {"number": 2}]}
+
+    def saying(facts) -> Path:
+        return altered(case.certificate, lambda one: one["rollouts"].update(facts))
+
+    assert not is_refused(saying(true), case.returns)
+    assert is_refused(saying({**true, name: wrong[name]}), case.returns)
 
 
 def test_a_log_that_ends_without_a_line_break_is_the_same_when_it_has_grown(tmp_path):

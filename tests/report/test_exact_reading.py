@@ -108,6 +108,52 @@ def test_lost_rollouts_of_the_other_policy_help_nobody(tmp_path):
     assert "would help A" in command("verify", out, a, lost).out
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--where", "arm = a"), "rows where arm = a"),
+        (("--policy", "arm", "--only", "b"), "rows where arm = b"),
+        (("--where", "arm = a", "--where", "seed != 3"), "rows where arm = a, where seed != 3"),
+        (("--where", "arm = c", "--unfinished", 0), "rows where arm = c; 5 without an outcome, counted as 0"),
+    ],
+)
+def test_what_is_verified_names_the_rows_that_were_read(options, told, tmp_path):
+    rows = [(i, j, arm, "" if (arm, i) == ("c", 3) else int((i + j) % 9 > 0), j)
+            for i in range(40) for j in range(5) for arm in "abc"]  # fmt: skip
+    path, out = table(tmp_path / "t.csv", rows, "task,trial,arm,success,seed"), tmp_path / "c.json"
+    settings = ("--threshold", 0.3, "--delta", 0.1, "--json", out, "--witness")
+    status, said, _ = command("certify", path, *options, *settings)
+    assert status == 0
+    assert all(part in said for part in told.removeprefix("rows ").split(", where "))
+    assert command("verify", out, path).out.startswith(f"verified: 1 certificate, 1 statement; of {told};")
+    assert command("verify", "--exact", out, path).out.splitlines()[0].endswith(f". Of {told}.")
+
+
+def test_a_warning_about_the_choice_of_rows_is_given_again(tmp_path):
+    rows = [(i, j, "fine" if j else "odd", int(bool(j))) for i in range(40) for j in range(5)]
+    path, out = table(tmp_path / "t.csv", rows, "task,trial,mood,success"), tmp_path / "c.json"
+    settings = ("--threshold", 0.3, "--delta", 0.1, "--json", out, "--witness")
+    warned = command("certify", path, "--where", "mood = fine", *settings).err
+    assert "leaves out trials that all went badly" in warned
+    (line,) = [line for line in warned.splitlines() if "leaves out" in line]
+    for exact in ((), ("--exact",)):
+        status, _, err = command("verify", *exact, out, path)
+        assert (status, err) == (0, f"{line}\n")
+
+
+def test_columns_that_hold_a_trial_each_are_read_by_all_exact_checks(tmp_path):
+    rows = [(i, *((i + j) % 9 > 0 for j in range(4))) for i in range(40)]
+    path, out = table(tmp_path / "wide.csv", [map(int, row) for row in rows], "task,s0,s1,s2,s3"), tmp_path / "c.json"
+    assert certify_wide(path, out).status == 0
+    assert command("verify", "--exact", out, path).out.startswith("proven: certificate 1, row 1 of 1: With confidence")
+    assert check_certificate.main(str(out), str(path)) == 0
+
+
+def certify_wide(path, out):
+    return command("certify", path, "--value", "s0,s1,s2,s3", "--threshold", 0.5, "--delta", 0.1, "--json", out,
+                   "--witness")  # fmt: skip
+
+
 def test_the_check_that_stands_alone_reads_whole_tables(tmp_path, capsys):
     rows = [(i, j, arm, int(arm == "b")) for i in range(40) for j in range(4) for arm in "ab"]
     path = table(tmp_path / "t.csv", rows, "task,trial,kind,success")

@@ -9,9 +9,8 @@ import pytest
 from test_verify import RETURNS, SETTINGS, altered, saved
 
 import jaxcert
-from jaxcert.certificates import _counting
-from jaxcert.certificates._certify_anytime import certify_in_order
-from jaxcert.certificates._counted_tasks import counted_as_stated
+from jaxcert.certificates import _certify_anytime
+from jaxcert.certificates._certify_anytime import certify_in_order, counted_as_stated
 from jaxcert.report import certificate_record, step_curve, verify, write_certificates
 from jaxcert.returns._sample import sample_of_numbers
 from jaxcert.tables import read_returns
@@ -55,16 +54,16 @@ def lower(found):
 def test_a_curve_made_where_tied_tasks_round_otherwise(tmp_path, monkeypatch, fix):
     """Of tasks with equal successes some are a violation there and others here."""
     data = read_returns(saved(tmp_path, RETURNS > 0.6))
-    original, rng = _counting.task_bounds, np.random.default_rng(0)
+    original, rng = _certify_anytime.task_bounds, np.random.default_rng(0)
 
     def rounded_otherwise(*arguments):
         bounds = original(*arguments)
         return bounds * (1 + rng.integers(-2, 3, bounds.shape).astype(np.float32) * np.float32(2.0**-23))
 
-    monkeypatch.setattr(_counting, "task_bounds", rounded_otherwise)
+    monkeypatch.setattr(_certify_anytime, "task_bounds", rounded_otherwise)
     jax.clear_caches()  # of programs with the other bounds
     curve = step_curve(jaxcert.certify_anytime(data.returns, 0.5, **SETTINGS), max_points=6)
-    monkeypatch.setattr(_counting, "task_bounds", original)
+    monkeypatch.setattr(_certify_anytime, "task_bounds", original)
     jax.clear_caches()
     here = jaxcert.certify_anytime(data.returns, curve.thresholds, **SETTINGS)
     assert not np.allclose(here.epsilon, curve.epsilon, rtol=1e-3)

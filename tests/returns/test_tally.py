@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert.returns.summaries import Histogram, Moments
-from jaxcert.returns.summaries._tally import _MOST, last_not_above, tallies_for
+from jaxcert.returns.summaries._tally import _MOST, tallies_for
 
 N, M = 6, 40  # shapes that compile once
 
@@ -47,17 +47,13 @@ def test_counts_are_those_of_an_update(precision, support):
 
 def test_double_returns_are_rounded_down_to_single_values():
     """The value next above 0.3 in float64 lies below the float32 that is nearest to 0.3."""
-    values = np.asarray(Histogram.empty(1, support=(0, 1), num_bins=10).values, np.float64)
-    just_below = np.nextafter(values, -np.inf)[1:]
-    np.testing.assert_array_equal(last_not_above(values, values), np.arange(11))
-    np.testing.assert_array_equal(last_not_above(values, just_below), np.arange(10))
-
-
-@given(st.integers(1, 50), st.floats(-5, 5), st.floats(0.01, 100), st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_places_are_those_of_a_search(bins, low, width, shares):
-    values = np.minimum(low + width * np.arange(bins + 1) / bins, low + width)
-    x = np.clip(low + width * np.asarray(shares), low, values[-1])
-    np.testing.assert_array_equal(last_not_above(values, x), np.searchsorted(values, x, side="right") - 1)
+    empty = Histogram.empty(1, support=(0, 1), num_bins=10)
+    values = np.asarray(empty.values, np.float64)
+    tally = tallies_for(empty)()
+    tally.add(np.arange(11), values)
+    tally.add(np.arange(10), np.nextafter(values, -np.inf)[1:])
+    expected = np.eye(11) + np.diag(np.arange(11) < 10)
+    np.testing.assert_array_equal(tally.summary().counts, expected)
 
 
 def exact_moments(x: np.ndarray, low: float, high: float) -> tuple[Fraction, Fraction]:

@@ -60,7 +60,7 @@ def test_blocks_of_thresholds_change_nothing(monkeypatch):
     thresholds = np.linspace(0.1, 0.9, 13)
     whole = certify_sequential(X, thresholds, **SETTINGS)
     jax.clear_caches()
-    monkeypatch.setattr("jaxcert.sequential._recorded._BLOCK_BYTES", 60 * 4 * 4 * 3 * 4)
+    monkeypatch.setattr("jaxcert.numerics._batches._BYTES", 60 * 4 * 4 * 3 * 4)
     parts = certify_sequential(X, thresholds, **SETTINGS)
     jax.clear_caches()
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):

@@ -137,8 +137,8 @@ def test_a_bound_or_a_method_that_cannot_be(settings, message):
     ("x", "settings", "options", "message"),
     [
         (X, {"bounds": ("clopper_pearson", "betting")}, {}, r"methods of the grid are left out, and differ by default"),
-        (X * 1.0, {"methods": ("binomial", "attained")}, {}, "bounds of the grid are left out, and differ by default"),
-        (X * 1.0, {}, {}, "support is None; expected a pair"),
+        (X * 0.5, {"methods": ("binomial", "attained")}, {}, "bounds of the grid are left out, and differ by default"),
+        (X * 0.5, {}, {}, "support is None; expected a pair"),
         (X, {}, {"support": (0, 2)}, "clopper_pearson expects binary returns"),
         (X, {"budgets": [(12, 10)]}, {}, r"holds \(12, 10\)"),
     ],

@@ -7,6 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from cli_harness import command, refused
 
+from jaxcert.tables import from_frame, read_returns, read_summary
+
 ASK = ("--threshold", 0.5, "--delta", 0.1)
 
 
@@ -22,7 +24,9 @@ def task_and_trial(num_tasks=40, num_trials=5):
     }
 
 
-@pytest.mark.parametrize("name", ["policy", "arm", "checkpoint", "model_name", "agent"])
+@pytest.mark.parametrize(
+    "name", ["policy", "arm", "checkpoint", "model_name", "agent", "method", "system", "approach_id", "system_prompt"]
+)
 def test_policies_on_tasks_of_their_own_are_asked_about(tmp_path, name):
     rows = task_and_trial()
     which = np.repeat(np.arange(40) % 4 > 0, 5)
@@ -32,8 +36,15 @@ def test_policies_on_tasks_of_their_own_are_asked_about(tmp_path, name):
     assert command("certify", path, *ASK, "--strict", "--where", f"{name} = a").status == 0
 
 
+def test_policies_are_asked_about_by_any_names(tmp_path):
+    for names in (("human", "pi0"), ("ok", "finish"), ("{a}", "{b}")):
+        policy = np.where(np.arange(200) < 100, *names)
+        path = written(tmp_path / "t.csv", **task_and_trial(), policy=policy, success=np.arange(200) % 7 > 1)
+        assert "differ in column 'policy'" in command("certify", path, *ASK).err
+
+
 @pytest.mark.parametrize(
-    "name", ["version", "method", "control_mode", "object_model", "num_steps", "ref_policy", "agent_start_x"]
+    "name", ["version", "control_mode", "object_model", "num_steps", "ref_policy", "agent_start_x"]
 )
 def test_what_tasks_have_of_their_own_is_no_policy(tmp_path, name):
     rows = task_and_trial()
@@ -45,6 +56,23 @@ def test_what_tasks_have_of_their_own_is_no_policy(tmp_path, name):
 def test_what_is_measured_of_a_trial_is_no_policy(tmp_path, name):
     path = written(tmp_path / "t.csv", **task_and_trial(), **{name: np.arange(200) % 7}, success=True)
     assert command("certify", path, *ASK, "--strict").status == 0
+
+
+def test_each_task_may_have_a_prompt_of_its_own(tmp_path):
+    rows = task_and_trial()
+    words = [f"open the {'left' if i % 2 else 'right'} drawer of kitchen {i // 10}" for i in range(200)]
+    for prompt in ([f"do {task}" for task in rows["task"]], words):
+        path = written(tmp_path / "t.csv", **rows, prompt=[prompt[i // 10 * 10] for i in range(200)], success=True)
+        assert command("certify", path, *ASK, "--strict").status == 0
+
+
+@pytest.mark.parametrize("name", ["agent_run", "policy_rollout_id", "model_attempt"])
+def test_what_numbers_the_trials_of_a_policy_is_no_policy(tmp_path, name):
+    rows = {"task": np.repeat(np.arange(40), 5), name: np.tile(np.arange(5), 40), "success": True}
+    path = written(tmp_path / "t.csv", **rows)
+    assert command("certify", path, *ASK, "--strict", "--trial", name).status == 0
+    words = written(tmp_path / "w.csv", **task_and_trial(), run_policy=np.tile([*"aabbb"], 40), success=True)
+    assert "differ in column 'run_policy'" in refused("certify", words, *ASK)
 
 
 def test_groups_of_tasks_are_no_policies(tmp_path):
@@ -103,6 +131,50 @@ def test_columns_of_several_policies_are_no_trials(tmp_path, stem):
     assert "no trials of one" in refused("certify", path, *ASK, "--value", ",".join(names))
 
 
+@pytest.mark.parametrize("names", [("pi0", "OpenVLA", "ACT"), ("score_a", "score_b"), ("max_success", "mean_success")])
+def test_columns_whose_names_differ_in_words_are_no_trials(tmp_path, names):
+    path = written(tmp_path / "t.csv", task=np.arange(30), **dict.fromkeys(names, True))
+    assert "no trials of one" in refused("certify", path, *ASK, "--value", ",".join(names))
+
+
+@pytest.mark.parametrize("names", [("v1", "v2"), ("gpt3", "gpt4"), ("pi0", "pi1")])
+def test_columns_that_may_be_versions_are_asked_about(tmp_path, names):
+    path = written(tmp_path / "t.csv", task=np.arange(30), **dict.fromkeys(names, True))
+    assert "--value " + ",".join(names) not in refused("certify", path, *ASK)
+    assert "several policies, versions" in command("certify", path, *ASK, "--value", ",".join(names)).err
+    assert "several policies, versions" in refused("certify", path, *ASK, "--strict", "--value", ",".join(names))
+
+
+@pytest.mark.parametrize("name", ["diffusion policy", "baseline"])
+def test_no_hint_chooses_rows_by_the_outcomes_of_another_policy(tmp_path, name):
+    """A name alone does not tell them from numbers of policies: the column has to go."""
+    rng = np.random.default_rng(0)
+    rows = {"pi0": rng.random(200) < 0.9, name: rng.random(200) < 0.2}
+    path = written(tmp_path / "t.csv", **task_and_trial(), **{key: each.astype(int) for key, each in rows.items()})
+    told = refused("certify", path, *ASK, "--value", "pi0")
+    assert f"differ in column '{name}'" in told
+    assert "--where" not in told
+
+
+def test_steps_of_an_episode_are_no_trials(tmp_path):
+    rows = {"task": np.repeat(np.arange(30), 10), "frame_index": np.tile(np.arange(10), 30), "reward": 1}
+    path = written(tmp_path / "t.csv", **rows)
+    assert "steps are no trials" in refused("certify", path, *ASK, "--trial", "")
+
+
+def test_two_measures_of_one_answer_are_no_trials(tmp_path):
+    rows = {"doc_id": np.repeat(np.arange(60), 2), "filter": ["strict-match", "flexible-extract"] * 60, "score": 1}
+    path = written(tmp_path / "t.csv", **rows)
+    assert "filter = strict-match" in refused("certify", path, *ASK, "--trial", "")
+
+
+@pytest.mark.parametrize("name", ["policy_a", "policy_version", "checkpoint_path", "agent.agent_name", "modelName"])
+def test_policies_are_known_by_parts_of_a_name(tmp_path, name):
+    path = written(tmp_path / "t.csv", session=np.arange(60), **{name: ["a", "b"] * 30}, score=1)
+    asked = ("certify", path, *ASK, "--task", "session", "--trial", "")
+    assert f"differ in column '{name}'" in refused(*asked, "--strict")
+
+
 def test_columns_of_several_trials_are(tmp_path):
     path = written(tmp_path / "t.csv", task=np.arange(30), **{f"try{i}": True for i in range(3)})
     assert command("certify", path, *ASK, "--value", "try0,try1,try2").status == 0
@@ -115,14 +187,47 @@ def test_conditions_that_are_numbers_are_conditions(tmp_path, name):
     assert f"differ in column '{name}'" in refused("certify", path, *ASK)
 
 
-@pytest.mark.parametrize("label", ["TOTAL", "average", "Mean", "Grand total", "Total:"])
+@pytest.mark.parametrize(
+    "label",
+    [
+        "TOTAL",
+        "average",
+        "Mean",
+        "Grand total",
+        "Total:",
+        "Gesamt",
+        "Ø",
+        "平均",
+        "Mean HNS",
+        "All tasks",
+        "kitchen avg",
+    ],
+)
 def test_a_row_that_sums_up_others_is_no_task(tmp_path, label):
     path = written(tmp_path / "t.csv", task=[*(f"t{i}x" for i in range(30)), label], success=[*["pass"] * 30, "30/30"])
     assert f"ends with the entry '{label}'" in refused("certify", path, *ASK)
     assert command("certify", path, *ASK, "--where", f"task != {label}").status == 0
 
 
-@pytest.mark.parametrize("label", ["mean", "mean_field", "total_variation"])
+def test_rows_that_sum_up_others_are_told_and_left_out_without_a_warning(tmp_path):
+    path = written(tmp_path / "t.csv", task=[*(f"t{i}x" for i in range(30)), "Mean HNS", "Median HNS"], score=1)
+    named = "where=['task != Mean HNS', 'task != Median HNS']"
+    assert named in refused("certify", path, *ASK, "--trial", "")
+    left = ("--where", "task != Mean HNS", "--where", "task != Median HNS", "--strict")
+    assert command("certify", path, *ASK, "--trial", "", *left).status == 0
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_a_last_row_with_all_counts_is_no_task(tmp_path, as_text):
+    successes, trials = [*range(5, 25), sum(range(5, 25))], [*[25] * 20, 500]
+    counts = {"passed": [f"{a}/{b}" for a, b in zip(successes, trials, strict=True)]}
+    counts = counts if as_text else {"successes": successes, "trials": trials}
+    path = written(tmp_path / "t.csv", task=[*(f"t{i}x" for i in range(20)), "zusammen"], **counts)
+    assert "those of all other rows together" in refused("certify", path, *ASK, "--trial", "")
+    assert command("certify", path, *ASK, "--trial", "", "--where", "task != zusammen").status == 0
+
+
+@pytest.mark.parametrize("label", ["mean_field", "total_variation", "maximal", "n30"])
 def test_a_task_may_have_the_name_of_a_mean(tmp_path, label):
     path = written(tmp_path / "t.csv", task=[label, *(f"t{i}x" for i in range(30))], success=True)
     assert command("certify", path, *ASK, "--strict").status == 0
@@ -224,3 +329,318 @@ def test_a_task_in_a_partition_has_one_policy(tmp_path):
         folder.parent.mkdir(exist_ok=True)
         parts(folder, {"success": np.ones(6, bool), "policy": ["a", "b"] * 3})
     assert "differ in column 'policy'" in refused("certify", tmp_path / "runs", *ASK)
+
+
+@pytest.mark.parametrize("name", ["condition", "group", "setting", "variant", "suite", "robot_condition", "domain"])
+@pytest.mark.parametrize("words", [("ok", "crashed"), ("done", "aborted"), ("finished", "timed out")])
+def test_words_for_how_trials_ended_are_known_in_any_column(tmp_path, name, words):
+    rows = task_and_trial(30, 3)
+    lost = rows["trial"] == 2
+    path = written(tmp_path / "t.csv", **rows, **{name: np.where(lost, words[1], words[0])}, success=~lost)
+    assert "--where" not in refused("certify", path, *ASK, "--strict")
+    assert "not chosen by their outcome" in refused("certify", path, *ASK, "--where", f"{name} = {words[0]}")
+    assert "not chosen by their outcome" in refused("certify", path, *ASK, "--by", name)
+
+
+@pytest.mark.parametrize("name", ["last_step", "iteration"])
+def test_no_hint_chooses_rows_by_the_length_of_an_episode(tmp_path, name):
+    rows = task_and_trial(30, 3)
+    lost = rows["trial"] == 2
+    path = written(tmp_path / "t.csv", **rows, **{name: np.where(lost, 57, 200)}, success=~lost)
+    assert "--where" not in refused("certify", path, *ASK)
+    assert "all went badly" in refused("certify", path, *ASK, "--strict", "--where", f"{name} = 200")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *(f"task,{name}_rate,trials" for name in ("hallucination", "fall", "attack_success", "learning", "heart")),
+        *(f"task,trial,{name}" for name in ("negative_reward", "toxicity_score", "jailbreak_success", "tests_passed")),
+        *(
+            "task,loss1,loss2",
+            "task,err1,err2",
+            "task,ep100,ep200",
+            "task,k1,k5",
+            "task,temp0.0,temp0.7",
+            "task,7b,70b",
+        ),
+        *("task,success_5cm,success_10cm", "task,joint1,joint2", "task,x1,x2,outcome_x", "task,subgoal1,subgoal2"),
+        *("task_difficulty,run,success", "item_price,run,success", "problem_size,run,success", "task,success,attempts"),
+        *("problem,score,total", "problem,reward,total"),
+    ],
+)
+def test_nothing_is_proposed_that_a_name_does_not_say(tmp_path, header):
+    width = header.count(",") - 1
+    rows = [f"t{i}x,{','.join('1' if '_rate' not in header else '.9' for _ in range(width))},10" for i in range(30)]
+    (tmp_path / "t.csv").write_text("\n".join([header, *rows, ""]))
+    said = command("certify", tmp_path / "t.csv", *ASK, "--strict").err
+    names = header.split(",")[1:]
+    assert f"'{','.join(names)}'" not in said
+    assert "--successes" not in said
+    assert "for example" not in said or names[0] in ("score", "reward"), said
+
+
+@pytest.mark.parametrize("names", [("ep100", "ep200"), ("100", "200", "300"), ("k1", "k5"), ("temp0.0", "temp0.7")])
+def test_columns_that_no_number_counts_are_no_trials(tmp_path, names):
+    path = written(tmp_path / "t.csv", task=np.arange(30), **dict.fromkeys(names, True))
+    assert "no trials of one" in refused("certify", path, *ASK, "--value", ",".join(names))
+
+
+@pytest.mark.parametrize("name", ["checkpoint_steps", "model_size", "policy_seed", "num_epochs", "temp", "is_ours"])
+def test_numbers_that_each_task_has_equally_often_are_asked_about(tmp_path, name):
+    rows = task_and_trial(30, 6)
+    path = written(tmp_path / "t.csv", **rows, **{name: np.where(rows["trial"] < 3, 10, 20)}, success=True)
+    assert "equally often" in command("certify", path, *ASK).err
+    assert "equally often" in refused("certify", path, *ASK, "--strict")
+
+
+@pytest.mark.parametrize("label", ["mean", "avg", "best"])
+def test_a_trial_that_sums_up_others_is_none(tmp_path, label):
+    rows = [f"t{i}x,{trial},1" for i in range(30) for trial in ("0", "1", label)]
+    (tmp_path / "t.csv").write_text("\n".join(["task,trial,success", *rows, ""]))
+    assert f"'trial != {label}'" in refused("certify", tmp_path / "t.csv", *ASK)
+
+
+def test_rows_that_sum_up_others_may_stand_anywhere(tmp_path):
+    rows = [f"t{i}x,{trial},1" for i in range(30) for trial in range(2)]
+    totals = ["total,0,1", "total,1,1"]
+    (tmp_path / "t.csv").write_text("\n".join(["task,trial,success", *rows, *totals, ""]))
+    assert "ends with the entry 'total'" in refused("certify", tmp_path / "t.csv", *ASK)
+    (tmp_path / "t.csv").write_text("\n".join(["task,trial,success", *totals, *rows, ""]))
+    assert "if its rows sum up others" in command("certify", tmp_path / "t.csv", *ASK).err
+    (tmp_path / "t.csv").write_text(
+        "\n".join(["task,success", *(f"t{i}x,1" for i in range(30)), "mean,1", "max,1", ""])
+    )
+    assert "['task != mean', 'task != max']" in refused("certify", tmp_path / "t.csv", *ASK)
+
+
+@pytest.mark.parametrize(
+    "label", ["kitchen total", "Kitchen_Total", "kitchen-mean", "Average kitchen", "kitchen (all)"]
+)
+def test_a_row_that_sums_up_a_group_is_told_in_the_middle_of_a_table(tmp_path, label):
+    tasks = [f"{room}-{i}" for room in ("kitchen", "office") for i in range(20)]
+    rows = [*tasks[:20], label, *tasks[20:]]
+    path = written(tmp_path / "t.csv", task=rows, trial=0, success=np.random.default_rng(0).random(41) < 0.7)
+    assert f"entry '{label}': if its rows sum up others" in command("certify", path, *ASK).err
+    left = command("certify", path, *ASK, "--strict", "--where", f"task != {label}")
+    assert left.status == 0
+
+
+def test_tasks_with_words_of_sums_are_tasks(tmp_path):
+    tasks = ["total_recall", "mean_reversion", "sum_numbers", "sort all cubes", *(f"t{i}x" for i in range(30))]
+    path = written(tmp_path / "t.csv", task=tasks, success=np.random.default_rng(0).random(34) < 0.7)
+    assert command("certify", path, *ASK, "--trial", "", "--strict").status == 0
+
+
+@pytest.mark.parametrize("is_before", [False, True])
+def test_counts_of_a_group_are_no_task(tmp_path, is_before):
+    rng, rows = np.random.default_rng(0), []
+    for room in "ab":
+        group = [(f"{room}{i}x", int(rng.integers(3, 9)), 10) for i in range(15)]
+        total = (room, sum(each[1] for each in group), 150)
+        rows += [total, *group] if is_before else [*group, total]
+    names = ("task", "successes", "trials")
+    path = written(tmp_path / "t.csv", **dict(zip(names, zip(*rows, strict=True), strict=True)))
+    told = command("certify", path, *ASK).err
+    assert f"rows {'1, 17' if is_before else '16, 32'} have the successes and trials of" in told
+    grand = (*np.sum([each[1:] for each in rows if len(each[0]) > 1], axis=0),)
+    rows = [("rooms", *grand), *rows] if is_before else [*rows, ("rooms", *grand)]
+    path = written(tmp_path / "u.csv", **dict(zip(names, zip(*rows, strict=True), strict=True)))
+    assert "those of all other rows together" in refused("certify", path, *ASK)
+
+
+def test_points_are_no_trials(tmp_path):
+    (tmp_path / "t.csv").write_text("\n".join(["task,score", *(f"t{i}x,{i % 10}/10" for i in range(30)), ""]))
+    assert "if these are points" in refused("certify", tmp_path / "t.csv", *ASK)
+
+
+def test_what_occurs_with_every_task_is_not_proposed_as_part_of_its_label(tmp_path):
+    rows = [f"t{i}x,{who},{trial},1" for i in range(10) for who in "abcd" for trial in range(3)]
+    (tmp_path / "t.csv").write_text("\n".join(["task,operator,trial,success", *rows, ""]))
+    said = refused("certify", tmp_path / "t.csv", *ASK)
+    assert "operator, of which each task has every entry" in said
+    assert "--task task" not in said
+
+
+@pytest.mark.parametrize("name", ["stage", "subtask_id", "question_id", "training_seed"])
+def test_numbered_parts_are_asked_about_where_nothing_numbers_the_trials(tmp_path, name):
+    rows = [f"t{i}x,{part},1" for i in range(30) for part in range(5)]
+    (tmp_path / "t.csv").write_text("\n".join([f"task,{name},success", *rows, ""]))
+    assert "parts of an episode" in refused("certify", tmp_path / "t.csv", *ASK, "--trial", "", "--strict")
+    assert command("certify", tmp_path / "t.csv", *ASK, "--trial", name, "--strict").status == 0
+
+
+@pytest.mark.parametrize("label", ["{}", "t{}x"])
+def test_tasks_that_are_numbered_in_each_suite_are_told_apart_by_both(tmp_path, label):
+    """Names of tasks that occur in each suite may be of the same tasks, under other conditions."""
+    rows = [
+        f"{s},{label.format(i)},{j},{int(i + j > 2)}" for s in ("goal", "object") for i in range(10) for j in range(5)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["suite,task_id,episode,success", *rows, ""]))
+    told = refused("certify", tmp_path / "t.csv", *ASK)
+    assert ("--task suite,task_id" in told) == (label == "{}")
+    assert "suite = goal" in told
+
+
+def test_days_of_trials_are_no_conditions(tmp_path):
+    rows = [f"t{i}x,{trial},2026-04-0{trial + 1},1" for i in range(30) for trial in range(5)]
+    (tmp_path / "t.csv").write_text("\n".join(["task,trial,date,success", *rows, ""]))
+    assert command("certify", tmp_path / "t.csv", *ASK, "--strict").status == 0
+
+
+def test_an_average_is_no_policy(tmp_path):
+    rows = [f"{who},t{i}x,1" for who in ("a", "b", "Average") for i in range(30)]
+    (tmp_path / "t.csv").write_text("\n".join(["policy,task,success", *rows, ""]))
+    assert "holds the entry 'Average'" in refused("compare", tmp_path / "t.csv", "--policy", "policy", "--delta", 0.1)
+
+
+SPLIT = "trials of one task are counted as tasks"
+
+
+@pytest.mark.parametrize("name", ["operator", "seed", "camera", "layout"])
+@pytest.mark.parametrize("num_trials", [1, 3])
+def test_a_label_that_splits_tasks_by_what_varies_per_trial_is_asked_about(tmp_path, name, num_trials):
+    rows = [f"t{i}x,{who},{j},{int(i % 4 > 0)}" for i in range(20) for who in (1, 2, 3) for j in range(num_trials)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([f"task,{name},episode,success", *rows, ""]))
+    assert SPLIT in command("certify", path, *ASK, "--task", f"task,{name}").err
+    assert SPLIT in refused("certify", path, *ASK, "--task", f"{name},task", "--strict")
+
+
+def test_so_is_one_of_operators_who_came_as_it_happened_and_of_seeds_of_their_own(tmp_path):
+    rng, rows = np.random.default_rng(0), task_and_trial()
+    columns = {**rows, "operator": rng.integers(4, size=200), "seed": np.arange(200), "success": rng.random(200) < 0.7}
+    path = written(tmp_path / "t.csv", **columns)
+    for name in ("operator", "seed"):
+        assert SPLIT in command("certify", path, *ASK, "--task", f"task,{name}").err
+
+
+@pytest.mark.parametrize("parts", ["layout,style", "scene,layout", "suite,task_id", "env,level_seed", "place,task"])
+def test_what_makes_up_tasks_is_their_label(tmp_path, parts):
+    rng = np.random.default_rng(0)
+    name = {"place,task": "{0}x{1}", "env,level_seed": "{0}{1}"}.get(parts, "{1}")
+    rows = [
+        f"{who},{name.format(who, i)},{j},{int(rng.random() < 0.7)}"
+        for i in range(20)
+        for who in (1, 2)
+        for j in range(4)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join([f"{parts},episode,success", *rows, ""]))
+    assert command("certify", tmp_path / "t.csv", *ASK, "--task", parts, "--strict").status == 0
+
+
+def test_a_label_of_conditions_of_the_same_tasks_is_asked_about(tmp_path):
+    rows = [f"{who},t{i}x,{j},{int(i % 4 > 0)}" for i in range(20) for who in ("clean", "dark") for j in range(3)]
+    (tmp_path / "t.csv").write_text("\n".join(["suite,task,episode,success", *rows, ""]))
+    assert SPLIT in command("certify", tmp_path / "t.csv", *ASK, "--task", "suite,task").err
+
+
+def test_columns_that_no_name_explains_are_named(tmp_path):
+    """Neither a planner on tasks of its own nor help under another name can be seen in entries: the reader is told."""
+    passed = np.random.default_rng(0).random((20, 4)) < 0.8
+    planner, helped = np.repeat(["rrt", "prm"], 10), np.random.default_rng(1).random((20, 4)) < 0.2
+    rows = [f"{i},{j},{ok},{planner[i]},{helped[i, j]},{i + j / 7}" for (i, j), ok in np.ndenumerate(passed)]
+    path = tmp_path / "trials.csv"
+    path.write_text("\n".join(["task,trial,success,planner,manual_override,seconds", *rows, ""]))
+    assert read_returns(path).pooled == ("planner", "manual_override")
+    told = command("certify", str(path), "--delta", "0.1", "--threshold", "0.2").out
+    assert "not read, and taken together as one policy whatever they hold: planner, manual_override\n" in told
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("entries", [range(3), range(40), np.linspace(0, 1, 12)], ids=["few", "many", "floats"])
+def test_columns_of_numbers_are_named_too(tmp_path, suffix, entries):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({**task_and_trial(), "success": rng.random(200) < 0.8, "nudges": rng.choice([*entries], 200)})
+    path = tmp_path / f"trials.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    assert read_returns(path).pooled == ("nudges",)
+    assert "whatever they hold: nudges\n" in command("choose", path).out
+
+
+def test_columns_of_a_folder_are_named(tmp_path):
+    frame = pd.DataFrame({**task_and_trial(), "success": np.arange(200) % 4 > 0, "nudges": 1})
+    (tmp_path / "runs").mkdir()
+    frame.drop(columns="trial").to_parquet(tmp_path / "runs" / "part.parquet")
+    assert read_summary(tmp_path / "runs").pooled == ("nudges",)
+    assert "whatever they hold: nudges\n" in command("certify", tmp_path / "runs", *ASK).out
+
+
+def test_other_arrays_are_named_and_moments_of_training_refused(tmp_path):
+    path, returns = tmp_path / "runs.npz", np.random.default_rng(0).random((30, 4))
+    np.savez(path, returns=returns, intervention=returns > 0.5)
+    assert read_returns(path).pooled == ("intervention",)
+    np.savez(path, returns=returns, timesteps=np.arange(30) * 1000)
+    with pytest.raises(ValueError, match="holds the array 'timesteps', as a learning curve does"):
+        read_returns(path)
+
+
+@pytest.mark.parametrize("label", ["{0}/{1}", "{0}@{1}", "{0}_{1}", "{1} ({0})", "{0}__{1}", "{0}/x/{1}"])
+def test_two_parts_in_the_labels_of_tasks(label):
+    """As of a policy and a task, each with each; not where one part numbers the tasks of the other."""
+    crossed = [label.format(one, task) for one in ("pi0", "act") for task in ("push", "pull", "lift")]
+    frame = pd.DataFrame({"task": crossed, "success": [True, False] * 3})
+    with pytest.warns(UserWarning, match="have two parts, each with each"):
+        from_frame(frame, trial=None)
+    numbered = [label.format(suite, task) for suite in ("spatial", "goal") for task in range(3)]
+    assert len(from_frame(frame.assign(task=numbered), trial=None).tasks) == 6
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("ckpt_{0}", "such as 'ckpt_0' and 'ckpt_5': if these are checkpoints"),
+        ("seed{0}", "such as 'seed0'"),
+        ("step {0}", "such as 'step 0'"),
+        ("{0}000", "such as '0000' and '5000': if these are"),
+        ("mug{1}_trial{0}", "such as 'mug0_trial0': if they end with the number of a trial"),
+    ],
+)
+def test_labels_that_number_what_is_no_task(label, message):
+    frame = pd.DataFrame({"task": [label.format(i, i // 3) for i in range(6)], "success": [True, False] * 3})
+    with pytest.warns(UserWarning, match=message):
+        from_frame(frame, trial=None)
+
+
+@pytest.mark.parametrize("label", ["{0}0", "arm_reach_{0}", "step_stool_{0}", "{0}"])
+def test_labels_of_tasks_that_only_look_so(label):
+    frame = pd.DataFrame({"task": [label.format(i) for i in range(6)], "success": [True, False] * 3})
+    assert len(from_frame(frame, trial=None).tasks) == 6
+
+
+@pytest.mark.parametrize("label", ["ckpt_{0}", "policy{0}", "{0}000"])
+def test_trials_that_number_policies_or_moments(label):
+    rows = {"task": np.repeat(np.arange(5), 4), "trial": [label.format(i) for i in range(4)] * 5, "success": True}
+    with pytest.warns(UserWarning, match="they are no trials of one policy"):
+        from_frame(pd.DataFrame(rows), trial="trial")
+
+
+def test_copies_of_counts():
+    frame = pd.DataFrame({"task": [*range(5)] * 3, "successes": [5, 4, 3, 5, 5] * 3, "trials": 5})
+    with pytest.warns(UserWarning, match="several rows with the same counts"):
+        from_frame(frame, trial=None, successes="successes", trials="trials")
+    frame.loc[0, "successes"] = 4  # another session
+    assert from_frame(frame, trial=None, successes="successes", trials="trials").returns.shape == (5, 15)
+
+
+def test_gaps_in_labels_with_a_number():
+    frame = pd.DataFrame({"task": [f"task_{i:03}" for i in (0, 1, 2, 4, 5, 7)], "success": [True, False] * 3})
+    with pytest.warns(UserWarning, match="go from 0 to 7 without 3, 6"):
+        from_frame(frame, trial=None)
+
+
+def test_a_rate_is_proposed_only_if_its_number_is_of_trials(tmp_path):
+    path = written(tmp_path / "a.csv", task=[*"abcdef"], pass_rate=[0.8, 1, 0.4, 1, 1, 0.2], n=10)
+    told = refused("certify", path, *ASK)
+    assert "if n is how often the policy tried a task, and no number of tests" in told
+    assert "--value completion_rate" not in refused(
+        "certify", written(path, task=[*"ab"], completion_rate=0.6, n=5), *ASK
+    )
+
+
+def test_only_groups_of_tasks_are_proposed_as_part_of_their_labels(tmp_path):
+    columns = {"task": [*"abcabd"], "trial": 0, "success": [True, True, True, True, True, False]}
+    assert "--task task,scene" in refused("certify", written(tmp_path / "a.csv", **columns, scene=[*"xxxyyy"]), *ASK)
+    assert "--task task,weights" not in refused(
+        "certify", written(tmp_path / "b.csv", **columns, weights=[*"xxxyyy"]), *ASK
+    )

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import jaxcert
 from jaxcert.returns.summaries import Histogram, Moments
 from jaxcert.tables import read_summary
-from jaxcert.tables.folders import _part_rows
+from jaxcert.tables.folders import _parts
 from jaxcert.tables.folders._parts import parts_of
 from jaxcert.tables.folders._read_summary import shares_of
 
@@ -100,7 +100,7 @@ def test_neither_files_nor_groups_nor_batches_nor_order_matter(tmp_path, seed, c
     mixed = table.take(pa.array(np.random.default_rng(seed).permutation(len(table))))
     split(folder, mixed, sorted(cuts), row_group_size=group)
     with pytest.MonkeyPatch.context() as patched, warnings.catch_warnings():
-        patched.setattr(_part_rows, "_ROWS", batch)
+        patched.setattr(_parts, "_ROWS", batch)
         data = read_summary(folder, support=(0, 1), num_bins=BINS)
     expected, tasks = at_once(table)
     order = [tasks.tolist().index(label) for label in data.tasks]
@@ -244,7 +244,7 @@ def test_equal_files_of_different_tasks_are_no_copies(tmp_path):
 
 
 BAD = [
-    ("task_id", [0, 0, None, 0, 0], "row 2: task_id is empty, expected an entry; 1 of the 5 rows from 0 on are"),
+    ("task_id", [0, 0, None, 0, 0], "row 2: task_id is empty, expected an entry; 1 of the 5 rows from 0 on are none"),
     ("total_return", [0, 0, 0, None, 1], "row 3: total_return is empty, expected an entry; 1 of the 5"),
     ("total_return", [0, np.nan, 0, 0, 1], "row 1: total_return is nan, expected a number in the support (0, 1); 1 of"),
     ("total_return", [0, 1.5, 0, -1, 1], "row 1: total_return is 1.5, expected a number in the support (0, 1); 2 of"),
@@ -265,7 +265,7 @@ def test_a_missing_category_is_no_task(tmp_path):
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
     assert column.null_count == 0
     with pytest.raises(ValueError, match="row group 3, row 8: task is empty, expected an entry; 1 of the 3 rows"):
-        _part_rows._tasks(column, "task", "text", "row group 3", 7)
+        _parts._tasks(column, "task", "text", "row group 3", 7)
 
 
 def test_text_without_letters_is_no_task(tmp_path):
@@ -320,7 +320,7 @@ def test_a_cut_or_damaged_file_is_refused(tmp_path):
 @pytest.mark.parametrize("change", ["append", "replace", "another"])
 def test_what_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, change):
     folder = split(tmp_path / "d", rows(), [100])
-    path, values = folder / "part-0.parquet", _part_rows._values
+    path, values = folder / "part-0.parquet", _parts._values
 
     def changed(*arguments):
         if change == "append":
@@ -331,7 +331,7 @@ def test_what_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, change)
             saved(folder, "new.parquet", rows(4))
         return values(*arguments)
 
-    monkeypatch.setattr(_part_rows, "_values", changed)
+    monkeypatch.setattr(_parts, "_values", changed)
     refused(
         folder, "files were added or removed" if change == "another" else "part-0.parquet: changed while it was read"
     )
@@ -348,3 +348,9 @@ def test_arguments_are_checked(tmp_path):
     }.items():
         with pytest.raises(ValueError, match=re.escape(options)):
             read_summary(folder, **{"support": (0, 1), **words})
+
+
+def test_a_last_task_that_sums_up_others_is_refused(tmp_path):
+    table = pa.table({"task_id": ["a", "a", "b", "total"], "total_return": [1.0, 0.0, 1.0, 0.5]})
+    pq.write_table(table, tmp_path / "part-0.parquet")
+    refused(tmp_path, "ends with the entry 'total'")

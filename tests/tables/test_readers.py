@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from saved_files import HEADER, SIX_ROWS, SOME_ARE_MISSING, archive, parquet, refused, saved, single
 
-from jaxcert import align_tasks
+from jaxcert import align_tasks, certify
+from jaxcert.report import certificate_record, verify, write_certificates
 from jaxcert.tables import read_returns
 
 
@@ -35,6 +36,27 @@ def test_npz_keeps_values_and_type(tmp_path, dtype, expected):
     np.testing.assert_array_equal(data.returns, returns)
     assert data.where is None
     np.testing.assert_array_equal(data.num_rollouts, [3, 3])
+
+
+def test_an_array_of_another_name_is_read_if_it_is_named(tmp_path):
+    wins = np.array([[True, False], [True, True]])
+    one = saved(tmp_path, "one.npz", archive(successes=wins, where=np.ones((2, 2), bool), seed=3))
+    np.testing.assert_array_equal(read_returns(one, value="successes").returns, wins)
+    assert read_returns(one, value="successes").told == "2 tasks, 2 trials, value from successes"
+    two = saved(tmp_path, "two.npz", archive(obs=np.zeros(5), successes=wins, steps=wins + 1))
+    listed = "'obs' (5,), 'successes' (2, 2), 'steps' (2, 2)"
+    refused(two, f"has no array 'returns', found {listed}; expected", "by value (--value successes)")
+    np.testing.assert_array_equal(read_returns(two, value="steps").returns, wins + 1)
+    refused(two, "has no array 'gains', found 'obs', 'successes', 'steps'", value="gains")
+    refused(saved(tmp_path, "r.npy", single(wins)), "has one array and no name 'gains'", value="gains")
+
+
+def test_a_certificate_of_a_named_array_verifies(tmp_path):
+    wins = np.ones((20, 3), bool)
+    data = read_returns(saved(tmp_path, "two.npz", archive(steps=wins + 1, won=wins)), value="won")
+    found = certify(data.returns, 0.1, delta=0.1)
+    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1), data=data)])
+    assert verify(tmp_path / "c.json", data.path).ok
 
 
 def test_npz_with_where_and_digest(tmp_path):
@@ -205,7 +227,7 @@ def test_blanks_around_labels_make_no_other_tasks(tmp_path, mark):
 @pytest.mark.parametrize("other", ["t0 ", " t0", '"t0 "', '"t0\u00a0"', "t0\u3000", "t0\t"])
 def test_labels_that_differ_in_blanks_alone_are_refused(tmp_path, other):
     text = f"{HEADER}t0,0,1\nt1,0,1\n{other},1,1\nt1,1,1\n"
-    refused(saved(tmp_path, "r.csv", text), "rows 1 and 3: task_id is 't0' and ", "differ in blanks", "one spelling")
+    refused(saved(tmp_path, "r.csv", text), "column task_id holds 't0' and ", "differ in blanks", "one spelling")
     assert read_returns(saved(tmp_path, "s.csv", text.replace("\nt0,", f"\n{other},"))).tasks.tolist() == ["t0", "t1"]
 
 
@@ -233,3 +255,94 @@ def test_an_array_of_several_policies_is_told_the_way_on(tmp_path):
     for name in ("r.npz", "r.npy"):
         with pytest.raises(ValueError, match=r"of 5 policies or seeds.* write each, returns\[i\], .* at delta / 5"):
             read_returns(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        (["675.1 ± 49.8", "3 ± 1"], "a mean and its deviation hold no trials"),
+        (["17 of 20", "3 of 20"], "successes and trials alone, such as 17/20"),
+        (["85 %", "90 %"], "a share such as 0.95, and the number of trials"),
+        (["3-May", "4-May"], "of which a spreadsheet made a date"),
+        (["sometimes", "never"], "two words such as true and false"),
+    ],
+)
+def test_what_is_nearly_a_number_is_told_how_to_write(tmp_path, entries, expected):
+    path = tmp_path / "t.csv"
+    path.write_text("task,score\n" + "".join(f"t{i},{entry}\n" for i, entry in enumerate(entries)), encoding="utf-8")
+    with pytest.raises(ValueError, match=expected):
+        read_returns(path, trial=None)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "✓ ✗",
+        "✅ ❌",
+        "success fail",
+        "succeeded failed",
+        "correct incorrect",
+        "solved unsolved",
+        "WAHR FALSCH",
+        "Y N",
+        "T F",
+    ],
+)
+def test_pairs_of_words_are_successes_and_failures(tmp_path, words):
+    path, (won, lost) = tmp_path / "t.csv", words.split()
+    path.write_text(f"task,outcome\na,{won}\nb,{lost}\nc,{won}\n", encoding="utf-8")
+    assert read_returns(path, trial=None).returns.tolist() == [[True], [False], [True]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("t.xlsx", b"PK", "saved as CSV"),
+        ("t.pkl", b"\x80\x04", "may run any code"),
+        ("t.md", b"|task|score|\n", "its table as CSV"),
+        ("t.csv", "task,score\na,1\n".encode("utf-16"), "UTF-16"),
+        ("t.csv", b"sep=;\ntask;score\na;1\n", "expected them in the first line"),
+        ("t.csv", b",Ours,,,Theirs,,\ntask,1,2,3,1,2,3\na,1,1,1,0,0,0\n", "two lines of names"),
+        ("t.csv", b"a,1,1,1,0,1\nb,1,0,1,0,1\n", "expected the names of columns"),
+        ("t.json", b'{"task": "a", "success": true}', "an object in each line"),
+        ("t.npz", b"", "expected one of that name"),
+    ],
+)
+def test_other_files_are_told_the_way_on(tmp_path, name, content, expected):
+    path = tmp_path / name
+    path.write_bytes(content)
+    if name == "t.npz":
+        np.savez(path, success_matrix=np.ones((3, 2)))
+    with pytest.raises(ValueError, match=expected):
+        read_returns(path)
+
+
+def test_rows_of_one_task_and_trial_are_told_apart(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("task,scene,episode,success\na,s,0,1\na,t,0,1\n")
+    with pytest.raises(ValueError, match="they differ in scene: expected as trial what tells the trials of a"):
+        read_returns(path)
+
+
+def test_labels_that_differ_in_case_are_asked_about(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("task,success\nPick,1\npick,1\n")
+    with pytest.warns(UserWarning, match="it is counted twice"):
+        read_returns(path, trial=None)
+    path.write_text("task,success\nPick  it,1\nPick it,1\n")
+    with pytest.raises(ValueError, match="blanks alone"):
+        read_returns(path, trial=None)
+
+
+def test_points_that_may_set_thousands_apart_are_asked_about(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("task;return\na;1.234\nb;987\n")
+    with pytest.warns(UserWarning, match="sets thousands apart"):
+        read_returns(path, trial=None)
+
+
+def test_costs_are_told(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("task,ep_cost\na,12.5\nb,20\n")
+    with pytest.warns(UserWarning, match="negate it"):
+        read_returns(path, trial=None, value="ep_cost")

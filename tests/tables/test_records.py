@@ -83,7 +83,7 @@ def test_kinds_are_those_of_all_lines(tmp_path):
     refused(written(tmp_path, "r.jsonl", lines(rows)), "field score holds lists, objects or several", trial=None)
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, [1, 2], [[]], "text", 3, None])
+@pytest.mark.parametrize("value", [{"a": [1], "b": [1, 2]}, [1, 2], [[]], "text", 3, None])
 def test_json_that_is_no_table_is_refused(tmp_path, value):
     refused(written(tmp_path, "r.json", json.dumps(value)), "is of no known tool and no array of objects")
 
@@ -218,3 +218,29 @@ def test_a_column_that_may_count_trials_is_a_question(tmp_path, header):
 def test_records_with_the_names_of_another_tool_are_a_table(tmp_path):
     rows = [{"task_id": t, "trial": i, "reward": 1} for t in range(3) for i in range(2)]
     assert read_returns(written(tmp_path, "r.json", json.dumps(rows))).returns.shape == (3, 2)
+
+
+def test_results_of_terminal_bench_are_no_report_of_swe_bench(tmp_path):
+    rows = [
+        {"task_id": f"t{i // 3}", "trial_name": f"t{i // 3}.{i}", "is_resolved": i % 2 == 0, "failure_mode": "unset"}
+        for i in range(12)
+    ]
+    ids = {"resolved_ids": ["t0", "t0"], "unresolved_ids": []}
+    content = {"id": "x", "results": rows, "n_resolved": 6, "pass_at_k": {}, **ids}
+    found = read_returns(written(tmp_path, "results.json", json.dumps(content)))
+    assert found.told.startswith("read as Terminal-Bench results: 4 tasks, 12 rollouts")
+    assert found.returns.sum() == 6
+
+
+def test_trials_that_are_listed_by_outcome_are_put_in_another_order(tmp_path):
+    """Rewards of a job stand in groups; checks of trends and of axes would see them."""
+    rng = np.random.default_rng(0)
+    trials = [f"task{i // 8}__{rng.bytes(4).hex()}" for i in range(240)]
+    by_reward = {str(reward): [] for reward in (0.0, 0.5, 1.0)}
+    for trial, reward in zip(trials, rng.choice(["0.0", "0.5", "1.0"], 240), strict=True):
+        by_reward[reward].append(trial)
+    content = {"stats": {"evals": {"agent": {"reward_stats": {"reward": by_reward}, "exception_stats": {}}}}}
+    found = read_returns(written(tmp_path, "result.json", json.dumps(content)))
+    assert found.returns.shape == (30, 8)
+    assert np.abs(found.returns[:, :4].mean() - found.returns[:, 4:].mean()) < 0.2
+    assert sorted(found.returns.ravel()) == sorted(float(k) for k, v in by_reward.items() for _ in v)

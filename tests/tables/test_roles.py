@@ -38,7 +38,7 @@ def test_the_rows_of_a_condition(table, where):
 
 
 def test_numbers_are_compared_as_numbers(table):
-    path = table("task,trial,step,score\na,0,1000,0.5\na,1,1e3,0.25\na,0,0,0\nb,0,1000.0,1\nb,1,1000,1\n")
+    path = table("task,trial,step,score\na,0,1000,0.5\na,1,1e3,0.25\na,0,0,0.5\nb,0,1000.0,1\nb,1,1000,1\n")
     np.testing.assert_array_equal(read_returns(path, where="step = 1000").returns, [[0.5, 0.25], [1, 1]])
 
 
@@ -125,6 +125,36 @@ def test_lost_returns_count_as_the_lower_end(table):
     refused(path, "expected the worst return that is possible, at most 0.25", unfinished=0.5)
     frame = pd.DataFrame({"task": ["a", "b"], "score": [0.5, np.nan]})
     np.testing.assert_array_equal(from_frame(frame, trial=None, unfinished=0).returns, [[0.5], [0]])
+
+
+MINUS = "task,trial,success\na,0,1\na,1,-1\nb,0,0\nb,1,1\n"
+
+
+def test_minus_one_beside_zeros_and_ones_is_asked_about(table):
+    """It may be a code for no outcome, or a loss beside draws and wins."""
+    path = table(MINUS)
+    with pytest.warns(
+        UserWarning, match=r"row 2: success is -1 beside 0 and 1.*\(--unfinished 0\) counts it as a failure"
+    ):
+        np.testing.assert_array_equal(read_returns(path).returns, [[1, -1], [0, 1]])
+    refused(path, "row 2: success is -1 beside 0 and 1", strict=True)
+    with pytest.warns(UserWarning, match="row 2: success is -1"):
+        from_frame(pd.read_csv(path))
+    data = read_returns(path, unfinished=0)
+    np.testing.assert_array_equal(data.returns, [[1, 0], [0, 1]])
+    assert (data.num_unfinished, data.unfinished) == (1, 0)
+    assert data.told.endswith("; 1 without an outcome, counted as 0")
+    np.testing.assert_array_equal(read_returns(path, unfinished=-1, strict=True).returns, [[1, -1], [0, 1]])
+    blank = table(MINUS + "c,0,\nc,1,1\n")  # here a blank is what has no outcome, and -1 may be a loss
+    refused(blank, "unfinished is 0; expected the worst return that is possible, at most -1", unfinished=0)
+
+
+@pytest.mark.parametrize("score", ["-1", "1", "0.5"])
+def test_other_numbers_are_not_asked_about(table, score):
+    refused(
+        table(f"task,trial,score\na,0,{score}\na,1,-1\nb,0,2\nb,1,perhaps\n"), "row 4: score is 'perhaps'", strict=True
+    )
+    read_returns(table(f"task,trial,score\na,0,{score}\na,1,-1\nb,0,2\nb,1,1\n"), strict=True)
 
 
 def numbered(tasks):

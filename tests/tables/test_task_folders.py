@@ -252,3 +252,35 @@ def test_a_certificate_of_a_folder_is_verified(runs, tmp_path):
     assert verify(path, runs).ok
     monitor(runs / "b" / "monitor.csv", [1.5, 2.51])
     assert "sha256" in str(verify(path, runs))
+
+
+def test_files_that_sum_up_others_are_no_tasks(tmp_path):
+    for name in ("a", "b", "summary"):
+        (tmp_path / f"{name}.csv").write_text("episode,success\n0,1\n1,0\n")
+    with pytest.raises(ValueError, match=r"'summary\.csv', which by its name sums up others"):
+        read_returns(tmp_path, task="{task}.csv")
+
+
+def test_seeds_are_no_part_of_a_task(tmp_path):
+    for env in range(3):
+        for seed in range(2):
+            (tmp_path / f"env{env},seed={seed}").mkdir()
+            (tmp_path / f"env{env},seed={seed}" / "eval.csv").write_text("episode,success\n0,1\n1,0\n")
+    with pytest.raises(ValueError, match=r"'\{task\},seed=\*/eval\.csv'"):
+        read_returns(tmp_path, task="{task}/eval.csv")
+    assert read_returns(tmp_path, task="{task},seed=*/eval.csv", trial=None).returns.shape == (3, 4)
+
+
+def test_numbered_runs_of_hydra_are_asked_about(tmp_path):
+    for run in range(3):
+        (tmp_path / f"{run}" / ".hydra").mkdir(parents=True)
+        (tmp_path / f"{run}" / "eval.csv").write_text("episode,success\n0,1\n1,0\n")
+    with pytest.warns(UserWarning, match="numbered runs of Hydra"):
+        read_returns(tmp_path, task="{task}/eval.csv")
+
+
+def test_files_of_several_policies_are_no_trials(tmp_path):
+    for name in ("step_1000", "step_2000"):
+        (tmp_path / f"{name}.csv").write_text("task,success\na,1\nb,0\nc,1\n")
+    with pytest.raises(ValueError, match="'step_1000', which by their names are of several policies"):
+        read_returns(tmp_path, task="{trial}.csv")

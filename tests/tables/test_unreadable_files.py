@@ -174,7 +174,7 @@ def test_pickled_objects_are_never_loaded(tmp_path):
 
 def test_what_is_no_file_of_returns(tmp_path):
     refused(
-        saved(tmp_path, "r.txt", "1 2 3"), "suffix '.txt'", ".npz, .npy, .parquet, .arrow, .feather, .csv, .tsv, .jsonl"
+        saved(tmp_path, "r.dat", "1 2 3"), "suffix '.dat'", ".npz, .npy, .parquet, .arrow, .feather, .csv, .tsv, .jsonl"
     )
     refused(saved(tmp_path, "r.npz", SIX_ROWS), "not an .npz file")
     refused(saved(tmp_path, "r.csv", b""), "is empty")

@@ -170,7 +170,7 @@ def test_greedy_as_in_training_is_greedy_where_propositions_exclude_each_other()
 
 @pytest.mark.slow
 def test_the_share_that_greedy_progression_misses():
-    """The figures of docs/ltl.md."""
+    """The figures of docs/theory.md, section 23."""
     tasks = cases("sampled")[0]
     letters = np.random.default_rng(0).integers(0, len(NAMES) + 1, (10_000, 20))
     traces = np.arange(len(NAMES)) == letters[..., None]

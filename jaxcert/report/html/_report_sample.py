@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxcert._validation import kind_of
 from jaxcert.certificates._certificate import is_difference
-from jaxcert.certificates._headline import REWEIGHTED, SAMPLED
+from jaxcert.certificates._figures import REWEIGHTED, SAMPLED
 from jaxcert.certificates._question import Question
 from jaxcert.questions._answers import sampled
 from jaxcert.returns import paired

@@ -148,13 +148,18 @@ _SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision",
 
 def certified_table(certificate: Any, question: Question) -> list[dict[str, str]]:
     """What is certified, row by row."""
-    columns = texts_of(certificate, question)
-    *_, status = columns
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    if len(rows) <= _MOST_ROWS:
-        return rows
-    left_out = f"{len(rows) - 2 * _ENDS:,} rows left out"
-    return [*rows[:_ENDS], dict.fromkeys(columns, "…") | {status: left_out}, *rows[-_ENDS:]]
+    columns = shortened(texts_of(certificate, question), "…")
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def shortened(columns: dict[str, list[str]], mark: str) -> dict[str, list[str]]:
+    """All rows, or the first and the last of many, which take long to lay out; the mark stands for those between."""
+    *names, end = columns
+    count = len(columns[end])
+    if count <= _MOST_ROWS:
+        return columns
+    between = dict.fromkeys(names, mark) | {end: f"{count - 2 * _ENDS:,} rows left out"}
+    return {name: [*texts[:_ENDS], between[name], *texts[-_ENDS:]] for name, texts in columns.items()}
 
 
 def settings_table(

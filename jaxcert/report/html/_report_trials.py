@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates._question import Question
+from jaxcert.planning._least_tasks import least_number
 from jaxcert.report._recompute import precision
 from jaxcert.report.html._report_sample import Sample
 from jaxcert.returns import paired
@@ -31,8 +32,8 @@ def too_few_trials(certificate: Any, question: Question, index: int, sample: Sam
     if (count := most(trials)) == n:
         return None
     found = f"with {_trials(trials)} of each at most {count} of {n} tasks can be certified, whatever the results"
-    needed = _least(lambda m: most(m) == n, trials, limit)
-    if needed is None:
+    needed = least_number(lambda m: most(m) == n, trials, limit)
+    if not needed:
         return f"{found}; {_trials(limit)} are too few for all of them"
     return f"{found}; for all of them it takes {_trials(needed)} of each, if these go as well as can be"
 
@@ -59,16 +60,3 @@ def _at_best(certificate: Any, question: Question, index: int, sample: Sample, l
         return int(np.asarray(getattr(found, question.rows.columns[question.rows.certified]))[0])
 
     return most
-
-
-def _least(holds: Callable[[int], bool], low: int, limit: int) -> int | None:
-    """The least number above ``low``, for which it does not hold, for which it does; None if there is none."""
-    high = min(4 * low, limit)
-    while not holds(high):
-        if high == limit:
-            return None
-        low, high = high, min(4 * high, limit)
-    while low + 1 < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high

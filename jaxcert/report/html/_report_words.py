@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert.certificates._access import headline
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._headline import Headline, headline
+from jaxcert.certificates._figures import Headline
 from jaxcert.certificates._question import Question
 from jaxcert.planning import advise
 from jaxcert.questions._answers import column_texts

@@ -1,7 +1,8 @@
 """Common parts of summaries: a support, a count per task, and batches checked in the same way as returns."""
 
-from typing import Any, NamedTuple
+from typing import Any, Self
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,27 +13,53 @@ from jaxcert.returns._checks import check_returns, checked_shapes, possible, ref
 from jaxcert.returns._prepared import returns_dtype, split_support
 
 
-class Batch(NamedTuple):
-    """New rollouts of every task.
+class Mergeable:
+    """A summary that takes in batches of rollouts, and other summaries of its kind."""
 
-    Attributes:
-        x: float[..., m]; the lower end of the support where a rollout does not count.
-        counted: bool[..., m].
-        valid: tasks in which every rollout that should count is a possible return, bool[..., n]. No task is valid if a
-            return is a number outside the support, which refutes it.
-    """
+    low: Any
+    high: Any
+    valid: Any
 
-    x: jax.Array
-    counted: jax.Array
-    valid: jax.Array
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the computation."""
+        return self.low.dtype
+
+    def update(self, returns: chex.Array, *, where: chex.Array | None = None, validate: bool = True) -> Self:
+        """Add new rollouts of every task.
+
+        Args:
+            returns: float[..., n, m].
+            where: bool[..., n, m], which of them count; all by default. A task may have none.
+            validate: raise for returns outside the support that are concrete. Otherwise, and under a transformation,
+                they make their task permanently invalid.
+
+        Raises:
+            ValueError: for shapes or values that do not fit.
+        """
+        return self._with(*_read_batch(self, returns, where, validate))
+
+    def merge(self, other: Self) -> Self:
+        """The summary of all rollouts of both.
+
+        Raises:
+            ValueError: for another kind, support, type, number of bins or tasks.
+        """
+        return self._joined(other, _alike(self, other))
+
+    def _with(self, x: jax.Array, counted: jax.Array, valid: jax.Array) -> Self:
+        raise NotImplementedError
+
+    def _joined(self, other: Any, same: jax.Array) -> Self:
+        raise NotImplementedError
 
 
-def support_ends(support: Any, dtype: Any) -> tuple[jax.Array, jax.Array]:
-    """The ends of a finite support, rounded outwards.
-
-    Raises:
-        ValueError: for a support without finite a < b.
-    """
+def begun(num_tasks: Any, support: Any, dtype: Any) -> tuple[tuple[int, ...], jax.Array, jax.Array]:
+    """The shape [..., n], and the ends of a finite support in the type, or in JAX's own, rounded outwards."""
+    shape = tuple(num_tasks) if isinstance(num_tasks, tuple | list) else (num_tasks,)
+    if not shape or not all(map(is_count, shape)):
+        raise ValueError(f"num_tasks is {num_tasks!r}; expected a whole number of at least 1, or a shape [..., n]")
+    dtype = np.dtype(jnp.result_type(float) if dtype is None else dtype)
     low, high = split_support(support)
     if is_concrete(high) and not np.isfinite(float(high)):
         raise ValueError(f"support is ({float(low):g}, {float(high):g}); a summary needs a finite upper end")
@@ -41,58 +68,31 @@ def support_ends(support: Any, dtype: Any) -> tuple[jax.Array, jax.Array]:
         widths = [float(b) - float(a) for a, b in (declared, (low, high))]
         if not float(jnp.finfo(dtype).tiny) <= min(widths) <= max(widths) <= float(jnp.finfo(dtype).max):
             raise ValueError(f"support is ({float(low):g}, {float(high):g}); expected a width that {dtype} can hold")
-    return low, high
+    return tuple(map(int, shape)), low, high
 
 
-def task_shape(num_tasks: Any) -> tuple[int, ...]:
-    """n or [..., n] as a shape.
+def _read_batch(summary: Mergeable, returns: Any, where: Any, validate: bool) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """New rollouts [..., n, m], a where they do not count; which ones count; tasks [..., n] without an impossible one.
 
-    Raises:
-        ValueError: for anything else.
+    Impossible returns raise if they are concrete. A number outside the support refutes it, so that no task is valid.
     """
-    shape = tuple(num_tasks) if isinstance(num_tasks, tuple | list) else (num_tasks,)
-    if not shape or not all(map(is_count, shape)):
-        raise ValueError(f"num_tasks is {num_tasks!r}; expected a whole number of at least 1, or a shape [..., n]")
-    return tuple(int(size) for size in shape)
-
-
-def float_dtype(dtype: Any) -> np.dtype:
-    """float32 or float64; the default is JAX's own.
-
-    Raises:
-        ValueError: for another type, or float64 where 64-bit types are off.
-    """
-    wanted = np.dtype(jnp.result_type(float)) if dtype is None else np.dtype(dtype)
-    if wanted != np.float32 and wanted != jnp.result_type(float):
-        raise ValueError(f"dtype is {wanted}; expected float32, or float64 where jax_enable_x64 is on")
-    return wanted
-
-
-def read_batch(
-    low: jax.Array, high: jax.Array, tasks: tuple[int, ...], returns: Any, where: Any, validate: bool
-) -> Batch:
-    """The batch; raises for impossible returns if they are concrete, otherwise their task becomes invalid."""
+    low, high, tasks = summary.low, summary.high, summary.valid.shape
     x, where = checked_shapes(returns, where, of_tasks=False)
     if x.shape[:-1] != tasks:
         raise ValueError(f"returns have shape {x.shape}; expected {(*tasks, 'm')}, m new rollouts of each task")
     if validate:
-        check_returns(x, low, high, where, binary=False, some_per_task=False)
+        check_returns(x, low, high, where, binary=False)
     x = cast(convert(x, returns_dtype(x), "down"), low.dtype, "down")
-    inside = possible(x, low, high, False)
+    inside, outside = possible(x, low, high, False), refutes(x, low, high, False)
     counted = inside if where is None else inside & where
-    outside = refutes(x, low, high, False)
     if where is not None:
         inside, outside = inside | ~where, outside & where
     valid = jnp.all(inside, axis=-1) & ~jnp.any(outside, axis=(-2, -1))[..., None]
-    return Batch(jnp.where(counted, x, low), counted, valid)
+    return jnp.where(counted, x, low), counted, valid
 
 
-def alike(first: Any, other: Any) -> jax.Array:
-    """Whether two summaries have one support; raises for differences that can be seen at once.
-
-    Raises:
-        ValueError: for different kinds, shapes or types, or concrete supports that differ.
-    """
+def _alike(first: Mergeable, other: Mergeable) -> jax.Array:
+    """Whether two summaries have one support; ValueError for differences that can be seen at once."""
     if type(first) is not type(other):
         raise ValueError(f"a {type(first).__name__} cannot be merged with {type(other).__name__}")
     shapes = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(each)] for each in (first, other)]

@@ -3,20 +3,18 @@
 import dataclasses
 from typing import Self
 
-import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.typing import DTypeLike
 
 from jaxcert._validation import is_count
 from jaxcert.returns._prepared import Support
-from jaxcert.returns.summaries._base import alike, float_dtype, read_batch, support_ends, task_shape
+from jaxcert.returns.summaries._base import Mergeable, begun
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
-class Histogram:
+class Histogram(Mergeable):
     r"""The counts of ``num_bins + 1`` values, with every return rounded down to one of them.
 
     .. math:: v_i = a + i (b - a) / \text{num\_bins}, \qquad X \mapsto \max \{ v_i : v_i \le X \}
@@ -69,11 +67,10 @@ class Histogram:
         Raises:
             ValueError: for an invalid number of tasks or bins, support or type.
         """
-        shape, dtype = task_shape(num_tasks), float_dtype(dtype)
         if not is_count(num_bins) or num_bins > 2**20:
             raise ValueError(f"num_bins is {num_bins!r}; expected a whole number from 1 to 2**20")
-        low, high = support_ends(support, dtype)
-        share = jnp.arange(num_bins + 1, dtype=dtype) / num_bins
+        shape, low, high = begun(num_tasks, support, dtype)
+        share = jnp.arange(num_bins + 1, dtype=low.dtype) / num_bins
         values = jnp.minimum(low + (high - low) * share, high).at[-1].set(high)
         return cls(values, high, jnp.zeros((*shape, num_bins + 1), jnp.int32), jnp.ones(shape, bool))
 
@@ -87,33 +84,10 @@ class Histogram:
         """m, int32[..., n]."""
         return jnp.sum(self.counts, axis=-1, dtype=jnp.int32)
 
-    @property
-    def dtype(self) -> np.dtype:
-        """Type of the computation."""
-        return self.values.dtype
+    def _with(self, x: jax.Array, counted: jax.Array, valid: jax.Array) -> Self:
+        return _count(self, x, counted, valid)
 
-    def update(self, returns: chex.Array, *, where: chex.Array | None = None, validate: bool = True) -> Self:
-        """Add new rollouts of every task.
-
-        Args:
-            returns: float[..., n, m].
-            where: bool[..., n, m], which of them count; all by default. A task may have none.
-            validate: raise for returns outside the support that are concrete. Otherwise, and under a transformation,
-                they make their task permanently invalid.
-
-        Raises:
-            ValueError: for shapes or values that do not fit.
-        """
-        batch = read_batch(self.low, self.high, self.valid.shape, returns, where, validate)
-        return _count(self, batch.x, batch.counted, batch.valid)
-
-    def merge(self, other: Self) -> Self:
-        """The summary of all rollouts of both.
-
-        Raises:
-            ValueError: for another kind, support, number of bins or tasks.
-        """
-        same = alike(self, other)
+    def _joined(self, other: Self, same: jax.Array) -> Self:
         return _counted(self, self.counts + other.counts, self.valid & other.valid & same)
 
 

@@ -1,9 +1,8 @@
 """Count, mean and centred second moment of the returns of each task, each on its safe side."""
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,12 +11,12 @@ from jax.typing import DTypeLike
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum_of
 from jaxcert.returns._prepared import Support
-from jaxcert.returns.summaries._base import alike, float_dtype, read_batch, support_ends, task_shape
+from jaxcert.returns.summaries._base import Mergeable, begun
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(Mergeable):
     r"""The moments of returns that Hoeffding's and the empirical Bernstein bound need: 17 bytes per task (float32).
 
     With y = (X - a) / (b - a), rounded down,
@@ -71,37 +70,15 @@ class Moments:
         Raises:
             ValueError: for an invalid number of tasks, support or type.
         """
-        shape, dtype = task_shape(num_tasks), float_dtype(dtype)
-        low, high = support_ends(support, dtype)
-        words = jnp.zeros((*shape, 2), _fixed_point(dtype).word)
-        return cls(low, high, jnp.zeros(shape, jnp.int32), words, jnp.zeros(shape, dtype), jnp.ones(shape, bool))
+        shape, low, high = begun(num_tasks, support, dtype)
+        words, squares = jnp.zeros((*shape, 2), fixed_point(low.dtype)[0]), jnp.zeros(shape, low.dtype)
+        return cls(low, high, jnp.zeros(shape, jnp.int32), words, squares, jnp.ones(shape, bool))
 
-    @property
-    def dtype(self) -> np.dtype:
-        """Type of the computation."""
-        return self.squares.dtype
+    def _with(self, x: jax.Array, counted: jax.Array, valid: jax.Array) -> Self:
+        return _merge(self, _moments(self.low, self.high, x, counted, valid), jnp.ones((), bool))
 
-    def update(self, returns: chex.Array, *, where: chex.Array | None = None, validate: bool = True) -> Self:
-        """Add new rollouts of every task, as ``Histogram.update`` does.
-
-        Args:
-            returns: float[..., n, m].
-            where: bool[..., n, m], which of them count; all by default. A task may have none.
-            validate: as in ``Histogram.update``.
-
-        Raises:
-            ValueError: for shapes or values that do not fit.
-        """
-        batch = read_batch(self.low, self.high, self.valid.shape, returns, where, validate)
-        return _merge(self, _moments(self.low, self.high, *batch), jnp.ones((), bool))
-
-    def merge(self, other: Self) -> Self:
-        """The summary of all rollouts of both.
-
-        Raises:
-            ValueError: for another kind, support, type or number of tasks.
-        """
-        return _merge(self, other, alike(self, other))
+    def _joined(self, other: Self, same: jax.Array) -> Self:
+        return _merge(self, other, same)
 
     def mean_down(self) -> jax.Array:
         """At most the mean of X - a, [..., n]; 0 without rollouts."""
@@ -120,25 +97,13 @@ class Moments:
         return (root * (1 + 6 * u) + 24 * u) * (self.high - self.low) * (1 + 6 * u)
 
 
-class _FixedPoint(NamedTuple):
-    """y in [0, 1] as an integer multiple of 2**-digits, summed in halves that do not overflow."""
-
-    word: type[np.unsignedinteger]
-    bits: int
-    digits: int
-
-    @property
-    def half(self) -> int:
-        return self.digits // 2
-
-
-def _fixed_point(dtype: Any) -> _FixedPoint:
-    return _FixedPoint(np.uint64, 64, 52) if dtype == np.float64 else _FixedPoint(np.uint32, 32, 24)
+def fixed_point(dtype: Any) -> tuple[type[np.unsignedinteger], int, int]:
+    """(word, its bits, digits): y in [0, 1] is a multiple of 2**-digits, summed in halves that do not overflow."""
+    return (np.uint64, 64, 52) if dtype == np.float64 else (np.uint32, 32, 24)
 
 
 @jax.jit
 def _moments(low: jax.Array, high: jax.Array, x: jax.Array, counted: jax.Array, valid: jax.Array) -> Moments:
-    """The moments of one batch."""
     u = unit_roundoff(x.dtype)
     y = jnp.maximum((x - low) / (high - low) * (1 - 8 * u), 0)
     count = jnp.sum(counted, axis=-1, dtype=jnp.int32)
@@ -150,19 +115,17 @@ def _moments(low: jax.Array, high: jax.Array, x: jax.Array, counted: jax.Array, 
 
 def _total(y: jax.Array) -> jax.Array:
     """The sum of floor(2**digits y) over the last axis as two words."""
-    form = _fixed_point(y.dtype)
+    word, bits, digits = fixed_point(y.dtype)
+    half = digits // 2
     # At most 2**(bits - half - 1) terms of each half fit into a word.
-    longest = 2 ** (form.bits - form.half - 1)
-    if y.shape[-1] > longest:
+    if y.shape[-1] > 2 ** (bits - half - 1):
         cut = y.shape[-1] // 2
         return _add(_total(y[..., :cut]), _total(y[..., cut:]))
-    whole = jnp.floor(y * 2.0**form.digits).astype(form.word)
-    shift = jnp.asarray(form.half, form.word)
-    low = jnp.sum(whole & form.word(2**form.half - 1), axis=-1, dtype=form.word)
-    high = jnp.sum(whole >> shift, axis=-1, dtype=form.word)
-    zero = jnp.zeros_like(low)
-    upper = jnp.stack([high << shift, high >> jnp.asarray(form.bits - form.half, form.word)], axis=-1)
-    return _add(jnp.stack([low, zero], axis=-1), upper)
+    whole = jnp.floor(y * 2.0**digits).astype(word)
+    low = jnp.sum(whole & word(2**half - 1), axis=-1, dtype=word)
+    high = jnp.sum(whole >> word(half), axis=-1, dtype=word)
+    upper = jnp.stack([high << word(half), high >> word(bits - half)], axis=-1)
+    return _add(jnp.stack([low, jnp.zeros_like(low)], axis=-1), upper)
 
 
 def _add(a: jax.Array, b: jax.Array) -> jax.Array:
@@ -186,7 +149,7 @@ def _merge(a: Moments, b: Moments, same: jax.Array) -> Moments:
 
 def _mean(moments: Moments) -> jax.Array:
     """The mean of y, to a few units in the last place."""
-    form = _fixed_point(moments.squares.dtype)
-    low, high = (moments.total[..., i].astype(moments.squares.dtype) for i in range(2))
-    total = high * 2.0 ** (form.bits - form.digits) + low * 2.0**-form.digits
-    return total / jnp.maximum(moments.num_rollouts, 1).astype(moments.squares.dtype)
+    dtype = moments.squares.dtype
+    _, bits, digits = fixed_point(dtype)
+    low, high = (moments.total[..., i].astype(dtype) for i in range(2))
+    return (high * 2.0 ** (bits - digits) + low * 2.0**-digits) / jnp.maximum(moments.num_rollouts, 1).astype(dtype)

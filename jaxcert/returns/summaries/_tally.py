@@ -8,13 +8,12 @@ import numpy as np
 
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.returns.summaries._histogram import Histogram
-from jaxcert.returns.summaries._moments import Moments
+from jaxcert.returns.summaries._moments import Moments, fixed_point
 
 # Counts in a summary are int32.
 _MOST = 2**31 - 1
 # y in units of 2**-52, cut into halves; each product of two halves is cut, too, so that no sum leaves int64.
 _DIGITS, _HALF = 52, 26
-_MASK = 2**_HALF - 1
 
 
 class Tally:
@@ -26,11 +25,7 @@ class Tally:
         self.arrays = arrays
 
     def add(self, tasks: np.ndarray, x: np.ndarray) -> None:
-        """Add rows: the index of the task of each, int64 [rows], and returns in the support, float64 [rows].
-
-        Raises:
-            ValueError: for a task with more rows than a summary can count.
-        """
+        """Add rows: the index of the task of each, int64 [rows], and returns in the support, float64 [rows]."""
         self._add_count(np.bincount(tasks, minlength=len(self.count)))
         self._add(tasks, x)
 
@@ -62,17 +57,15 @@ class BinTally(Tally):
     """The counts of a histogram: for the same rows those of ``Histogram.update``, in any order."""
 
     def __init__(self, values: np.ndarray, dtype: np.dtype) -> None:
-        """Of the values of a histogram, float64, and its type."""
         self.values, self.dtype = values, dtype
         super().__init__(np.zeros((0, len(self.values)), np.int32))
 
     def _add(self, tasks: np.ndarray, x: np.ndarray) -> None:
         """Counts cannot leave int32, since the rows of a task do not."""
-        place = tasks * len(self.values) + last_not_above(self.values, x)
+        place = tasks * len(self.values) + np.searchsorted(self.values, x, side="right") - 1
         np.add.at(self.arrays[0].reshape(-1), place, np.int32(1))
 
     def summary(self) -> Histogram:
-        """See ``Tally``."""
         values = jnp.asarray(self.values.astype(self.dtype))
         return Histogram(values, values[-1], jnp.asarray(self.arrays[0]), jnp.ones(len(self.count), bool))
 
@@ -85,7 +78,6 @@ class MomentTally(Tally):
     """
 
     def __init__(self, low: float, high: float, dtype: np.dtype) -> None:
-        """In the support of moments, with their type."""
         self.low, self.high, self.dtype = low, high, dtype
         # Of Y, of the squares of its upper and lower half, and between them of their product; each in two halves.
         super().__init__(*(np.zeros(0, np.int64) for _ in range(8)))
@@ -100,10 +92,9 @@ class MomentTally(Tally):
             np.add.at(total, tasks, part)
 
     def summary(self) -> Moments:
-        """See ``Tally``; whole numbers of Python are exact, and only the last steps round."""
+        """Whole numbers of Python are exact, and only the last steps round."""
         sums = [total.astype(object) for total in self.arrays]
-        joined = [first * 2**_HALF + second for first, second in zip(sums[::2], sums[1::2], strict=True)]
-        total, upper, mixed, lower = joined
+        total, upper, mixed, lower = (sums[i] * 2**_HALF + sums[i + 1] for i in range(0, 8, 2))
         squares = upper * 2**_DIGITS + mixed * 2 ** (_HALF + 1) + lower
         m = self.count
         spread = (m * squares - total * total) / (m.astype(object) * 2 ** (2 * _DIGITS))
@@ -126,23 +117,13 @@ def tallies_for(empty: Histogram | Moments) -> Callable[[], Tally]:
     return functools.partial(BinTally, np.asarray(empty.values, np.float64), empty.dtype)
 
 
-def last_not_above(values: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The last i with values[i] <= x, for values that increase in nearly equal steps from at most the smallest x."""
-    last = len(values) - 1
-    guess = np.minimum(((x - values[0]) / (values[-1] - values[0]) * last).astype(np.int64), last)
-    after = np.append(values[1:], np.inf)
-    wrong = (values[guess] > x) | (after[guess] <= x)
-    guess[wrong] = np.searchsorted(values, x[wrong], side="right") - 1
-    return guess
-
-
 def _halves(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The upper and the lower digits of numbers below 2**52."""
-    return whole >> _HALF, whole & _MASK
+    return whole >> _HALF, whole & (2**_HALF - 1)
 
 
 def _words(total: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The sum of Y in the two words of ``Moments``, the low one first: for float32 in units of 2**-24, rounded down."""
-    bits, dropped = (64, 0) if dtype == np.float64 else (32, _DIGITS - 24)
-    kept = total // 2**dropped
-    return np.stack([kept % 2**bits, kept // 2**bits], axis=-1).astype(np.uint64 if bits == 64 else np.uint32)
+    word, bits, digits = fixed_point(dtype)
+    kept = total // 2 ** (_DIGITS - digits)
+    return np.stack([kept % 2**bits, kept // 2**bits], axis=-1).astype(word)

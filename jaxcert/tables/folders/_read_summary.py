@@ -2,24 +2,26 @@
 
 import concurrent.futures
 import dataclasses
+import functools
 import multiprocessing
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jax.typing import DTypeLike
 
 from jaxcert._extras import import_extra
+from jaxcert._files import in_file
 from jaxcert._validation import check_count
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Histogram, Moments
 from jaxcert.returns.summaries._tally import Tally, tallies_for
-from jaxcert.tables._readers import ReturnsFile
-from jaxcert.tables._returns import check_missing
-from jaxcert.tables.folders._part_rows import Layout, Wanted, layout_of, rows_of
-from jaxcert.tables.folders._parts import Part, folder_digest, parts_of
+from jaxcert.tables._returns import ReturnsFile, check_missing
+from jaxcert.tables._summary_rows import check_labels
+from jaxcert.tables.folders._parts import Layout, Part, Wanted, layout_of, parts_of, rows_of
+from jaxcert.tables.formats import folder_digest
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -56,11 +58,6 @@ class ReturnsFolder(ReturnsFile):
     def like(self) -> np.ndarray:
         """Nothing, of the type of the returns: bool for successes, float64 for numbers."""
         return np.empty(0, bool if self.successes else np.float64)
-
-    @property
-    def has_rollouts(self) -> bool:
-        """Whether single rollouts are known: no."""
-        return False
 
     @property
     def how_read(self) -> dict[str, Any]:
@@ -145,30 +142,31 @@ def read_summary(
     folder, across = Path(folder), (across,) if isinstance(across, str) else tuple(across)
     check_count("processes", processes)
     import_extra("pyarrow.parquet", "io")
-    parts = parts_of(folder)
-    layout = layout_of(parts[0], task, value, across)
+    parts, wanted = parts_of(folder), Wanted(task, value, across)
+    layout = layout_of(parts[0], wanted)
     successes = layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    wanted = Wanted(task, value, across, (float(empty.low), float(empty.high)))
-    found = _in_processes(parts, wanted, layout, empty, processes)
+    read = functools.partial(_read, wanted, layout, (float(empty.low), float(empty.high)), tallies_for(empty))
+    labels, tally, digests = _in_processes(shares_of(parts, processes), read)
     if [part.name for part in parts_of(folder)] != [part.name for part in parts]:
         raise ValueError(f"{folder}: files were added or removed while it was read")
-    if found.labels is None:
+    if labels.known is None:
         raise ValueError(f"{folder}: has no rows, expected one per rollout")
-    _check_copies(parts, found.digests, layout.columns.task)
-    digest = folder_digest([(part.name, found.digests[part.name]) for part in parts])
-    labels = found.labels.to_numpy(zero_copy_only=False)
+    _check_copies(parts, digests, layout.columns.task)
+    with in_file(folder):
+        check_labels(labels.known.to_pylist(), layout.columns.task)
     data = ReturnsFolder(
-        returns=found.tally.summary(),
+        returns=tally.summary(),
         where=None,
-        tasks=labels,
+        tasks=labels.known.to_numpy(zero_copy_only=False),
         path=folder,
-        sha256=digest,
+        sha256=folder_digest([(part.name, digests[part.name]) for part in parts]),
         columns=layout.columns,
         usual_columns=layout.usual,
         across=across,
         num_files=len(parts),
         successes=successes,
+        pooled=layout.unread,
     )
     check_missing(data, strict=strict, place=f"{folder}: ")
     return data
@@ -177,21 +175,7 @@ def read_summary(
 def type_in_folder(folder: Path, *, task: str, value: str, across: Sequence[str]) -> type:
     """The type of the returns, bool or float, by the first file alone, before all of them are read."""
     import_extra("pyarrow.parquet", "io")
-    return bool if layout_of(parts_of(folder)[0], task, value, across).values == "booleans" else float
-
-
-class _Found(NamedTuple):
-    """What some of the files hold.
-
-    Attributes:
-        labels: of the tasks, an array of pyarrow; None if there are no rows.
-        tally: their numbers.
-        digests: of the files, by name.
-    """
-
-    labels: Any
-    tally: Tally
-    digests: dict[str, str]
+    return bool if layout_of(parts_of(folder)[0], Wanted(task, value, tuple(across))).values == "booleans" else float
 
 
 def _empty(folder: Path, support: Any, num_bins: int | None, dtype: Any, successes: bool) -> Histogram | Moments:
@@ -207,28 +191,50 @@ def _empty(folder: Path, support: Any, num_bins: int | None, dtype: Any, success
     return Histogram.empty(1, support=support, num_bins=num_bins, dtype=dtype)
 
 
-def _in_processes(parts: list[Part], wanted: Wanted, layout: Layout, empty: Any, processes: int) -> _Found:
-    """What all files hold, by so many processes, with the tasks in the order in which they first appear."""
-    make, shares = tallies_for(empty), shares_of(parts, processes)
+class _Labels:
+    """The labels of tasks in the order in which they first appear, an array of pyarrow; None before the first row."""
+
+    known: Any = None
+
+    def places(self, labels: Any) -> np.ndarray:
+        """The index of each label, int64; labels that are new come after those that are known."""
+        pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
+        encoded = labels.dictionary_encode()
+        each = encoded.dictionary
+        known = each.slice(0, 0) if self.known is None else self.known
+        found = compute.index_in(each, value_set=known)
+        fresh = found.is_null().to_numpy(zero_copy_only=False)
+        places = found.fill_null(0).to_numpy().astype(np.int64)
+        places[fresh] = len(known) + np.arange(np.count_nonzero(fresh))
+        self.known = pa.concat_arrays([known, each.filter(pa.array(fresh))])
+        return places[encoded.indices.to_numpy()]
+
+
+# What some of the files hold: the labels of tasks, their numbers, and the digests of the files by name.
+_Found = tuple[_Labels, Tally, dict[str, str]]
+
+
+def _in_processes(shares: list[list[Part]], read: Callable[[list[Part]], _Found]) -> _Found:
+    """What all files hold, a process for each share, with the tasks in the order in which they first appear."""
+    labels, tally, digests = read(shares[0] if len(shares) == 1 else [])
     if len(shares) == 1:
-        return _read(parts, wanted, layout, make)
-    labels, tally, digests = _Labels(), make(), {}
+        return labels, tally, digests
     # JAX does not survive a fork; a new process reads with NumPy alone and starts no device.
     context = multiprocessing.get_context("spawn")
     try:
         with concurrent.futures.ProcessPoolExecutor(len(shares), mp_context=context) as pool:
-            jobs = [pool.submit(_read, share, wanted, layout, make) for share in shares]
+            jobs = [pool.submit(read, share) for share in shares]
             while jobs:
-                found = jobs.pop(0).result()
-                if found.labels is not None:
-                    tally.merge(found.tally, labels.places(found.labels))
-                digests |= found.digests
+                its_labels, its_tally, its_digests = jobs.pop(0).result()
+                if its_labels.known is not None:
+                    tally.merge(its_tally, labels.places(its_labels.known))
+                digests |= its_digests
     except concurrent.futures.BrokenExecutor as error:
         raise RuntimeError(
             "a reading process ended before it was done, for want of memory, or because the script that asks for "
             'several processes does not do so below `if __name__ == "__main__":`'
         ) from error
-    return _Found(labels.known, tally, digests)
+    return labels, tally, digests
 
 
 def shares_of(parts: list[Part], processes: int) -> list[list[Part]]:
@@ -239,40 +245,21 @@ def shares_of(parts: list[Part], processes: int) -> list[list[Part]]:
     return [each for each in groups if each]
 
 
-def _read(parts: list[Part], wanted: Wanted, layout: Layout, make: Callable[[], Tally]) -> _Found:
+def _read(
+    wanted: Wanted, layout: Layout, support: tuple[float, float], make: Callable[[], Tally], parts: list[Part]
+) -> _Found:
     """What these files hold."""
     labels, tally, digests = _Labels(), make(), {}
     for part in parts:
-        for rows in rows_of(part, wanted, layout, digests):
-            tally.add(labels.places(rows.tasks), rows.values)
-    return _Found(labels.known, tally, digests)
-
-
-class _Labels:
-    """The labels of tasks in the order in which they first appear."""
-
-    def __init__(self) -> None:
-        self.known: Any = None
-
-    def places(self, labels: Any) -> np.ndarray:
-        """The index of each label, int64; labels that are new come after those that are known."""
-        pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
-        encoded = labels.dictionary_encode()
-        each = encoded.dictionary
-        if self.known is None:
-            self.known = each.slice(0, 0)
-        found = compute.index_in(each, value_set=self.known)
-        fresh = found.is_null().to_numpy(zero_copy_only=False)
-        places = found.fill_null(0).to_numpy().astype(np.int64)
-        places[fresh] = len(self.known) + np.arange(np.count_nonzero(fresh))
-        self.known = pa.concat_arrays([self.known, each.filter(pa.array(fresh))])
-        return places[encoded.indices.to_numpy()]
+        for tasks, values in rows_of(part, wanted, layout, support, digests):
+            tally.add(labels.places(tasks), values)
+    return labels, tally, digests
 
 
 def _check_copies(parts: list[Part], digests: dict[str, str], task: str) -> None:
     """Refuse two files of the same tasks with the same content: rollouts would count twice."""
     seen: dict[tuple[str, str | None], Part] = {}
     for part in parts:
-        other = seen.setdefault((digests[part.name], dict(part.partitions).get(task)), part)
+        other = seen.setdefault((digests[part.name], part.partitions.get(task)), part)
         if other is not part:
             raise ValueError(f"{part.path}: has the same content as {other.name}, byte for byte; expected no copies")

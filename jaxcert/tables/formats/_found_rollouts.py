@@ -2,185 +2,155 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._columns import Columns, NotNamedError, as_totals
-from jaxcert.tables._no_outcome import with_worst
-from jaxcert.tables._returns import Returns, arrange
+from jaxcert.tables._arranged import arrange, check_pairs, with_worst
+from jaxcert.tables._columns import Columns, NotNamedError
+from jaxcert.tables._entries import codes
+from jaxcert.tables._labels import ask_about_labels
+from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
-from jaxcert.tables.formats._content import Content
+from jaxcert.tables.formats._content import Content, Place
 
-NO_SCORE = "without a score"
 # A file may ask for any number of rollouts, and those that it lacks are made here.
 _MOST_ROLLOUTS = 10_000_000
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Rollouts:
-    """The rollouts of a file.
+class Row(NamedTuple):
+    """A rollout: the label of its task, what tells it apart there, its values by name, and why it has no outcome."""
 
-    Attributes:
-        columns: the names that the tool gives to tasks, to the rollouts of a task, and to the value that is read if
-            none is named; "" in its place where several could be meant.
-        tasks: the label of each rollout's task.
-        episodes: what tells the rollouts of a task apart.
-        values: what can be read, by name: for each rollout a number, a bool, or None where there is none.
-        told: how many there are, in the tool's words.
-        ended: for each rollout why it has no outcome of its own, "" if it has one.
-        stopped: why the run itself is not complete; "" if it is.
-        supports: the smallest and the largest value possible, of those for which the tool fixes it.
-        remark: what is worth knowing, after the rest; "" for nothing.
-    """
-
-    columns: Columns
-    tasks: list[Any]
-    episodes: list[Any]
-    values: dict[str, list[Any]]
-    told: str
-    ended: list[str]
-    stopped: str = ""
-    supports: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
-    remark: str = ""
+    task: Any
+    trial: Any
+    values: Mapping[str, Any]
+    ended: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Format:
-    """A kind of file.
+class Rollouts(NamedTuple):
+    """The rollouts of a file, whose values are numbers, bools, or None where there is none."""
 
-    Attributes:
-        name: with its article, such as "an Inspect log".
-        recognises: whether a file is meant to be of this kind, by its content; another version of it is, too.
-        read: its rollouts.
-        fixed_list: whether its tasks are a list that somebody made, such as a benchmark, and no random sample.
-    """
+    columns: Columns  # as the tool calls them, and the usual value; "" where several could be meant
+    rows: Sequence[Row]
+    told: str = ""  # how many there are, in the tool's words; "" for tasks and rollouts
+    stopped: str = ""  # why the run itself is not complete
+    supports: Mapping[str, tuple[float, float]] = {}  # of the values for which the tool fixes it
+    remark: str = ""  # what is worth knowing, after the rest
+    stage: Any = None  # when the policy was evaluated, which has to be the same for every task
+    counted: bool = False  # whether each value is of several rollouts, as 31/50
 
-    name: str
-    recognises: Callable[[Content], bool]
+
+class Format(NamedTuple):
+    """A kind of file."""
+
+    name: str  # with its article, such as "an Inspect log"
+    recognises: Callable[[Content], bool]  # by its content; another version of it is of this kind, too
     read: Callable[[Content], Rollouts]
-    fixed_list: bool = True
+    fixed_list: bool = True  # whether its tasks are a list that somebody made, such as a benchmark
+    alone: str = ""  # why one such file is no sample of tasks, if it holds the episodes of a single task
+    is_log: bool = False  # whether a trainer writes such files, too, as it goes along
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Read:
-    """Returns as they were read.
-
-    Attributes:
-        returns: with mask and labels.
-        columns: which were read, by the names in the file.
-        usual_columns: which are read if none is named.
-        told: what to tell the user, on one line.
-        fixed_list: as in `Format`.
-        support: the smallest and the largest value possible; None if the file does not settle it.
-        num_unfinished: how many rollouts without an outcome of their own are counted.
-    """
-
-    returns: Returns
-    columns: Columns
-    usual_columns: Columns
-    told: str
-    fixed_list: bool
-    support: tuple[float, float] | None
-    num_unfinished: int
+def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
+    """Whether a file of JSON has all places of one of these."""
+    return lambda content: any(all(any(Place(content.json).find(path)) for path in each) for each in alternatives)
 
 
-def asked_for(tasks: Sequence[Any], count: int, *, first: int) -> list[tuple[Any, int]]:
-    """Each task with each of its episodes, whose numbers begin with ``first``.
+def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format | None:
+    """The first of the kinds that a file is of; of one that may be jaxcert's ``own``, damage is told elsewhere."""
+    try:
+        return next((each for each in kinds if each.recognises(content)), None)
+    except ValueError:
+        if own:
+            return None
+        raise
 
-    Raises:
-        ValueError: there are more than any evaluation has.
-    """
+
+def names_of(rows: Sequence[Row]) -> list[str]:
+    """The names of the values."""
+    return list(dict.fromkeys(name for row in rows for name in row.values))
+
+
+def not_run(
+    tasks: Sequence[Any], first: int, count: int, found: Sequence[Any]
+) -> tuple[list[tuple[Any, int]], tuple[Any, int] | None]:
+    """Each task with each of its episodes, from ``first`` on, that is not found; and one found that is none of them."""
     if len(tasks) * count > _MOST_ROLLOUTS:
         shown = count if count < 10**12 else "trillions of"
         raise ValueError(f"asks for {len(tasks)} x {shown} rollouts; expected at most {_MOST_ROLLOUTS}")
-    return [(task, first + i) for task in tasks for i in range(count)]
+    wanted = dict.fromkeys((task, first + i) for task in tasks for i in range(count))
+    held = set(found)
+    absent = [pair for pair in wanted if pair not in held]
+    return absent, next((pair for pair in found if pair not in wanted), None)
 
 
-def arranged(name: str, found: Rollouts, roles: Roles, *, fixed_list: bool) -> Read:
-    """The returns of the column that is wanted, where each rollout that is not finished counts as ``unfinished``.
-
-    Raises:
-        ValueError: another column is wanted, a value is none, or rollouts are not finished.
-    """
-    unfinished = roles.unfinished
+def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict[str, Any]]:
+    """The returns of the value that is wanted, and what else is known of the file."""
     if picked := [each for each in roles.picked if each != "recipe"]:
-        raise ValueError(f"is read as {name}, which has no columns for {', '.join(picked)}; expected a table")
-    columns = _chosen(found, Columns(roles.task, roles.trial, roles.value))
-    _check_once(found)
-    values = found.values[columns.value]
-    ended = [why or (NO_SCORE if value is None else "") for why, value in zip(found.ended, values, strict=True)]
-    count = sum(map(bool, ended))
-    if (count or found.stopped) and unfinished is None:
-        raise ValueError(_refusal(found, ended))
+        raise ValueError(f"is read as {kind.name}, which has no columns for {', '.join(picked)}; expected a table")
+    if not found.rows:
+        raise ValueError("has no rows, expected one per rollout")
+    columns = _chosen(found, roles)
+    tasks, trials = _objects(row.task for row in found.rows), _objects(row.trial for row in found.rows)
+    episodes = None if columns.trial is None else trials
+    check_pairs(columns, codes(tasks, columns.task)[0], tasks, episodes)  # before any of them counts as unfinished
+    values = _objects(row.values.get(columns.value) for row in found.rows)
+    ended = [
+        row.ended or ("without a score" if value is None else "") for row, value in zip(found.rows, values, strict=True)
+    ]
+    lost, lacking = _lost(found, ended, roles.unfinished), np.asarray([bool(why) for why in ended])
+    ask_about_labels([*dict.fromkeys(tasks.tolist())])
     support = found.supports.get(columns.value)
-    totals = _totals(values, ended, columns.value, unfinished, support)
-    episodes = None if columns.trial is None else _objects(found.episodes)
-    returns = arrange(columns, _objects(found.tasks), episodes, totals)
-    counted = [f"{_unfinished(ended)}, counted as {unfinished:g}"] if count else []
-    notes = [*filter(None, [found.stopped]), *counted, *filter(None, [found.remark])]
-    words = "; ".join([f"read as {name}: {found.told}, value {columns.value}", *notes])
-    return Read(returns, columns, found.columns, words, fixed_list, support, count)
+    if not found.counted:
+        values, lacking = with_worst(values, columns.value, lacking, roles.unfinished, support)
+    returns = arrange(columns, tasks, episodes, values, counted=found.counted)
+    told = found.told or f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
+    lost = lost or f"{lacking.sum()} without an outcome"
+    counted = f"{lost}, counted as {roles.unfinished:g}" if lacking.any() else ""
+    words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
+    return dataclasses.replace(returns, rows=None, num_unfinished=int(lacking.sum())), {
+        "columns": columns,
+        "usual_columns": found.columns,
+        "told": "; ".join(filter(None, words)),
+        "fixed_list": kind.fixed_list,
+        "known_support": support,
+    }
 
 
-def _chosen(found: Rollouts, wanted: Columns) -> Columns:
-    usual = Columns()
-    for part, given, own in zip(("task", "trial"), wanted[:2], found.columns[:2], strict=True):
+def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> str:
+    """How many rollouts have no outcome, in words; an error, where none is to count for them."""
+    counts = Counter(filter(None, ended))
+    reasons = ", ".join(why if len(counts) == 1 else f"{why} ({count})" for why, count in counts.items())
+    lost = f"{counts.total()} of {len(ended)} rollouts unfinished ({reasons})" if counts else ""
+    if unfinished is None and (lost or found.stopped):
+        first = next((row for row, why in zip(found.rows, ended, strict=True) if why), found.rows[0])
+        place = f"{lost}, the first of them {first.task!r:.60}, {first.trial}" if lost else ""
+        raise ValueError(
+            f"{'; '.join(filter(None, [found.stopped, place]))}; without them the rest may look better than it is: "
+            "expected every rollout finished, or `unfinished` (--unfinished), the return that each of them counts as: "
+            "the worst one possible"
+        )
+    return lost
+
+
+def _chosen(found: Rollouts, wanted: Roles) -> Columns:
+    """The columns, of which the tool names those of tasks and trials."""
+    usual, names = Columns(), names_of(found.rows)
+    for part in ("task", "trial"):
+        given, own = getattr(wanted, part), getattr(found.columns, part)
         if given not in (getattr(usual, part), own):
             raise ValueError(f"has each {part} under {own!r}; expected no other name, {given!r}")
-    listed = " and ".join(map(repr, list(found.values)[:8])) or "none"
-    value = found.columns.value if wanted.value == usual.value and usual.value not in found.values else wanted.value
-    if not found.values:
+    if not names:
         raise ValueError("holds no value of any rollout; expected scores")
-    if not value:
-        message = f"has the values {listed}; expected one of these by name"
-        raise NotNamedError(message, {"value": next(iter(found.values))})
-    if value not in found.values:
+    listed = " and ".join(map(repr, names[:8]))
+    value = found.columns.value if wanted.value == usual.value and usual.value not in names else wanted.value
+    if value not in names:
         message = f"has no value {value!r:.42}; found {listed}"
-        raise NotNamedError(message, {"value": found.columns.value or next(iter(found.values))})
+        message = message if value else f"has the values {listed}; expected one of these by name"
+        raise NotNamedError(message, {"value": found.columns.value or names[0]})
     return found.columns._replace(value=value)
 
 
-def _check_once(found: Rollouts) -> None:
-    """Refuse two rollouts with the same label, before any of them counts as unfinished."""
-    if found.columns.trial is None:
-        return
-    pair, times = next(iter(Counter(zip(found.tasks, found.episodes, strict=True)).most_common(1)), (None, 0))
-    if pair is not None and times > 1:
-        words = f"{found.columns.task} {pair[0]!r:.60}, {found.columns.trial} {pair[1]}"
-        raise ValueError(f"holds {times} rollouts of {words}; expected each pair once")
-
-
-def _refusal(found: Rollouts, ended: list[str]) -> str:
-    first = next((pair for *pair, why in zip(found.tasks, found.episodes, ended, strict=True) if why), None)
-    place = "" if first is None else f", the first of them {first[0]!r:.60}, {first[1]}"
-    told = [*filter(None, [found.stopped]), *([_unfinished(ended) + place] if any(ended) else [])]
-    return (
-        f"{'; '.join(told)}; without them the rest may look better than it is: expected every rollout finished, or "
-        "`unfinished` (--unfinished), the return that each of them counts as: the worst one possible"
-    )
-
-
-def _unfinished(ended: list[str]) -> str:
-    return f"{sum(map(bool, ended))} of {len(ended)} rollouts unfinished ({_reasons(ended)})"
-
-
-def _reasons(ended: list[str]) -> str:
-    counts = Counter(filter(None, ended))
-    return ", ".join(why if len(counts) == 1 else f"{why} ({count})" for why, count in counts.items())
-
-
-def _totals(
-    values: list[Any], ended: list[str], name: str, unfinished: float | None, support: tuple[float, float] | None
-) -> np.ndarray:
-    """The value of each rollout, bool or float64; where it is not finished, the one that stands for it."""
-    done = np.asarray([not why for why in ended], bool)
-    found = as_totals(_objects([value for value, why in zip(values, ended, strict=True) if not why]), name)
-    if done.all() or unfinished is None:
-        return found
-    return with_worst(found, done, unfinished, support)
-
-
-def _objects(entries: list[Any]) -> np.ndarray:
-    return np.fromiter(entries, object, len(entries))
+def _objects(entries: Iterable[Any]) -> np.ndarray:
+    return np.fromiter(entries, object)

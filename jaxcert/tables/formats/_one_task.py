@@ -1,57 +1,23 @@
 """Files that hold the episodes of one environment, which are one task: Stable-Baselines3's monitors and evaluations."""
 
 import csv
-import dataclasses
 import io
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from jaxcert._archive import read_arrays
 from jaxcert._files import parsed
-from jaxcert.tables._episodes import check_quotes
-from jaxcert.tables.formats._content import Content
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._file_tables import check_quotes
+from jaxcert.tables.formats._content import Content, Place
+from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row
 
 _HEADER = b"#{"
 _MONITOR = ("r", "l", "t")
 _EVALUATIONS = ("timesteps", "results", "ep_lengths")
 _LATER = "successes"
-
-
-@dataclasses.dataclass(frozen=True)
-class Episodes:
-    """The episodes of a task.
-
-    Attributes:
-        values: the entries of each episode by name, numbers as text in a table.
-        usual: the name of the value that is read if none is named.
-        stage: when the policy was evaluated, which has to be the same for every task; None if it is not known.
-    """
-
-    values: dict[str, list[Any]]
-    usual: str
-    stage: int | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class OneTask:
-    """A kind of file with the episodes of one task.
-
-    Attributes:
-        name: of several such files.
-        recognises: whether a file is meant to be of this kind, by its content.
-        read: its episodes.
-        alone: why one such file is no sample of tasks.
-        remark: what to know of certificates from such files; "" for nothing.
-        is_log: whether a trainer writes such files, too, as it goes along.
-    """
-
-    name: str
-    recognises: Callable[[Content], bool]
-    read: Callable[[Content], Episodes]
-    alone: str
-    remark: str = ""
-    is_log: bool = False
+_OF_TRAINING = "a monitor of training holds episodes of a policy that changed: certify a fixed policy only"
 
 
 def _is_monitor(content: Content) -> bool:
@@ -59,7 +25,7 @@ def _is_monitor(content: Content) -> bool:
     return content.data.startswith(_HEADER) and content.data.split(b"\n", 1)[0].rstrip().endswith(b"}")
 
 
-def _read_monitor(content: Content) -> Episodes:
+def _read_monitor(content: Content) -> Rollouts:
     """Its rows after the head, one per episode: return `r`, length `l`, time `t`, and what else was logged."""
     if not content.data.endswith((b"\n", b"\r")):
         raise ValueError("its last line has no line ending, damaged or cut short")
@@ -75,8 +41,8 @@ def _read_monitor(content: Content) -> Episodes:
     short = next((i for i, row in enumerate(rows) if len(row) != len(names)), None)
     if short is not None:
         raise ValueError(f"episode {short} has {len(rows[short])} entries, expected {len(names)}")
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    return Episodes({name: column for name, column in columns.items() if name not in _MONITOR[1:]}, _MONITOR[0])
+    values = {name: [row[place] for row in rows] for place, name in enumerate(names) if name not in _MONITOR[1:]}
+    return _episodes(values, remark=_OF_TRAINING)
 
 
 def _is_evaluations(content: Content) -> bool:
@@ -84,14 +50,12 @@ def _is_evaluations(content: Content) -> bool:
     return "returns" not in names and {*_EVALUATIONS[:2]} <= names
 
 
-def _read_evaluations(content: Content) -> Episodes:
+def _read_evaluations(content: Content) -> Rollouts:
     """Its last row: the episodes at the last checkpoint."""
-    arrays = content.arrays(*_EVALUATIONS, _LATER)
-    if missing := [name for name in _EVALUATIONS if name not in arrays]:
-        raise ValueError(f"has no array {missing[0]!r}, found {', '.join(map(repr, arrays))}")
+    arrays = read_arrays(content.data, _EVALUATIONS, [_LATER])
     _check_arrays(arrays)
     values = {name: arrays[name][-1].tolist() for name in ("results", _LATER) if name in arrays}
-    return Episodes(values, "results", int(arrays["timesteps"][-1]))
+    return _episodes(values, stage=int(arrays["timesteps"][-1]))
 
 
 def _check_arrays(arrays: dict[str, np.ndarray]) -> None:
@@ -116,40 +80,45 @@ def _is_trainer(content: Content) -> bool:
     return head.lstrip().startswith(b"{") and b'"training_iteration"' in head and b'"evaluation"' in head
 
 
-def _read_trainer(content: Content) -> Episodes:
+def _read_trainer(content: Content) -> Rollouts:
     """The episodes of the evaluation in the last iteration that has one."""
-    rows = [parsed(line) for line in content.data.splitlines() if line.strip()]
+    rows = [Place(parsed(line)) for line in content.data.splitlines() if line.strip()]
     for row in reversed(rows):
-        held = _object_in(row, "evaluation")
-        runners = _object_in(held, "env_runners") or held
-        for place in (_object_in(runners, "hist_stats"), runners):
-            if isinstance(returns := place.get("episode_reward"), list):
-                return Episodes({"episode_reward": returns}, "episode_reward", row.get("training_iteration"))
+        for place in ("env_runners.hist_stats.", "env_runners.", "hist_stats.", ""):
+            returns = row.first(f"evaluation.{place}episode_reward")
+            if isinstance(returns, list):
+                return _episodes({"episode_reward": returns}, stage=row.first("training_iteration"))
     raise ValueError("has no evaluation with the rewards of its episodes (hist_stats); expected one")
 
 
-def _object_in(row: Any, name: str) -> dict[str, Any]:
-    found = row.get(name) if isinstance(row, dict) else None
-    return found if isinstance(found, dict) else {}
+def _episodes(values: dict[str, list[Any]], **more: Any) -> Rollouts:
+    """The episodes of a task that only its path names; the first of the values is the usual one."""
+    rows = [Row(None, None, dict(zip(values, entries, strict=True))) for entries in zip(*values.values(), strict=True)]
+    return Rollouts(Columns("task", None, next(iter(values))), rows, **more)
 
 
-TRAINER = OneTask(
-    "RLlib's evaluations",
-    _is_trainer,
-    _read_trainer,
-    "its lines are iterations of training; the evaluation in the last of them gives the episodes of one task",
-)
-MONITOR = OneTask(
-    "monitors of Stable-Baselines3",
-    _is_monitor,
-    _read_monitor,
-    "holds the episodes of one environment, which are one task, and no sample of tasks",
-    "a monitor of training holds episodes of a policy that changed: certify a fixed policy only",
-    is_log=True,
-)
-EVALUATIONS = OneTask(
-    "evaluations of Stable-Baselines3",
-    _is_evaluations,
-    _read_evaluations,
-    "its rows are checkpoints of one environment, not tasks; the last of them gives the mean of one task",
+# A file of these is one task; a folder of them is read with the tasks from their paths.
+OF_ONE_TASK = (
+    Format(
+        "monitors of Stable-Baselines3",
+        _is_monitor,
+        _read_monitor,
+        fixed_list=False,
+        alone="holds the episodes of one environment, which are one task, and no sample of tasks",
+        is_log=True,
+    ),
+    Format(
+        "evaluations of Stable-Baselines3",
+        _is_evaluations,
+        _read_evaluations,
+        fixed_list=False,
+        alone="its rows are checkpoints of one environment, not tasks; the last of them gives the mean of one task",
+    ),
+    Format(
+        "RLlib's evaluations",
+        _is_trainer,
+        _read_trainer,
+        fixed_list=False,
+        alone="its lines are iterations of training; the evaluation in the last of them gives the episodes of one task",
+    ),
 )

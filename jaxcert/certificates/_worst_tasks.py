@@ -1,0 +1,271 @@
+"""The worst share of tasks: its mean performance, or quantiles and means of all shares together, from a band."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
+from jaxcert.bounds._bound import finish
+from jaxcert.certificates._access import ByThreshold
+from jaxcert.certificates._arguments import as_row
+from jaxcert.certificates._attained import ATTAINED_LEVELS, curve_of
+from jaxcert.certificates._averages import bound_over_tasks
+from jaxcert.certificates._band import BandCertificate, steps_of
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
+from jaxcert.certificates._counting import bad_levels
+from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to, status_where
+from jaxcert.certificates._mean import MeanCertificate, certified_mean
+from jaxcert.certificates._question import MEAN_ROWS, Option, Question, same
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import known, unit_roundoff
+from jaxcert.numerics._summation import sum_error, tree_sum
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._weighted import Weighted
+from jaxcert.returns.summaries import Summary
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class TailCertificate(ByThreshold):
+    """What the worst share of new tasks can be relied on for; a pytree of arrays.
+
+    With probability at least 1 - delta over the sampled tasks and rollouts, for all shares v and the band together:
+    P[J < quantile(v)] <= v for a new task, and the mean of J over the worst share v of tasks is at least cvar(v).
+
+    Attributes:
+        shares: v, rounded down, float[a].
+        quantiles: lower bounds on the v-quantile of J over tasks, float[..., a]; the lower end of the support where
+            nothing is certified.
+        cvar: lower bounds on the mean of J over the worst share v of tasks, float[..., a]; -inf if the lower end of
+            the support is not known.
+        status: codes of ``Status``, int32[..., a].
+        delta: failure probability of everything together, float[...].
+        quantity: what J is, in words (static).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert import certify_lower_bounds_band, certify_tail
+        >>> curve = certify_lower_bounds_band(jnp.arange(200.0), None, delta=0.01, beta=0.01, low=0.0)
+        >>> print(certify_tail(curve, 0.2))
+        With confidence 0.99 for all together: the expected return on the worst 0.2 of tasks is at least 7.228628 on
+        average, and on a new task at least 20 with probability at least 0.8000.
+    """
+
+    shares: jax.Array = dataclasses.field(metadata=along("share", column="share"))
+    quantiles: jax.Array = dataclasses.field(metadata=along("share", column="quantile"))
+    cvar: jax.Array = dataclasses.field(metadata=along("share"))
+    status: jax.Array = dataclasses.field(metadata=along("share"))
+    delta: jax.Array
+    quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata={"static": True})
+
+    _shown: ClassVar = ("shares", "quantiles", "cvar", "delta")
+
+    def _sentence(self, index: int) -> str:
+        """Every figure on its safe side: a larger share has a larger mean."""
+        share, quantile, mean, status = self._held(index, "shares", "quantiles", "cvar", "status")
+        if not quantile > -np.inf or status == Status.VACUOUS:
+            return self._nothing(f"the worst {ceil_figures(share)} of tasks")
+        average = f"on the worst {ceil_figures(share)} of tasks is at least {floor_figures(mean)} on average, and "
+        return (
+            f"{self._start}: the {self.quantity} {average if mean > -np.inf else ''}on a new task "
+            f"{'' if mean > -np.inf else 'is '}at least {floor_figures(quantile)} with probability at least "
+            f"{floor_to(1 - share, 4)}.{self._note(index)}"
+        )
+
+    @property
+    def _start(self) -> str:
+        return f"{super()._start} for all together"
+
+
+def certify_tail(
+    band: BandCertificate, shares: chex.Numeric | Sequence[float], *, validate: bool = True
+) -> TailCertificate:
+    r"""Quantiles of the performance over tasks, and means over the worst share of them.
+
+    With e_k = min(1, u_k / (1 - beta)) of the band, the ordered lower bounds L_(1) <= ... <= L_(n), the lower end a of
+    the support, and L_(0) = a,
+
+    .. math:: \hat q(v) = \max\big(a, \max\{L_{(k + 1)} : e_k < v\}\big), \qquad
+              \frac1v \int_0^v \hat q(w)\, dw = a + \frac1v \sum_{k < n} (L_{(k + 1)} - L_{(k)}) (v - e_k)^+
+
+    are at most the v-quantile of J and its mean over the worst share v of tasks (CVaR, lower tail), one-sided, at all v
+    and all thresholds of the band together: no further delta is spent.
+
+    Args:
+        band: of ``certify_band`` or ``certify_lower_bounds_band``; only what it counts and its settings are used.
+        shares: v in (0, 1), a scalar or float[a].
+        validate: raise for shares that are concrete and invalid. Otherwise nothing is certified for them.
+
+    Returns:
+        A ``TailCertificate`` with arrays [..., a].
+
+    Raises:
+        ValueError: for shares outside (0, 1), or with more than one axis, or something else than a band.
+
+    Example:
+        >>> import jaxcert
+        >>> import numpy as np
+        >>> returns = jaxcert.sample_returns("cheetah")
+        >>> curve = jaxcert.certify_band(returns, None, support=(0, 1000), delta=0.01)
+        >>> tail = certify_tail(curve, [0.1, 0.25])
+        >>> print(np.asarray(tail.quantiles, float).round(), np.asarray(tail.cvar, float).round())
+        [478. 604.] [262. 439.]
+
+    Reference: the theory page, section 15.3; Rockafellar & Uryasev (2000) for the mean.
+    """
+    if not isinstance(band, BandCertificate):
+        raise ValueError(f"band has type {type(band).__name__}; expected a certificate of certify_band")
+    dtype = band.level.dtype
+    wanted = as_row("shares", probability("shares", shares, dtype, "down", validate=validate))
+    attained = band.method == ATTAINED_LEVELS
+    thresholds, epsilon = curve_of(band) if attained else steps_of(band)
+    beta, given = band.level if attained else band.beta, band.bound == "given"
+    settings = band.lower_bounds, band.low, placed(wanted), beta, band.level
+    fields = _tail(thresholds, epsilon, *settings, given=given)
+    return TailCertificate(**fields, shares=placed(wanted), delta=band.delta, quantity=band.quantity)
+
+
+@functools.partial(jax.jit, static_argnames="given")
+def _tail(thresholds, epsilon, lower, low, shares, beta, level, *, given: bool) -> dict[str, jax.Array]:
+    """The fields [..., a] for shares [a] from thresholds [..., g] in increasing order and their risks, [..., g]."""
+    bad_task = jnp.any(jnp.isnan(lower) if given else jnp.isneginf(lower), axis=-1, keepdims=True)
+    # Increasing but for its rounding; a larger risk is safe.
+    risk = jax.lax.cummax(epsilon, axis=epsilon.ndim - 1)
+    # The largest lower bound at which fewer than the share are below; the lower end if there is none.
+    count = jnp.sum(risk[..., None, :] < _column(shares, risk), axis=-1, dtype=jnp.int32)
+    reached = jnp.take_along_axis(thresholds, jnp.maximum(count - 1, 0), axis=-1)
+    quantiles = jnp.where(count > 0, jnp.maximum(reached, low), low)
+    bad_setting = jnp.broadcast_to(bad_levels(beta, level) | ~((shares > 0) & (shares < 1)), quantiles.shape)
+    # The lower end of the support is certified by definition, unless data contradict the support.
+    holds = ~bad_setting & (~bad_task | (quantiles > low))
+    return {
+        "quantiles": jnp.where(holds, quantiles, -jnp.inf),
+        "cvar": _means(thresholds, low, risk, shares, ~bad_setting & ~bad_task),
+        "status": status_where(quantiles > low, ~(bad_task | bad_setting)),
+    }
+
+
+def _column(shares: jax.Array, risk: jax.Array) -> jax.Array:
+    """[a] to [..., a, 1], as a risk [..., g] needs it."""
+    return shares.reshape(*(1,) * (risk.ndim - 1), -1, 1)
+
+
+def _means(ordered: jax.Array, low: jax.Array, risk: jax.Array, shares: jax.Array, valid: jax.Array) -> jax.Array:
+    """The mean of the quantiles up to each share, by parts: all terms are at least 0."""
+    reached = jnp.maximum(ordered, low)
+    before = jnp.concatenate([jnp.broadcast_to(low, reached[..., :1].shape), reached[..., :-1]], axis=-1)
+    spare = jnp.maximum(_column(shares, risk) - risk[..., None, :], 0)
+    total = tree_sum((reached - before)[..., None, :] * spare)
+    # Two differences, a product, a quotient that a GPU may get wrong by 2 u, and this product.
+    slack = sum_error(ordered.shape[-1], total.dtype) + 8 * unit_roundoff(total.dtype)
+    return finish(quotient(total, jnp.broadcast_to(shares, total.shape)) * (1 - slack), low, valid)
+
+
+# --- the mean over one share, the conditional value at risk -----------------------------------------------------------
+
+
+def certify_cvar(
+    returns: chex.Array | Summary | Paired | Weighted,
+    alpha: chex.Numeric | Sequence[float],
+    *,
+    support: Support | None = None,
+    delta: chex.Numeric,
+    cap: chex.Numeric | Sequence[float],
+    bound: str | None = None,
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> MeanCertificate:
+    r"""Certify the mean expected return over the worst tasks, a share alpha of them.
+
+    That is the conditional value at risk of the lower tail, CVaR. For a cap c fixed before the data are seen,
+
+    .. math:: \mathrm{CVaR}_\alpha(J) = \max_c \Big( c - \frac{E[(c - J)^+]}{\alpha} \Big)
+              \ge c - \frac{E[(c - \bar X)^+]}{\alpha} \ge c - \frac{c - L}{\alpha}, \quad \text{at least } a,
+
+    where L is a lower bound at level delta on the mean over tasks of min(average of the task, c). One-sided. The
+    averages may be of a single rollout each: their spread costs something (Jensen's inequality), but no level for
+    single tasks is needed.
+
+    Args:
+        returns: float[..., n, m], as in ``certify_mean``, or what stands in their place there.
+        alpha: share of the tasks, in (0, 1]; a scalar, or float[t] for several, each a certificate of its own. At 1,
+            with b as the cap, it is the mean of ``certify_mean``.
+        support: (a, b), as in ``certify``; b may be infinite for any bound.
+        delta: failure probability of each certificate, in (0, 1); a scalar.
+        cap: c in (a, b], a scalar or float[t], chosen without these returns. Every cap is valid; the best is near the
+            alpha-quantile of the performances, and one that is too low costs less than one that is too high. The
+            alpha/2-quantile of single rollouts on a few dozen pilot tasks serves well (docs/means_and_tails.md). There
+            is no default: b, the only cap known beforehand, certifies nothing unless alpha is near 1.
+        bound: as in ``certify_mean``: "clopper_pearson" for one trial per task, by default for bool [..., n, 1].
+        where: as in ``certify_mean``.
+        validate: as in ``certify_mean``; an alpha outside (0, 1], or a cap that is not above a, gives
+            -inf, too; a cap above b is valid.
+
+    Returns:
+        A ``MeanCertificate`` with arrays [..., t].
+
+    Raises:
+        ValueError: as ``certify``; for alpha outside (0, 1], a cap outside (a, b], or numbers of both that do not fit.
+
+    Example:
+        >>> import jaxcert
+        >>> import numpy as np
+        >>> returns = jaxcert.sample_returns("cheetah")
+        >>> found = certify_cvar(returns, [0.1, 0.2], support=(0, 1000), delta=0.01, cap=[600.0, 650.0])
+        >>> print("over the worst 10 and 20 % of tasks:", np.round(found.mean))
+        over the worst 10 and 20 % of tasks: [395. 502.]
+
+    Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the theory page, equation (17.2); of
+    weighted tasks (20.3).
+    """
+    chosen, sample, quantity = bound_over_tasks(bound, returns, support, where, validate, capped=True)
+    worst = _shares(alpha, sample.dtype, validate), _caps(cap, sample, validate)
+    return certified_mean(chosen, sample, quantity, delta, validate, question="cvar", worst=worst)
+
+
+def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> Any:
+    """Alpha [t] rounded down: the mean over fewer of the worst tasks is smaller."""
+    require_real("alpha", alpha)
+    if validate and is_concrete(alpha):
+        _check_shares("alpha", alpha, dtype)
+    return as_row("alpha", known(alpha, dtype, "down"))
+
+
+def _check_shares(name: str, value: Any, dtype: Any = np.float64) -> None:
+    array = as_numbers(name, value)
+    refuse(name, array, (array >= float(jnp.finfo(dtype).tiny)) & (array <= 1), "a share in (0, 1]")
+
+
+def _caps(cap: Any, sample: Sample, validate: bool) -> Any:
+    """Caps [t]: rounded to nearest, since any of them is valid."""
+    require_real("cap", cap)
+    if validate and is_concrete(cap, sample.low, sample.high):
+        array, (low, high) = as_numbers("cap", cap), (float(sample.low), float(sample.high))
+        inside = np.isfinite(array) & (array > low) & (array <= high)
+        refuse("cap", array, inside, f"a number above {low:g}, up to {high:g}: in the support")
+    return as_row("cap", known(cap, sample.dtype, "nearest"))
+
+
+CVAR = Question(
+    name="cvar",
+    words="what is the mean performance over the worst share of new tasks at least?",
+    function=certify_cvar,
+    paired=True,
+    certificate=MeanCertificate,
+    rows=MEAN_ROWS._replace(columns={"alpha": "alpha", "cap": "cap", **MEAN_ROWS.columns}, share="alpha"),
+    each="alpha",
+    settings=same("delta", "bound", "cap"),
+    options=(
+        Option("alpha", list, "Shares of the tasks, the worst ones, to certify the mean of", True, check=_check_shares),
+        Option("cap", list, "Beyond it a return does not count: one for all shares, or one for each", True),
+    ),
+)

@@ -1,0 +1,167 @@
+"""The files that a command writes: checked before anything is computed, and written when all is."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from jaxcert._extras import import_extra
+from jaxcert._files import check_output, check_suffix
+from jaxcert.report import check_figure_path, save_figure
+
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Witness = Annotated[
+    bool,
+    typer.Option(
+        "--witness",
+        help="Write into the certificate file what proves it to anyone who has the returns, in exact arithmetic "
+        "(`jaxcert verify --exact`).",
+    ),
+]
+Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a certificate file there.")]
+Named = tuple[str, Path | None]  # a file, and what the user calls it
+
+
+def _check_page(path: Path) -> None:
+    check_suffix(path, [".html"])
+    check_output(path)
+
+
+_CHECKS: Mapping[str, Callable[[Path], object]] = {"--plot": check_figure_path, "--report": _check_page}
+
+
+class Outputs(NamedTuple):
+    """Which files are wanted.
+
+    Attributes:
+        json: of the record; ``-`` for stdout.
+        witness: whether the record has witnesses.
+        plot: of the curve.
+        report: of the page.
+        names: whether the page names single tasks by their labels.
+        force: whether to replace files that exist.
+        title: of plot and page; by default they are named by the files of returns.
+        size: of the plot, in inches.
+    """
+
+    json: Json = None
+    witness: Witness = False
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page to read, print and send (.html): what is certified, settings and figures. It has none "
+            "of the returns and no labels of tasks.",
+        ),
+    ] = None
+    names: Annotated[
+        bool, typer.Option("--tasks-in-report", help="Name single tasks on the page by their labels in the file.")
+    ] = False
+    force: Force = False
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the plot, before the confidence.")] = None
+    size: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            "--plot-size", metavar="W H", help="Width and height of the plot in inches; by default one column."
+        ),
+    ] = None
+
+    @property
+    def to_stdout(self) -> bool:
+        """Whether the record goes to stdout, and nothing else."""
+        return self.json == Path("-")
+
+    @property
+    def record(self) -> Path | None:
+        """The file of the record."""
+        return None if self.to_stdout else self.json
+
+    def check(self, *inputs: Named) -> None:
+        """Raise beforehand for files that could not be written, or exist and may not be replaced."""
+        if self.size and not (min(self.size) >= 0.5 and max(self.size) <= 100):
+            given = f"--plot-size is {self.size[0]:g} {self.size[1]:g}"
+            raise ValueError(f"{given}, expected a width and a height from 0.5 to 100 inches")
+        check_witness(self.witness, self.json)
+        if self.names and self.report is None:
+            raise ValueError("--tasks-in-report is for a page; expected --report")
+        check_outputs(inputs, ("--json", self.record), ("--plot", self.plot), ("--report", self.report))
+        check_new(self.record, self.plot, self.report, force=self.force)
+
+
+def check_outputs(inputs: Iterable[Named], *outputs: Named) -> None:
+    """Raise ValueError for files that could not be written, or that are others of the command."""
+    for option, path in outputs:
+        if path is not None:
+            _CHECKS.get(option, check_output)(path)
+    check_distinct(*inputs, *outputs)
+
+
+def check_distinct(*named: Named, working: Mapping[str, Path] | None = None) -> None:
+    """Raise ValueError if two of the files that a command reads and writes, by what they are called, are the same.
+
+    None of them may be one of the ``working`` files and folders of the command, by their content, or in such a folder.
+    """
+    seen: dict[Path, str] = {}
+    for name, path in named:
+        if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
+            raise ValueError(f"{other} and {name} name the same file, expected different ones")
+    for path, name in seen.items():
+        for purpose, place in (working or {}).items():
+            if place.parent.resolve() / place.name in (path, *path.parents):
+                raise ValueError(f"{name} is {path}; expected no file at {place}, where {purpose} will be")
+
+
+def check_witness(witness: bool | None, json: Path | None) -> None:
+    """Raise ValueError for witnesses without the file that they are for."""
+    if witness and json is None:
+        raise ValueError("--witness is for a certificate file; expected --json")
+
+
+def check_new(*paths: Path | None, force: bool) -> None:
+    """Raise ValueError for files that exist, unless they may be replaced."""
+    for path in paths:
+        if path is not None and not force and path.exists():
+            raise ValueError(
+                f"{path}: exists; expected a new file, or --force to replace it, as a job needs that runs again"
+            )
+
+
+def no_plot(what: str) -> str:
+    """Why ``--plot`` is refused: the answer has no curve over thresholds."""
+    return (
+        f"--plot is given, and there is no plot of {what}: a plot is of the share of new tasks by threshold, margin or "
+        "safety; expected --report or --json instead"
+    )
+
+
+class Writing:
+    """Files written one after the other: one whose name was taken meanwhile keeps no other from being written."""
+
+    def __init__(self) -> None:
+        self._taken: list[str] = []
+
+    def attempt(self, write: Callable[..., None], *arguments: Any, **options: Any) -> bool:
+        """Write a file, and remember if its name was taken; whether it was written."""
+        try:
+            write(*arguments, **options)
+        except FileExistsError as error:
+            self._taken.append(str(error))
+            return False
+        return True
+
+    def check(self) -> None:
+        """Raise FileExistsError if a name was taken."""
+        if self._taken:
+            raise FileExistsError("; ".join(self._taken))
+
+
+def write_plot(file: Path, ax: Any, *, replace: bool = True) -> None:
+    """Write the figure of these axes, and close it."""
+    try:
+        save_figure(file, ax, replace=replace)
+    finally:
+        import_extra("matplotlib.pyplot", "plot").close(ax.figure)

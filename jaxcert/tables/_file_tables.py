@@ -1,0 +1,238 @@
+"""The rows of a file as a table of pyarrow: CSV, JSON Lines, arrays of objects in JSON, Parquet and Arrow."""
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from jaxcert._extras import import_extra
+from jaxcert._files import parsed
+from jaxcert.tables._entries import ask, check_spelled_once
+from jaxcert.tables._json_records import places_in, records_in
+from jaxcert.tables._picked_rows import conditions_in
+from jaxcert.tables._pooled import is_looked_at
+from jaxcert.tables._roles import Roles, checked
+
+_HEAD = 1000  # lines that say which fields there are, and of which type
+_DELIMITERS = ",;\t"
+_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(\.[0-9]{3})+", re.ASCII)
+_LINE_END = re.compile(rb"[\r\n]")
+_LONGEST_HEADER = _LONGEST_LINE = 2**20  # bytes
+
+
+@contextlib.contextmanager
+def parse_errors_told(kind: str, *errors: type[Exception]) -> Iterator[None]:
+    """Errors of a parser on damaged bytes in words."""
+    try:
+        yield
+    except errors as error:
+        raise ValueError(f"cannot be read as {kind}, damaged or cut short ({error})") from error
+
+
+@contextlib.contextmanager
+def arrow_damage_told(kind: str, place: str = "") -> Iterator[None]:
+    """Errors of pyarrow on damaged bytes in words."""
+    try:
+        with parse_errors_told(kind, import_extra("pyarrow", "io").ArrowException, OSError):
+            yield
+    except ValueError as error:
+        too_long = f"a line of more than {_LONGEST_LINE} bytes is too long for a table of returns"
+        raise ValueError(f"{place}{too_long if 'straddling' in str(error) else error}") from error
+
+
+# --- CSV -----------------------------------------------------------------------------------------------------------
+
+
+def csv_table(content: bytes, roles: Roles) -> Any:
+    """The rows of a CSV file: with commas, or with semicolons or tabs and then decimal points or commas."""
+    pa, reader = import_extra("pyarrow", "io"), import_extra("pyarrow.csv", "io")
+    compute = import_extra("pyarrow.compute", "io")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError("is text in UTF-16; expected UTF-8, as which editors and spreadsheets save it, too")
+    if content.lstrip(b"\xef\xbb\xbf").startswith((b"sep=", b"#")):
+        raise ValueError("begins with a line that holds no names of columns; expected them in the first line")
+    if b"\0" in content:
+        raise ValueError("not a CSV file: it holds bytes that are not text")
+    check_quotes(content)
+    delimiter, header = _header(content, roles.named)
+    reading = reader.ReadOptions(use_threads=False, block_size=_LONGEST_LINE)  # with threads no message gives the row
+    # As text, so that a value that is not a number can be named.
+    converting = reader.ConvertOptions(column_types=dict.fromkeys(header, pa.string()))
+    parsing = reader.ParseOptions(delimiter=delimiter)
+    with arrow_damage_told("CSV"):
+        table = reader.read_csv(pa.BufferReader(content), reading, parsing, converting)
+    names, columns = table.column_names, checked(table.column_names, roles)
+    for place, name in enumerate(names):
+        column = table.column(place)
+        if name in columns.of_task(names):
+            check_spelled_once(column.unique().to_pylist(), name, str.strip, "which differ in blanks alone")
+        if name in columns.of_task(names) or name == columns.trial:
+            table = table.set_column(place, name, compute.utf8_trim_whitespace(column))
+        elif name in columns.of_value(names) and delimiter != ",":
+            table = table.set_column(place, name, _with_points(column, name))
+    return table
+
+
+def check_quotes(content: bytes) -> None:
+    """Refuse an entry that goes on in the next line: where a quote was lost, rows would silently become part of it."""
+    rows = _LINE_END.split(content.replace(b"\r\n", b"\n")) if b'"' in content else []
+    odd = next((i for i, row in enumerate(rows) if row.count(b'"') % 2), None)
+    if odd is not None:
+        raise ValueError(f"line {odd + 1}: has a quote without another one, expected each rollout on a line of its own")
+
+
+def _header(content: bytes, wanted: set[str]) -> tuple[str, list[str]]:
+    """The delimiter at which the first row has the most of the columns or, if none has any, names; and these names."""
+    start = content[:_LONGEST_HEADER].decode("utf-8-sig", "replace")
+    try:  # empty lines before the names do not count, as elsewhere in a table
+        rows = {mark: csv.reader(io.StringIO(start, newline=""), delimiter=mark) for mark in _DELIMITERS}
+        names = {mark: next(filter(None, each), []) for mark, each in rows.items()}
+    except csv.Error as error:
+        too_long = "too long for a table of returns"
+        raise ValueError(f"its first line cannot be read as names of columns, {too_long} ({error})") from error
+    mark = max(_DELIMITERS, key=lambda mark: (len(wanted.intersection(names[mark])), len(set(names[mark]))))
+    return mark, [*wanted, *names[mark]]
+
+
+def _with_points(column: Any, name: str) -> Any:
+    """The entries with decimal points in place of decimal commas."""
+    compute = import_extra("pyarrow.compute", "io")
+    commas, points = (compute.any(compute.match_substring(column, mark)).as_py() for mark in ",.")
+    if commas and points:
+        raise ValueError(f"column {name} has decimal points and commas, expected one of them")
+    pointed = [entry for entry in column.to_pylist() if "." in (entry or "")] if points else []
+    if pointed and all(_THOUSANDS.fullmatch(entry.strip()) for entry in pointed):
+        ask(
+            f"column {name} holds numbers such as {pointed[0]}, read with a decimal point: if it sets thousands apart, "
+            "write them without"
+        )
+    return compute.replace_substring(column, ",", ".") if commas else column
+
+
+# --- JSON: an object in each line, or an array of objects; a list in a field is no number and no label -------------
+
+
+def json_lines_table(content: bytes, roles: Roles) -> Any:
+    """The rows of a file with an object in each line."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    head = [_object(line) for line in content.split(b"\n", _HEAD)[:_HEAD] if line.strip()]
+    if (table := _plain_table(content, head)) is not None:
+        checked(table.column_names, roles)
+        return table
+    return _table_of([_object(line) for line in content.split(b"\n") if line.strip()], roles)
+
+
+def _plain_table(content: bytes, head: list[dict[str, Any]]) -> Any:
+    """The rows by pyarrow, which is ten times as fast; None unless each field is of one plain type, as in the head."""
+    pa, reader = import_extra("pyarrow", "io"), import_extra("pyarrow.json", "io")
+    plain = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string(), type(None): pa.string()}
+    kinds: dict[str, set[type]] = {}
+    for row in head:
+        for name, entry in row.items():
+            kinds.setdefault(name, set()).add(type(entry))
+    one = {name: types - {type(None)} or {type(None)} for name, types in kinds.items()}
+    if not one or any(len(types) > 1 or not types <= plain.keys() for types in one.values()):
+        return None
+    schema = pa.schema([(name, plain[next(iter(types))]) for name, types in one.items()])
+    parsing = reader.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+    reading = reader.ReadOptions(use_threads=False, block_size=min(2**28, len(content)))
+    try:
+        return reader.read_json(pa.BufferReader(content), reading, parsing)
+    except pa.ArrowException:
+        return None
+
+
+def json_value(text: bytes, kind: str = "JSON") -> Any:
+    """The value of JSON, in which no object has a name twice; damage in words."""
+    with parse_errors_told(kind, ValueError):
+        return parsed(text)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    found = json_value(line, "JSON Lines")
+    if not isinstance(found, dict):
+        raise ValueError(f"has the line {line[:40]!r}; expected an object in each line")
+    return found
+
+
+def json_table(content: bytes, roles: Roles) -> Any:
+    """The rows of an array of objects or an object of columns, which may stand deeper in the file."""
+    value = json_value(content)
+    rows, around = records_in(value, roles.records or "")
+    return _table_of(rows, roles, around, "" if roles.records else places_in(value))
+
+
+def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] = (), hint: str = "") -> Any:
+    """The fields of objects as columns, null where an object lacks one; those ``around`` records are no outcomes.
+
+    Entries of several kinds are as they are written: whether rows differ in them is to be seen.
+    """
+    pa, table, mixed = import_extra("pyarrow", "io"), {}, set()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = checked(names, roles, hint)
+    if told := next((name for name in columns.of_value(names) if name in around), None):
+        raise ValueError(f"field {told} stands around several records, once for all; expected a field of each")
+    for name in names:
+        entries = [row.get(name) for row in rows]
+        try:
+            table[name] = pa.array(entries)
+        except (pa.ArrowException, OverflowError):
+            table[name] = pa.array([json.dumps(entry, sort_keys=True) for entry in entries])
+            mixed.add(name)
+        if len({bool, float} & {*map(type, entries)}) > 1:  # pyarrow would read true as 1
+            mixed.add(name)
+    mixed |= {name for name, column in table.items() if pa.types.is_nested(column.type)}
+    if wrong := next((name for name in columns.read(names) if name in mixed), None):
+        raise ValueError(f"field {wrong} holds lists, objects or several kinds of entries; expected text or numbers")
+    return pa.table(table)
+
+
+# --- Parquet and Arrow ---------------------------------------------------------------------------------------------
+
+
+def parquet_table(content: bytes, roles: Roles) -> Any:
+    """The rows of a Parquet file; columns of lists and of bytes, as of pictures, are null, and not read."""
+    pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
+    if not content.startswith(b"PAR1"):
+        raise ValueError("not a Parquet file: it does not start with PAR1")
+    if not content.endswith(b"PAR1") or len(content) < 12:
+        raise ValueError("does not end with PAR1, damaged or cut short")
+    with arrow_damage_told("Parquet"):
+        file = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+    names = file.schema_arrow.names
+    wanted = {*checked(names, roles).read(names), roles.policy, *(name for name, *_ in conditions_in(names, roles))}
+    wanted |= {field.name for field in file.schema_arrow if is_looked_at(field.name) or _is_plain(field.type)}
+    with arrow_damage_told("Parquet"):
+        table = file.read(columns=[name for name in names if name in wanted])
+    columns, unread = iter(table.columns), pa.nulls(len(table))
+    return pa.table([next(columns) if name in wanted else unread for name in names], names=names)
+
+
+def plain_type(kind: Any) -> Any:
+    """The type of the entries of a column, which may be held as a dictionary, as categories are."""
+    return kind.value_type if import_extra("pyarrow.types", "io").is_dictionary(kind) else kind
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether entries may tell policies apart."""
+    types, kind = import_extra("pyarrow.types", "io"), plain_type(kind)
+    large = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    return types.is_struct(kind) or not (types.is_nested(kind) or any(is_of(kind) for is_of in large))
+
+
+def arrow_table(content: bytes, _: Roles) -> Any:
+    """The rows of a file of Arrow or Feather."""
+    pa, ipc = import_extra("pyarrow", "io"), import_extra("pyarrow.ipc", "io")
+    with arrow_damage_told("Arrow"):
+        return ipc.open_file(pa.BufferReader(content)).read_all()
+
+
+def unpacked(content: bytes) -> bytes:
+    """The content of a gzip file, whose end has the digest and the length of what was packed."""
+    with parse_errors_told("a gzip file", OSError, EOFError, zlib.error):
+        return gzip.decompress(content)

@@ -1,0 +1,171 @@
+"""Which rows of a table are read, by conditions and a policy; none may choose them by how they ended."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._entries import as_number, as_text, ask, codes
+from jaxcert.tables._pooled import are_endings, tells_apart, tells_endings
+from jaxcert.tables._roles import Roles, check_column
+from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
+from jaxcert.tables._summary_rows import sums_up
+
+
+class Rows(NamedTuple):
+    """Rows of a table of pandas, Polars or pyarrow: all of them, or those that are picked, by their index."""
+
+    table: Any
+    names: list[Any]  # of all columns
+    picked: np.ndarray | None = None
+
+    def column(self, name: Any) -> np.ndarray:
+        """Its entries in these rows as an array; of objects if some are empty, which are None then."""
+        series = self.table[name]
+        empty = np.asarray(series.isna() if hasattr(series, "isna") else series.is_null(), bool)
+        if empty.all():  # pyarrow makes no array of categories without any
+            entries = np.full(empty.shape, None, object)
+        else:
+            entries = series.to_numpy()
+            if empty.any():
+                entries = entries.astype(object)
+                entries[empty] = None
+        return entries if self.picked is None else entries[self.picked]
+
+    def texts(self, name: Any) -> np.ndarray:
+        """Its entries as they are written."""
+        return np.asarray([as_text(entry) for entry in self.column(name).tolist()], object)
+
+    def labels(self, columns: Columns) -> np.ndarray:
+        """The label of each row's task: an entry, or the entries of several columns with a comma between them."""
+        names = columns.of_task(self.names)
+        parts = [self.column(name) for name in names]
+        if len(parts) == 1:
+            return parts[0]
+        for part, name in zip(parts, names, strict=True):
+            codes(part, name)  # refuses what is empty or no label
+        texts = [tuple(map(str, entries)) for entries in zip(*(part.tolist() for part in parts), strict=True)]
+        joined = [", ".join(each) for each in texts]
+        if len(set(joined)) < len(set(texts)):
+            raise ValueError(
+                f"columns {columns.task} hold commas, so that two tasks have one label; expected them without"
+            )
+        return np.fromiter(joined, object, len(joined))
+
+
+def rows_of(table: Any) -> Rows:
+    """All rows of a table."""
+    return Rows(table, list(table.column_names if hasattr(table, "column_names") else table.columns))
+
+
+def picked_rows(every: Rows, roles: Roles, columns: Columns) -> Rows:
+    """The rows of which all conditions hold; no condition may choose them by how they ended."""
+    if roles.policy is not None and tells_endings(roles.policy) and not tells_apart(roles.policy):
+        raise ValueError(f"column {roles.policy!r:.42} tells how trials ended: rows are not chosen by their outcome")
+    named = {roles.policy, *(name for name, *_ in conditions_in(every.names, roles))}
+    if told := named & {*columns.of_value(every.names)}:
+        raise ValueError(
+            f"a condition on {next(iter(told))!r:.42} chooses rows by their outcome; expected one on another column"
+        )
+    masks = _masks(every, roles)
+    rows = _kept(every, roles, masks)
+    for i, (name, holds) in enumerate(masks):
+        if not tells_apart(name) or are_endings(every.column(name)):
+            others = [each for _, each in masks[:i] + masks[i + 1 :]]
+            _check_not_by_outcome(every, columns, name, holds, np.logical_and.reduce([np.ones_like(holds), *others]))
+    return rows
+
+
+def policies_in(table: Any, roles: Roles) -> list[str]:
+    """The policies that a column of a table names in the rows that are read, in the order of their first appearance."""
+    every, alone = rows_of(table), roles._replace(policy=None)
+    assert roles.policy is not None
+    check_column(roles.policy, every.names)
+    found = _policies(_kept(every, alone, _masks(every, alone)), roles.policy)
+    if told := next(filter(sums_up, found), None):
+        raise ValueError(f"column {roles.policy} holds the entry {told!r:.40}, as a row has that sums up others")
+    return found
+
+
+def _policies(rows: Rows, policy: str) -> list[str]:
+    return list(dict.fromkeys(rows.texts(policy).tolist()))
+
+
+def _masks(every: Rows, roles: Roles) -> list[tuple[Any, np.ndarray]]:
+    """The column of each condition, and the rows of which it holds."""
+    masks = []
+    for name, sign, wanted in conditions_in(every.names, roles):
+        entries = every.texts(name)
+        if unknown := [each for each in wanted if not np.any(entries == each)]:  # with != it would hold for every row
+            found = ", ".join(each[:40] for each in dict.fromkeys(entries.tolist()[:1000]))[:160]
+            raise ValueError(f"column {name} has no entry {unknown[0]!r:.60}; found {found}")
+        masks.append((name, np.isin(entries, wanted) ^ (sign == "!=")))
+    return masks
+
+
+def _kept(every: Rows, roles: Roles, masks: list[tuple[Any, np.ndarray]]) -> Rows:
+    """The rows of which all conditions hold, if there are some, and of one policy."""
+    holds = np.logical_and.reduce([holds for _, holds in masks]) if masks else None
+    if holds is not None and not holds.any():
+        raise ValueError(f"no row has {' and '.join(map(repr, roles.where))}; expected rows of every task")
+    rows = every if holds is None else every._replace(picked=np.flatnonzero(holds))
+    found = _policies(rows, roles.policy) if roles.policy is not None and roles.only is None else []
+    if len(found) > 1:
+        listed = ", ".join(each[:40] for each in found[:8])
+        raise ValueError(
+            f"column {roles.policy} names {len(found)} policies, {listed}; expected one by only (--only "
+            f"{found[0]!r}), or all of them in jaxcert compare"
+        )
+    return rows
+
+
+def conditions_in(names: Sequence[Any], roles: Roles) -> list[tuple[Any, str, list[str]]]:
+    """The column of each condition, its sign, and the entries that are meant; the policy's among them."""
+    found = [_condition(text, names) for text in roles.where]
+    if roles.policy is not None:
+        check_column(roles.policy, names)
+        found += [] if roles.only is None else [(roles.policy, "in", [roles.only])]
+    elif roles.only is not None:
+        raise ValueError(f"only {roles.only!r} is given without the column of policies; expected policy (--policy)")
+    return found
+
+
+def _condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
+    known = {str(name): name for name in sorted(names, key=lambda name: -len(str(name)))}
+    any_name = "|".join(map(re.escape, known))
+    match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|in\b)\s*(.*?)\s*", text, re.DOTALL)
+    if match is None:
+        name, *rest = re.split(r"!=|=|\bin\b", text)
+        check_column(name.strip(), names if rest else [name.strip()])
+        raise ValueError(f"the condition is {text!r:.80}; expected a column and its value, such as 'arm = clean'")
+    wanted = match[3].split(",") if match[2] == "in" else [match[3]]
+    return known[match[1]], match[2], [each.strip().strip("\"'") for each in wanted]
+
+
+def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.ndarray, among: np.ndarray) -> None:
+    """Raise ValueError where a condition on endings keeps, of the rows ``among`` all others, those that went well."""
+    if name in columns.of_task(every.names):
+        left = np.flatnonzero(~holds)
+        labels = every._replace(picked=left).labels(columns).tolist()
+        among[left[[sums_up(label) for label in labels]]] = False
+    value = every.column(columns.of_value(every.names)[0])
+    outcomes = np.asarray([as_number(entry) for entry in value[among].tolist()])
+    kept = holds[among]
+    # What has no outcome went badly.
+    left, taken = np.nan_to_num(outcomes[~kept], nan=-np.inf), outcomes[kept]
+    is_known = bool(left.size and taken.size and np.all(np.isfinite(taken)))
+    by_ending, chosen = tells_endings(name) or are_endings(every.column(name)), is_known and left.max() < taken.min()
+    if chosen and by_ending:
+        raise ValueError(
+            f"the condition on {str(name)!r:.42} keeps the trials that went well, and leaves out all others: rows are "
+            "not chosen by their outcome; expected a condition on another column"
+        )
+    if chosen or (is_known and by_ending and left.max() == taken.min() < taken.max()):
+        ask(
+            f"the condition on {str(name)!r:.42} leaves out trials that all went badly: if it tells how they ended, "
+            "the rest looks better than the policy is"
+        )
+    elif (aside := set_aside(name, every.column(name)[among]) & ~kept).any():
+        ask_about_set_aside(name, aside, outcomes, "left out")

@@ -1,0 +1,164 @@
+"""Which rows are tasks: none that sum up others, as a last row of totals does; and all that should be there."""
+
+import itertools
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxcert.tables._columns import Columns, lowered
+from jaxcert.tables._entries import ask, listed_words, numbers_of, words_in
+
+# Labels of rows that sum up others: one of the first words, and besides it only some of the others.
+_SUMMARIES = words_in("""
+    total totals subtotal average averages avg mean overall median std sum all aggregate aggregated summary micro macro
+    gesamt insgesamt summe durchschnitt mittelwert ø σ moyenne médiane somme ensemble promedio media suma totaal
+    accuracy 平均 合计 总计 合計
+""")
+_BESIDE = words_in("grand macro micro weighted success rate score tasks task the of over per n sd max min")
+# Also where a name follows, as in "Mean HNS".
+_FIRST = words_in("average avg mean median overall gesamt durchschnitt mittelwert moyenne promedio 平均")
+# Trials that sum up others.
+_OF_TRIALS = _SUMMARIES | words_in("best majority consensus max min")
+_NUMBERED = re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)  # as 12 and task_012
+_MOST_NAMED = 6
+_REPEATS = {"count", "counts", "freq", "frequency"}
+
+
+def sums_up(label: Any) -> bool:
+    """Whether it is the label of a row that sums up others.
+
+    Example:
+        >>> [*map(sums_up, ("**Total**", "Mean HNS", "Gesamt", "all tasks", "total_recall", "mean_reversion"))]
+        [True, True, True, True, False, False]
+    """
+    words, (first, *others) = words_in(label), f"{label} ".lower().split(" ")
+    is_whole = bool(words & _SUMMARIES and words <= _SUMMARIES | _BESIDE)
+    return (
+        is_whole
+        or (any(others) and bool({first, others[-2]} & _FIRST))
+        or first.startswith("n=")
+        or words == {"success", "rate"}
+    )
+
+
+def _is_of_trials(label: Any) -> bool:
+    return bool(words_in(label)) and words_in(label) <= _OF_TRIALS
+
+
+def check_labels(labels: list[Any], name: Any) -> None:
+    """Raise ValueError where the last labels of tasks are of rows that sum up others; warn of one before them."""
+    last = list(itertools.takewhile(lambda each: sums_up(each) or _is_of_trials(each), labels[:0:-1]))[::-1]
+    if any(map(sums_up, last)):
+        raise ValueError(
+            f"column {name} ends with the entry {labels[-1]!r:.40}, as a row has that sums up others; expected trials "
+            f"alone, such as where={[f'{name} != {label}' for label in last]!r:.160} (--where)"
+        )
+    named = {label: listed_words(label) for label in labels}
+    of_groups = [label for label, words in named.items() if {*words[:1], *words[-1:]} & _SUMMARIES]
+    of_tasks = _SUMMARIES.union(*(words for label, words in named.items() if label not in {*of_groups}))
+    if first := next(
+        (label for label in labels if sums_up(label) or (label in of_groups and of_tasks >= {*named[label]})), None
+    ):
+        ask(f"column {name} holds the entry {first!r:.40}: if its rows sum up others, they are no task")
+
+
+def check_rows_are_trials(
+    task: np.ndarray, trial: np.ndarray | None, columns: Columns, names: Iterable[Any], column: Callable[[Any], Any]
+) -> None:
+    """Raise ValueError for rows that sum up others, and warn where a row may stand for several trials."""
+    check_labels(list(dict.fromkeys(task.tolist())), columns.task)
+    of_trials = {str(label) for label in ([] if trial is None else trial.tolist())}
+    if told := sorted(filter(_is_of_trials, of_trials)):
+        raise ValueError(
+            f"column {columns.trial} holds the entry {told[0]!r:.40}, as a row has that sums up the trials of a task; "
+            f"expected trials alone, such as where={[f'{columns.trial} != {told[0]}']!r:.160} (--where)"
+        )
+    for each in (each for each in names if lowered(each) in _REPEATS):
+        numbers = numbers_of(column(each))
+        if np.all(np.isfinite(numbers)) and np.any(numbers != 1):
+            ask(
+                f"column {str(each)!r:.42} is not read, and each row is one trial: where a row stands for so many "
+                "trials, name the columns of successes and of trials (--successes, --trials)"
+            )
+
+
+def check_no_sum(counts: np.ndarray) -> None:
+    """Raise ValueError for a last or first row of successes and trials [rows, 2] that are the sums of all others.
+
+    Warn of rows that have the sums of a group of others, which stand before them, or behind them.
+    """
+    for place, step in (("last", 1), ("first", -1)):
+        rows, is_of_all = _sums_in(counts[::step])
+        if is_of_all:
+            successes, trials = counts[::step][-1]
+            raise ValueError(
+                f"the {place} row has {successes} successes of {trials} trials, those of all other rows together; "
+                "expected tasks alone, without a row that sums them up (--where)"
+            )
+        if rows:
+            numbers = [str(row + 1 if step > 0 else len(counts) - row) for row in rows][::step]
+            ask(
+                f"rows {_listed(numbers)} have the successes and trials of all those next to them together: if they "
+                "sum them up, they are no tasks (--where)"
+            )
+            return
+
+
+def _sums_in(counts: np.ndarray) -> tuple[list[int], bool]:
+    """The rows that are the sums of the rows since the one before, or of all that are none; whether the last one is."""
+    found, is_of_all = [], False
+    group, whole = [0, 0, 0], [0, 0, 0]
+    for row, (successes, trials) in enumerate(counts.tolist()):
+        is_of_all = whole[0] > 1 and whole[1:] == [successes, trials]
+        if is_of_all or (group[0] > 1 and group[1:] == [successes, trials]):
+            found, group = [*found, row], [0, 0, 0]
+        else:
+            group, whole = (
+                [a + b for a, b in zip(each, (1, successes, trials), strict=True)] for each in (group, whole)
+            )
+    return found, is_of_all
+
+
+def check_tasks(labels: np.ndarray, wanted: Any) -> None:
+    """Raise ValueError unless the tasks are so many, or have these labels, or those in the lines of this file."""
+    gaps = _gaps_in(labels)
+    if wanted is None:
+        if gaps:
+            ask(f"{gaps}; if they failed or were lost, the rest looks better than it is")
+        return
+    found = [str(label) for label in labels.tolist()]
+    if isinstance(wanted, str) and not wanted.isdigit():
+        lines = Path(wanted).read_text(encoding="utf-8").splitlines()
+        wanted = [line.strip() for line in lines if line.strip()]
+    if isinstance(wanted, str | int):
+        if len(found) != int(wanted):
+            lacking = f"; {gaps}" if gaps else ""
+            raise ValueError(f"has {len(found)} tasks; expected {wanted}, as tasks says (--tasks){lacking}")
+        return
+    expected = [str(each) for each in wanted]
+    missing, unknown = ([each for each in a if each not in set(b)] for a, b in ((expected, found), (found, expected)))
+    told = [f"{len(missing)} of {len(expected)} tasks have no row: {_listed(missing)}"] if missing else []
+    told += [f"{len(unknown)} tasks are not among those expected: {_listed(unknown)}"] if unknown else []
+    if told:
+        raise ValueError(f"{'; '.join(told)}; expected the tasks that are listed (--tasks)")
+
+
+def _gaps_in(labels: np.ndarray) -> str:
+    """Which labels are missing in a numbering of which at least two thirds are there, in words; empty for none."""
+    found = [_NUMBERED.fullmatch(str(label)) for label in labels.tolist()]
+    texts = [each[2] for each in found if each]
+    if len(texts) < max(len(found), 3) or len({each[1] for each in found if each}) > 1:
+        return ""
+    found = {*map(int, texts)}
+    low, high = min(found), max(found)
+    missing = [] if 3 * len(found) < 2 * (high + 1 - low) else [f"{i}" for i in range(low, high + 1) if i not in found]
+    told = f"labels of tasks go from {low} to {high} without {_listed(missing)}: {len(missing)} of them have no row"
+    return told if missing else ""
+
+
+def _listed(labels: list[str]) -> str:
+    more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
+    return ", ".join(label[:40] for label in labels[:_MOST_NAMED]) + more

@@ -1,0 +1,112 @@
+"""Columns that set trials aside: those in which a human helped, and those that are not to be counted."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from cli_harness import command, refused
+
+ASK = ("--threshold", 0.5, "--delta", 0.1)
+SET = np.random.default_rng(0).permutation(200) < 20
+WON = np.random.default_rng(1).random(200) < 0.7
+WON[SET] = np.arange(20) % 2 == 0  # so that 10 of them succeed
+
+
+def table(path, won=WON, **columns):
+    tasks = [f"t{i // 5:03}x" for i in range(200)]
+    frame = pd.DataFrame({"task": tasks, "trial": np.arange(200) % 5, **columns, "success": won})
+    frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    return path
+
+
+NAMES = ["intervention", "assisted", "teleop", "human_takeover", "excluded", "discard", "invalid", "is_excluded"]
+
+
+@pytest.mark.parametrize(
+    "name", [*NAMES, "num_interventions", "human_intervention", "was_assisted", "Human Takeover", "humanIntervention"]
+)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_trials_that_a_column_sets_aside_are_told(tmp_path, name, suffix):
+    path = table(tmp_path / f"t{suffix}", **{name: SET.astype(int) * 2})
+    told = command("certify", path, *ASK).err
+    assert f"column '{name}' sets 20 of 200 trials aside, 10 of them successes" in told
+    assert "such as where" not in told
+    assert f"column '{name}' sets 20 of 200" in refused("certify", path, *ASK, "--strict")
+
+
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [
+        ("valid", np.where(SET, "no", "yes")),
+        ("is_valid", ~SET),
+        ("valid", (~SET).astype(int)),
+        ("include", np.where(SET, "FALSE", "TRUE")),
+        ("autonomous", ~SET),
+        ("intervention", np.where(SET, "gripper stuck", "none")),
+        ("excluded_reason", np.where(SET, "robot stopped", "")),
+        ("status", np.where(SET, "invalid", "done")),
+        ("mode", np.where(SET, "teleop", "auto")),
+        ("note", np.where(SET, "human intervention", "")),
+    ],
+)
+def test_what_sets_trials_aside_is_known_by_its_entries_too(tmp_path, name, entries):
+    told = command("certify", table(tmp_path / "t.csv", **{name: entries}), *ASK).err
+    assert f"column '{name}' sets 20 of 200 trials aside" in told
+    assert "such as where" not in told
+
+
+def test_a_field_of_an_object_sets_trials_aside(tmp_path):
+    rows = [
+        {"task": i // 5, "trial": i % 5, "info": {"intervention": bool(SET[i])}, "success": True} for i in range(200)
+    ]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "column 'info.intervention' sets 20" in command("certify", tmp_path / "t.jsonl", *ASK).err
+
+
+def test_to_leave_them_out_is_told_as_well(tmp_path):
+    path = table(tmp_path / "t.csv", intervention=SET)
+    told = command("certify", path, *ASK, "--where", "intervention = False").err
+    assert "column 'intervention' sets 20 of 200 trials aside, 10 of them successes" in told
+    assert "left out" in told
+    lost = table(tmp_path / "u.csv", won=~SET, intervention=SET)
+    assert "not chosen by their outcome" in refused("certify", lost, *ASK, "--where", "intervention = False")
+
+
+def test_those_that_count_as_failures_are_on_the_safe_side(tmp_path):
+    path = table(tmp_path / "t.csv", won=WON & ~SET, intervention=SET)
+    assert command("certify", path, *ASK, "--strict").status == 0
+    lost = table(tmp_path / "u.csv", won=np.where(SET, "", np.where(WON, "yes", "no")), intervention=SET)
+    assert command("certify", lost, *ASK, "--strict", "--unfinished", 0).status == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [
+        ("intervention", np.zeros(200, int)),
+        ("valid", np.ones(200, int)),
+        ("excluded", np.full(200, "")),
+        ("invalid_actions", np.arange(200) % 7),
+        ("num_valid", np.arange(200) % 7),
+        ("human_score", np.arange(200) / 300),
+        ("dropped", SET),
+    ],
+)
+def test_what_sets_nothing_aside_is_read_in_silence(tmp_path, name, entries):
+    assert command("certify", table(tmp_path / "t.csv", **{name: entries}), *ASK, "--strict").status == 0
+
+
+def test_a_folder_holds_no_trials_that_are_set_aside(tmp_path):
+    for name, entries in (("some", SET), ("none", SET & False)):
+        (tmp_path / name).mkdir()
+        rows = {"task": np.repeat(np.arange(40), 5), "success": WON, "intervention": entries}
+        pq.write_table(pa.table(rows), tmp_path / name / "0.parquet")
+    assert "column 'intervention' sets" in refused("certify", tmp_path / "some", *ASK)
+    assert command("certify", tmp_path / "none", *ASK).status == 0
+    (tmp_path / "twice").mkdir()
+    names = ["task", "success", "valid", "valid", "human"]
+    columns = [np.repeat(np.arange(40), 5), WON, [1] * 200, [1] * 200, pa.array([[1]] * 200)]
+    pq.write_table(pa.table(columns, names=names), tmp_path / "twice" / "0.parquet")
+    assert command("certify", tmp_path / "twice", *ASK).status == 0
