@@ -61,10 +61,10 @@ def main() -> None:
         seconds = time.perf_counter() - begin
         print(f"\n{name}: planned in {seconds:.1f} s, compilation included\n")
         print(f"| design | cost | {name} | planned |\n|---|---|---|---|")
-        first = {option.design.name: option for option in reversed(found.options)}
-        for option in sorted(first.values(), key=found.options.index):
-            one = judge(pilot, option.design, question)
-            print(f"| plan: {one.design} | {option.cost:,.0f} | {_shown(one)} | {option.value:.4g} |")
+        first = {design.name: design for design in reversed(found.designs)}
+        for design in sorted(first.values(), key=found.designs.index):
+            one = judge(pilot, design, question)
+            print(f"| plan: {one.design} | {design.cost:,.0f} | {_shown(one)} | {design.value:.4g} |")
         for one in best_of_grid(pilot, question):
             print(f"| grid: {one.design} | {BUDGET:,} | {_shown(one)} | |")
 

@@ -115,15 +115,16 @@ def protocol_of(plan: Plan) -> Protocol:
     """
     if plan.best is None:
         raise ValueError("there is no design to lock: the budget allows none")
-    design, question = plan.best.design, plan.question
+    design, wish = plan.best, plan.wish
+    assert wish is not None
     if design.kind.stopped is not None:
         raise ValueError("a sequential design has no fixed number of rollouts; exclude it with --design")
     asked: dict[str, Any] = (
-        {"thresholds": (question.threshold,)} if question.threshold is not None else {"safeties": (question.safety,)}
+        {"thresholds": (wish.threshold,)} if wish.threshold is not None else {"safeties": (wish.safety,)}
     )
     return Protocol(
-        support=question.support,
-        delta=float(question.delta),
+        support=wish.support,
+        delta=float(wish.delta),
         num_tasks=design.num_tasks,
         num_rollouts=design.num_rollouts,
         beta=design.beta,

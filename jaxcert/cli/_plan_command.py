@@ -8,7 +8,7 @@ import typer
 from jaxcert.cli._options import Quiet, several, with_group
 from jaxcert.cli._planned import OF_SUCCESSES, PlanOutputs, plan_designs, plan_list, plan_two, print_table
 from jaxcert.cli._role_options import reading_of, with_roles
-from jaxcert.planning._design import DESIGNS
+from jaxcert.planning._known_designs import DESIGNS
 
 _BESIDE = "--{{name}} is given with --{}, which {}; expected --threshold alone"
 

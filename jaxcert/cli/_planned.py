@@ -16,7 +16,7 @@ from jaxcert.cli._outputs import Force, Writing, check_new, check_outputs, write
 from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
 from jaxcert.planning import (
     Assumptions,
-    SuccessTable,
+    Plan,
     plan,
     plan_difference,
     plan_suite,
@@ -24,9 +24,8 @@ from jaxcert.planning import (
     success_table,
     task_table,
 )
-from jaxcert.planning._design import DESIGNS
+from jaxcert.planning._known_designs import DESIGNS
 from jaxcert.planning._pilot import support_of
-from jaxcert.planning._printed import Result
 from jaxcert.report import plot_plan
 from jaxcert.tables import ReturnsFile
 
@@ -78,7 +77,7 @@ def plan_list(
     with _console.warnings_on_stderr():
         found = plan_suite(data[0].returns, num_good, threshold, **stated)
     wanted.write(found.to_dict())
-    _print(found, f"Wanted: {found.wish}", told(*data))
+    _print(found, told(*data))
 
 
 def plan_two(
@@ -103,7 +102,7 @@ def plan_two(
         else:
             found = plan_suite_difference(a.returns, b.returns, margin or 0.0, **stated, max_rollouts=listed)
     wanted.write(found.to_dict())
-    _print(found, f"Wanted: {found.wish}", told(*data))
+    _print(found, told(*data))
 
 
 def plan_designs(
@@ -124,8 +123,8 @@ def plan_designs(
         written = Writing()
         if wanted.plot:
             written.attempt(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
-        written.attempt(wanted.write, json_format.loads(found.to_json()))
-    _print(found, f"Wanted: {found.wish}", lines, is_wide=True)
+        written.attempt(wanted.write, found.to_dict())
+    _print(found, lines, is_wide=True)
     if wanted.lock:
         written.attempt(write_locked, wanted.lock, protocol_of(found))
     written.check()
@@ -149,12 +148,7 @@ def print_table(
             raise ValueError("--threshold needs PILOT or --assume")
         table = task_table(safeties, delta=delta, **stated)
     wanted.write(table.to_dict())
-    if isinstance(table, SuccessTable):
-        how = f" at {table.threshold:g}, by trials of each; delta {table.delta:g}"
-    else:
-        beta = "its default" if table.beta is None else f"{table.beta:g}"
-        how = f", by violations; delta {table.delta:g}, beta {beta}"
-    _print(table, f"The fewest tasks that certify a safety{how}")
+    _print(table)
 
 
 def _known(
@@ -187,11 +181,11 @@ def _pilots(files: list[Path], reading: dict[str, Any], support: Any) -> list[Re
     return data
 
 
-def _print(found: Result, heading: str, lines: Sequence[str] = (), *, is_wide: bool = False) -> None:
+def _print(found: Plan, lines: Sequence[str] = (), *, is_wide: bool = False) -> None:
     show = _console.output().print
-    show(heading, "")
+    show(*filter(None, [found.heading, found.notice]), "", sep="\n")
     for line in lines:
         show(line)
-    show(_tables.plain_table(found.columns(), is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False)
-    for remark in found.remarks():
+    show(_tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False)
+    for remark in found.remarks:
         show(remark)

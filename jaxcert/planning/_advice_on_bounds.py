@@ -9,7 +9,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._safety_level import allowed_counts
-from jaxcert.planning._highest_threshold import MOST_ROLLOUTS, best_of, least_beta
+from jaxcert.planning._best_task import MOST_ROLLOUTS, BestTask
 from jaxcert.planning._least_tasks import MOST_TASKS, least_true, most_violations, reaches, safety_of
 
 # Smaller betas that are proposed.
@@ -193,11 +193,11 @@ def _with_rollouts(setting: Setting, found: Advice) -> Advice:
     few = setting.num_rollouts < BOUNDS[setting.bound].min_rollouts
     if not np.isfinite(high) or few:
         return found
-    best = best_of(setting.bound, setting.support, setting.dtype)
-    highest = best.one_by_one(setting.num_rollouts, setting.beta)
+    best = BestTask(setting.bound, setting.support, setting.dtype)
+    highest = best.highest(setting.num_rollouts, setting.beta)
     if highest >= best.up(found.threshold):
         return found
-    beta = least_beta(best, found.threshold, setting.num_rollouts)
+    beta = best.least_beta(found.threshold, setting.num_rollouts)
     good = beta is not None and bool(setting.reach(found.safety, 0, setting.num_tasks, beta))
     return dataclasses.replace(
         found,

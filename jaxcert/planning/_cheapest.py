@@ -4,16 +4,15 @@ import bisect
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.planning._design import Design, Option
-from jaxcert.planning._design_kind import PerTask, Question
+from jaxcert.planning._design import Design
+from jaxcert.planning._design_kind import PerTask, Wish
 from jaxcert.planning._goals import Goal, cdf, free_beta
-from jaxcert.planning._least_tasks import MOST_TASKS, least_tasks, most_violations, reaches
-from jaxcert.planning._plan_result import Reachable, Tried, reachable
+from jaxcert.planning._least_tasks import least_tasks, reaches
 
 # Violations that a design may allow: all small numbers, then steps of about a fifth.
 _ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))
@@ -26,82 +25,75 @@ class CheapestCertificate(Goal):
     """A safety at a threshold, certified with a wanted probability, at the least cost."""
 
     objective = "power"
+    sign = -1
     has_power = True
 
-    def key(self, option: Option) -> tuple:
-        return (not self.is_met(option), option.cost if self.is_met(option) else -option.value)
+    def key(self, design: Design) -> tuple:
+        met = self.is_met(design)
+        return (not met, not self.holds(design), design.cost if met else -design.value)
 
-    def is_met(self, option: Option) -> bool:
-        return (option.value if option.least is None else option.least) >= self.power
+    def is_met(self, design: Design) -> bool:
+        return design.surely >= self.power
 
-    def within_reach(self, best: Option | None) -> Reachable | None:
-        if best is not None and self.is_met(best):
-            return None
-        return reachable(self.tried, self.costs, self.power, self.question.delta)
+    def holds(self, design: Design) -> bool:
+        """Whether it does so even if the pilot tasks were luckier than tasks in general, as far as that is known."""
+        return design.pessimistic is None or design.pessimistic >= self.power
 
-    def cost_to_beat(self, option: Option) -> float:
-        return option.cost if self.is_met(option) else math.inf
+    def cost_to_beat(self, design: Design) -> float:
+        return design.cost if self.is_met(design) else math.inf
 
-    def options_of(
-        self, name: str, rollouts: list[int], betas: list[np.ndarray], courses: list[PerTask]
-    ) -> list[list[Option]]:
+    def designs_of(self, name: str, rows: Iterable[tuple[int, np.ndarray, PerTask]]) -> list[Design]:
+        """The cheapest design at each level, of the fewest tasks [G, k] for each number of allowed violations."""
+        rows = list(rows)
         # All levels are solved at once; most of them may belong to a few rollouts only.
-        levels, place = np.unique(np.concatenate(betas), return_inverse=True)
-        least = np.split(_least(self.question, tuple(levels.tolist()))[place], len(betas))
-        rows = zip(rollouts, betas, courses, least, strict=True)
-        return [self._cheapest(name, *row) for row in rows]
+        levels, place = np.unique(np.concatenate([betas for _, betas, _ in rows]), return_inverse=True)
+        least = np.split(_least(self.wish, tuple(levels.tolist()))[place], len(rows))
+        return [one for row, n in zip(rows, least, strict=True) for one in self._cheapest(name, *row, n)]
 
-    def _cheapest(self, name: str, m: int, betas: np.ndarray, course: PerTask, n: np.ndarray) -> list[Option]:
-        """The cheapest option at each level, of the fewest tasks [G, k] for each number of allowed violations."""
+    def _cheapest(self, name: str, m: int, betas: np.ndarray, course: PerTask, n: np.ndarray) -> list[Design]:
         rollouts, p = course.used.mean(axis=1), self.passing(course)
-        self.tried.append(Tried(name, m, betas, p, rollouts))
+        self.tried.append((name, m, betas, p, rollouts))
         unit = self.costs.of_task(rollouts)
-        power = np.where(n > 0, self.of_passing(p[:, None], np.maximum(n, 1), _ALLOWED, betas), 0.0)
-        if self.costs.budget is not None:
-            power = np.where(n * unit[:, None] <= self.costs.budget, power, 0.0)
+        power = self._powers(p[:, None], n, betas[:, None], unit[:, None])
         found = []
         for g, row in enumerate(power):
             i = int(np.argmax(row >= self.power) if np.any(row >= self.power) else np.argmax(row))
             if row[i] > 0:
-                design = Design(name, int(n[g, i]), m, float(betas[g]))
-                cost = float(n[g, i] * unit[g])
-                found.append(Option(design, int(_ALLOWED[i]), rollouts[g], cost, float(row[i])))
+                given = int(n[g, i]), m, float(betas[g]), int(_ALLOWED[i])
+                found.append(Design(name, *given, rollouts[g], float(n[g, i] * unit[g]), float(row[i])))
         return found
 
-    def enlarged(self, option: Option, passing: float) -> Option:
-        n = _least(self.question, (option.design.beta,))[0]
-        power = self.of_passing(np.asarray([passing]), np.maximum(n, 1), _ALLOWED, np.asarray(option.design.beta))
-        enough = (n > 0) & (power >= self.power) & self._affordable(n, option)
-        if not np.any(enough):
-            return option
-        design = dataclasses.replace(option.design, num_tasks=int(n[np.argmax(enough)]))
-        return dataclasses.replace(option, design=design)
+    def _powers(self, p: np.ndarray, n: np.ndarray, betas: np.ndarray, unit: np.ndarray) -> np.ndarray:
+        """The power with n tasks for each number of allowed violations; 0 where n is none or costs too much."""
+        power = np.where(n > 0, self.of_passing(p, np.maximum(n, 1), _ALLOWED, betas), 0.0)
+        return power if self.costs.budget is None else np.where(n * unit <= self.costs.budget, power, 0.0)
 
-    def larger(self, option: Option) -> list[int]:
-        n = option.design.num_tasks
-        most = min(2 * n, option.design.kind.joint.most_tasks if option.design.kind.joint else MOST_TASKS)
-        sizes = np.asarray([size for size in _SIZES if n < size <= most])
-        return sizes[self._affordable(sizes, option)].tolist()
+    def resized(self, design: Design, passing: float, used: float) -> Design:
+        n, beta = _least(self.wish, (design.level,))[0], np.asarray(design.beta)
+        enough = (
+            self._powers(np.asarray([passing]), n, beta, self.costs.of_task(design.rollouts_per_task)) >= self.power
+        )
+        return dataclasses.replace(design, num_tasks=int(n[np.argmax(enough)])) if np.any(enough) else design
 
-    def _affordable(self, n: np.ndarray, option: Option) -> np.ndarray:
-        cost = n * self.costs.of_task(option.rollouts_per_task)
-        return cost <= (np.inf if self.costs.budget is None else self.costs.budget)
+    def larger(self, design: Design) -> list[int]:
+        unit = self.costs.of_task(design.rollouts_per_task)
+        most = int(self.costs.tasks(unit, min(2 * design.num_tasks, design.kind.most_tasks)))
+        return [size for size in _SIZES if design.num_tasks < size <= most]
 
     def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
         return np.where(k >= 0, cdf(np.maximum(k, 0), n, 1.0 - p), 0.0)
 
-    def allowed(self, n: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        return most_violations(BINOMIAL, self.question.safety, n, betas, self.question.delta)
-
-    def final(self, option: Option) -> tuple[Design, int]:
-        """The design with the largest beta that allows as many violations, which costs nothing; and k."""
-        design, k = super().final(option)
-        most = free_beta(self.question, design.num_tasks, max(k, 0))
-        held = reaches(BINOMIAL, self.question.safety, k, design.num_tasks, most, self.question.delta)
-        return dataclasses.replace(design, beta=float(most)) if most > design.beta and held else design, k
-
     def of_safeties(self, safety: np.ndarray) -> np.ndarray:
-        return np.mean(safety >= self.question.safety, axis=-1)
+        return np.mean(safety >= self.wish.safety, axis=-1)
+
+    def final(self, design: Design) -> Design:
+        """With the largest beta that allows as many violations, which costs nothing."""
+        design = super().final(design)
+        n, k = design.num_tasks, design.num_violations
+        assert k is not None
+        most = free_beta(self.wish, n, max(k, 0))
+        held = reaches(BINOMIAL, self.wish.safety, k, n, most, self.wish.delta)
+        return dataclasses.replace(design, beta=float(most)) if most > design.beta and held else design
 
     def tasks(self, value: Callable[[int], float], most: int) -> int:
         """The fewest, up to a few per cent, that reach the power; if none do, all that the budget allows."""
@@ -113,20 +105,19 @@ class CheapestCertificate(Goal):
         place = bisect.bisect_left(sizes, self.power, key=value)
         return sizes[place] if place < len(sizes) else most
 
-    def until_reached(
-        self, lower: np.ndarray, used: np.ndarray, design: Design, k: int, rng: np.random.Generator
-    ) -> float | None:
+    def until_reached(self, course: PerTask, design: Design, rng: np.random.Generator) -> float | None:
         """Tasks take turns, each until it passes or is given up, and all stop once n - k have passed."""
-        n = design.num_tasks
-        chosen = rng.integers(lower.size, size=(_EXPERIMENTS, n))
-        ends, passed = used.reshape(-1)[chosen], self.passes(lower).reshape(-1)[chosen]
+        n, k = design.num_tasks, design.num_violations
+        assert k is not None
+        chosen = rng.integers(course.lower.size, size=(_EXPERIMENTS, n))
+        ends, passed = course.used.reshape(-1)[chosen], self.passes(course.lower).reshape(-1)[chosen]
         last = np.sort(np.where(passed, ends, np.iinfo(np.int32).max), axis=1)[:, n - k - 1 : n - k]
         return float(np.mean(np.sum(self.costs.of_task(np.minimum(ends, last)), axis=1)))
 
 
 @functools.lru_cache(maxsize=64)
-def _least(question: Question, betas: tuple[float, ...]) -> np.ndarray:
+def _least(wish: Wish, betas: tuple[float, ...]) -> np.ndarray:
     """The fewest tasks, [G, k], for each number of allowed violations; other numbers of rollouts need the same."""
-    assert question.safety is not None
+    assert wish.safety is not None
     levels = np.asarray(betas)[:, None]
-    return least_tasks(question.safety, delta=question.delta, beta=levels, num_violations=_ALLOWED)
+    return least_tasks(wish.safety, delta=wish.delta, beta=levels, num_violations=_ALLOWED)

@@ -19,8 +19,8 @@ from jaxcert.bounds._bound import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._ranking import discordant_bound
 from jaxcert.numerics._rounding import cast
-from jaxcert.planning._fresh import TIMES, least_share
 from jaxcert.planning._least_tasks import least_number
+from jaxcert.planning._simulation import TIMES, least_share
 from jaxcert.returns._sample import numbers_as_sample
 
 # Comparisons that are imagined at once.

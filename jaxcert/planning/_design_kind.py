@@ -7,9 +7,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._validation import check_finite, check_open_unit
-from jaxcert.certificates import Certificate
+from jaxcert.certificates import Certificate, certify, certify_safety_level
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import Support, split_support
+from jaxcert.sequential import certify_sequential
+
+
+class Wish(NamedTuple):
+    """What is to be certified: at a threshold, or at a safety, or both."""
+
+    support: tuple[float, float]
+    delta: float
+    threshold: float | None
+    safety: float | None
+
+
+def check_wish(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Wish:
+    """What is to be certified, if that makes sense."""
+    for name, value in (("delta", delta), ("threshold", threshold), ("safety", safety)):
+        if value is not None and np.ndim(value):
+            raise ValueError(f"{name} has shape {np.shape(value)}; expected one number")
+    for name, value in (("delta", delta), ("safety", safety)):
+        if value is not None:
+            check_open_unit(name, value)
+    if threshold is not None:
+        check_finite("threshold", threshold)
+    if threshold is None and safety is None:
+        raise ValueError("neither threshold nor safety is given; expected at least one of them")
+    low, high = map(float, split_support(support))
+    if threshold is not None and not low < threshold <= high:
+        raise ValueError(f"threshold is {threshold:g}; expected one in the support, above {low:g} and at most {high:g}")
+    return Wish((low, high), delta, threshold, safety)
 
 
 class PerTask(NamedTuple):
@@ -26,51 +54,6 @@ class PerTask(NamedTuple):
     passing: np.ndarray | None = None
 
 
-class Question(NamedTuple):
-    """What is to be certified: at a threshold, or at a safety, or both."""
-
-    support: tuple[float, float]
-    delta: float
-    threshold: float | None
-    safety: float | None
-
-
-def check_question(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Question:
-    """What is to be certified, if that makes sense."""
-    for name, value in (("delta", delta), ("threshold", threshold), ("safety", safety)):
-        if value is not None and np.ndim(value):
-            raise ValueError(f"{name} has shape {np.shape(value)}; expected one number")
-    for name, value in (("delta", delta), ("safety", safety)):
-        if value is not None:
-            check_open_unit(name, value)
-    if threshold is not None:
-        check_finite("threshold", threshold)
-    if threshold is None and safety is None:
-        raise ValueError("neither threshold nor safety is given; expected at least one of them")
-    low, high = map(float, split_support(support))
-    if threshold is not None and not low < threshold <= high:
-        raise ValueError(f"threshold is {threshold:g}; expected one in the support, above {low:g} and at most {high:g}")
-    return Question((low, high), delta, threshold, safety)
-
-
-@dataclasses.dataclass(frozen=True)
-class Joint:
-    """What a kind needs whose certificates follow from the tasks together, not from a number of violations.
-
-    Attributes:
-        betas: (m) -> the betas to try with so many rollouts, the most promising one first.
-        safeties: (scores [P, N] in [0, 1], n, beta, m, question, rng) -> what whole data sets certify, float[P, R]:
-            the data sets of row p have n tasks, drawn from it. A task with a score of 0 speaks most against the policy.
-        most_tasks: the largest n that it takes.
-        is_promising: (m, the m of the best design that counts) -> whether m rollouts are worth a try.
-    """
-
-    betas: Callable[[int], tuple[Any, ...]]
-    safeties: Callable[..., np.ndarray]
-    most_tasks: int
-    is_promising: Callable[[int, int], bool]
-
-
 @dataclasses.dataclass(frozen=True)
 class Kind:
     """How designs of one name are simulated and certified.
@@ -78,34 +61,47 @@ class Kind:
     Attributes:
         name: of the designs.
         arguments: what ``certify`` takes beside beta, or ``certify_sequential``.
-        per_task: (returns [N, M], how many of the M count, betas [G], question) -> ``PerTask``. Tasks are independent,
-            so that the chance of a certificate follows from the chances of one task.
-        certify: (returns [..., n, m], beta, question) -> ``Certificate`` of whole data sets.
+        per_task: (returns [N, M], how many of the M count, betas [G], wish) -> ``PerTask``. Tasks are independent, so
+            that the chance of a certificate follows from the chances of one task.
         suits: (whether returns are 0 or 1) -> whether designs of this kind are worth a try.
         stopped: (``PerTask``, m, a) -> the same for at most m rollouts, if tasks stop by themselves; else None.
         needs_threshold: whether it certifies at a threshold only.
-        joint: for kinds that do not count tasks that pass; else None.
         only_beta: the word that it takes for beta; None for a number.
         beta_name: what beta is.
-        betas: (m, threshold) -> the betas to try with so many rollouts; None for the betas of the goal.
+        betas: (m, threshold) -> the betas to try with so many rollouts; None for the betas of the goal. Of a joint kind
+            the first one is the most promising.
         enough: (m, betas [G], threshold) -> how many successes a task needs to pass, [G]; None where more counts.
+        safeties: of a joint kind, whose certificates follow from the tasks together and from no number of violations:
+            (scores [P, N] in [0, 1], n, beta, m, wish, rng) -> what whole data sets certify, float[P, R]. The data sets
+            of row p have n tasks, drawn from it. A task with a score of 0 speaks most against the policy. Else None.
+        most_tasks: the largest n that ``safeties`` takes.
+        is_promising: (m, the m of the best design that counts) -> whether m rollouts are worth a try.
     """
 
     name: str
     arguments: Mapping[str, str]
-    per_task: Callable[[Any, int, np.ndarray, Question], PerTask]
-    certify: Callable[[Any, Any, Question], Certificate]
+    per_task: Callable[[Any, int, np.ndarray, Wish], PerTask]
     suits: Callable[[bool], bool]
     stopped: Callable[[PerTask, int, float], PerTask] | None = None
     needs_threshold: bool = False
-    joint: Joint | None = None
     only_beta: str | None = None
     beta_name: str = "beta"
-    betas: Callable[[int, float], np.ndarray] | None = None
+    betas: Callable[[int, float], Any] | None = None
     enough: Callable[[int, np.ndarray, float], np.ndarray] | None = None
+    safeties: Callable[..., np.ndarray] | None = None
+    most_tasks: int = 10**6
+    is_promising: Callable[[int, int], bool] = lambda m, counted: True
 
     @property
     def counts_successes(self) -> bool:
         """Whether its method counts successes, so that returns are 0 or 1."""
         method = METHODS.get(self.arguments.get("method", ""))
         return method is not None and method.counts_successes
+
+    def certify(self, returns: Any, beta: Any, wish: Wish) -> Certificate:
+        """Certificates of whole data sets [..., n, m], at the threshold or, without one, at the safety."""
+        settings: dict[str, Any] = {"support": wish.support, "delta": wish.delta, "beta": beta, **self.arguments}
+        if wish.threshold is None:
+            assert wish.safety is not None
+            return certify_safety_level(returns, wish.safety, **settings)
+        return (certify if self.stopped is None else certify_sequential)(returns, wish.threshold, **settings)

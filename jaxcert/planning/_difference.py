@@ -1,80 +1,24 @@
 """How many tasks, or trials of a list, show by how much one policy is better than another on average."""
 
-import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import chex
 import numpy as np
 
 from jaxcert._validation import as_numbers, check_finite, check_open_unit
+from jaxcert.bounds import betting
 from jaxcert.planning._comparisons import Comparisons, fewest
+from jaxcert.planning._design import Design
+from jaxcert.planning._goals import doubted
 from jaxcert.planning._least_tasks import counts
 from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of, support_of
-from jaxcert.planning._printed import Result
+from jaxcert.planning._plan import Plan
 from jaxcert.planning._suite_trials import check_trials, of_list
 from jaxcert.returns._prepared import Support, split_support
 
 # The most tasks of an imagined comparison.
 _TASKS = 2048
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class DifferencePlan(Result):
-    """The fewest tasks, or trials of a list, that certify a margin between two policies; printing it gives a table.
-
-    Attributes:
-        margin: c.
-        delta: failure probability of the certificate.
-        power: in what share of cases at least, at 95 % confidence in the simulation for all rows together.
-        mean: the difference of the means in the pilot.
-        num_rollouts: m, of either policy; of a list the number of trials that was looked for, 0 for none.
-        num_tasks: n, integers [m]; 0 where 2,048 do not suffice.
-        max_rollouts: the most trials of each task of a list that were tried; None for new tasks.
-        notes: what has to be known about the pilots.
-
-    Example:
-        >>> from jaxcert.planning import Assumptions, plan_difference
-        >>> a, b = Assumptions(0.9, 0.1, None), Assumptions(0.6, 0.1, None)
-        >>> plan_difference(a, b, 0.1, support=(0, 1), delta=0.05, num_rollouts=(5,)).num_tasks.shape
-        (1,)
-    """
-
-    margin: float
-    delta: float
-    power: float
-    mean: float
-    num_rollouts: tuple[int, ...]
-    num_tasks: np.ndarray
-    max_rollouts: int | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def wish(self) -> str:
-        """What was asked for, in words."""
-        (n, *_) = self.num_tasks.tolist()
-        over = "" if self.max_rollouts is None else f" over these {n} tasks"
-        cases = f"in at least {self.power:.4g} of cases"
-        return f"better by {self.margin:g} on average{over}, {cases}, delta {self.delta:g}"
-
-    def columns(self) -> dict[str, list[str]]:
-        """Columns of text by their heading."""
-        pairs = list(zip(self.num_rollouts, self.num_tasks.tolist(), strict=True))
-        return {
-            "rollouts of either": [f"{m:,}" if m else f"> {self.max_rollouts:,}" for m, _ in pairs],
-            "tasks": [f"{n:,}" if n else f"> {_TASKS:,}" for _, n in pairs],
-            "rollouts in all": [f"{2 * m * n:,}" if m and n else "" for m, n in pairs],
-        }
-
-    def remarks(self) -> list[str]:
-        """What has to be said beside the table."""
-        said = [
-            "in at least so many cases: at 95 % confidence in fresh simulations",
-            f"the difference in the pilot is {self.mean:.3g}",
-            *self.notes,
-        ]
-        number = "number of tasks" if self.max_rollouts is None else "number of trials"
-        return said if self.mean > self.margin else [*said, f"no {number} certifies more than the difference"]
 
 
 def plan_difference(
@@ -87,7 +31,7 @@ def plan_difference(
     power: float = 0.9,
     num_rollouts: Sequence[int] = (1, 2, 5, 10, 20),
     seed: int = 0,
-) -> DifferencePlan:
+) -> Plan:
     """How many tasks ``certify_mean_difference`` needs to certify that policy A is better than B by a margin.
 
     Whole comparisons are imagined and certified, and again in fresh ones with the number of tasks that was found. On
@@ -106,7 +50,9 @@ def plan_difference(
         seed: of the imagined comparisons.
 
     Returns:
-        A ``DifferencePlan``. The certificate needs new tasks: the pilot is spent.
+        A ``Plan``, whose designs are one for each number of rollouts at which 2,048 tasks suffice, the cheapest first.
+        Beside them stands how many tasks it takes if the pilot tasks were luckier than tasks in general, at 90 %
+        confidence. The certificate needs new tasks: the pilot is spent.
 
     Raises:
         ValueError: for values out of range, or pilots that do not have the same tasks.
@@ -116,20 +62,33 @@ def plan_difference(
         >>> from jaxcert.planning import plan_difference
         >>> a = jaxcert.sample_returns("cheetah")[:50]
         >>> found = plan_difference(a, 0.8 * a[:, ::-1], 50.0, support=(0, 1000), delta=0.05, num_rollouts=(1, 10))
-        >>> bool(10 < found.num_tasks[1] < found.num_tasks[0] < 100)
-        True
+        >>> [design.num_rollouts for design in found.designs], 10 < found.best.num_tasks < 100
+        ([1, 10], True)
     """
     width = _check_wish(pilot_a, margin, support, delta, power)
-    trials = tuple(np.atleast_1d(counts("num_rollouts", num_rollouts, 1, 100)).tolist())
+    trials = np.atleast_1d(counts("num_rollouts", num_rollouts, 1, 100)).tolist()
     sources = source_of(pilot_a, support), source_of(pilot_b, support)
     _check_two(*sources)
-    found = []
-    for one in trials:
-        comparisons = Comparisons(_on_new_tasks(*sources, one), 1, _TASKS, float(margin), width, delta)
-        found.append(fewest(comparisons, power, (seed, 3, one), len(trials)))
-    mean = _mean(pilot_a) - _mean(pilot_b)
-    wish = float(margin), float(delta), float(power), mean
-    return DifferencePlan(*wish, trials, np.asarray(found), notes=_notes(*sources))
+    luck = _luck(*sources, width)
+
+    def tasks(m: int, luck: float) -> int:
+        comparisons = Comparisons(_on_new_tasks(*sources, m), 1, _TASKS, float(margin) + luck, width, delta)
+        return fewest(comparisons, power, (seed, 3, m), len(trials))
+
+    found = [tasks(m, 0.0) for m in trials]
+    columns = _columns(list(map(str, trials)), [f"{n:,}" if n else f"> {_TASKS:,}" for n in found])
+    notice, mean = "", _mean(pilot_a) - _mean(pilot_b)
+    if luck:
+        often = [tasks(m, luck) if n else 0 for m, n in zip(trials, found, strict=True)]
+        columns["tasks (pessimistic)"] = [f"{n:,}" if n else f"> {_TASKS:,}" for n in often]
+        if any(found) and not any(often):
+            notice = (
+                f"For tasks like those of the pilot; if these were lucky (pessimistic), the difference is "
+                f"{mean - luck:.3g}. More pilot tasks help."
+            )
+    columns["rollouts in all"] = [f"{2 * m * n:,}" if n else "" for m, n in zip(trials, found, strict=True)]
+    rows = zip(found, trials, strict=True)
+    return _plan("", "tasks", columns, rows, (margin, mean, delta, power), sources, notice)
 
 
 def plan_suite_difference(
@@ -142,7 +101,7 @@ def plan_suite_difference(
     power: float = 0.9,
     max_rollouts: int = 100,
     seed: int = 0,
-) -> DifferencePlan:
+) -> Plan:
     """How many trials of each task of a list show that policy A is better than B by a margin on average over the list.
 
     Whole comparisons are imagined and certified, as ``certify_suite_mean(paired(a, b))`` does, and again in fresh ones
@@ -160,8 +119,8 @@ def plan_suite_difference(
         seed: of the imagined comparisons.
 
     Returns:
-        A ``DifferencePlan`` with one number of trials, of either policy on each task. The certificate needs new
-        trials: those of the pilot are spent, its tasks are not.
+        A ``Plan``; ``best.num_rollouts`` is the number of trials, of either policy on each task. The certificate needs
+        new trials: those of the pilot are spent, its tasks are not.
 
     Raises:
         ValueError: for values out of range, or pilots that do not have the same tasks.
@@ -169,8 +128,8 @@ def plan_suite_difference(
     Example:
         >>> from jaxcert.planning import plan_suite_difference
         >>> found = plan_suite_difference([0.9] * 20, [0.7] * 20, 0.0, delta=0.05)
-        >>> found.num_tasks.tolist(), 5 < found.num_rollouts[0] < 20
-        ([20], True)
+        >>> found.best.num_tasks, 5 < found.best.num_rollouts < 20
+        (20, True)
     """
     width = _check_wish(pilot_a, margin, support, delta, power)
     check_trials(max_rollouts)
@@ -183,11 +142,52 @@ def plan_suite_difference(
         of_a, of_b = (each.draw(rng, num_repeats, num_rollouts) for each in both)
         return np.moveaxis(of_a - of_b, 1, 2).reshape(num_repeats, -1)
 
-    comparisons = Comparisons(draw, n, int(max_rollouts), float(margin), width, delta)
-    trials = fewest(comparisons, power, (seed, 5))
-    mean = _mean(pilot_a) - _mean(pilot_b)
-    wish = float(margin), float(delta), float(power), mean
-    return DifferencePlan(*wish, (trials,), np.asarray([n]), max_rollouts=int(max_rollouts), notes=_notes(*both))
+    m = fewest(Comparisons(draw, n, int(max_rollouts), float(margin), width, delta), power, (seed, 5))
+    columns = _columns([f"{m:,}" if m else f"> {max_rollouts:,}"], [f"{n:,}"])
+    columns["rollouts in all"] = [f"{2 * m * n:,}" if m else ""]
+    wish = margin, _mean(pilot_a) - _mean(pilot_b), delta, power
+    return _plan(f" over these {n} tasks", "trials", columns, [(n, m)] if m else [], wish, both)
+
+
+def _columns(rollouts: list[str], tasks: list[str]) -> dict[str, list[str]]:
+    return {"rollouts of either": rollouts, "tasks": tasks}
+
+
+def _plan(
+    over: str,
+    number: str,
+    columns: dict[str, list[str]],
+    rows: Iterable[tuple[int, int]],
+    wish: tuple[float, float, float, float],
+    sources: tuple[Any, Any],
+    notice: str = "",
+) -> Plan:
+    """The numbers of tasks and rollouts, as designs, the cheapest first."""
+    margin, mean, delta, power = wish
+    designs = [Design(betting.__name__, n, m, None, None, m, 2.0 * m * n, power, least=power) for n, m in rows if n]
+    if mean <= margin:
+        notice = f"The difference in the pilot is {mean:.3g}; no number of {number} certifies more than the difference."
+    varied = [each.less_varied for each in sources if isinstance(each, PilotReturns)]
+    return Plan(
+        heading=f"Wanted: better by {margin:g} on average{over}, in at least {power:.4g} of cases, delta {delta:g}",
+        notice=notice,
+        table=columns,
+        remarks=(
+            "in at least so many cases: at 95 % confidence in fresh simulations",
+            f"the difference in the pilot is {mean:.3g}",
+            *dict.fromkeys(filter(None, varied)),
+        ),
+        designs=tuple(sorted(designs, key=lambda design: design.cost)),
+        power=float(power),
+    )
+
+
+def _luck(a: Any, b: Any, width: float) -> float:
+    """By how much the difference in the pilot may exceed that of tasks in general, at 90 % confidence."""
+    if not isinstance(a, PilotReturns):
+        return 0.0
+    share = ((a.returns.mean(axis=1) - b.returns.mean(axis=1)) / width + 1) / 2
+    return 2 * width * max(float(share.mean() - doubted(share)), 0.0)
 
 
 def _check_wish(pilot: Any, margin: Any, support: Support | None, delta: Any, power: Any) -> float:
@@ -207,11 +207,6 @@ def _check_two(a: Any, b: Any) -> None:
         raise ValueError("pilot_a and pilot_b are returns and Assumptions; expected two of a kind")
     if isinstance(a, PilotReturns) and a.num_tasks != b.num_tasks:
         raise ValueError(f"pilot_a and pilot_b have {a.num_tasks} and {b.num_tasks} tasks; expected the same ones")
-
-
-def _notes(*sources: Any) -> tuple[str, ...]:
-    said = [each.less_varied for each in sources if isinstance(each, PilotReturns) and each.less_varied]
-    return tuple(dict.fromkeys(said))
 
 
 def _mean(pilot: Any) -> float:

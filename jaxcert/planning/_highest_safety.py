@@ -16,10 +16,10 @@ from jaxcert.certificates._safety_level import FEW
 from jaxcert.certificates._soft import least_evidence, shares
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._advice_on_bounds import Advice, too_few, wish_of
-from jaxcert.planning._highest_threshold import best_of
+from jaxcert.planning._best_task import BestTask
 from jaxcert.planning._least_tasks import MOST_TASKS, least_tasks, on_rows, safety_of
 from jaxcert.planning._pilot import Law, estimated
-from jaxcert.planning._success_table import TRIALS, levels_of, prospects
+from jaxcert.planning._successes import TRIALS, levels_of, prospects
 
 
 class Most(NamedTuple):
@@ -59,10 +59,10 @@ def _of_shares(certificate: Certificate, bound: str, num_rollouts: int | None) -
         assert num_rollouts
         least = least_evidence(num_rollouts, dtype)
     _, low = shares(jnp.ones((), dtype), certificate.beta, least)
-    best, delta = best_of(bound, (float(low), 1.0), dtype), float(certificate.delta)
+    best, delta = BestTask(bound, (float(low), 1.0), dtype), float(certificate.delta)
 
     def safety(n: int) -> float:
-        return max(1 - (1 - best.one_by_one(n, delta)) / (1 - alpha), 0.0)
+        return max(1 - (1 - best.highest(n, delta)) / (1 - alpha), 0.0)
 
     return Most(safety, lambda wanted: best.least_rollouts(1 - (1 - alpha) * (1 - wanted), delta))
 

@@ -12,30 +12,22 @@ from jaxcert.bounds import betting
 from jaxcert.bounds._bound import Bound, evaluate
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Certificate, certify, certify_safety_level
-from jaxcert.certificates._arguments import AUTO
+from jaxcert.certificates._arguments import AUTO, choose
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._method import BINOMIAL, CHOICE
 from jaxcert.certificates._soft import SOFT, default_alpha, evidence, least_evidence, shares, soft_epsilon
 from jaxcert.numerics import binomial_cdf
 from jaxcert.numerics._rounding import cast, cast_host, complement_down
-from jaxcert.planning._design_kind import Joint, Kind, PerTask, Question
+from jaxcert.planning._design_kind import Kind, PerTask, Wish
 from jaxcert.planning._least_tasks import on_rows, safety_of
 from jaxcert.returns._sample import Sample
 from jaxcert.sequential import certify_sequential
 
 
-def fixed(bound: str, suits: Callable[[bool], bool]) -> Kind:
-    """Designs that count the tasks whose bound of that name misses the threshold."""
-    arguments = {"bound": bound}
-    per_task = functools.partial(bounds_per_task, BOUNDS[bound])
-    return Kind(bound, arguments, per_task, functools.partial(certify_fixed, arguments), suits)
-
-
-def bounds_per_task(bound: Bound, returns: Any, m: int, betas: np.ndarray, question: Question) -> PerTask:
+def _bounds_per_task(bound: Bound, returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
     """Lower bounds from the first m rollouts."""
     dtype = returns.dtype
-    low, high = cast(question.support[0], dtype, "down"), cast(question.support[1], dtype, "up")
+    low, high = cast(wish.support[0], dtype, "down"), cast(wish.support[1], dtype, "up")
     given = bound, jnp.asarray(returns), np.int32(m)
     # Level by level, for memory, and so that one program serves any number of them.
     lower = np.stack([_bounds(*given, beta, low, high) for beta in cast(betas, dtype, "nearest")])
@@ -53,39 +45,34 @@ def _sample(returns: jax.Array, low: jax.Array, high: jax.Array, m: jax.Array, m
     return Sample(returns, low, high, mask, np.int32(returns.shape[-2]), m)
 
 
-def certify_fixed(arguments: dict[str, str], returns: Any, beta: Any, question: Question) -> Certificate:
-    """Certificates at the threshold, or at the safety if there is none."""
-    settings: dict[str, Any] = {"support": question.support, "delta": question.delta, "beta": beta, **arguments}
-    if question.threshold is None:
-        assert question.safety is not None
-        return certify_safety_level(returns, question.safety, **settings)
-    return certify(returns, question.threshold, **settings)
+def _fixed(bound: str, suits: Callable[[bool], bool]) -> Kind:
+    """Designs that count the tasks whose bound of that name misses the threshold."""
+    return Kind(bound, {"bound": bound}, functools.partial(_bounds_per_task, BOUNDS[bound]), suits)
 
 
-_OF_BETTING = {"bound": betting.__name__}
+# --- the best of several levels -----------------------------------------------------------------------------------
+
 _LEVELS = len(CHOICE.betas)
 _DATA_SETS = 4096
 
 
-def _best_per_task(returns: Any, m: int, betas: np.ndarray, question: Question) -> PerTask:
+def _best_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
     """The share of the levels at which a task passes; those are the largest."""
-    assert question.threshold is not None
-    course = bounds_per_task(BOUNDS[betting.__name__], returns, m, np.asarray(CHOICE.betas), question)
-    passes = course.lower >= np.asarray(question.threshold).astype(returns.dtype)
+    assert wish.threshold is not None
+    course = _bounds_per_task(BOUNDS[betting.__name__], returns, m, np.asarray(CHOICE.betas), wish)
+    passes = course.lower >= np.asarray(wish.threshold).astype(returns.dtype)
     passed = np.sum(np.logical_and.accumulate(passes[::-1]), axis=0)[None]
     return PerTask((passed / _LEVELS).astype(np.float32), course.used[:1])
 
 
-def _safeties(
-    scores: np.ndarray, n: int, beta: str, m: int, question: Question, rng: np.random.Generator
-) -> np.ndarray:
+def _safeties(scores: np.ndarray, n: int, beta: str, m: int, wish: Wish, rng: np.random.Generator) -> np.ndarray:
     """By Monte Carlo over how many of n tasks pass at 0, 1, ... of the levels."""
     passed = np.round(scores * _LEVELS).astype(int)
     chances = np.stack([np.mean(passed == count, axis=1) for count in range(_LEVELS + 1)], axis=-1)
     counts = rng.multinomial(n, chances[:, None], size=(len(scores), _DATA_SETS // len(scores)))
     # At the smallest level only tasks count that pass at all; at the largest, all that pass at one.
     violations = np.cumsum(counts, axis=-1)[..., -2::-1]
-    delta = float(cast_host(np.asarray(question.delta), np.dtype(np.float32), "down"))
+    delta = float(cast_host(np.asarray(wish.delta), np.dtype(np.float32), "down"))
     each = CHOICE.delta_each(n, delta, CHOICE.betas)
     return np.max(
         [_by_count(violations[..., g], n, beta, each) for g, beta in enumerate(CHOICE.betas)],
@@ -98,31 +85,31 @@ def _by_count(violations: np.ndarray, n: int, beta: float, delta: float) -> np.n
     return safety_of(BINOMIAL, k, n, beta, delta)[place.reshape(violations.shape)]
 
 
-AUTO_DESIGNS = Kind(
+_AUTO = Kind(
     AUTO,
-    _OF_BETTING,
+    {"bound": betting.__name__},
     _best_per_task,
-    functools.partial(certify_fixed, _OF_BETTING),
     lambda binary: not binary,
     needs_threshold=True,
-    # Each number of tasks needs a calibration, of up to a second.
-    joint=Joint(lambda m: (AUTO,), _safeties, 2**12, lambda m, counted: 3 / 4 < m / counted < 4 / 3),
     only_beta=AUTO,
+    betas=lambda m, threshold: (AUTO,),
+    safeties=_safeties,
+    most_tasks=2**12,  # each number of tasks needs a calibration, of up to a second
+    is_promising=lambda m, counted: 3 / 4 < m / counted < 4 / 3,
 )
 
 
 # The levels of a design are near these.
 _NEAR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-_OF_SUCCESSES = {"method": ATTAINED.name}
 
 
-def _successes_per_task(returns: Any, m: int, betas: np.ndarray, question: Question) -> PerTask:
+def _successes_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
     """The threshold for tasks with enough successes, else the lower end; without a threshold, lower bounds."""
-    if question.threshold is None:
-        return bounds_per_task(CLOPPER_PEARSON, returns, m, betas, question)
-    enough = _enough(m, betas, question.threshold)
+    if wish.threshold is None:
+        return _bounds_per_task(CLOPPER_PEARSON, returns, m, betas, wish)
+    enough = _enough(m, betas, wish.threshold)
     passes = np.sum(returns[:, :m], axis=1) >= enough[:, None]
-    lower = np.where(passes, question.threshold, question.support[0]).astype(returns.dtype)
+    lower = np.where(passes, wish.threshold, wish.support[0]).astype(returns.dtype)
     return PerTask(lower, np.full(lower.shape, m, np.int32))
 
 
@@ -144,11 +131,10 @@ def _attained(m: int, threshold: float) -> np.ndarray:
     return np.concatenate([[1.0], 1 - below])
 
 
-SUCCESSES = Kind(
+_SUCCESSES = Kind(
     ATTAINED.name,
-    _OF_SUCCESSES,
+    {"method": ATTAINED.name},
     _successes_per_task,
-    functools.partial(certify_fixed, _OF_SUCCESSES),
     lambda binary: binary,
     betas=_attained_betas,
     enough=_enough,
@@ -158,22 +144,21 @@ SUCCESSES = Kind(
 # Lengths of imagined data sets, and how many of them there are: shorter ones are masked, so that two programs serve
 # all numbers of tasks.
 _SETS_BY_LENGTH = {2048: 512, 16384: 64}
-_ARGUMENTS = {"method": SOFT.name}
 
 
-def _betas(m: int) -> tuple[float, ...]:
+def _weights(m: int, threshold: float) -> tuple[float, ...]:
     """The default weight, and those with half and twice its odds."""
     usual = default_alpha(m)
     odds = usual / (1 - usual)
     return usual, *(round(factor * odds / (1 + factor * odds), 4) for factor in (0.5, 2.0))
 
 
-def _evidence_per_task(returns: Any, m: int, betas: np.ndarray, question: Question) -> PerTask:
+def _evidence_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
     """min(1, alpha E) from the first m rollouts."""
     dtype = returns.dtype
-    assert question.threshold is not None
-    threshold = cast(np.asarray([question.threshold]), dtype, "up")
-    low, high = cast(question.support[0], dtype, "down"), cast(question.support[1], dtype, "up")
+    assert wish.threshold is not None
+    threshold = cast(np.asarray([wish.threshold]), dtype, "up")
+    low, high = cast(wish.support[0], dtype, "down"), cast(wish.support[1], dtype, "up")
     given = jnp.asarray(returns), np.int32(m), threshold, low, high, least_evidence(m, dtype)
     found = np.stack([_shares(*given, alpha) for alpha in cast(betas, dtype, "nearest")])
     return PerTask(found, np.full(found.shape, m, np.int32))
@@ -187,15 +172,13 @@ def _shares(returns, m, threshold, low, high, least, alpha) -> jax.Array:
     return shares(wealth[..., 0], alpha, least)[0]
 
 
-def _soft_safeties(
-    scores: np.ndarray, n: int, beta: float, m: int, question: Question, rng: np.random.Generator
-) -> np.ndarray:
+def _soft_safeties(scores: np.ndarray, n: int, beta: float, m: int, wish: Wish, rng: np.random.Generator) -> np.ndarray:
     """By Monte Carlo, over data sets of n of these shares."""
     length = next(length for length in _SETS_BY_LENGTH if length >= n)
     chosen = rng.integers(scores.shape[1], size=(len(scores), _SETS_BY_LENGTH[length] // len(scores), length))
     drawn = np.take_along_axis(scores[:, None], chosen, axis=-1)
     dtype = scores.dtype
-    alpha, delta = cast(beta, dtype, "nearest"), cast(question.delta, dtype, "down")
+    alpha, delta = cast(beta, dtype, "nearest"), cast(wish.delta, dtype, "down")
     return np.asarray(_of_shares(drawn, np.int32(n), alpha, delta, least_evidence(m, dtype)))
 
 
@@ -205,25 +188,27 @@ def _of_shares(share, n, alpha, delta, least) -> jax.Array:
     return complement_down(soft_epsilon(share[..., None] / alpha, alpha, delta, least, where)[..., 0])
 
 
-SOFT_DESIGNS = Kind(
+_SOFT = Kind(
     SOFT.name,
-    _ARGUMENTS,
+    {"method": SOFT.name},
     _evidence_per_task,
-    functools.partial(certify_fixed, _ARGUMENTS),
     lambda binary: not binary,
     needs_threshold=True,
-    # With more rollouts than the best design that counts, counting is preferred.
-    joint=Joint(_betas, _soft_safeties, max(_SETS_BY_LENGTH), lambda m, counted: m <= counted),
     beta_name="alpha",
+    betas=_weights,
+    safeties=_soft_safeties,
+    most_tasks=max(_SETS_BY_LENGTH),
+    # With more rollouts than the best design that counts, counting is preferred.
+    is_promising=lambda m, counted: m <= counted,
 )
 
 
-def _stopped_per_task(returns: Any, m: int, betas: np.ndarray, question: Question) -> PerTask:
+def _stopped_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
     """Tasks that pass within m rollouts."""
-    assert question.threshold is not None
-    threshold = cast(question.threshold, returns.dtype, "up")
+    assert wish.threshold is not None
+    threshold = cast(wish.threshold, returns.dtype, "up")
     returns, levels = jnp.asarray(returns[:, :m]), cast(betas, returns.dtype, "nearest")
-    lower, used = zip(*(_run(returns, threshold, beta, question[:2]) for beta in levels), strict=True)
+    lower, used = zip(*(_run(returns, threshold, beta, wish[:2]) for beta in levels), strict=True)
     return PerTask(np.stack(lower), np.stack(used))
 
 
@@ -240,9 +225,25 @@ def _run(returns, threshold, beta, fixed) -> tuple[jax.Array, jax.Array]:
     return found.lower_bounds, found.num_rollouts_used[..., 0]
 
 
-def _certify(returns: Any, beta: Any, question: Question) -> Certificate:
-    assert question.threshold is not None
-    return certify_sequential(returns, question.threshold, support=question.support, delta=question.delta, beta=beta)
+_SEQUENTIAL = Kind("sequential", {}, _stopped_per_task, lambda binary: True, _stopped, needs_threshold=True)
+
+# Adding a kind of designs is one line here. Attained levels certify as much as Clopper-Pearson bounds, or more.
+DESIGNS = {
+    kind.name: kind
+    for kind in (
+        _fixed("betting", lambda binary: not binary),
+        _SUCCESSES,
+        _fixed("clopper_pearson", lambda binary: False),
+        _SEQUENTIAL,
+        _SOFT,
+        _AUTO,
+    )
+}
 
 
-SEQUENTIAL = Kind("sequential", {}, _stopped_per_task, _certify, lambda binary: True, _stopped, needs_threshold=True)
+def usable(name: str, wish: Wish) -> Kind:
+    """The kind of that name, if it can do what is wished."""
+    kind = choose("design", name, DESIGNS)
+    if kind.needs_threshold and wish.threshold is None:
+        raise ValueError(f"design is {name!r}, which needs a threshold; expected one that can do without")
+    return kind

@@ -1,7 +1,6 @@
 """How many tasks a safety needs, by the number of violations; decided by the certificate's own arithmetic."""
 
-import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import chex
@@ -14,7 +13,6 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import COUNTING
 from jaxcert.numerics._rounding import cast_host, complement_down
-from jaxcert.planning._printed import Result
 
 MOST_TASKS = 10**6
 # Longer than most calls need: compiling a program takes as long as a thousand of them.
@@ -64,120 +62,6 @@ def least_tasks(
         return reaches(chosen, wanted, k, n, beta, delta)
 
     return least_true(holds, np.minimum(k, MOST_TASKS), MOST_TASKS)
-
-
-def max_safety(
-    num_tasks: chex.Numeric,
-    *,
-    delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
-    num_violations: chex.Numeric = 0,
-    method: str = "binomial",
-) -> np.ndarray:
-    r"""The safety that so many tasks certify with so many violations; with none, the most that they can certify.
-
-    .. math:: 1 - \hat\varepsilon(k; n, \beta, \delta)
-
-    Args:
-        num_tasks: n.
-        delta: failure probability of the certificate, in (0, 1).
-        beta: failure probability of one lower bound; by default the method's own.
-        num_violations: k, at most n.
-        method: the name of a method, as in ``certify``.
-
-    All arguments but the method broadcast against each other.
-
-    Returns:
-        The safeties that ``certify`` reports, rounded down; 0 where it certifies nothing.
-
-    Raises:
-        ValueError: as ``least_tasks``.
-
-    Example:
-        >>> from jaxcert.planning import max_safety
-        >>> print(f"{max_safety(20, delta=0.01):.4f}")
-        0.7835
-    """
-    chosen = choose("method", method, COUNTING)
-    n, k = counts("num_tasks", num_tasks, 1), counts("num_violations", num_violations, 0)
-    n, k, delta, beta = _broadcast(n, k, _unit("delta", delta), _beta(beta))
-    refuse("num_violations", k, k <= n, "at most num_tasks")
-    return safety_of(chosen, k, n, beta, delta)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class TaskTable(Result):
-    """The fewest tasks that certify each safety with so many violations; printing it gives a table.
-
-    Attributes:
-        safeties: s, the rows.
-        delta: failure probability of the certificate.
-        beta: of one lower bound; None for the default of the method.
-        method: the name of the method.
-        num_tasks: n, integers [s, k] for k = 0, 1, ... violations; 0 for more than a million.
-
-    Example:
-        >>> from jaxcert.planning import task_table
-        >>> task_table(0.9, delta=0.01).num_tasks.tolist()
-        [[47, 68, 86, 103]]
-    """
-
-    safeties: tuple[float, ...]
-    delta: float
-    beta: float | None
-    method: str
-    num_tasks: np.ndarray
-
-    def columns(self) -> dict[str, list[str]]:
-        """Columns of text by their heading."""
-        count = self.num_tasks.shape[1]
-        names = ["no violation", "1 violation", *(f"{k} violations" for k in range(2, count))][:count]
-        cells = [[f"{n:,}" if n else "> 1,000,000" for n in column] for column in self.num_tasks.T.tolist()]
-        return {"safety": [f"{s:.12g}" for s in self.safeties], **dict(zip(names, cells, strict=True))}
-
-
-def task_table(
-    safeties: chex.Numeric | Sequence[float],
-    *,
-    delta: float,
-    beta: float | None = None,
-    max_violations: int = 3,
-    method: str = "binomial",
-) -> TaskTable:
-    r"""How many tasks a safety needs at least, if 0, 1, 2, ... of them are to be allowed as violations.
-
-    .. math:: n_k(s) = \min \{ n : U(k; n, \delta) / (1 - \beta) \le 1 - s \}
-
-    It depends on nothing but the levels: neither the policy, nor the tasks, nor the number of rollouts. The number of
-    violations need not be fixed beforehand, only n: ``certify`` finds out which column applies.
-
-    Args:
-        safeties: s, wanted safeties in (0, 1).
-        delta: failure probability of the certificate, in (0, 1).
-        beta: failure probability of one lower bound; by default the method's own.
-        max_violations: the largest k.
-        method: the name of a method, as in ``certify``.
-
-    Returns:
-        A ``TaskTable``.
-
-    Raises:
-        ValueError: as ``least_tasks``.
-
-    Example:
-        >>> from jaxcert.planning import task_table
-        >>> print(task_table([0.9, 0.95], delta=0.05, max_violations=2))
-        safety  no violation  1 violation  2 violations
-           0.9            31           49            65
-          0.95            62           98           131
-    """
-    rows = np.atleast_1d(as_numbers("safeties", safeties))
-    check_open_unit("safeties", rows)
-    if isinstance(max_violations, bool) or not isinstance(max_violations, int) or max_violations < 0:
-        raise ValueError(f"max_violations is {max_violations!r}; expected a whole number of at least 0")
-    settings: dict[str, Any] = {"delta": delta, "beta": beta, "method": method}
-    found = least_tasks(rows[:, None], num_violations=np.arange(max_violations + 1), **settings)
-    return TaskTable(tuple(rows.tolist()), num_tasks=found, **settings)
 
 
 def safety_of(method: Method, k: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:

@@ -1,30 +1,22 @@
-"""The search for a design: coarse, then around the best of each kind."""
+"""How many tasks, how many rollouts of each, at which level: the design for a wanted certificate."""
 
 import math
 
 import chex
-import numpy as np
 
 from jaxcert._validation import check_count, check_open_unit
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates import confidence, floor_to
 from jaxcert.planning._cheapest import CheapestCertificate
-from jaxcert.planning._design import DESIGNS, Costs, Option, usable
-from jaxcert.planning._design_kind import Kind, Question, check_question
-from jaxcert.planning._fresh import Fresh, finished
+from jaxcert.planning._design import Costs, Design, figures, table_of
+from jaxcert.planning._design_kind import Kind, Wish, check_wish
 from jaxcert.planning._goals import Goal, HighestReturn, LeastRisk
+from jaxcert.planning._known_designs import DESIGNS, usable
 from jaxcert.planning._pilot import Assumptions, Source, source_of, support_of
-from jaxcert.planning._plan_result import Plan
-from jaxcert.planning._simulation import (
-    LENGTHS,
-    Simulation,
-    joint_options,
-    lower_cost,
-    most_cost,
-)
+from jaxcert.planning._plan import Plan
+from jaxcert.planning._search import MOST_SHOWN, different, reachable, searched
+from jaxcert.planning._simulation import LENGTHS, Finish, Simulation
 from jaxcert.returns._prepared import Support
-
-_ROLLOUTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-_SHOWN = 6
 
 
 def plan(
@@ -72,7 +64,8 @@ def plan(
         seed: of the resampling.
 
     Returns:
-        A ``Plan``; ``plan.best`` is the best option.
+        A ``Plan``; ``plan.best`` is the best design. If tasks in general are worse than the pilot's, it may be one that
+        is too small; the plan says so, and begins with a larger one if there is one that is not.
 
     Raises:
         ValueError: for values out of range, a threshold outside the support, an unknown design, or if neither a
@@ -86,145 +79,124 @@ def plan(
         >>> found.best.value >= 0.9, found.best.cost < 2000
         (True, True)
     """
-    question = check_question(support_of(pilot, support), delta, threshold, safety)
-    goal = _goal(question, Costs(cost_per_task, cost_per_rollout, budget), power)
-    _check_rollouts(max_rollouts)
+    wish = check_wish(support_of(pilot, support), delta, threshold, safety)
+    goal = _goal(wish, Costs(cost_per_task, cost_per_rollout, budget), power)
+    check_count("max_rollouts", max_rollouts)
+    if max_rollouts > LENGTHS[-1]:
+        raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {LENGTHS[-1]}")
     source = source_of(pilot, support)
-    simulation = Simulation(source, goal.question, max_rollouts, (seed,))
-    options: dict[tuple[str, int], Option] = {}
-    kinds = _kinds(designs, question, source)
-    for kind in kinds:
-        if kind.joint is None:
-            _search(kind, goal, simulation, options)
-    joint = [kind for kind in kinds if kind.joint]
-    if joint:
-        counted = _best_counted(goal, simulation, options)
-        for kind in joint:
-            _search_joint(kind, goal, simulation, counted, options)
-    different = _different(options, goal)
-    fresh = Fresh(source, goal.question, max_rollouts, seed, len(different))
-    shown = sorted((finished(option, goal, simulation, fresh) for option in different), key=goal.key)
+    simulation = Simulation(source, goal.wish, max_rollouts, (seed,))
+    kinds = _kinds(designs, wish, source)
+    considered = searched(goal, simulation, kinds)
+    doubting = goal.doubting(source.num_tasks) if goal.has_power and source.is_sample else None
+    sure = [] if doubting is None else _sure(doubting, simulation, kinds)
+    chosen = different(considered, goal)[: MOST_SHOWN - len(sure)]
+    finish = Finish(goal, simulation, len(chosen) + len(sure))
+    shown = [*(finish.of(design) for design in chosen), *(finish.of(design, doubting) for design in sure)]
+    shown = sorted(shown, key=goal.key)
+    best = shown[0] if shown else None
+    within, limit = (None, 0.0) if best and goal.is_met(best) else reachable(goal, {kind.name for kind in kinds})
     return Plan(
+        heading=f"Wanted: {_wanted(goal)}",
+        notice=" ".join(_notices(goal, best, within, limit)),
+        table=table_of(shown, goal.objective, is_share=wish.threshold is not None),
+        remarks=(
+            f"from {finish.num_simulated:,} simulated tasks; ± is the standard error of the simulation",
+            *source.notes(),
+            *_remarks(shown, wish),
+        ),
+        designs=tuple(shown),
         objective=goal.objective,
-        question=goal.question,
-        costs=goal.costs,
         power=power,
-        options=tuple(shown),
-        considered=tuple(sorted(options.values(), key=lambda option: (option.design.name, option.design.num_rollouts))),
-        num_simulated=simulation.num_simulated + fresh.num_simulated,
-        notes=tuple(source.notes()),
-        reachable=goal.within_reach(shown[0] if shown else None),
+        reachable=within,
+        wish=wish,
+        costs=goal.costs,
+        considered=tuple(sorted(considered, key=lambda design: (design.name, design.num_rollouts))),
     )
 
 
-def _goal(question: Question, costs: Costs, power: float) -> Goal:
+def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
     check_open_unit("power", power)
     for name, value in zip(("cost_per_task", "cost_per_rollout", "budget"), costs, strict=True):
         if value is not None and not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"{name} is {value}; expected a number of at least 0")
     if costs.per_task + costs.per_rollout <= 0:
         raise ValueError("cost_per_task and cost_per_rollout are both 0; expected one above 0")
-    if question.threshold is not None and question.safety is not None:
-        return CheapestCertificate(question, costs, power)
+    if wish.threshold is not None and wish.safety is not None:
+        return CheapestCertificate(wish, costs, power)
     if costs.budget is None:
         raise ValueError("no budget is given; expected one, or both a threshold and a safety")
-    return (LeastRisk if question.safety is None else HighestReturn)(question, costs, power)
+    return (LeastRisk if wish.safety is None else HighestReturn)(wish, costs, power)
 
 
-def _check_rollouts(max_rollouts: int) -> None:
-    check_count("max_rollouts", max_rollouts)
-    if max_rollouts > LENGTHS[-1]:
-        raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {LENGTHS[-1]}")
-
-
-def _kinds(names: tuple[str, ...] | None, question: Question, source: Source) -> list[Kind]:
+def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Kind]:
     if names:
-        chosen = [usable(name, question) for name in names]
+        chosen = [usable(name, wish) for name in names]
         wrong = [name for name in names if name in BOUNDS and BOUNDS[name].binary and not source.binary]
         if wrong:
             raise ValueError(f"design is {wrong[0]!r}, for returns of 0 and 1; the pilot has others")
         return chosen
-    known = question.threshold is not None
+    known = wish.threshold is not None
     return [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
 
 
-# --- the search ---------------------------------------------------------------------------------------------------
+def _sure(doubting: Goal, simulation: Simulation, kinds: list[Kind]) -> list[Design]:
+    """The best design that reaches the power even if pilot tasks were luckier than tasks in general; empty for none."""
+    found = searched(doubting, simulation, [kind for kind in kinds if kind.safeties is None])
+    best = min(found, key=doubting.key, default=None)
+    return [best] if best is not None and doubting.is_met(best) else []
 
 
-def _search(kind: Kind, goal: Goal, simulation: Simulation, options: dict) -> None:
-    """Fill in the best option for each number of rollouts."""
-    coarse = _coarse(simulation)
-    _try(kind, goal, simulation, coarse, None, options)
-    own = [option for (name, _), option in options.items() if name == kind.name]
-    if own:
-        best = min(own, key=goal.key)
-        _try(kind, goal, simulation, _between(coarse, best.design.num_rollouts), best, options)
+# --- words --------------------------------------------------------------------------------------------------------
 
 
-def _best_counted(goal: Goal, simulation: Simulation, options: dict) -> Option | None:
-    """The best design that counts after a fixed number of rollouts, whether or not it is to be reported."""
-    fixed = [kind for kind in DESIGNS.values() if kind.joint is None and kind.stopped is None]
-    suited = [kind for kind in fixed if kind.suits(simulation.source.binary)]
-    known = {place: option for place, option in options.items() if option.design.kind in suited}
-    if not known:
-        for kind in suited:
-            _try(kind, goal, simulation, _coarse(simulation), None, known)
-    return min(known.values(), key=goal.key, default=None)
+def _wanted(goal: Goal) -> str:
+    """What was asked for."""
+    _, delta, threshold, safety = goal.wish
+    paid = "" if goal.costs.budget is None else f" from a budget of {goal.costs.budget:g}"
+    sure = f"confidence {confidence(delta)}"
+    if threshold is None:
+        return f"the highest return certified with safety {safety:g}, {sure}{paid}"
+    if safety is None:
+        return f"the least risk certified at a threshold of {threshold:g}, {sure}{paid}"
+    return f"at least {threshold:g} certified with safety {safety:g}, {sure}, in {goal.power:.4g} of cases{paid}"
 
 
-def _search_joint(kind: Kind, goal: Goal, simulation: Simulation, counted: Option | None, options: dict) -> None:
-    """As ``_search``, where the best design that counts leaves a chance of something better."""
-    assert kind.joint
-    joint, coarse = kind.joint, _coarse(simulation)
-    m0 = counted.design.num_rollouts if counted else None
-    tried = [m for m in coarse if m0 is None or joint.is_promising(m, m0)]
-    limit, found = most_cost(goal, counted), []
-    for m in tried:
-        found += joint_options(kind, goal, simulation, m, joint.betas(m)[:1], limit)
-        limit = lower_cost(goal, found, limit)
-    best = min(found, key=goal.key, default=None)
-    for m in _between(tried, best.design.num_rollouts) if best else ():
-        known = [option.design.beta for option in found if option.design.num_rollouts == m]
-        betas = tuple(beta for beta in joint.betas(m) if beta not in known)
-        found += joint_options(kind, goal, simulation, m, betas, limit)
-        limit = lower_cost(goal, found, limit)
-    for option in sorted(found, key=goal.key):
-        options.setdefault((kind.name, option.design.num_rollouts), option)
-
-
-def _coarse(simulation: Simulation) -> list[int]:
-    return [*(m for m in _ROLLOUTS if m < simulation.most), simulation.most]
-
-
-def _try(kind: Kind, goal: Goal, simulation: Simulation, rollouts: list, around: Option | None, options: dict) -> None:
-    threshold = goal.question.threshold
-    own = kind.betas if threshold is not None else None
-    tried = [own(m, threshold) if own and threshold is not None else goal.betas(m, around) for m in rollouts]
-    courses = [simulation.run(kind, m, betas) for m, betas in zip(rollouts, tried, strict=True)]
-    for m, found in zip(rollouts, goal.options_of(kind.name, rollouts, tried, courses), strict=True):
-        known = [options[kind.name, m]] if (kind.name, m) in options else []
-        if found or known:
-            options[kind.name, m] = min([*found, *known], key=goal.key)
-
-
-def _between(coarse: list[int], m: int) -> list[int]:
-    """Up to seven numbers from the one before to the one after."""
-    place = coarse.index(m)
-    low, high = coarse[max(place - 1, 0)], coarse[min(place + 1, len(coarse) - 1)]
-    return sorted({m, *np.unique(np.linspace(low, high, 7).round().astype(int)).tolist()})
-
-
-def _different(options: dict[tuple[str, int], Option], goal: Goal) -> list[Option]:
-    """The best options of different kinds, or with clearly different numbers of rollouts."""
-    kept: list[Option] = []
-    ranked = sorted(options.values(), key=goal.key)
-    for option in [option for option in ranked if goal.is_met(option)] or ranked:
-        design = option.design
-        near = [
-            other.design
-            for other in kept
-            if other.design.name == design.name and 2 / 3 < other.design.num_rollouts / design.num_rollouts < 3 / 2
+def _notices(goal: Goal, best: Design | None, within: Design | None, limit: float) -> list[str]:
+    """Whether the first design does what was asked for."""
+    if best is None:
+        start = "No design considered" if goal.costs.budget is None else "Within the budget no design"
+        said = [f"{start} certifies anything."]
+    elif not goal.is_met(best):
+        said = [f"Power {goal.power:g} not reached: {figures(best.value, is_share=True)} at most, by the first design."]
+    elif not goal.holds(best):
+        lucky = figures(best.pessimistic or 0.0, is_share=True)
+        return [
+            f"Power {goal.power:g} if tasks in general are like those of the pilot; {lucky} if these were lucky "
+            "(pessimistic). More pilot tasks help."
         ]
-        kept += [] if near else [option]
-    first = {option.design.name: option for option in reversed(kept)}
-    return list(dict.fromkeys([*first.values(), *kept]))[:_SHOWN]
+    elif best.pessimistic is not None and goal.has_power:
+        return [f"The first design has power {goal.power:g} even if the pilot tasks were lucky (pessimistic)."]
+    else:
+        return []
+    if within is not None:
+        reached, most = floor_to(within.value, 2), floor_to(limit, 2)
+        said.append(f"{within} reach a safety of {reached} with this power; ever more tasks approach {most}.")
+    return said
+
+
+def _remarks(shown: list[Design], wish: Wish) -> list[str]:
+    """What has to be said beside the table."""
+    said = []
+    if any(design.least is not None for design in shown):
+        said.append("at least: the power at 95 % confidence in the simulation, for all these designs together")
+    if any(design.pessimistic is not None for design in shown):
+        said.append("pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence")
+    if shown:
+        said.append("what is said of a design holds with its own beta alone (--beta), fixed now, as --lock does")
+    if any(design.kind.stopped for design in shown):
+        said.append("the cost of a sequential design is a mean, not a limit")
+    if wish.threshold is None:
+        names = ", ".join(kind.name for kind in DESIGNS.values() if kind.needs_threshold)
+        said.append(f"without a threshold these designs are not considered: {names}")
+    return said

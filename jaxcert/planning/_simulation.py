@@ -1,34 +1,37 @@
-"""Imagined experiments: what a design comes to, with the certificate itself as the judge."""
+"""Imagined tasks, and what chosen designs come to in experiments that chose none of them.
+
+The cheapest of many designs is one that was lucky in the tasks that it was chosen by. So those that are shown are
+imagined again, on other tasks, and sixteen times as many. What a task's probability to pass is at least, holds for all
+of them together with 95 % confidence, by a Clopper-Pearson limit for each.
+"""
 
 import dataclasses
 import math
-from typing import Any
 
-import chex
 import numpy as np
 
-from jaxcert._validation import check_count
-from jaxcert.certificates import Certificate
-from jaxcert.planning._cheapest import CheapestCertificate
-from jaxcert.planning._design import Costs, Design, Option, usable
-from jaxcert.planning._design_kind import Kind, PerTask, Question, check_question
-from jaxcert.planning._goals import Goal, doubted
-from jaxcert.planning._pilot import Assumptions, Source, source_of, support_of
-from jaxcert.returns._prepared import Support
+from jaxcert.numerics import clopper_pearson_lower
+from jaxcert.planning._design import Design
+from jaxcert.planning._design_kind import Kind, PerTask, Wish
+from jaxcert.planning._goals import Goal, as_row, doubted
+from jaxcert.planning._pilot import Source
 
 # Lengths of imagined tasks: numbers of rollouts between them are masked, so that few programs are compiled.
 LENGTHS = (16, 128, 1024)
-BATCHES = 8
-_SIMULATED_TASKS = 4096
+_BATCHES, _SIMULATED_TASKS = 8, 4096
+TIMES = 2 * _BATCHES
+_DOUBT = 0.05
+# 1 - 0.05 / s quantiles of Student's t with 15 degrees of freedom, for s = 1, ..., 6 designs.
+_STUDENT = (1.753, 2.131, 2.343, 2.490, 2.602, 2.694)
 
 
 class Simulation:
     """Imagined tasks, the same ones for every design, so that the same luck befalls all of them."""
 
-    def __init__(self, source: Source, question: Question, most: int, seed: tuple[int, ...]) -> None:
-        self.source, self.question, self.most, self.seed = source, question, most, seed
+    def __init__(self, source: Source, wish: Wish, most: int, seed: tuple[int, ...]) -> None:
+        self.source, self.wish, self.most, self.seed = source, wish, most, seed
         repeats = -(-_SIMULATED_TASKS // source.num_tasks)
-        self.num_repeats = -(-repeats // BATCHES) * BATCHES
+        self.num_repeats = -(-repeats // _BATCHES) * _BATCHES
         self.num_simulated = self.num_repeats * source.num_tasks
         self.drawn: dict[int, np.ndarray] = {}
         self.courses: dict[tuple, PerTask] = {}
@@ -38,23 +41,45 @@ class Simulation:
         most = m if kind.stopped is None else self.most
         key = kind.name, most, betas.tobytes()
         if key not in self.courses:
-            self.courses = {key: self._course(kind, most, betas)}
+            self.courses[key] = self._course(kind, most, betas)
         course = self.courses[key]
-        return course if kind.stopped is None else kind.stopped(course, m, self.question.support[0])
+        return course if kind.stopped is None else kind.stopped(course, m, self.wish.support[0])
+
+    def course(self, design: Design) -> PerTask:
+        """What becomes of the tasks by a design, [1, N]."""
+        return self.run(design.kind, design.num_rollouts, np.asarray([design.beta]))
+
+    def value(self, goal: Goal, design: Design) -> float:
+        """The objective of a joint design."""
+        return float(np.mean(self.of_scores(goal, design, self._scores(design))))
+
+    def pessimistic(self, goal: Goal, design: Design) -> float:
+        """The same if so many tasks fail that the mean score falls to its lower confidence limit."""
+        scores = self._scores(design)
+        share = scores.reshape(self.num_repeats, -1).mean(axis=0)
+        kept = float(doubted(share)) / max(float(share.mean()), 1e-9)
+        return float(self.of_scores(goal, design, scores, kept).mean())
+
+    def of_scores(self, goal: Goal, design: Design, scores: np.ndarray, kept: float = 1.0) -> np.ndarray:
+        """The same from each row of scores [BATCHES, N]; a share of the tasks is kept, the others fail."""
+        safeties = design.kind.safeties
+        assert safeties
+        # All designs use the same random numbers, so that they do not differ by chance alone.
+        rng = np.random.default_rng([*self.seed, 2])
+        if kept < 1:
+            scores = np.where(rng.random(scores.shape) < kept, scores, 0).astype(scores.dtype)
+        return goal.of_safeties(safeties(scores, design.num_tasks, design.beta, design.num_rollouts, self.wish, rng))
+
+    def _scores(self, design: Design) -> np.ndarray:
+        return self.course(design).lower[0].reshape(_BATCHES, -1)
 
     def _course(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
-        found, threshold = kind.per_task(self._returns(m), m, betas, self.question), self.question.threshold
+        found, threshold = kind.per_task(self._returns(m), m, betas, self.wish), self.wish.threshold
         successes = None if kind.enough is None or threshold is None else self.source.successes(m)
         if kind.enough is None or threshold is None or successes is None:
             return found
         reached = np.append(np.cumsum(successes[::-1])[::-1], 0.0)
         return found._replace(passing=np.minimum(reached[kind.enough(m, betas, threshold)], 1.0))
-
-    def pessimistic(self, goal: Goal, design: Design) -> float:
-        """The objective if so many tasks fail that the mean score falls to its lower confidence limit."""
-        share = joint_scores(self, design).reshape(self.num_repeats, -1).mean(axis=0)
-        kept = doubted(share) / max(float(share.mean()), 1e-9)
-        return float(_values(goal, self, design, kept).mean())
 
     def _returns(self, m: int) -> np.ndarray:
         length = next(length for length in LENGTHS if length >= m)
@@ -64,168 +89,90 @@ class Simulation:
         return self.drawn[length]
 
 
-# Designs that cost more than the best ones that count, by this factor, are not looked for.
-_DEARER = 2.0
-# The same beside the best one of its own kind.
-_NEXT = 1.25
+def least_share(passed: np.ndarray, num_claims: int) -> float:
+    """What the probability to pass is at least, with the confidence that is left to each of so many claims."""
+    level = np.float32(_DOUBT / num_claims)
+    return float(clopper_pearson_lower(np.int32(passed.sum()), np.int32(passed.size), level))
 
 
-def joint_options(
-    kind: Kind, goal: Goal, simulation: Simulation, m: int, betas: tuple[Any, ...], most_cost: float
-) -> list[Option]:
-    """The best number of tasks at each beta, if it costs no more than that."""
-    assert kind.joint
-    unit = float(goal.costs.of_task(m))
-    most = int(min(most_cost / unit * (1 + 1e-9), kind.joint.most_tasks)) if unit else kind.joint.most_tasks
-    found = []
-    for beta in betas if most else ():
-        n = goal.tasks(lambda n, beta=beta: joint_value(goal, simulation, Design(kind.name, n, m, beta)), most)
-        if n:
-            design = Design(kind.name, n, m, beta)
-            found.append(Option(design, None, m, n * unit, joint_value(goal, simulation, design)))
-    return found
+class Finish:
+    """The last touches to so many designs, and how far their figures can be trusted, from imagined tasks of its own."""
+
+    def __init__(self, goal: Goal, simulation: Simulation, num_designs: int) -> None:
+        source, wish, most, (seed,) = simulation.source, simulation.wish, simulation.most, simulation.seed
+        self.goal, self.simulation, self.num_designs = goal, simulation, max(num_designs, 1)
+        self.fresh = [Simulation(source, wish, most, (seed, 3, i)) for i in range(TIMES)]
+        self.num_simulated = simulation.num_simulated + sum(each.num_simulated for each in self.fresh)
+
+    def of(self, design: Design, doubting: Goal | None = None) -> Design:
+        """The design, of as many tasks as it needs; if the pilot is doubted, by this goal, too."""
+        if design.kind.safeties:
+            return self._joint(design)
+        goal, source = self.goal, self.simulation.source
+        course = self._course(design)
+        low = enough = self._least_passing(course)
+        if doubting is not None:
+            enough = min(low, float(doubting.passing(self.simulation.course(design))[0]))
+        design = goal.final(goal.resized(design, enough, float(course.used.mean())))
+        course, own = self._course(design), self.simulation.course(design)
+        used, is_exact, row = float(course.used.mean()), course.passing is not None and goal.has_power, as_row(design)
+        course = course if is_exact else course._replace(passing=None)
+        parts = PerTask(course.lower.reshape(TIMES, -1), course.used)
+        rng = np.random.default_rng([*self.simulation.seed, 0])
+        return dataclasses.replace(
+            design,
+            num_violations=None if goal.wish.safety is None else design.num_violations,
+            rollouts_per_task=used,
+            cost=float(design.num_tasks * goal.costs.of_task(used)),
+            value=float(goal.values(course, *row)[0]),
+            standard_error=0.0 if is_exact else _error(goal.values(parts, *as_row(design, TIMES))),
+            least=float(goal.of_passing(np.asarray([low]), *row)[0]) if goal.has_power else None,
+            pessimistic=goal.pessimistic(own, design, source.num_tasks, rng) if source.is_sample else None,
+            until_reached=goal.until_reached(own, design, rng) if design.kind.stopped else None,
+        )
+
+    def _course(self, design: Design) -> PerTask:
+        """What becomes of all tasks, [1, N]."""
+        found = [each.course(design) for each in self.fresh]
+        lower, used = (np.concatenate([getattr(one, name) for one in found], axis=1) for name in ("lower", "used"))
+        return PerTask(lower, used, found[0].passing)
+
+    def _least_passing(self, course: PerTask) -> float:
+        """What the probability that a task passes is at least, with the confidence that is left to a design."""
+        if self.goal.wish.threshold is None:
+            return 0.0
+        if course.passing is not None:
+            return float(course.passing[0])
+        return least_share(self.goal.passes(course.lower)[0], self.num_designs)
+
+    def _joint(self, design: Design) -> Design:
+        """With as many tasks as it takes for the wanted power even at its lower end."""
+        goal, found, larger = self.goal, self._values(design), design
+        for n in goal.larger(design):
+            if self._least(found) >= goal.power:
+                break
+            larger = dataclasses.replace(design, num_tasks=n)
+            found = self._values(larger)
+        return dataclasses.replace(
+            larger,
+            cost=float(larger.num_tasks * goal.costs.of_task(design.rollouts_per_task)),
+            value=float(found.mean()),
+            standard_error=_error(found),
+            least=self._least(found) if goal.has_power else None,
+            pessimistic=self.simulation.pessimistic(goal, larger) if self.simulation.source.is_sample else None,
+        )
+
+    def _values(self, design: Design) -> np.ndarray:
+        """The objective of a joint design, from each set of tasks."""
+        scores = np.split(np.stack([each.course(design).lower[0] for each in self.fresh]), TIMES // _BATCHES)
+        parts = zip(self.fresh[::_BATCHES], scores, strict=True)
+        return np.concatenate([each.of_scores(self.goal, design, part) for each, part in parts])
+
+    def _least(self, values: np.ndarray) -> float:
+        """The lower end of their mean, by Student's t; rarer failures than the data sets can show are allowed for."""
+        spread = math.hypot(_error(values), 1e-3)
+        return max(float(values.mean()) - _STUDENT[min(self.num_designs, len(_STUDENT)) - 1] * spread, 0.0)
 
 
-def most_cost(goal: Goal, counted: Option | None) -> float:
-    """What is worth a try beside the best design that counts."""
-    budget = math.inf if goal.costs.budget is None else goal.costs.budget
-    return budget if counted is None else min(budget, _DEARER * goal.cost_to_beat(counted))
-
-
-def lower_cost(goal: Goal, found: list[Option], limit: float) -> float:
-    """What is worth a try beside others of its kind."""
-    return min([limit, *(_NEXT * goal.cost_to_beat(option) for option in found)])
-
-
-def joint_value(goal: Goal, simulation: Simulation, design: Design) -> float:
-    """The objective of a design."""
-    return float(np.mean(_values(goal, simulation, design)))
-
-
-def _values(goal: Goal, simulation: Simulation, design: Design, kept: float = 1.0) -> np.ndarray:
-    """The objective from each batch of imagined tasks, [BATCHES]; a share of the tasks is kept, the others fail."""
-    return values_of_scores(goal, simulation, design, joint_scores(simulation, design).reshape(BATCHES, -1), kept)
-
-
-def values_of_scores(
-    goal: Goal, simulation: Simulation, design: Design, scores: np.ndarray, kept: float = 1.0
-) -> np.ndarray:
-    """The objective from each row of scores, [BATCHES]."""
-    joint, m = design.kind.joint, design.num_rollouts
-    assert joint
-    # All designs use the same random numbers, so that they do not differ by chance alone.
-    rng = np.random.default_rng([*simulation.seed, 2])
-    if kept < 1:
-        scores = np.where(rng.random(scores.shape) < kept, scores, 0).astype(scores.dtype)
-    found = joint.safeties(scores, design.num_tasks, design.beta, m, simulation.question, rng)
-    return goal.of_safeties(found)
-
-
-def joint_scores(simulation: Simulation, design: Design) -> np.ndarray:
-    """The scores of imagined tasks, [N]."""
-    return course_of(simulation, design).lower[0]
-
-
-def course_of(simulation: Simulation, design: Design) -> PerTask:
-    """What becomes of imagined tasks by a design, [1, N]."""
-    return simulation.run(design.kind, design.num_rollouts, np.asarray([design.beta]))
-
-
-def simulate(
-    pilot: chex.Array | Assumptions,
-    design: Design,
-    *,
-    support: Support | None = None,
-    delta: float,
-    threshold: float | None = None,
-    safety: float | None = None,
-    num_repeats: int = 100,
-    seed: int = 0,
-) -> Certificate:
-    """Certificates of whole data sets, resampled from a pilot by a design: what the plan may lead to.
-
-    Args:
-        pilot: as in ``plan``.
-        design: what is fixed before the experiment, such as ``plan(...).best.design``.
-        support: (a, b), as in ``plan``.
-        delta: failure probability of the certificate, in (0, 1).
-        threshold: B; the certificates come from ``certify``, or from ``certify_sequential``.
-        safety: s; without a threshold, the certificates come from ``certify_safety_level``.
-        num_repeats: how many data sets; all of them are in memory.
-        seed: of the resampling; ``plan`` uses other random numbers.
-
-    Returns:
-        A ``Certificate`` with arrays [num_repeats, 1].
-
-    Raises:
-        ValueError: as ``plan``.
-
-    Example:
-        >>> import jaxcert
-        >>> from jaxcert.planning import Design, simulate
-        >>> pilot = jaxcert.sample_returns("cheetah")
-        >>> design = Design("betting", num_tasks=200, num_rollouts=10, beta=0.3)
-        >>> found = simulate(pilot, design, support=(0, 1000), delta=0.01, threshold=400.0, num_repeats=20)
-        >>> found.safety.shape
-        (20, 1)
-    """
-    question = check_question(support_of(pilot, support), delta, threshold, safety)
-    check_count("num_repeats", num_repeats)
-    kind = usable(design.name, question)
-    rng = np.random.default_rng([seed, 1])
-    source = source_of(pilot, support)
-    data_sets = source.data_sets(rng, num_repeats, design.num_tasks, design.num_rollouts)
-    return kind.certify(data_sets, design.beta, question)
-
-
-def power_curve(
-    pilot: chex.Array | Assumptions,
-    num_tasks: chex.Array,
-    *,
-    design: Design,
-    support: Support | None = None,
-    delta: float,
-    threshold: float,
-    safety: float,
-    seed: int = 0,
-) -> np.ndarray:
-    """The probability to certify a safety at a threshold, for several numbers of tasks.
-
-    Args:
-        pilot: as in ``plan``.
-        num_tasks: n, integers [c], in place of the design's number.
-        design: what else is fixed before the experiment.
-        support: (a, b), as in ``plan``.
-        delta: failure probability of the certificate, in (0, 1).
-        threshold: B.
-        safety: s, in (0, 1).
-        seed: of the resampling.
-
-    Returns:
-        The probabilities, float[c].
-
-    Raises:
-        ValueError: as ``plan``.
-
-    Example:
-        >>> import jaxcert
-        >>> from jaxcert.planning import Design, power_curve
-        >>> pilot = jaxcert.sample_returns("cheetah")
-        >>> design = Design("betting", num_tasks=200, num_rollouts=20, beta=0.1)
-        >>> power_curve(pilot, [40, 60, 200], design=design, support=(0, 1000), delta=0.01, threshold=400.0,
-        ...             safety=0.9).round(1).tolist()
-        [0.0, 0.6, 1.0]
-    """
-    question = check_question(support_of(pilot, support), delta, threshold, safety)
-    kind = usable(design.name, question)
-    simulation = Simulation(source_of(pilot, support), question, design.num_rollouts, (seed,))
-    goal = CheapestCertificate(question, Costs(0.0, 1.0, None), 0.5)
-    if kind.joint:
-        return np.asarray([joint_value(goal, simulation, one) for one in _sizes(design, num_tasks)])
-    n, beta = np.asarray(num_tasks), np.full(np.shape(num_tasks), design.beta)
-    course = course_of(simulation, design)
-    return goal.of_passing(goal.passing(course), n, goal.allowed(n, beta), beta)
-
-
-def _sizes(design: Design, num_tasks: chex.Array) -> list[Design]:
-    return [dataclasses.replace(design, num_tasks=n) for n in np.asarray(num_tasks).tolist()]
+def _error(values: np.ndarray) -> float:
+    return float(np.std(values, ddof=1) / math.sqrt(len(values)))

@@ -1,96 +1,22 @@
 """How many trials of each task of a fixed list show that enough of its tasks are good."""
 
-import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import chex
 import numpy as np
 
-from jaxcert._extras import import_extra
 from jaxcert._validation import as_numbers, check_number, check_open_unit, is_count
+from jaxcert.bounds import betting
 from jaxcert.certificates import confidence
+from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._suite_counts import USUAL_LEVELS
-from jaxcert.planning._printed import Result
-from jaxcert.planning._suite_trials import Asked, Prospects, check_trials, sums, tasks_of
+from jaxcert.planning._design import Design
+from jaxcert.planning._plan import Plan
+from jaxcert.planning._suite_trials import Asked, Prospects, Successes, check_trials, sums, tasks_of
 from jaxcert.returns._prepared import Support
-
-if TYPE_CHECKING:
-    import pandas
 
 # Rows of the table, beside the least number of trials.
 _SHOWN = (5, 10, 20, 50, 100, 200, 500, 1000)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class SuitePlan(Result):
-    """The fewest trials per task that certify so many good tasks of a list; printing it gives a table.
-
-    Attributes:
-        num_good: G, the wanted number of good tasks.
-        num_tasks: n.
-        threshold: B.
-        delta: failure probability of the certificate.
-        power: the wanted share of cases.
-        least: m, with which G tasks are certified in that share of cases; 0 for none up to ``max_rollouts``.
-        max_rollouts: the most trials that were tried.
-        num_rollouts: m of the rows of the table.
-        powers: in what share of cases G tasks are certified, at least, [m].
-        certified: how many tasks are certified in the wanted share of cases, [m].
-        num_above: how many tasks are better than B in the wanted share of cases: no certificate says more.
-        limit: how many are counted at most, however many trials there are.
-
-    Example:
-        >>> from jaxcert.planning import plan_suite
-        >>> plan_suite([0.95] * 40, 35, 0.8, delta=0.05).least
-        33
-    """
-
-    num_good: int
-    num_tasks: int
-    threshold: float
-    delta: float
-    power: float
-    least: int
-    max_rollouts: int
-    num_rollouts: tuple[int, ...]
-    powers: np.ndarray
-    certified: np.ndarray
-    num_above: int
-    limit: int
-
-    @property
-    def wish(self) -> str:
-        """What was asked for, in a sentence."""
-        wanted = f"at least {self.num_good} of {self.num_tasks} tasks certified at {self.threshold:g}"
-        return f"{wanted}, confidence {confidence(self.delta)}, in {self.power:.4g} of cases"
-
-    def columns(self) -> dict[str, list[str]]:
-        """The rows as columns of text by their heading."""
-        return {
-            "trials": [str(m) for m in self.num_rollouts],
-            "in all": [f"{m * self.num_tasks:,}" for m in self.num_rollouts],
-            "power": [f"{power:.2f}" for power in self.powers],
-            "certified": [str(good) for good in self.certified.tolist()],
-        }
-
-    def remarks(self) -> list[str]:
-        """What has to be said beside the table."""
-        if self.least:
-            found = f"{self.least} trials of each task suffice"
-        else:
-            found = f"no number of trials up to {self.max_rollouts} suffices"
-        return [
-            f"{found}; certified: how many tasks are, in {self.power:.4g} of cases",
-            f"in so many cases {self.num_above} tasks are better than {self.threshold:g}, and their count certifies "
-            f"{self.limit} of them at most",
-            "certify_each_task, which names the tasks, may certify more",
-        ]
-
-    def to_frame(self) -> "pandas.DataFrame":
-        """A row for each number of trials."""
-        columns = {"num_rollouts": self.num_rollouts, "power": self.powers, "certified": self.certified}
-        return import_extra("pandas", "io").DataFrame(columns)
 
 
 def plan_suite(
@@ -104,7 +30,7 @@ def plan_suite(
     power: float = 0.9,
     max_rollouts: int = 100,
     seed: int = 0,
-) -> SuitePlan:
+) -> Plan:
     """How many trials of each task of a list ``certify_suite`` needs to certify that so many of its tasks are good.
 
     The chance that a task passes is exact for successes. For other returns it is estimated from rollouts that are
@@ -124,8 +50,9 @@ def plan_suite(
         seed: of the resampling.
 
     Returns:
-        A ``SuitePlan``. With ``least`` trials the certificate is that likely, with one fewer it is not. The certificate
-        needs new trials: those of the pilot are spent, its tasks are not.
+        A ``Plan``, whose designs are numbers of trials with their power. With ``best.num_rollouts`` of them the
+        certificate is that likely, with one fewer it is not; if the first design has less power, no number is. The
+        certificate needs new trials: those of the pilot are spent, its tasks are not.
 
     Raises:
         ValueError: for values out of range, or a pilot without a support.
@@ -141,7 +68,7 @@ def plan_suite(
             50   2,000   0.60         31
             61   2,440   0.94         33
            100   4,000   1.00         34
-        61 trials of each task suffice; certified: how many tasks are, in 0.9 of cases
+        certified: how many tasks are, in 0.9 of cases
         in so many cases 36 tasks are better than 0.8, and their count certifies 35 of them at most
         certify_each_task, which names the tasks, may certify more
     """
@@ -156,19 +83,31 @@ def plan_suite(
         raise ValueError(f"num_good is {num_good!r}; expected a whole number from 1 to the {tasks.num_tasks} tasks")
     least = tasks.least(lambda found: found.power(num_good) >= power)
     rows = sorted({m for m in (*_SHOWN, least) if 0 < m <= max_rollouts})
-    found, never = tasks.prospects(np.asarray(rows)), sums(tasks.bad)
+    found, never, n = tasks.prospects(np.asarray(rows)), sums(tasks.bad), tasks.num_tasks
+    powers, certified = found.power(num_good), found.certified(power).tolist()
     limit = Prospects(levels[None], np.full((1, levels.size), delta / levels.size), np.tile(never, (1, levels.size, 1)))
-    return SuitePlan(
-        num_good=num_good,
-        num_tasks=tasks.num_tasks,
-        threshold=asked.threshold,
-        delta=asked.delta,
+    name = ATTAINED.name if isinstance(tasks, Successes) else betting.__name__
+    designs = [
+        Design(name, n, m, None, None, m, float(m * n), float(value)) for m, value in zip(rows, powers, strict=True)
+    ]
+    enough = tuple(design for design in designs if least and design.num_rollouts >= least)
+    return Plan(
+        heading=f"Wanted: at least {num_good} of {n} tasks certified at {threshold:g}, "
+        f"confidence {confidence(delta)}, in {power:.4g} of cases",
+        notice="" if least else f"No number of trials up to {max_rollouts} has power {power:.4g}.",
+        table={
+            "trials": list(map(str, rows)),
+            "in all": [f"{m * n:,}" for m in rows],
+            "power": [f"{value:.2f}" for value in powers],
+            "certified": list(map(str, certified)),
+        },
+        remarks=(
+            *([f"{least} trials of each task suffice"] if least else []),
+            f"certified: how many tasks are, in {power:.4g} of cases",
+            f"in so many cases {n - np.argmax(never >= power)} tasks are better than {threshold:g}, and their count "
+            f"certifies {int(limit.certified(power)[0])} of them at most",
+            "certify_each_task, which names the tasks, may certify more",
+        ),
+        designs=enough or tuple(sorted(designs, key=lambda design: -design.value)),
         power=float(power),
-        least=least,
-        max_rollouts=asked.most,
-        num_rollouts=tuple(rows),
-        powers=found.power(num_good),
-        certified=found.certified(power),
-        num_above=int(tasks.num_tasks - np.argmax(never >= power)),
-        limit=int(limit.certified(power)[0]),
     )

@@ -14,5 +14,5 @@ def test_a_plan_beats_every_design_of_the_grid(name):
     best = plan(pilot, budget=BUDGET, **question, **SETTINGS).best
     assert best is not None
     assert best.cost <= BUDGET
-    planned, grid = judge(pilot, best.design, question).mean, [one.mean for one in best_of_grid(pilot, question)]
+    planned, grid = judge(pilot, best, question).mean, [one.mean for one in best_of_grid(pilot, question)]
     assert planned > max(grid) if "safety" in question else planned < min(grid)

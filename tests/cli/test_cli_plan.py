@@ -32,7 +32,7 @@ def test_a_table_from_nothing(tmp_path):
     rows = [line.split() for line in out.splitlines() if line[:6].strip().startswith("0.")]
     assert rows[1] == ["0.9", "47", "68", "86", "103"]
     wanted = task_table([0.8, 0.9, 0.95, 0.99], delta=0.01)
-    assert json.loads((tmp_path / "table.json").read_text()) == json.loads(json.dumps(wanted.to_dict()))
+    assert json.loads((tmp_path / "table.json").read_text()) == wanted.to_dict()
     assert "31" in command("plan", "--delta", 0.05, "--safety", 0.9, "--beta", 0.05, "--max-violations", 0).out
 
 
@@ -42,8 +42,8 @@ def test_a_plan_from_a_pilot(pilot, tmp_path):
     status, out, err = command("plan", pilot, *SUPPORT, *wish, *outputs)
     assert (status, err) == (0, "")
     found = plan(PILOT, support=(0, 1), delta=0.05, safety=0.8, budget=300, max_rollouts=16)
-    assert found.wish in out
-    assert all(remark in out for remark in found.remarks())
+    assert found.heading in out
+    assert all(remark in out for remark in found.remarks)
     assert json.loads((tmp_path / "plan.json").read_text()) == json.loads(found.to_json())
     assert "<svg" in (tmp_path / "plan.svg").read_text()
 
@@ -52,9 +52,9 @@ def test_a_plan_with_soft_counts(pilot, tmp_path):
     wish = ("--delta", 0.05, "--threshold", 0.6, "--budget", 60, "--design", "soft", "--max-rollouts", 2)
     status, out, err = command("plan", pilot, *SUPPORT, *wish, "--json", tmp_path / "plan.json")
     assert (status, err) == (0, "")
-    [first, *_] = json.loads((tmp_path / "plan.json").read_text())["options"]
-    assert first["design"]["arguments"] == {"method": "soft"}
-    assert f"alpha {first['design']['beta']:.4g}" in out
+    [first, *_] = json.loads((tmp_path / "plan.json").read_text())["designs"]
+    assert first["arguments"] == {"method": "soft"}
+    assert f"alpha {first['beta']:.4g}" in out
 
 
 def test_trials_for_a_list_of_tasks(tmp_path):
@@ -64,9 +64,9 @@ def test_trials_for_a_list_of_tasks(tmp_path):
     status, out, err = command("plan", tmp_path / "list.npz", *asked, "--json", tmp_path / "plan.json")
     assert (status, err) == (0, "")
     found = plan_suite(passed, 30, 0.7, delta=0.05)
-    assert found.wish in out
-    assert all(remark in out for remark in found.remarks())
-    assert json.loads((tmp_path / "plan.json").read_text()) == json.loads(json.dumps(found.to_dict()))
+    assert found.heading in out
+    assert all(remark in out for remark in found.remarks)
+    assert json.loads((tmp_path / "plan.json").read_text()) == found.to_dict()
 
 
 def test_a_plan_from_assumptions(tmp_path):
@@ -164,11 +164,11 @@ def test_rollout_warns_beforehand(tmp_path):
 def test_a_narrow_terminal_cuts_nothing_off_a_plan():
     found = plan(PILOT, support=(0, 1), delta=0.05, threshold=0.6, safety=0.8, max_rollouts=16)
     console = Console(width=80, file=io.StringIO())
-    console.print(plain_table(found.columns(), is_wide=True))
+    console.print(plain_table(found.table, is_wide=True))
     out = console.file.getvalue()
     assert "…" not in out
     assert max(map(len, out.splitlines())) <= 80
-    assert all(str(option.design.num_tasks) in out for option in found.options)
+    assert all(str(option.num_tasks) in out for option in found.designs)
 
 
 def test_a_pilot_with_columns_of_other_names(tmp_path):
@@ -238,7 +238,7 @@ def test_how_many_trials_of_a_list_show_that_one_policy_is_better(tmp_path):
     status, out, err = command(*given, "--suite", "--json", tmp_path / "plan.json")
     assert (status, err) == (0, "")
     assert "better by 0 on average over these 12 tasks, in at least 0.9 of cases" in out
-    (trials,) = json.loads((tmp_path / "plan.json").read_text())["num_rollouts"]
+    trials = json.loads((tmp_path / "plan.json").read_text())["designs"][0]["num_rollouts"]
     assert 1 < trials < 20
     assert re.search(rf"{trials} +12 +{24 * trials}\b", out)
     status, out, err = command(*given, "--suite", "--threshold", 0.6, "--max-rollouts", 5)

@@ -14,7 +14,7 @@ from jaxcert import (
 )
 from jaxcert.planning import Advice, advise, check
 from jaxcert.planning._advice import misses
-from jaxcert.planning._highest_threshold import best_of
+from jaxcert.planning._best_task import BestTask
 from jaxcert.sequential import certify_sequential
 
 SUPPORT = (0.0, 200.0)
@@ -204,12 +204,12 @@ def test_the_first_few_of_those_that_miss():
 @pytest.mark.parametrize("threshold", [199.0, 199.9])
 def test_two_programs_decide_between_two_numbers_of_rollouts(threshold):
     """Here rounding may decide, so that returns are summed as `certify` does: a program for each number."""
-    task = best_of("betting", SUPPORT, np.float32)
+    task = BestTask("betting", SUPPORT, np.float32)
     task.least_rollouts(150.0, 0.05)
     programs = compilations(lambda: task.least_rollouts(threshold, 0.05))
     assert programs <= 4
     m = task.least_rollouts(threshold, 0.05)
-    assert task.one_by_one(m, 0.05) >= task.up(threshold) > task.one_by_one(m - 1, 0.05)
+    assert task.highest(m, 0.05) >= task.up(threshold) > task.highest(m - 1, 0.05)
 
 
 def test_before_and_after_agree():

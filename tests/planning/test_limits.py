@@ -9,7 +9,7 @@ import pytest
 
 from jaxcert import certify, certify_lower_bounds
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.planning import highest_threshold, least_rollouts, least_tasks, max_safety, task_table
+from jaxcert.planning import check, least_tasks, task_table
 
 SAFETIES = [0.8, 0.9, 0.95, 0.99]
 
@@ -34,8 +34,6 @@ def test_the_table_is_exact(delta, beta, precision):
 
 def test_the_default_beta_is_that_of_the_method():
     assert least_tasks(0.9, delta=0.01) == least_tasks(0.9, delta=0.01, beta=0.05) == 47
-    n = int(least_tasks(0.8, delta=0.1, method="scenario"))
-    assert max_safety(n, delta=0.1, method="scenario") >= 0.8 > max_safety(n - 1, delta=0.1, method="scenario")
 
 
 def certified(n: int, k: int, method: str) -> float:
@@ -51,7 +49,6 @@ def test_certify_agrees(method, safety, k):
         assert n == 0 or certified(n, k, method) >= safety > certified(n - 1, k, method)
         return
     assert certified(n, k, method) >= safety > certified(n - 1, k, method)
-    assert certified(n, k, method) == max_safety(n, delta=0.05, beta=0.2, num_violations=k, method=method)
 
 
 def test_arguments_broadcast():
@@ -67,7 +64,6 @@ def test_a_single_task_suffices_beside_what_needs_more():
     """A search that is over stays where it is while others go on."""
     assert least_tasks([0.3, 0.99], delta=0.5, beta=0.01).tolist() == [1, 70]
     assert "> 1,000,000" in str(task_table(1 - 1e-6, delta=0.01))
-    assert max_safety(1, delta=0.01) == 0.0
 
 
 # --- rollouts -----------------------------------------------------------------------------------------------------
@@ -80,25 +76,30 @@ def lower_bound(name: str, m: int, beta: float, support: tuple[float, float]) ->
     return float(found.lower_bounds[0])
 
 
+def limits(threshold: float, num_rollouts: int, name: str, support: tuple[float, float]):
+    [advice] = check(100, num_rollouts, thresholds=threshold, support=support, bound=name, beta=0.1, delta=0.1)
+    return advice
+
+
 @pytest.mark.parametrize("name", BOUNDS)
 def test_the_fewest_rollouts_are_the_fewest(name):
     support = (0.0, 1.0) if BOUNDS[name].binary else (-20.0, 180.0)
     threshold = support[0] + 0.7 * (support[1] - support[0])
-    m = least_rollouts(threshold, beta=0.1, support=support, bound=name)
+    found = limits(threshold, BOUNDS[name].min_rollouts, name, support)
+    m = found.rollouts_needed
     assert lower_bound(name, m, 0.1, support) >= threshold
     assert m > BOUNDS[name].min_rollouts
     assert lower_bound(name, m - 1, 0.1, support) < threshold
-    highest = highest_threshold(m, beta=0.1, support=support, bound=name)
-    assert highest == pytest.approx(lower_bound(name, m, 0.1, support), rel=1e-6)
+    assert found.highest_threshold == lower_bound(name, BOUNDS[name].min_rollouts, 0.1, support)
 
 
 def test_a_threshold_that_is_just_reached():
     """Where rounding decides, ``certify`` does."""
     for m in (3, 7):
-        reached = highest_threshold(m, beta=0.1, support=(0, 1))
-        assert least_rollouts(reached, beta=0.1, support=(0, 1)) == m
+        reached = lower_bound("betting", m, 0.1, (0.0, 1.0))
+        assert limits(reached, 1, "betting", (0, 1)).rollouts_needed == m
         above = float(np.nextafter(np.float32(reached), np.float32(2)))
-        assert least_rollouts(above, beta=0.1, support=(0, 1)) == m + 1
+        assert limits(above, 1, "betting", (0, 1)).rollouts_needed == m + 1
 
 
 def test_other_returns_do_not_get_higher():
@@ -106,15 +107,8 @@ def test_other_returns_do_not_get_higher():
     for name, bound in BOUNDS.items():
         x = rng.beta(20, 1, (200, 12)).astype(np.float32)
         x = np.ceil(x - 0.5) if bound.binary else np.maximum(x, rng.random((200, 1)) < 0.2)
-        found = certify(x, 0.0, support=(0, 1), delta=0.1, beta=0.2, bound=name, validate=False)
-        highest = highest_threshold(12, beta=0.2, support=(0, 1), bound=name)
-        assert float(found.lower_bounds.max()) <= highest + 1e-5
-
-
-def test_a_best_return_in_place_of_an_open_end():
-    settings = {"beta": 0.05, "best_return": 200.0}
-    assert highest_threshold(10, support=(0, np.inf), **settings) == highest_threshold(10, beta=0.05, support=(0, 200))
-    assert least_rollouts(200.0, support=(0, np.inf), **settings) == 0
+        found = certify(x, 0.0, support=(0, 1), delta=0.1, beta=0.1, bound=name, validate=False)
+        assert float(found.lower_bounds.max()) <= limits(0.999, 12, name, (0, 1)).highest_threshold + 1e-5
 
 
 @pytest.mark.parametrize(
@@ -125,15 +119,7 @@ def test_a_best_return_in_place_of_an_open_end():
         (least_tasks, {"safety": 0.9, "delta": 0.1, "beta": 1.5}, "beta is 1.5"),
         (least_tasks, {"safety": 0.9, "delta": 0.1, "num_violations": 0.5}, "num_violations is 0.5"),
         (least_tasks, {"safety": 0.9, "delta": 0.1, "method": "best"}, "method is 'best'"),
-        (max_safety, {"num_tasks": 0, "delta": 0.1}, "num_tasks is 0; expected a whole number from 1"),
-        (max_safety, {"num_tasks": 5, "delta": 0.1, "num_violations": 6}, "num_violations is 6; expected at most"),
         (task_table, {"safeties": 0.9, "delta": 0.1, "max_violations": -1}, "max_violations is -1"),
-        (highest_threshold, {"num_rollouts": 0, "beta": 0.1, "support": (0, 1)}, "num_rollouts is 0"),
-        (highest_threshold, {"num_rollouts": 2, "beta": 0.1, "support": (0, np.inf)}, "best_return is inf"),
-        (highest_threshold, {"num_rollouts": 2, "beta": 0.1, "support": (0, 1), "best_return": 2}, "best_return is 2"),
-        (highest_threshold, {"num_rollouts": 2, "beta": 0.1, "support": (0, 1), "bound": "best"}, "bound is 'best'"),
-        (least_rollouts, {"threshold": np.nan, "beta": 0.1, "support": (0, 1)}, "threshold is nan"),
-        (least_rollouts, {"threshold": 0.5, "beta": 1.0, "support": (0, 1)}, "beta is 1"),
     ],
 )
 def test_what_is_refused(function, arguments, message):

@@ -21,6 +21,10 @@ def test_sums_of_unequal_coins_by_every_outcome():
     np.testing.assert_allclose(sums(heads), wanted, rtol=0, atol=1e-15)
 
 
+def least(found) -> int:
+    return found.best.num_rollouts if found.best.value >= found.power else 0
+
+
 def power_by_hand(skill: float, n: int, m: int, num_good: int, delta: float) -> float:
     """Of one level of 0.3 at B = 0.5, for equal tasks: the number of successes with the nearest level, and its tail."""
     c = np.arange(1, m + 1)
@@ -36,28 +40,28 @@ def power_by_hand(skill: float, n: int, m: int, num_good: int, delta: float) -> 
 @pytest.mark.parametrize(("skill", "num_good"), [(0.8, 6), (0.9, 9), (0.9, 10)])
 def test_the_power_and_the_least_number_of_trials_by_hand(skill, num_good):
     found = plan_suite(np.full(12, skill), num_good, 0.5, delta=0.05, betas=0.3, max_rollouts=50)
-    powers = [power_by_hand(skill, 12, m, num_good, 0.05) for m in (5, 10, 20, 50)]
-    np.testing.assert_allclose(found.powers[np.isin(found.num_rollouts, (5, 10, 20, 50))], powers, atol=2e-5)
+    for design in found.designs:
+        power = power_by_hand(skill, 12, design.num_rollouts, num_good, 0.05)
+        assert design.value == pytest.approx(power, abs=2e-5)
     enough = [m for m in range(1, 51) if power_by_hand(skill, 12, m, num_good, 0.05) >= 0.9]
-    assert found.least == min(enough, default=0)
+    assert least(found) == min(enough, default=0)
 
 
 def test_so_many_trials_certify_the_list_in_nine_of_ten_cases():
     found, rng = plan_suite(SKILL, 33, 0.8, delta=0.05), np.random.default_rng(0)
-    trials = rng.random((400, 40, found.least)) < SKILL[:, None]
+    trials = rng.random((400, 40, found.best.num_rollouts)) < SKILL[:, None]
     share = np.mean(np.asarray(certify_suite(trials, 0.8, delta=0.05).num_good) >= 33)
-    power = found.powers[found.num_rollouts.index(found.least)]
+    power = found.best.value
     assert power - 0.04 <= share <= power + 0.06  # the best level of each case counts
-    assert (found.num_above, found.limit) == (36, 35)
-    assert found.certified[found.num_rollouts.index(found.least)] >= 33
-    assert np.all(found.certified <= found.num_above)
+    assert "36 tasks are better than 0.8, and their count certifies 35 of them at most" in str(found)
+    certified = dict(zip(found.table["trials"], map(int, found.table["certified"]), strict=True))
+    assert 33 <= certified[str(found.best.num_rollouts)] <= max(certified.values()) <= 36
 
 
 def test_what_no_number_of_trials_certifies():
     found = plan_suite(SKILL, 37, 0.8, delta=0.05, max_rollouts=30)
-    assert found.least == 0
-    assert found.powers.max() < 0.01
-    assert "no number of trials up to 30 suffices" in str(found)
+    assert found.best.value < 0.01
+    assert found.notice == "No number of trials up to 30 has power 0.9."
     assert "36 tasks are better than 0.8, and their count certifies 35 of them at most" in str(found)
 
 
@@ -67,7 +71,7 @@ def test_a_pilot_of_successes_says_less_of_a_task_than_its_average():
     sure = plan_suite(passed.mean(axis=1), 30, 0.7, delta=0.05, max_rollouts=32)
     found = plan_suite(passed, 30, 0.7, delta=0.05, max_rollouts=32)
     same = plan_suite(passed.astype(float), 30, 0.7, support=(0, 1), delta=0.05, max_rollouts=32)
-    assert found.least == same.least > sure.least > 0
+    assert least(found) == least(same) > least(sure) > 0
 
 
 @pytest.mark.slow
@@ -75,14 +79,11 @@ def test_returns_are_resampled_from_each_task():
     rng = np.random.default_rng(0)
     pilot = np.clip(rng.beta(30, 6, (20, 1)) + rng.uniform(-0.2, 0.2, (20, 30)), 0, 1)
     found = plan_suite(10 * pilot, 12, 7.0, support=(0, 10), delta=0.05, max_rollouts=50)
-    drawn = pilot[np.arange(20)[:, None], rng.integers(30, size=(200, 20, found.least))]
+    drawn = pilot[np.arange(20)[:, None], rng.integers(30, size=(200, 20, found.best.num_rollouts))]
     share = np.mean(np.asarray(certify_suite(drawn, 0.7, support=(0, 1), delta=0.05).num_good) >= 12)
     assert 0.85 <= share <= 0.99
-    assert found.num_above == 20
-    assert found.certified[0] == 0
-    frame = found.to_frame()
-    assert frame["num_rollouts"].tolist() == list(found.num_rollouts)
-    assert frame["certified"].tolist() == found.certified.tolist()
+    assert "20 tasks are better than 7" in str(found)
+    assert found.table["certified"][0] == "0"
 
 
 @pytest.mark.parametrize(

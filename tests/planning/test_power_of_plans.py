@@ -18,7 +18,7 @@ def beta_binomial(m: int) -> stats.rv_discrete:
 
 def power_of(option) -> float:
     """By the law of the successes of a task, and the number of violations with which ``certify`` gives the safety."""
-    design = option.design
+    design = option
     n, m = design.num_tasks, design.num_rollouts
     enough = next(c for c in range(m + 1) if stats.binom.sf(c - 1, m, WISH["threshold"]) <= design.beta)
     most = max(k for k in range(n) if stats.binom.cdf(k, n, (1 - WISH["safety"]) * (1 - design.beta)) <= WISH["delta"])
@@ -27,9 +27,9 @@ def power_of(option) -> float:
 
 def test_the_power_of_successes_is_exact_and_no_seed_changes_it():
     found, again = (plan(SKILLED, **WISH, seed=seed) for seed in (0, 1))
-    assert found.options == again.options
-    for option in found.options:
-        assert option.design.name == "attained"
+    assert found.designs == again.designs
+    for option in found.designs:
+        assert option.name == "attained"
         assert option.standard_error == 0
         np.testing.assert_allclose([option.value, option.least], power_of(option), rtol=1e-4)
         assert option.least >= 0.9
@@ -37,8 +37,10 @@ def test_the_power_of_successes_is_exact_and_no_seed_changes_it():
 
 def test_the_power_of_a_pilot_of_successes_is_that_of_the_law_it_suggests():
     pilot = np.random.default_rng(0).random((60, 8)) < np.random.default_rng(1).beta(9, 1, (60, 1))
-    option = plan(pilot, delta=0.05, threshold=0.5, safety=0.8, max_rollouts=16).best
-    found = simulate(pilot, option.design, delta=0.05, threshold=0.5, num_repeats=2000)
+    sure, option, *_ = plan(pilot, delta=0.05, threshold=0.5, safety=0.8, max_rollouts=16).designs
+    assert sure.pessimistic >= 0.9
+    assert sure.value > option.value
+    found = simulate(pilot, option, delta=0.05, threshold=0.5, num_repeats=2000)
     reached = int(np.sum(np.asarray(found.safety) >= 0.8))
     low, high = stats.binom.interval(1 - 1e-4, 2000, option.value)
     # More than one level counts in a certificate: it reaches the safety a little more often.
@@ -63,7 +65,7 @@ def test_the_lower_end_of_the_power_of_the_chosen_design_holds(pilot, settings):
     promised, reached = [], []
     for seed in range(8):
         best = plan(pilot, **asked, seed=seed).best
-        found = simulate(pilot, best.design, **without, num_repeats=100, seed=1000 + seed)
+        found = simulate(pilot, best, **without, num_repeats=100, seed=1000 + seed)
         promised.append(best.least)
         reached.append(np.mean(np.asarray(found.safety) >= asked["safety"]))
     assert min(promised) >= 0.9

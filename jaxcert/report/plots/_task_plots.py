@@ -111,18 +111,19 @@ def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
         >>> plot_plan(found).get_ylabel()
         'expected certified return'
     """
-    by_cost = plan.question.threshold is not None and plan.question.safety is not None
-    names = dict.fromkeys(option.design.name for option in plan.considered)
+    by_cost = plan.objective == "power"
+    names = dict.fromkeys(design.name for design in plan.considered)
     with drawing(ax) as ax:
         for place, (name, style) in enumerate(zip(names, styles(), strict=False)):
-            options = [option for option in plan.considered if option.design.name == name]
-            shown = [option for option in options if not by_cost or option.value >= plan.power]
-            rollouts = [option.design.num_rollouts for option in shown]
-            heights = [option.cost if by_cost else option.value for option in shown]
+            of_name = [one for one in plan.considered if one.name == name]
+            shown = [one for one in of_name if not by_cost or one.value >= (plan.power or 0)]
+            rollouts = [design.num_rollouts for design in shown]
+            heights = [design.cost if by_cost else design.value for design in shown]
             ax.plot(rollouts, heights, marker=MARKERS[place % len(MARKERS)], markersize=3, label=name, **style)
         ylabel = "least cost" if by_cost else plan.objective
         ax.set(xscale="log", yscale="log" if by_cost else "linear")  # costs differ by orders
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(import_extra("matplotlib.ticker", "plot").NullFormatter())
-        dress(ax, title=plan.wish, xlabel="rollouts per task (sequential: at most)", ylabel=ylabel)
+        title = plan.heading.removeprefix("Wanted: ")
+        dress(ax, title=title, xlabel="rollouts per task (sequential: at most)", ylabel=ylabel)
     return ax

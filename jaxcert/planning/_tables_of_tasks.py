@@ -1,0 +1,138 @@
+"""Tables of the tasks that safeties need, by violations, or of successes by their trials."""
+
+from collections.abc import Sequence
+
+import chex
+import numpy as np
+
+from jaxcert._validation import as_numbers, check_open_unit
+from jaxcert.planning._least_tasks import MOST_TASKS, counts, least_tasks
+from jaxcert.planning._pilot import Assumptions, source_of
+from jaxcert.planning._plan import Plan
+from jaxcert.planning._successes import prospects
+from jaxcert.tables._returns import how_many
+
+_HEADING = "The fewest tasks that certify a safety"
+
+
+def task_table(
+    safeties: chex.Numeric | Sequence[float],
+    *,
+    delta: float,
+    beta: float | None = None,
+    max_violations: int = 3,
+    method: str = "binomial",
+) -> Plan:
+    r"""How many tasks a safety needs at least, if 0, 1, 2, ... of them are to be allowed as violations.
+
+    .. math:: n_k(s) = \min \{ n : U(k; n, \delta) / (1 - \beta) \le 1 - s \}
+
+    It depends on nothing but the levels: neither the policy, nor the tasks, nor the number of rollouts. The number of
+    violations need not be fixed beforehand, only n: ``certify`` finds out which column applies.
+
+    Args:
+        safeties: s, wanted safeties in (0, 1).
+        delta: failure probability of the certificate, in (0, 1).
+        beta: failure probability of one lower bound; by default the method's own.
+        max_violations: the largest k.
+        method: the name of a method, as in ``certify``.
+
+    Returns:
+        A ``Plan`` whose ``num_tasks`` are integers [s, k] for k = 0, 1, ... violations; printing it gives a table.
+
+    Raises:
+        ValueError: as ``least_tasks``.
+
+    Example:
+        >>> from jaxcert.planning import task_table
+        >>> print(task_table([0.9, 0.95], delta=0.05, max_violations=2))
+        The fewest tasks that certify a safety, by violations; delta 0.05, beta its default
+        safety  no violation  1 violation  2 violations
+           0.9            31           49            65
+          0.95            62           98           131
+    """
+    rows = _safeties(safeties)
+    if isinstance(max_violations, bool) or not isinstance(max_violations, int) or max_violations < 0:
+        raise ValueError(f"max_violations is {max_violations!r}; expected a whole number of at least 0")
+    allowed = np.arange(max_violations + 1)
+    found = least_tasks(rows[:, None], delta=delta, beta=beta, num_violations=allowed, method=method)
+    level = "its default" if beta is None else f"{beta:g}"
+    names = ["no violation", *(how_many(k, "violation") for k in allowed[1:].tolist())]
+    table = _table(rows, names, found, f"> {MOST_TASKS:,}")
+    return Plan(f"{_HEADING}, by violations; delta {delta:g}, beta {level}", table, num_tasks=found)
+
+
+def success_table(
+    safeties: chex.Numeric | Sequence[float],
+    *,
+    threshold: float,
+    delta: float,
+    pilot: chex.Array | Assumptions | None = None,
+    power: float = 0.9,
+    num_rollouts: Sequence[int] = (1, 2, 4, 5, 10, 20, 50),
+) -> Plan:
+    """How many tasks a safety of successes needs with so many trials each, as ``certify`` counts an array of bool.
+
+    Args:
+        safeties: s, wanted safeties in (0, 1).
+        threshold: B, the wanted probability of success, in (0, 1).
+        delta: failure probability of the certificate, in (0, 1).
+        pilot: successes [n0, m0] of some tasks, or ``Assumptions`` with a ``rollout_spread`` of None; without it,
+            every trial succeeds, so that no smaller number of tasks is ever enough.
+        power: with a pilot, the probability with which the safety is to be certified.
+        num_rollouts: m, the trials of each task.
+
+    Returns:
+        A ``Plan`` whose ``num_tasks`` are integers [s, m]; printing it gives a table. With a pilot, the success
+        probabilities of tasks have the law that its counts suggest; the numbers are for one number of successes that
+        counts, the best of the few that ``certify`` tries.
+
+    Raises:
+        ValueError: for values out of range, or a pilot of other returns than 0 and 1.
+
+    Example:
+        >>> from jaxcert.planning import Assumptions, success_table
+        >>> print(success_table([0.8, 0.9], threshold=0.5, delta=0.05, num_rollouts=(1, 4, 20)))
+        The fewest tasks that certify a safety at 0.5, by trials of each; delta 0.05
+        safety  1 trial  4 trials  20 trials
+           0.8       29        22         21
+           0.9       59        45         43
+        if every trial succeeds; those that fail need more tasks
+        >>> skilled = Assumptions(mean=0.9, task_spread=0.1, rollout_spread=None)
+        >>> print(success_table([0.8, 0.9], threshold=0.5, delta=0.05, num_rollouts=(1, 4, 20), pilot=skilled))
+        The fewest tasks that certify a safety at 0.5, by trials of each; delta 0.05
+        safety  1 trial  4 trials  20 trials
+           0.8     none       246         63
+           0.9     none     1,350        215
+        in 0.9 of cases; ever more tasks approach a safety of 0.80 with 1, 0.95 with 4, 0.98 with 20
+        none: not with any number of tasks
+    """
+    rows = _safeties(safeties)
+    for name, value in (("threshold", threshold), ("delta", delta), ("power", power)):
+        check_open_unit(name, value)
+    law = None if pilot is None else source_of(pilot, (0, 1)).law
+    if pilot is not None and law is None:
+        raise ValueError("pilot has other returns than successes and failures; expected 0 and 1, or no rollout_spread")
+    trials = np.atleast_1d(counts("num_rollouts", num_rollouts, 1)).tolist()
+    found = prospects(law, trials, threshold, delta=delta, power=power)
+    tasks, limits = found.tasks(rows[:, None]), zip(found.limit(), trials, strict=True)
+    said = ["if every trial succeeds; those that fail need more tasks"]
+    if law is not None:
+        reached = ", ".join(f"{limit:.2f} with {m}" for limit, m in limits)
+        said = [f"in {power:.4g} of cases; ever more tasks approach a safety of {reached}"]
+        said += [] if np.all(tasks) else ["none: not with any number of tasks"]
+    table = _table(rows, [how_many(m, "trial") for m in trials], tasks, "none")
+    heading = f"{_HEADING} at {threshold:g}, by trials of each; delta {delta:g}"
+    return Plan(heading, table, remarks=tuple(said), power=None if law is None else power, num_tasks=tasks)
+
+
+def _safeties(values: chex.Numeric | Sequence[float]) -> np.ndarray:
+    rows = np.atleast_1d(as_numbers("safeties", values))
+    check_open_unit("safeties", rows)
+    return rows
+
+
+def _table(safeties: np.ndarray, names: list[str], num_tasks: np.ndarray, none: str) -> dict[str, list[str]]:
+    """A row for each safety, and a named column for each of what stands beside it."""
+    cells = [[f"{n:,}" if n else none for n in column] for column in num_tasks.T.tolist()]
+    return {"safety": [f"{s:.12g}" for s in safeties], **dict(zip(names, cells, strict=True))}
