@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert.certificates import Status
 from jaxcert.certificates._question import MEAN_ROWS
-from jaxcert.planning._comparisons import likely_size
+from jaxcert.planning._experiments import Margin, likely_size
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.returns._prepared import is_successes
@@ -83,12 +83,14 @@ def _outlook(
     ahead = float(np.mean(differences))
     if ahead <= 0:
         return _Outlook(ahead, "")
-    n, given = len(a.tasks), {"margin": 0.0, "width": float(support[1]) - float(support[0]), "delta": delta}
+    n, given = len(a.tasks), (0.0, float(support[1]) - float(support[0]), delta)
     if listed:
         most = max(min(_MOST_TRIALS, _MOST_DIFFERENCES // n), 1)
-        return _Outlook(ahead, f"{_about(likely_size(differences, n, most, **given), most)} new trials of each task")
+        return _Outlook(
+            ahead, f"{_about(likely_size(differences, most, Margin(*given, n)), most)} new trials of each task"
+        )
     of_trials = all(is_successes(each.returns) and each.most_rollouts == 1 for each in (a, b))
-    size = likely_size(differences, 1, _MOST_TASKS, **given, counts_wins=ranked and of_trials)
+    size = likely_size(differences, _MOST_TASKS, Margin(*given, counts_wins=ranked and of_trials))
     counts = np.unique([a.num_rollouts, b.num_rollouts])
     rollouts = f"{how_many(counts[0], 'rollout')} each" if counts.size == 1 else "as many rollouts as here"
     return _Outlook(ahead, f"{_about(size, _MOST_TASKS)} new tasks with {rollouts}")

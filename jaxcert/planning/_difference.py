@@ -8,13 +8,13 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, check_finite, check_open_unit
 from jaxcert.bounds import betting
-from jaxcert.planning._comparisons import Comparisons, fewest
 from jaxcert.planning._design import Design
+from jaxcert.planning._experiments import Experiments, Margin, fewest
 from jaxcert.planning._goals import doubted
 from jaxcert.planning._least_tasks import counts
 from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of, support_of
 from jaxcert.planning._plan import Plan
-from jaxcert.planning._suite_trials import check_trials, of_list
+from jaxcert.planning._suite_plan import check_trials, trials_of
 from jaxcert.returns._prepared import Support, split_support
 
 # The most tasks of an imagined comparison.
@@ -72,8 +72,8 @@ def plan_difference(
     luck = _luck(*sources, width)
 
     def tasks(m: int, luck: float) -> int:
-        comparisons = Comparisons(_on_new_tasks(*sources, m), 1, _TASKS, float(margin) + luck, width, delta)
-        return fewest(comparisons, power, (seed, 3, m), len(trials))
+        experiments = Experiments(_on_new_tasks(*sources, m), Margin(float(margin) + luck, width, delta), _TASKS)
+        return fewest(experiments, power, (seed, 3, m), len(trials))
 
     found = [tasks(m, 0.0) for m in trials]
     columns = _columns(list(map(str, trials)), [f"{n:,}" if n else f"> {_TASKS:,}" for n in found])
@@ -133,16 +133,17 @@ def plan_suite_difference(
     """
     width = _check_wish(pilot_a, margin, support, delta, power)
     check_trials(max_rollouts)
-    both = _trials_of("pilot_a", pilot_a, support), _trials_of("pilot_b", pilot_b, support)
+    both = trials_of("pilot_a", pilot_a, support), trials_of("pilot_b", pilot_b, support)
     n, others = (each.num_tasks for each in both)
     if n != others:
         raise ValueError(f"pilot_a and pilot_b have {n} and {others} tasks; expected the same ones")
 
     def draw(rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
-        of_a, of_b = (each.draw(rng, num_repeats, num_rollouts) for each in both)
+        of_a, of_b = (each.trials(rng, num_repeats, num_rollouts) for each in both)
         return np.moveaxis(of_a - of_b, 1, 2).reshape(num_repeats, -1)
 
-    m = fewest(Comparisons(draw, n, int(max_rollouts), float(margin), width, delta), power, (seed, 5))
+    experiments = Experiments(draw, Margin(float(margin), width, delta, n), int(max_rollouts), n)
+    m = fewest(experiments, power, (seed, 5))
     columns = _columns([f"{m:,}" if m else f"> {max_rollouts:,}"], [f"{n:,}"])
     columns["rollouts in all"] = [f"{2 * m * n:,}" if m else ""]
     wish = margin, _mean(pilot_a) - _mean(pilot_b), delta, power
@@ -226,21 +227,3 @@ def _on_new_tasks(a: Any, b: Any, num_rollouts: int) -> Callable[..., np.ndarray
         return of_a - of_b
 
     return draw
-
-
-class _Chances:
-    """Tasks with known success probabilities, [n]."""
-
-    def __init__(self, chances: np.ndarray) -> None:
-        self.chances, self.num_tasks = chances, chances.size
-
-    def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
-        """Successes [repeats, tasks, rollouts]."""
-        drawn = rng.random((num_repeats, self.num_tasks, num_rollouts), dtype=np.float32)
-        return (drawn < self.chances[:, None]).astype(np.float32)
-
-
-def _trials_of(name: str, pilot: Any, support: Support | None) -> _Chances | PilotReturns:
-    """What draws trials of the tasks of a list."""
-    known = of_list(name, pilot, support)
-    return known if isinstance(known, PilotReturns) else _Chances(known)

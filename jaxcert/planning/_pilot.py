@@ -109,7 +109,7 @@ class PilotReturns:
                 f"pilot has shape {array.shape}; expected returns [num_tasks, num_rollouts], at least 2 of each"
             )
         refuse("pilot", array, (array >= low) & (array <= high) & np.isfinite(array), "a return in the support")
-        self.returns = array.astype(np.float32)
+        self.returns, self.support = array.astype(np.float32), support
         self.num_tasks = array.shape[0]
         self.binary = (low, high) == (0.0, 1.0) and bool(np.all((array == 0) | (array == 1)))
         self.known = estimated(array.sum(axis=1), array.shape[1]) if self.binary else None
@@ -130,6 +130,8 @@ class PilotReturns:
         """Returns [repeats, tasks, rollouts]: every pilot task once in each repetition."""
         tasks = np.broadcast_to(np.arange(self.num_tasks)[:, None], (num_repeats, self.num_tasks, 1))
         return self.rollouts_of(rng, tasks, num_rollouts)
+
+    trials = draw  # of the tasks of a list, which are these
 
     def data_sets(self, rng: np.random.Generator, num_repeats: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
         """Whole data sets [repeats, num_tasks, num_rollouts]."""

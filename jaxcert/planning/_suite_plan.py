@@ -1,22 +1,24 @@
 """How many trials of each task of a fixed list show that enough of its tasks are good."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import chex
 import numpy as np
 
-from jaxcert._validation import as_numbers, check_number, check_open_unit, is_count
+from jaxcert._validation import as_numbers, check_number, check_open_unit, is_count, refuse
 from jaxcert.bounds import betting
-from jaxcert.certificates import confidence
+from jaxcert.certificates import certify_suite, confidence
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._suite_counts import USUAL_LEVELS
 from jaxcert.planning._design import Design
+from jaxcert.planning._experiments import Experiments, fewest
+from jaxcert.planning._pilot import Assumptions, PilotReturns, support_of
 from jaxcert.planning._plan import Plan
-from jaxcert.planning._suite_trials import Asked, Prospects, Successes, check_trials, sums, tasks_of
-from jaxcert.returns._prepared import Support
+from jaxcert.returns._prepared import Support, split_support
 
-# Rows of the table, beside the least number of trials.
+# Rows of the table, beside the number of trials that was found.
 _SHOWN = (5, 10, 20, 50, 100, 200, 500, 1000)
+_MOST_TRIALS = 1024
 
 
 def plan_suite(
@@ -33,8 +35,7 @@ def plan_suite(
 ) -> Plan:
     """How many trials of each task of a list ``certify_suite`` needs to certify that so many of its tasks are good.
 
-    The chance that a task passes is exact for successes. For other returns it is estimated from rollouts that are
-    resampled from the task's own, and the number of trials is found by bisection.
+    Whole experiments are imagined and certified, and again in fresh ones with the number of trials that was found.
 
     Args:
         pilot: assumed success probabilities of the n tasks, float[n]; or returns float[n, m0] of these very tasks,
@@ -45,14 +46,14 @@ def plan_suite(
         support: (a, b) of a pilot, as in ``certify``; for one of type bool it is (0, 1).
         delta: failure probability of the certificate, in (0, 1).
         betas: levels, as in ``certify_suite``.
-        power: the probability with which the certificate is wanted, in (0, 1).
+        power: the probability with which the certificate is wanted, at least: at 95 % confidence in the simulation.
         max_rollouts: the most trials of a task that are tried, up to 1,024.
-        seed: of the resampling.
+        seed: of the imagined experiments.
 
     Returns:
-        A ``Plan``, whose designs are numbers of trials with their power. With ``best.num_rollouts`` of them the
-        certificate is that likely, with one fewer it is not; if the first design has less power, no number is. The
-        certificate needs new trials: those of the pilot are spent, its tasks are not.
+        A ``Plan``, whose designs are numbers of trials with their power, and ``best.num_rollouts`` the smallest that
+        was sure to have it; if the first design has less, none was. The certificate needs new trials: those of the
+        pilot are spent, its tasks are not.
 
     Raises:
         ValueError: for values out of range, or a pilot without a support.
@@ -64,50 +65,102 @@ def plan_suite(
         trials  in all  power  certified
              5     200   0.00         11
             10     400   0.00         17
-            20     800   0.00         23
+            20     800   0.00         25
             50   2,000   0.60         31
-            61   2,440   0.94         33
+            61   2,440   0.95         33
            100   4,000   1.00         34
+        61 trials of each task suffice, at 95 % confidence in fresh simulations
         certified: how many tasks are, in 0.9 of cases
-        in so many cases 36 tasks are better than 0.8, and their count certifies 35 of them at most
         certify_each_task, which names the tasks, may certify more
     """
     for name, value in (("delta", delta), ("power", power)):
         check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")
-    levels = np.atleast_1d(as_numbers("betas", USUAL_LEVELS if betas is None else betas))
-    check_open_unit("betas", levels)
+    if betas is not None:
+        check_open_unit("betas", np.atleast_1d(as_numbers("betas", betas)))
     check_trials(max_rollouts)
-    asked = Asked(float(threshold), float(delta), levels, int(max_rollouts))
-    tasks = tasks_of(pilot, asked, support, seed)
-    if not is_count(num_good) or num_good > tasks.num_tasks:
-        raise ValueError(f"num_good is {num_good!r}; expected a whole number from 1 to the {tasks.num_tasks} tasks")
-    least = tasks.least(lambda found: found.power(num_good) >= power)
-    rows = sorted({m for m in (*_SHOWN, least) if 0 < m <= max_rollouts})
-    found, never, n = tasks.prospects(np.asarray(rows)), sums(tasks.bad), tasks.num_tasks
-    powers, certified = found.power(num_good), found.certified(power).tolist()
-    limit = Prospects(levels[None], np.full((1, levels.size), delta / levels.size), np.tile(never, (1, levels.size, 1)))
-    name = ATTAINED.name if isinstance(tasks, Successes) else betting.__name__
-    designs = [
-        Design(name, n, m, None, None, m, float(m * n), float(value)) for m, value in zip(rows, powers, strict=True)
-    ]
-    enough = tuple(design for design in designs if least and design.num_rollouts >= least)
+    tasks = trials_of("pilot", pilot, support)
+    low, high = map(float, split_support(tasks.support))
+    if not low < threshold < high:
+        raise ValueError(f"threshold is {threshold:g}; expected one inside the support ({low:g}, {high:g})")
+    n = tasks.num_tasks
+    if not is_count(num_good) or num_good > n:
+        raise ValueError(f"num_good is {num_good!r}; expected a whole number from 1 to the {n} tasks")
+    settings = {"support": tasks.support, "delta": delta, "betas": betas, "validate": False}
+
+    def count(drawn: np.ndarray, m: int) -> np.ndarray:
+        """How many tasks are certified with m trials of each, in each experiment."""
+        where = np.broadcast_to(np.arange(drawn.shape[-1]) < m, drawn.shape)
+        returns = drawn > 0 if tasks.binary else drawn
+        return np.asarray(certify_suite(returns, threshold, where=where, **settings).num_good)[:, 0]
+
+    def certified(drawn: np.ndarray, m: int) -> np.ndarray:
+        return count(drawn, m) >= num_good
+
+    experiments = Experiments(tasks.trials, certified, int(max_rollouts), least_length=16, most_fresh=2**22)
+    found = fewest(experiments, power, (seed, 4))
+    rows = sorted({m for m in (*_SHOWN, found or max_rollouts) if m <= max_rollouts})
+    fresh = experiments.fresh(np.random.default_rng((seed, 4, 2)), rows[-1])
+    counts = [np.sort(np.concatenate([count(part, m) for part in fresh])) for m in rows]
+    powers = [float(np.mean(each >= num_good)) for each in counts]
+    name = ATTAINED.name if tasks.binary else betting.__name__
+    designs = [Design(name, n, m, None, None, m, float(m * n), power) for m, power in zip(rows, powers, strict=True)]
+    enough = tuple(design for design in designs if found and design.num_rollouts >= found)
     return Plan(
         heading=f"Wanted: at least {num_good} of {n} tasks certified at {threshold:g}, "
         f"confidence {confidence(delta)}, in {power:.4g} of cases",
-        notice="" if least else f"No number of trials up to {max_rollouts} has power {power:.4g}.",
+        notice="" if found else f"No number of trials up to {max_rollouts} is sure to have a power of {power:.4g}.",
         table={
             "trials": list(map(str, rows)),
             "in all": [f"{m * n:,}" for m in rows],
-            "power": [f"{value:.2f}" for value in powers],
-            "certified": list(map(str, certified)),
+            "power": [f"{power:.2f}" for power in powers],
+            # The largest number that at least that share of the experiments reaches.
+            "certified": [str(each[int((1 - power) * each.size)]) for each in counts],
         },
         remarks=(
-            *([f"{least} trials of each task suffice"] if least else []),
+            *([f"{found} trials of each task suffice, at 95 % confidence in fresh simulations"] if found else []),
             f"certified: how many tasks are, in {power:.4g} of cases",
-            f"in so many cases {n - np.argmax(never >= power)} tasks are better than {threshold:g}, and their count "
-            f"certifies {int(limit.certified(power)[0])} of them at most",
             "certify_each_task, which names the tasks, may certify more",
         ),
         designs=enough or tuple(sorted(designs, key=lambda design: -design.value)),
         power=float(power),
     )
+
+
+class Chances:
+    """Tasks with known success probabilities, [n]."""
+
+    binary, support = True, (0.0, 1.0)
+
+    def __init__(self, chances: np.ndarray) -> None:
+        self.chances, self.num_tasks = chances, chances.size
+
+    def trials(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
+        """Successes [repeats, tasks, rollouts]."""
+        drawn = rng.random((num_repeats, self.num_tasks, num_rollouts), dtype=np.float32)
+        return (drawn < self.chances[:, None]).astype(np.float32)
+
+
+def check_trials(max_rollouts: int) -> None:
+    """Raise ValueError for another number of trials to try."""
+    if not is_count(max_rollouts) or max_rollouts > _MOST_TRIALS:
+        raise ValueError(f"max_rollouts is {max_rollouts!r}; expected a whole number from 1 to {_MOST_TRIALS:,}")
+
+
+def trials_of(name: str, pilot: Any, support: Support | None) -> Chances | PilotReturns:
+    """What draws trials of the tasks of a list: their success probabilities, [n], or returns of them, checked."""
+    if isinstance(pilot, Assumptions):
+        raise ValueError(
+            f"{name} is Assumptions about new tasks; expected success probabilities or returns of the list"
+        )
+    given = as_numbers(name, pilot)
+    if not given.size:
+        raise ValueError(
+            f"{name} has shape {given.shape}; expected the success probabilities of some tasks, or returns"
+        )
+    if given.ndim != 1:
+        return PilotReturns(pilot, support_of(pilot, support))
+    refuse(name, given, (given >= 0) & (given <= 1), "a success probability in [0, 1]")
+    low, high = (0.0, 1.0) if support is None else map(float, split_support(support))
+    if (low, high) != (0, 1):
+        raise ValueError(f"support is ({low:g}, {high:g}); expected none beside success probabilities")
+    return Chances(given)

@@ -1,0 +1,135 @@
+"""The smallest experiment that is sure to certify what is wanted as often as wanted: of two policies, or on a list.
+
+A size that suffices in some imagined experiments was lucky in them. So it is tried in sixteen times as many that chose
+nothing, and so are larger ones, up to twice the size: the smallest is taken whose Clopper-Pearson limit is at least the
+wanted power. These sizes are fixed before the fresh experiments are drawn, and the limits hold for all of them together
+with 95 % confidence.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.bounds import betting
+from jaxcert.bounds._bound import evaluate
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._ranking import discordant_bound
+from jaxcert.numerics._rounding import cast
+from jaxcert.planning._least_tasks import least_number
+from jaxcert.planning._simulation import TIMES, least_share
+from jaxcert.returns._sample import numbers_as_sample
+
+# Experiments that are imagined at once.
+REPEATS = 200
+# Sizes beside the one that was found.
+_LARGER = (1, 1.02, 1.04, 1.07, 1.1, 1.15, 1.2, 1.3, 1.5, 2)
+_USUAL_POWER = 0.9
+
+
+class Experiments(NamedTuple):
+    """Imagined experiments, of which the certificate takes a part.
+
+    Attributes:
+        draw: from a generator, how many and a size to returns or differences [experiments, ..., size * unit].
+        certified: from these and a smaller size to which experiments certify what is wanted with that size.
+        unit: how many numbers in a row an experiment of size one has.
+        most: the largest size.
+        least_length: fewer numbers in a row would only compile more programs.
+        most_fresh: how many numbers all fresh experiments may have.
+    """
+
+    draw: Callable[[np.random.Generator, int, int], np.ndarray]
+    certified: Callable[[np.ndarray, int], np.ndarray]
+    most: int
+    unit: int = 1
+    least_length: int = 256
+    most_fresh: int = 2**24
+
+    def drawn(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Some experiments, filled up to one of few lengths, which one program serves."""
+        found = self.draw(rng, REPEATS, size)
+        length = max(1 << (found.shape[-1] - 1).bit_length(), self.least_length)
+        return np.pad(found.astype(np.float32), [(0, 0)] * (found.ndim - 1) + [(0, length - found.shape[-1])])
+
+    def fresh(self, rng: np.random.Generator, size: int) -> list[np.ndarray]:
+        """As many as are allowed."""
+        first = self.drawn(rng, size)
+        count = self.most_fresh // first[..., : size * self.unit].size
+        return [first, *(self.drawn(rng, size) for _ in range(min(max(count, 1), TIMES) - 1))]
+
+
+def fewest(experiments: Experiments, power: float, seed: tuple[int, ...], num_claims: int = 1) -> int:
+    """A size that certifies what is wanted in at least that share of cases; 0 where none up to the most is sure to.
+
+    With 95 % confidence in the simulation this is so, of so many claims together.
+    """
+    for most in (max(experiments.most // 8, 1), experiments.most):
+        first = experiments.drawn(np.random.default_rng(seed), most)
+        often = functools.partial(_often, experiments, first, power)
+        if found := least_number(often, 0, most):
+            return _sure(experiments, found, power, seed, num_claims)
+    return 0
+
+
+def _often(experiments: Experiments, drawn: np.ndarray, power: float, size: int) -> bool:
+    """Whether so many of those that were drawn certify what is wanted with that size."""
+    return bool(np.mean(experiments.certified(drawn, size)) >= power)
+
+
+def _sure(experiments: Experiments, found: int, power: float, seed: tuple[int, ...], num_claims: int) -> int:
+    """The first size, from the found one upwards, that passes in fresh experiments."""
+    sizes = sorted({min(int(np.ceil(factor * found)), experiments.most) for factor in _LARGER})
+    fresh = experiments.fresh(np.random.default_rng([*seed, 1]), sizes[-1])
+    for size in sizes:
+        passed = np.concatenate([experiments.certified(part, size) for part in fresh])
+        if least_share(passed, num_claims * len(sizes)) >= power:
+            return size
+    return 0
+
+
+class Margin(NamedTuple):
+    """What is certified of two policies: a margin c between their means, from differences in a row.
+
+    Attributes:
+        margin: c.
+        width: b - a, of the support of either policy.
+        delta: failure probability of the certificate.
+        unit: how many differences a size of one has: a task has one, a trial of each task of a list one of each.
+        counts_wins: whether the certificate counts the tasks on which exactly one of two policies succeeds.
+    """
+
+    margin: float
+    width: float
+    delta: float
+    unit: int = 1
+    counts_wins: bool = False
+
+    def __call__(self, differences: np.ndarray, size: int) -> np.ndarray:
+        dtype = np.dtype(np.float32)
+        given = jnp.asarray(differences), cast(self.width, dtype, "up"), cast(self.delta, dtype, "down")
+        return np.asarray(_lower(self.counts_wins, *given, np.int32(size * self.unit))) >= self.margin
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _lower(counts_wins: bool, differences, width, delta, count) -> jax.Array:
+    """Lower bounds on the mean from the first differences of each row."""
+    mask: Any = jnp.broadcast_to(jnp.arange(differences.shape[-1]) < count, differences.shape)
+    if counts_wins:
+        return discordant_bound(jnp.where(mask, differences, 0), delta)
+    return evaluate(BOUNDS[betting.__name__], numbers_as_sample(differences, -width, width, mask), delta)
+
+
+def likely_size(differences: np.ndarray, most: int, margin: Margin) -> int:
+    """About the size with which new differences like these certify a margin in 9 of 10 cases; 0 for more than the most.
+
+    ``differences``: of tasks, or of rollouts of a list.
+    """
+
+    def draw(rng: np.random.Generator, num_repeats: int, size: int) -> np.ndarray:
+        return rng.choice(differences, size=(num_repeats, size * margin.unit))
+
+    return fewest(Experiments(draw, margin, most, margin.unit, most_fresh=2**22), _USUAL_POWER, (0, 6))
