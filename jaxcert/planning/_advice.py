@@ -15,8 +15,9 @@ from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
-from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_on, impossible, with_free_beta
-from jaxcert.planning._highest_safety import advice_before, advice_on_level, advice_on_most, advice_on_successes
+from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_by, advice_on, impossible
+from jaxcert.planning._advice_on_successes import advice_on_level, advice_on_successes
+from jaxcert.planning._highest_safety import most_together
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import sampled
 from jaxcert.returns._prepared import Support
@@ -116,11 +117,12 @@ def _explanation(
             return lambda i: advice_on_level(certificate, num_rollouts, safeties[i].item())
         return lambda i: advice_on_successes(certificate, num_rollouts, thresholds[i].item(), wanted)
     if not counts_bounds(certificate):
-        found = advice_on_most(certificate, num_rollouts, wanted)
+        most = most_together(certificate, num_rollouts)
+        found = None if most is None else advice_by(most, certificate.num_tasks, "", None, wanted)
         return None if found is None else lambda i: dataclasses.replace(found, threshold=thresholds[i].item())
     setting = _setting(certificate, _ends(support), num_rollouts)
     if finds:
-        free, safeties = with_free_beta(setting, certificate), np.asarray(certificate.safety)
+        free, safeties = setting.with_free_beta(certificate), np.asarray(certificate.safety)
         low = int(np.sum(np.asarray(certificate.lower_bounds) <= setting.low))
         return lambda i: advice_on(free, None, safeties[i].item(), low)
     violations = np.asarray(certificate.num_violations)
@@ -199,7 +201,7 @@ rollouts, or a beta of at least 0.06, or rollouts one after another (jaxcert.seq
     if chosen.counts_successes:
         if asked == [None] or beta is not None:
             raise ValueError(f"method is {method!r}, whose levels follow from thresholds; expected some, and no beta")
-        each = [advice_before(num_tasks, num_rollouts, threshold, wanted, float(delta)) for threshold in asked]
+        each = [advice_on_successes(num_tasks, num_rollouts, threshold, wanted, delta) for threshold in asked]
         return tuple(advice for advice in each if advice is not None)
     level = float(chosen.default_beta(delta, num_tasks)) if beta is None else float(beta)
     ends = None if support is None else _ends(support)

@@ -10,10 +10,10 @@ from jaxcert.certificates import Certificate, ceil_figures, floor_figures, floor
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.planning._best_task import MOST_ROLLOUTS, BestTask
-from jaxcert.planning._least_tasks import MOST_TASKS, least_true, most_violations, reaches, safety_of
+from jaxcert.planning._highest_safety import TINY, Most, reaches
+from jaxcert.planning._least_tasks import MOST_TASKS, least_number, most_violations, safety_of
 
 # Smaller betas that are proposed.
-_TINY_BETA = 1e-7
 _BETAS = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 1e-4, 1e-5, 1e-6)
 
 
@@ -67,6 +67,28 @@ class Advice:
         return self.text
 
 
+def advice_by(most: Most, n: int, sizes: str, threshold: float | None, wanted: float) -> Advice | None:
+    """Say that n tasks, of sizes in words, are too few whatever the returns are; None if they could do."""
+    highest = most.safety(n)
+    if reaches(highest, wanted):
+        return None
+    found = Advice(threshold, wanted, highest, tasks_needed=most.fewest(wanted) or None)
+    return dataclasses.replace(found, text=_too_few(n, found, "whatever the returns are", sizes))
+
+
+def _too_few(num_tasks: int, found: Advice, returns: str, sizes: str = "") -> str:
+    """What so many tasks, of sizes in words, certify at most with the best returns, and how many the wish needs."""
+    most = f"can certify {floor_to(found.max_safety, 4)} at most" if found.max_safety > 0 else "can certify nothing"
+    tasks = "1 task" if num_tasks == 1 else f"{num_tasks} tasks"
+    needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
+    return f"{tasks}{sizes} {most}, {returns}: {wish_of(found.safety)} needs {needed}"
+
+
+def wish_of(safety: float) -> str:
+    """In six figures: in the certificate it has been rounded up."""
+    return floor_figures(safety, 6) if safety > 0 else "any safety"
+
+
 class Setting(NamedTuple):
     """What a certificate was, or will be, computed with."""
 
@@ -86,16 +108,40 @@ class Setting(NamedTuple):
         """a."""
         return -np.inf if self.support is None else self.support[0]
 
-    def reach(self, wanted: float, k: Any, n: Any, beta: Any = None) -> np.ndarray:
-        """Whether k violations of n certify the wanted safety."""
+    def safety(self, k: int, n: int, beta: float | None = None) -> float:
+        """What k violations of n certify."""
         beta = self.beta_for(n) if beta is None else beta
-        return reaches(self.method, wanted, k, n, beta, self.delta, self.dtype)
+        return float(safety_of(self.method, k, n, beta, self.delta, self.dtype))
 
-    def beta_for(self, n: Any) -> Any:
+    def least(self, wanted: float, share: float, low: int) -> int:
+        """The fewest tasks, more than low, that certify the wanted safety if that share of them, rounded up, misses."""
+        k = self.num_tasks * share
+
+        def holds(n: int) -> bool:
+            return reaches(self.safety(int(np.ceil(k * n / self.num_tasks - 1e-9)), n), wanted)
+
+        return least_number(holds, low, MOST_TASKS)
+
+    def beta_for(self, n: int) -> float:
         """Beta; if it was the method's default, the default for this number of tasks."""
         dtype = np.float32 if self.dtype is None else self.dtype
         default = np.asarray(self.method.default_beta(np.asarray(self.delta, dtype), self.num_tasks), dtype)
         return np.nan if default == np.asarray(self.beta, dtype) else self.beta
+
+    def with_free_beta(self, certificate: Certificate) -> "Setting":
+        """With a beta of nearly 0 if it was chosen for the safety: then it is as small as that needs."""
+        if not self.method.free_beta or certificate.beta.ndim:
+            return self
+        beta, _, _ = self._of_free_beta(certificate.safety, self.num_tasks)
+        return self._replace(beta=TINY, free_beta=True) if beta == certificate.beta else self
+
+    def is_enough(self, safety: float, n: int) -> bool:
+        """Whether ``certify_safety_level`` finds a beta at which n tasks certify the safety."""
+        return int(self._of_free_beta(safety, n)[1][0]) > 0
+
+    def _of_free_beta(self, safety: Any, n: int) -> tuple[Any, Any, Any]:
+        delta, wanted = (np.asarray(value, self.dtype) for value in (self.delta, np.atleast_1d(safety)))
+        return allowed_counts(self.method, wanted, delta, None, n)
 
 
 def advice_on(setting: Setting, threshold: float | None, wanted: float, k: int) -> Advice:
@@ -106,70 +152,34 @@ def advice_on(setting: Setting, threshold: float | None, wanted: float, k: int) 
     if found.highest_threshold is not None or threshold is None or not k:
         return found
     limit = _limit(setting, k)
-    text = f"; {k} of {setting.num_tasks} are violations, and ever more tasks like these approach {floor_to(limit, 2)}"
+    text = f". {k} of {setting.num_tasks} miss the threshold; more tasks like these approach {floor_to(limit, 2)}"
     return dataclasses.replace(found, num_violations=k, limit=limit, text=found.text + text)
 
 
 def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advice:
     """What stands in the way whatever the returns are; without text if nothing does."""
-    n = setting.num_tasks
-    most = float(safety_of(setting.method, 0, n, setting.beta_for(n), setting.delta, setting.dtype))
-    found, texts = Advice(threshold, wanted, most), []
-    if not setting.reach(wanted, 0, n):
+    found, texts = Advice(threshold, wanted, setting.safety(0, setting.num_tasks)), []
+    if not reaches(found.max_safety, wanted):
         found = _with_tasks(setting, found)
-        texts.append(_tasks_text(setting, found))
+        smaller = f", or a beta of at most {found.max_beta:g}" if found.max_beta else ""
+        few = _too_few(setting.num_tasks, found, "even if none is a violation")
+        texts.append(few + _default_there(setting, found.tasks_needed) + smaller)
     if threshold is not None and setting.support:
-        found = _with_rollouts(setting, found)
+        found = _with_rollouts(setting, found, threshold, setting.support)
         if found.highest_threshold is not None:
-            texts.append(_rollouts_text(setting, found))
+            texts.append(_rollouts_text(setting, found, threshold, setting.support))
     return dataclasses.replace(found, text="; ".join(texts))
 
 
 def _with_tasks(setting: Setting, found: Advice) -> Advice:
-    needed = int(least_true(lambda n: setting.reach(found.safety, 0, n), np.asarray([0]), MOST_TASKS)[0])
+    n, wanted = setting.num_tasks, found.safety
+    needed = setting.least(wanted, 0.0, 0)
     if setting.free_beta and needed:
         # Between a beta of nearly 0 and none, rounding decides.
-        near = [n for n in range(max(needed - 2, 1), needed + 3) if _free(setting, found.safety, n)]
+        near = [size for size in range(max(needed - 2, 1), needed + 3) if setting.is_enough(wanted, size)]
         needed = min(near, default=needed)
-    smaller = np.asarray([beta for beta in _BETAS if beta < setting.beta] or [setting.beta])
-    good = setting.reach(found.safety, np.zeros_like(smaller), setting.num_tasks, smaller)
-    return dataclasses.replace(
-        found,
-        tasks_needed=needed or None,
-        max_beta=float(smaller[np.argmax(good)]) if good.any() else None,
-    )
-
-
-def with_free_beta(setting: Setting, certificate: Certificate) -> Setting:
-    """The setting, with a beta of nearly 0 if it was chosen for the safety: then it is as small as that needs."""
-    if not setting.method.free_beta or certificate.beta.ndim:
-        return setting
-    beta, _, _ = _of_free_beta(setting, certificate.safety, setting.num_tasks)
-    return setting._replace(beta=_TINY_BETA, free_beta=True) if beta == certificate.beta else setting
-
-
-def _of_free_beta(setting: Setting, safety: Any, n: int) -> tuple[Any, Any, Any]:
-    delta, wanted = (np.asarray(value, setting.dtype) for value in (setting.delta, np.atleast_1d(safety)))
-    return allowed_counts(setting.method, wanted, delta, None, n)
-
-
-def _free(setting: Setting, safety: float, n: int) -> bool:
-    """Whether ``certify_safety_level`` finds a beta at which n tasks certify the safety."""
-    return int(_of_free_beta(setting, safety, n)[1][0]) > 0
-
-
-def _tasks_text(setting: Setting, found: Advice) -> str:
-    smaller = f", or a beta of at most {found.max_beta:g}" if found.max_beta else ""
-    instead = _default_there(setting, found.tasks_needed) + smaller
-    return too_few(setting.num_tasks, found, "even if none is a violation") + instead
-
-
-def too_few(num_tasks: int, found: Advice, returns: str, sizes: str = "") -> str:
-    """What so many tasks, of sizes in words, certify at most with the best returns, and how many the wish needs."""
-    most = f"can certify {floor_to(found.max_safety, 4)} at most" if found.max_safety > 0 else "can certify nothing"
-    tasks = "1 task" if num_tasks == 1 else f"{num_tasks} tasks"
-    needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
-    return f"{tasks}{sizes} {most}, {returns}: {wish_of(found.safety)} needs {needed}"
+    smaller = [beta for beta in _BETAS if beta < setting.beta and reaches(setting.safety(0, n, beta), wanted)]
+    return dataclasses.replace(found, tasks_needed=needed or None, max_beta=max(smaller, default=None))
 
 
 def _default_there(setting: Setting, needed: int | None) -> str:
@@ -180,41 +190,33 @@ def _default_there(setting: Setting, needed: int | None) -> str:
     return "" if here == there else f" with its default beta of {there:.3g} in place of {here:.3g}"
 
 
-def _with_rollouts(setting: Setting, found: Advice) -> Advice:
-    assert setting.support
-    assert found.threshold is not None
-    low, high = setting.support
-    if found.threshold <= low:
+def _with_rollouts(setting: Setting, found: Advice, threshold: float, support: tuple[float, float]) -> Advice:
+    (low, high), m = support, setting.num_rollouts
+    if threshold <= low:
         return found
-    if found.threshold > high or (found.threshold == high and setting.bound):
+    if threshold > high or (threshold == high and setting.bound):
         return dataclasses.replace(found, highest_threshold=high)
-    if not (setting.bound and setting.num_rollouts):
+    if not (setting.bound and m) or not np.isfinite(high) or m < BOUNDS[setting.bound].min_rollouts:
         return found
-    few = setting.num_rollouts < BOUNDS[setting.bound].min_rollouts
-    if not np.isfinite(high) or few:
+    best = BestTask(setting.bound, support, setting.dtype)
+    highest = best.highest(m, setting.beta)
+    if highest >= best.up(threshold):
         return found
-    best = BestTask(setting.bound, setting.support, setting.dtype)
-    highest = best.highest(setting.num_rollouts, setting.beta)
-    if highest >= best.up(found.threshold):
-        return found
-    beta = best.least_beta(found.threshold, setting.num_rollouts)
-    good = beta is not None and bool(setting.reach(found.safety, 0, setting.num_tasks, beta))
+    beta = best.least_beta(threshold, m)
+    good = beta is not None and reaches(setting.safety(0, setting.num_tasks, beta), found.safety)
     return dataclasses.replace(
         found,
         highest_threshold=highest,
-        rollouts_needed=best.least_rollouts(found.threshold, setting.beta) or None,
+        rollouts_needed=best.least_rollouts(threshold, setting.beta) or None,
         min_beta=beta if good else None,
     )
 
 
-def _rollouts_text(setting: Setting, found: Advice) -> str:
-    assert setting.support
-    assert found.threshold is not None
+def _rollouts_text(setting: Setting, found: Advice, threshold: float, support: tuple[float, float]) -> str:
     assert found.highest_threshold is not None
-    low, high = setting.support
-    shown = floor_figures(found.threshold)
+    (low, high), m, shown = support, setting.num_rollouts, floor_figures(threshold)
     what = "difference" if setting.difference else "return"
-    if found.threshold == high:
+    if threshold == high:
         return f"{shown} is the upper end of the support, which no lower bound reaches"
     if found.highest_threshold == high:
         return f"{shown} lies above the support: no {what} exceeds {high:g}"
@@ -222,7 +224,6 @@ def _rollouts_text(setting: Setting, found: Advice) -> str:
     above = ceil_figures(found.highest_threshold + 1e-5 * (high - low), 4)
     needed = f"{found.rollouts_needed:,}" if found.rollouts_needed else f"more than {MOST_ROLLOUTS:,}"
     larger = f", or a beta of at least {found.min_beta:g}" if found.min_beta else ""
-    m = setting.num_rollouts
     rollouts = "1 rollout" if m == 1 else f"{m} rollouts"
     each, other = "", ", or rollouts one after another (jaxcert.sequential)"
     if setting.difference:
@@ -235,30 +236,25 @@ def _rollouts_text(setting: Setting, found: Advice) -> str:
 
 def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     """Nothing stands in the way but the violations."""
-    n, wanted = setting.num_tasks, found.safety
+    n, wanted, limit = setting.num_tasks, found.safety, _limit(setting, k)
     settings = setting.beta_for(n), setting.delta, setting.dtype
     allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *settings)[0])
-    more = least_true(lambda size: setting.reach(wanted, -(-k * size // n), size), np.asarray([n]), MOST_TASKS)[0]
-    text = f"{k} of {n} tasks are violations: {wish_of(wanted)} allows {allowed}"
-    limit = _limit(setting, k)
-    none = f", and more tasks like these do not help (ever more of them approach {floor_to(limit, 2)})"
-    text += f", or as large a share of {int(more):,} tasks" if more else none
-    text += "; a lower threshold, or more rollouts per task, makes fewer violations"
+    more = setting.least(wanted, k / n, n)
+    what = "lie at the lower end" if found.threshold is None else "miss the threshold"
+    helps = "a lower threshold, more rollouts per task or a better policy"
+    said = f"More tasks like these do not help (they approach {floor_to(limit, 2)}); {helps} does"
+    if more:
+        said = f"With this share of misses it takes {more:,} tasks; {helps} makes fewer"
     return dataclasses.replace(
         found,
         num_violations=k,
         violations_allowed=allowed,
-        tasks_at_this_share=int(more) or None,
+        tasks_at_this_share=more or None,
         limit=limit,
-        text=text,
+        text=f"{k} of {n} tasks {what}; at most {allowed} may for {wish_of(wanted)}. {said}",
     )
 
 
 def _limit(setting: Setting, k: int) -> float:
     """The safety that ever more tasks approach, if the same share of them are violations."""
     return max(1 - k / setting.num_tasks / (1 - setting.beta), 0.0)
-
-
-def wish_of(safety: float) -> str:
-    """In six figures: in the certificate it has been rounded up."""
-    return floor_figures(safety, 6) if safety > 0 else "anything"

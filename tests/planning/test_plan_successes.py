@@ -76,10 +76,10 @@ def test_more_tasks_do_not_help_beyond_the_share_of_good_ones():
     [advice] = advise(found, support=(0, 1), num_rollouts=20, safety=0.8)
     assert advice.tasks_likely is None
     assert advice.good_share == pytest.approx(2 / 3, abs=0.02)
-    assert "0.8 is out of reach with any number of tasks and rollouts" in str(advice)
+    assert "No number of tasks and trials is likely to reach it: about 0.66 of such tasks reach 0.5" in str(advice)
     [advice] = advise(found, support=(0, 1), num_rollouts=20, safety=0.5)
-    assert "in 9 of 10 cases 0.5 needs about" in str(advice)
-    assert "12 new tasks with ever more rollouts come to" in str(advice)
+    assert str(advice).startswith("safety 0.5 not reached. For 0.5 with power 0.9: about ")
+    assert "; 12 × ever more trials approach" in str(advice)
     n, rng = advice.tasks_likely, np.random.default_rng(0)
     skill = np.where(rng.random((200, n, 1)) < 1 / 3, 0.0, 1.0)
     safety = np.asarray(certify(rng.random((200, n, 20)) < skill, 0.5, delta=0.05).safety)
@@ -92,7 +92,7 @@ def test_one_level_for_all_says_where_more_tasks_end():
     [advice] = advise(found, support=(0, 1), num_rollouts=20, safety=0.8)
     assert advice.tasks_needed == 15
     assert advice.limit == pytest.approx(1 - (1 / 3) / 0.95)
-    assert str(advice).endswith("4 of 12 are violations, and ever more tasks like these approach 0.64")
+    assert str(advice).endswith("4 of 12 miss the threshold; more tasks like these approach 0.64")
 
 
 def test_how_many_tasks_or_trials_is_answered_with_both_numbers():
@@ -100,8 +100,7 @@ def test_how_many_tasks_or_trials_is_answered_with_both_numbers():
     [advice] = advise(found, support=(0, 1), num_rollouts=4, safety=0.8)
     assert advice.tasks_likely > 60
     assert advice.rollouts_likely > 4
-    assert f"about {advice.tasks_likely:,} new tasks with 4 rollouts each" in str(advice)
-    assert f", or 60 new tasks with about {advice.rollouts_likely} rollouts each" in str(advice)
+    assert str(advice).endswith(f"about {advice.tasks_likely:,} new tasks × 4 trials, or 60 × {advice.rollouts_likely}")
     table = success_table(0.8, threshold=0.5, delta=0.05, num_rollouts=(4,), pilot=PASSED)
     assert table.num_tasks[0, 0] == advice.tasks_likely
     trials = advice.rollouts_likely - 1, advice.rollouts_likely
@@ -114,7 +113,7 @@ def test_one_task_is_spoken_of_as_one():
     [advice] = advise(
         certify(PASSED[:1] | True, 0.5, delta=0.05), support=(0, 1), num_rollouts=PASSED.shape[1], safety=0.8
     )
-    assert "1 new task with ever more rollouts comes to 0.00" in str(advice)
+    assert "; 1 × ever more trials approach 0.00" in str(advice)
 
 
 def test_of_unequal_numbers_of_trials_no_law_is_made_up():

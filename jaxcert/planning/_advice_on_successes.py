@@ -1,0 +1,116 @@
+"""Why less of successes is certified than wanted: too few tasks, and what more tasks or trials come to."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from jaxcert.certificates import Certificate, floor_figures, floor_to
+from jaxcert.certificates._levels import LEVELS, delta_shares
+from jaxcert.certificates._safety_level import FEW
+from jaxcert.numerics import binomial_cdf
+from jaxcert.planning._advice_on_bounds import Advice, advice_by, wish_of
+from jaxcert.planning._highest_safety import TINY, most_of_all_numbers, most_of_successes
+from jaxcert.planning._least_tasks import on_rows
+from jaxcert.planning._pilot import Law, estimated
+from jaxcert.planning._successes import TRIALS, levels_of, prospects
+
+# The share of cases in which the proposed number of tasks is enough.
+_OFTEN = 0.9
+# Levels differ by rounding alone if the number of rollouts is the right one.
+_SAME = 1e-3
+
+
+def advice_on_successes(
+    certificate: Certificate | int, num_rollouts: int, threshold: float, wanted: float, delta: Any = None
+) -> Advice | None:
+    """Say that there are too few tasks with so many rollouts, if so, and what more of either come to.
+
+    ``certificate``: or a number of tasks beforehand, with its delta.
+    """
+    if threshold >= 1:
+        shown = floor_figures(threshold)
+        text = f"no number of successes certifies a probability of success of {shown}: expected a threshold below 1"
+        return Advice(threshold, wanted, 0.0, text=text)
+    sizes = f" with {num_rollouts} rollout{'s' * (num_rollouts > 1)} each"
+    if isinstance(certificate, int):
+        _, levels, deltas = levels_of(num_rollouts, threshold, delta, np.dtype(np.float32))
+        return advice_by(most_of_successes(levels, deltas), certificate, sizes, threshold, wanted)
+    n, dtype = certificate.num_tasks, certificate.safety.dtype
+    _, levels, deltas = levels_of(num_rollouts, threshold, certificate.delta, dtype, _given(certificate))
+    most = most_of_successes(levels, deltas)
+    found = advice_by(most, n, sizes, threshold, wanted)
+    law = _law_of(certificate, num_rollouts)
+    if law is None or threshold <= 0:
+        return found
+    return _with_prospects(found or Advice(threshold, wanted, most.safety(n)), certificate, law, num_rollouts)
+
+
+def advice_on_level(certificate: Certificate, num_rollouts: int, safety: float) -> Advice | None:
+    """Say that there are too few tasks to certify anything at a wanted safety."""
+    given, dtype, delta = _given(certificate), certificate.safety.dtype, float(certificate.delta)
+    if given is not None:
+        most = most_of_successes(np.asarray([given]), np.asarray([certificate.delta]))
+    elif num_rollouts <= FEW and _law_of(certificate, num_rollouts) is not None:
+        most = most_of_all_numbers(num_rollouts, delta, dtype)
+    else:
+        deltas = (np.asarray(delta_shares(num_rollouts), np.float64) * delta).astype(dtype)
+        most = most_of_successes(np.full_like(deltas, TINY), deltas)
+    return advice_by(most, certificate.num_tasks, "", None, safety)
+
+
+def _given(certificate: Certificate) -> Any:
+    """The level that the user gave, if so."""
+    return None if certificate.beta.ndim else certificate.beta
+
+
+def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
+    """The law, from Clopper-Pearson bounds L, P[Bin(m, L) >= s] = beta; None if some tasks have fewer rollouts."""
+    lower, place = np.unique(np.asarray(certificate.lower_bounds, np.float64), return_inverse=True)
+    given = _given(certificate)
+    level, below = LEVELS[0] if given is None else float(given), np.arange(num_rollouts)
+    misses = np.abs(1 - on_rows(binomial_cdf, below, num_rollouts, np.clip(lower, 0, 1)[:, None]) - level)
+    successes = np.where(lower > 0, 1 + np.argmin(misses, axis=1), 0)
+    same = (lower <= 0) | (misses.min(axis=1) < _SAME)
+    return estimated(successes[place.reshape(-1)], num_rollouts).law if np.all(same) else None
+
+
+def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -> Advice:
+    """What is likely with more tasks, and with more trials."""
+    assert found.threshold is not None
+    n, settings = certificate.num_tasks, {"delta": certificate.delta, "power": _OFTEN}
+    settings |= {"dtype": certificate.safety.dtype, "beta": _given(certificate)}
+    wanted, trials = max(found.safety, 1e-6), [m, *(more for more in TRIALS if more > m)]
+    each = prospects(law, trials, found.threshold, **settings)
+    of_many, limit = each.reached(np.full(len(trials), n)), float(each.limit()[0])
+    share, tasks = law.share(found.threshold), int(each.tasks(wanted)[0])
+    enough = next((more for more, safety in zip(trials, of_many, strict=True) if safety >= wanted), 0)
+    start = found.text or (f"safety {wish_of(found.safety)} not reached" if found.safety else "nothing is certified")
+    if share <= wanted:
+        # An estimate is a sum of many weights: 1 may come as 1 - 1e-16, which is not 0.99.
+        good = f"about {floor_to(share + 1e-12, 2)} of such tasks reach {floor_figures(found.threshold)}"
+        said = f"No number of tasks and trials is likely to reach it: {good}. Lower the threshold or improve the policy"
+    else:
+        sizes = [(tasks, m)] * bool(tasks) + [(n, enough)] * bool(enough)
+        if not sizes:
+            # The fewest trials in all.
+            good = [(int(size), more) for size, more in zip(each.tasks(wanted), trials, strict=True) if size]
+            sizes = sorted(good, key=lambda pair: pair[0] * pair[1])[:1]
+        said = f"For {wish_of(found.safety)} with power {_OFTEN}: about {_sizes(sizes)}" if sizes else "No number does"
+        said += "" if tasks else f"; ever more tasks × {m} approach {floor_to(max(limit, 0.0), 2)}"
+        said += "" if enough else f"; {n} × ever more trials approach {floor_to(float(of_many.max()), 2)}"
+    return dataclasses.replace(
+        found,
+        limit=limit,
+        good_share=share,
+        tasks_likely=tasks or None,
+        rollouts_likely=enough or None,
+        text=f"{start}. {said}",
+    )
+
+
+def _sizes(sizes: list[tuple[int, int]]) -> str:
+    """Numbers of tasks and trials, such as 142 new tasks × 5 trials, or 60 × 14."""
+    (n, m), *others = sizes
+    first = f"{n:,} new task{'s' * (n > 1)} × {m:,} trial{'s' * (m > 1)}"
+    return ", or ".join([first, *(f"{n:,} × {m:,}" for n, m in others)])
