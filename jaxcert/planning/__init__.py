@@ -4,11 +4,9 @@ from jaxcert.planning._advice import advise, check
 from jaxcert.planning._advice_on_bounds import Advice
 from jaxcert.planning._design import Design
 from jaxcert.planning._difference import plan_difference, plan_suite_difference
-from jaxcert.planning._least_tasks import least_tasks
 from jaxcert.planning._pilot import Assumptions
 from jaxcert.planning._plan import Plan
-from jaxcert.planning._planner import plan
-from jaxcert.planning._simulate import simulate
+from jaxcert.planning._planner import plan, simulate
 from jaxcert.planning._suite_plan import plan_suite
 from jaxcert.planning._tables_of_tasks import success_table, task_table
 
@@ -19,7 +17,6 @@ __all__ = [
     "Plan",
     "advise",
     "check",
-    "least_tasks",
     "plan",
     "plan_difference",
     "plan_suite",

@@ -18,7 +18,6 @@ from jaxcert.planning._least_tasks import least_tasks, reaches
 _ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))
 # Numbers of tasks to try where only data sets tell what they certify.
 _SIZES = sorted({round(1.04**i) for i in range(250)})
-_EXPERIMENTS = 64
 
 
 class CheapestCertificate(Goal):
@@ -105,19 +104,10 @@ class CheapestCertificate(Goal):
         place = bisect.bisect_left(sizes, self.power, key=value)
         return sizes[place] if place < len(sizes) else most
 
-    def until_reached(self, course: PerTask, design: Design, rng: np.random.Generator) -> float | None:
-        """Tasks take turns, each until it passes or is given up, and all stop once n - k have passed."""
-        n, k = design.num_tasks, design.num_violations
-        assert k is not None
-        chosen = rng.integers(course.lower.size, size=(_EXPERIMENTS, n))
-        ends, passed = course.used.reshape(-1)[chosen], self.passes(course.lower).reshape(-1)[chosen]
-        last = np.sort(np.where(passed, ends, np.iinfo(np.int32).max), axis=1)[:, n - k - 1 : n - k]
-        return float(np.mean(np.sum(self.costs.of_task(np.minimum(ends, last)), axis=1)))
-
 
 @functools.lru_cache(maxsize=64)
 def _least(wish: Wish, betas: tuple[float, ...]) -> np.ndarray:
     """The fewest tasks, [G, k], for each number of allowed violations; other numbers of rollouts need the same."""
     assert wish.safety is not None
     levels = np.asarray(betas)[:, None]
-    return least_tasks(wish.safety, delta=wish.delta, beta=levels, num_violations=_ALLOWED)
+    return least_tasks(wish.safety, _ALLOWED, levels, wish.delta)

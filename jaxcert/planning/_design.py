@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,12 +21,12 @@ class Design:
 
     Attributes:
         name: ``"betting"`` and ``"clopper_pearson"``, bounds for a fixed number of rollouts; ``"attained"``, numbers of
-            successes; ``"soft"``, soft counts; ``"auto"``, the best of three levels; or ``"sequential"``: each task is
-            rolled out until it passes or is given up (``certify_sequential``). The last three need a threshold.
+            successes; ``"soft"``, soft counts; or ``"sequential"``: each task is rolled out until it passes or is given
+            up (``certify_sequential``). The last two need a threshold.
         num_tasks: n.
         num_rollouts: m, rollouts per task; the most for a sequential design.
-        beta: failure probability of one lower bound; the weight alpha of a soft count; ``"auto"`` for that design;
-            None where the certificate chooses its levels itself.
+        beta: failure probability of one lower bound; the weight alpha of a soft count; None where the certificate
+            chooses its levels itself.
         num_violations: how many tasks may miss the threshold; None where no count is wanted.
         rollouts_per_task: expected number; of either policy, where two are compared.
         cost: expected total, in rollouts unless a plan had other costs.
@@ -35,8 +35,6 @@ class Design:
         least: of a power: what it is at least, for all shown designs together with 95 % confidence in the simulation.
         pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; None without a
             pilot.
-        until_reached: expected cost if a sequential experiment ends as soon as the wanted certificate is reached, with
-            its tasks in turn; None for others.
 
     Example:
         >>> from jaxcert.planning import Design
@@ -47,7 +45,7 @@ class Design:
     name: str
     num_tasks: int
     num_rollouts: int
-    beta: float | Literal["auto"] | None
+    beta: float | None
     num_violations: int | None = None
     rollouts_per_task: float = float("nan")
     cost: float = float("nan")
@@ -55,16 +53,13 @@ class Design:
     standard_error: float = float("nan")
     least: float | None = None
     pessimistic: float | None = None
-    until_reached: float | None = None
 
     def __post_init__(self) -> None:
-        kind = choose("design", self.name, DESIGNS)
+        choose("design", self.name, DESIGNS)
         check_count("num_tasks", self.num_tasks)
         check_count("num_rollouts", self.num_rollouts)
-        if self.beta is not None and kind.only_beta is None:
+        if self.beta is not None:
             check_open_unit("beta", self.beta)
-        elif self.beta not in (None, kind.only_beta):
-            raise ValueError(f"beta is {self.beta!r} in a design {self.name!r}; expected {kind.only_beta!r}")
 
     @property
     def kind(self) -> Kind:
@@ -79,8 +74,8 @@ class Design:
     @property
     def level(self) -> float:
         """Beta, where it is a number."""
-        assert isinstance(self.beta, float | int)
-        return float(self.beta)
+        assert self.beta is not None
+        return self.beta
 
     def __str__(self) -> str:
         most = "" if self.kind.stopped is None else "at most "
@@ -130,7 +125,6 @@ def table_of(designs: Sequence[Design], objective: str, *, is_share: bool) -> di
         "at least": ("least", shown),
         "pessimistic": ("pessimistic", shown),
         "violations allowed": ("num_violations", str),
-        "cost until reached": ("until_reached", lambda cost: f"{cost:,.0f}"),
     }
     found = {heading: [text(one) for one in designs] for heading, text in columns.items()}
     for heading, (field, text) in optional.items():
@@ -147,7 +141,7 @@ def _rollouts(design: Design) -> str:
 
 
 def _level(design: Design) -> str:
-    return f"{design.beta:.4g}" if isinstance(design.beta, float | int) else str(design.beta)
+    return "" if design.beta is None else f"{design.beta:.4g}"
 
 
 def figures(value: float, *, is_share: bool = False) -> str:

@@ -66,7 +66,6 @@ class Kind:
         suits: (whether returns are 0 or 1) -> whether designs of this kind are worth a try.
         stopped: (``PerTask``, m, a) -> the same for at most m rollouts, if tasks stop by themselves; else None.
         needs_threshold: whether it certifies at a threshold only.
-        only_beta: the word that it takes for beta; None for a number.
         beta_name: what beta is.
         betas: (m, threshold) -> the betas to try with so many rollouts; None for the betas of the goal. Of a joint kind
             the first one is the most promising.
@@ -84,7 +83,6 @@ class Kind:
     suits: Callable[[bool], bool]
     stopped: Callable[[PerTask, int, float], PerTask] | None = None
     needs_threshold: bool = False
-    only_beta: str | None = None
     beta_name: str = "beta"
     betas: Callable[[int, float], Any] | None = None
     enough: Callable[[int, np.ndarray, float], np.ndarray] | None = None

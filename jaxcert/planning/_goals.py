@@ -140,10 +140,6 @@ class Goal:
         """The objective if so many pilot tasks were luckier than tasks in general."""
         return float(self.doubting(num_tasks).values(course, *as_row(design))[0])
 
-    def until_reached(self, course: PerTask, design: Design, rng: np.random.Generator) -> float | None:
-        """Expected cost up to the moment when the wanted certificate is reached; None without such a moment."""
-        return None
-
 
 class LeastRisk(Goal):
     """The least expected risk at a threshold, from a budget."""

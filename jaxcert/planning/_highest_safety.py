@@ -75,7 +75,7 @@ def _of_levels(certificate: Certificate, choice: Choice) -> Most:
     def about(wanted: float) -> int:
         n = certificate.num_tasks
         for _ in range(2):
-            n = n and int(least_tasks(wanted, delta=each(n), beta=choice.betas[0]))
+            n = n and int(least_tasks(wanted, 0, choice.betas[0], each(n)))
         return n
 
     return Most(lambda n: float(safety_of(method, 0, n, choice.betas[0], each(n), dtype)), about)

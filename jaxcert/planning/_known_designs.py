@@ -8,18 +8,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds import betting
 from jaxcert.bounds._bound import Bound, evaluate
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import AUTO, choose
+from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._method import BINOMIAL, CHOICE
 from jaxcert.certificates._soft import SOFT, default_alpha, evidence, least_evidence, shares, soft_epsilon
 from jaxcert.numerics import binomial_cdf
-from jaxcert.numerics._rounding import cast, cast_host, complement_down
+from jaxcert.numerics._rounding import cast, complement_down
 from jaxcert.planning._design_kind import Kind, PerTask, Wish
-from jaxcert.planning._least_tasks import on_rows, safety_of
+from jaxcert.planning._least_tasks import on_rows
 from jaxcert.returns._sample import Sample
 from jaxcert.sequential import certify_sequential
 
@@ -48,55 +46,6 @@ def _sample(returns: jax.Array, low: jax.Array, high: jax.Array, m: jax.Array, m
 def _fixed(bound: str, suits: Callable[[bool], bool]) -> Kind:
     """Designs that count the tasks whose bound of that name misses the threshold."""
     return Kind(bound, {"bound": bound}, functools.partial(_bounds_per_task, BOUNDS[bound]), suits)
-
-
-# --- the best of several levels -----------------------------------------------------------------------------------
-
-_LEVELS = len(CHOICE.betas)
-_DATA_SETS = 4096
-
-
-def _best_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
-    """The share of the levels at which a task passes; those are the largest."""
-    assert wish.threshold is not None
-    course = _bounds_per_task(BOUNDS[betting.__name__], returns, m, np.asarray(CHOICE.betas), wish)
-    passes = course.lower >= np.asarray(wish.threshold).astype(returns.dtype)
-    passed = np.sum(np.logical_and.accumulate(passes[::-1]), axis=0)[None]
-    return PerTask((passed / _LEVELS).astype(np.float32), course.used[:1])
-
-
-def _safeties(scores: np.ndarray, n: int, beta: str, m: int, wish: Wish, rng: np.random.Generator) -> np.ndarray:
-    """By Monte Carlo over how many of n tasks pass at 0, 1, ... of the levels."""
-    passed = np.round(scores * _LEVELS).astype(int)
-    chances = np.stack([np.mean(passed == count, axis=1) for count in range(_LEVELS + 1)], axis=-1)
-    counts = rng.multinomial(n, chances[:, None], size=(len(scores), _DATA_SETS // len(scores)))
-    # At the smallest level only tasks count that pass at all; at the largest, all that pass at one.
-    violations = np.cumsum(counts, axis=-1)[..., -2::-1]
-    delta = float(cast_host(np.asarray(wish.delta), np.dtype(np.float32), "down"))
-    each = CHOICE.delta_each(n, delta, CHOICE.betas)
-    return np.max(
-        [_by_count(violations[..., g], n, beta, each) for g, beta in enumerate(CHOICE.betas)],
-        axis=0,
-    )
-
-
-def _by_count(violations: np.ndarray, n: int, beta: float, delta: float) -> np.ndarray:
-    k, place = np.unique(violations, return_inverse=True)
-    return safety_of(BINOMIAL, k, n, beta, delta)[place.reshape(violations.shape)]
-
-
-_AUTO = Kind(
-    AUTO,
-    {"bound": betting.__name__},
-    _best_per_task,
-    lambda binary: not binary,
-    needs_threshold=True,
-    only_beta=AUTO,
-    betas=lambda m, threshold: (AUTO,),
-    safeties=_safeties,
-    most_tasks=2**12,  # each number of tasks needs a calibration, of up to a second
-    is_promising=lambda m, counted: 3 / 4 < m / counted < 4 / 3,
-)
 
 
 # The levels of a design are near these.
@@ -236,7 +185,6 @@ DESIGNS = {
         _fixed("clopper_pearson", lambda binary: False),
         _SEQUENTIAL,
         _SOFT,
-        _AUTO,
     )
 }
 

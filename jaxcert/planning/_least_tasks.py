@@ -3,15 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import as_numbers, check_open_unit, refuse
-from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._method import Method
-from jaxcert.certificates._registry import COUNTING
+from jaxcert._validation import as_numbers, refuse
+from jaxcert.certificates._method import BINOMIAL, Method
 from jaxcert.numerics._rounding import cast_host, complement_down
 
 MOST_TASKS = 10**6
@@ -19,47 +16,18 @@ MOST_TASKS = 10**6
 _ROW = 2048
 
 
-def least_tasks(
-    safety: chex.Numeric,
-    *,
-    delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
-    num_violations: chex.Numeric = 0,
-    method: str = "binomial",
-) -> np.ndarray:
-    r"""The fewest tasks that can certify a safety, if a given number of them may be violations.
+def least_tasks(wanted: Any, k: Any, beta: Any, delta: Any, method: Method = BINOMIAL) -> np.ndarray:
+    r"""The fewest tasks that can certify a safety s with k violations, elementwise; 0 where a million do not suffice.
 
-    .. math:: \min \{ n : 1 - \hat\varepsilon(k; n, \beta, \delta) \ge s \}, \qquad
-              \hat\varepsilon = U(k; n, \delta) / (1 - \beta) \ \text{for the binomial certificate}
+    .. math:: \min \{ n : 1 - \hat\varepsilon(k; n, \beta, \delta) \ge s \}
 
-    With this n and k ``certify`` reports a safety of at least s, with n - 1 and k it does not: both were computed.
-
-    Args:
-        safety: s, the wanted safety, in (0, 1).
-        delta: failure probability of the certificate, in (0, 1).
-        beta: failure probability of one lower bound; by default the method's own.
-        num_violations: k, how many lower bounds may miss the threshold.
-        method: the name of a method, as in ``certify``.
-
-    All arguments but the method broadcast against each other.
-
-    Returns:
-        The numbers of tasks, integers; 0 where a million tasks do not suffice.
-
-    Raises:
-        ValueError: for levels or a safety outside (0, 1), counts that are not whole, or an unknown method.
-
-    Example:
-        >>> from jaxcert.planning import least_tasks
-        >>> least_tasks([0.8, 0.9, 0.95], delta=0.01).tolist()
-        [22, 47, 95]
+    A beta of NaN is the method's default. With this n and k ``certify`` reports a safety of at least s; with n - 1 and
+    k it does not: both were computed.
     """
-    chosen = choose("method", method, COUNTING)
-    k = counts("num_violations", num_violations, 0)
-    wanted, delta, beta, k = _broadcast(_unit("safety", safety), _unit("delta", delta), _beta(beta), k)
+    wanted, k, beta, delta = (np.array(array) for array in np.broadcast_arrays(wanted, k, beta, delta))
 
     def holds(n: np.ndarray) -> np.ndarray:
-        return reaches(chosen, wanted, k, n, beta, delta)
+        return reaches(method, wanted, k, n, beta, delta)
 
     return least_true(holds, np.minimum(k, MOST_TASKS), MOST_TASKS)
 
@@ -128,25 +96,9 @@ def least_number(holds: Callable[[int], bool], low: int, high: int) -> int:
     return int(least_true(lambda n: np.asarray([holds(int(n[0]))]), np.asarray([low]), high)[0])
 
 
-# --- arguments ----------------------------------------------------------------------------------------------------
-
-
-def _unit(name: str, value: Any) -> np.ndarray:
-    check_open_unit(name, value)
-    return np.asarray(value, np.float64)
-
-
-def _beta(value: Any) -> np.ndarray:
-    return np.asarray(np.nan) if value is None else _unit("beta", value)
-
-
 def counts(name: str, value: Any, least: int, most: int = MOST_TASKS) -> np.ndarray:
     """Whole numbers in that range, or ValueError."""
     numbers = as_numbers(name, value)
     good = (numbers >= least) & (numbers <= most) & (numbers == np.floor(numbers))
     refuse(name, numbers, good, f"a whole number from {least} to {most:,}")
     return numbers.astype(np.int64)
-
-
-def _broadcast(*arrays: np.ndarray) -> list[np.ndarray]:
-    return [np.array(array) for array in np.broadcast_arrays(*arrays)]

@@ -128,7 +128,6 @@ class Finish:
             standard_error=0.0 if is_exact else _error(goal.values(parts, *as_row(design, TIMES))),
             least=float(goal.of_passing(np.asarray([low]), *row)[0]) if goal.has_power else None,
             pessimistic=goal.pessimistic(own, design, source.num_tasks, rng) if source.is_sample else None,
-            until_reached=goal.until_reached(own, design, rng) if design.kind.stopped else None,
         )
 
     def _course(self, design: Design) -> PerTask:

@@ -6,6 +6,8 @@ import chex
 import numpy as np
 
 from jaxcert._validation import as_numbers, check_open_unit
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._registry import COUNTING
 from jaxcert.planning._least_tasks import MOST_TASKS, counts, least_tasks
 from jaxcert.planning._pilot import Assumptions, source_of
 from jaxcert.planning._plan import Plan
@@ -41,7 +43,7 @@ def task_table(
         A ``Plan`` whose ``num_tasks`` are integers [s, k] for k = 0, 1, ... violations; printing it gives a table.
 
     Raises:
-        ValueError: as ``least_tasks``.
+        ValueError: for levels or a safety outside (0, 1), counts that are not whole, or an unknown method.
 
     Example:
         >>> from jaxcert.planning import task_table
@@ -52,10 +54,14 @@ def task_table(
           0.95            62           98           131
     """
     rows = _safeties(safeties)
+    for name, value in (("delta", delta), ("beta", beta)):
+        if value is not None:
+            check_open_unit(name, value)
     if isinstance(max_violations, bool) or not isinstance(max_violations, int) or max_violations < 0:
         raise ValueError(f"max_violations is {max_violations!r}; expected a whole number of at least 0")
     allowed = np.arange(max_violations + 1)
-    found = least_tasks(rows[:, None], delta=delta, beta=beta, num_violations=allowed, method=method)
+    chosen = choose("method", method, COUNTING)
+    found = least_tasks(rows[:, None], allowed, np.nan if beta is None else beta, delta, chosen)
     level = "its default" if beta is None else f"{beta:g}"
     names = ["no violation", *(how_many(k, "violation") for k in allowed[1:].tolist())]
     table = _table(rows, names, found, f"> {MOST_TASKS:,}")

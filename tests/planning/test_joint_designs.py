@@ -1,4 +1,4 @@
-"""Soft counts and beta "auto" in plans: against simulations of whole experiments, with ``certify`` as the judge."""
+"""Soft counts in plans: against simulations of whole experiments, with ``certify`` as the judge."""
 
 import dataclasses
 import json
@@ -25,7 +25,7 @@ def cheetah() -> np.ndarray:
 @pytest.fixture(scope="module")
 def least_risk(cheetah):
     """With few rollouts."""
-    return plan(cheetah, threshold=400.0, budget=150, max_rollouts=2, designs=("betting", "soft", "auto"), **WISH)
+    return plan(cheetah, threshold=400.0, budget=150, max_rollouts=2, designs=("betting", "soft"), **WISH)
 
 
 def simulated(pilot: np.ndarray, design: Design) -> np.ndarray:
@@ -38,9 +38,8 @@ def best(found, name: str):
     return next(option for option in found.designs if option.name == name)
 
 
-@pytest.mark.parametrize("name", ["soft", "auto"])
-def test_the_expected_risk_is_that_of_whole_experiments(least_risk, cheetah, name):
-    option = best(least_risk, name)
+def test_the_expected_risk_is_that_of_whole_experiments(least_risk, cheetah):
+    option = best(least_risk, "soft")
     risk = simulated(cheetah, option)
     error = np.hypot(risk.std() / np.sqrt(REPEATS), option.standard_error)
     assert abs(risk.mean() - option.value) < 4 * error
@@ -77,7 +76,7 @@ def test_the_cheapest_certificate(cheetah):
     ],
 )
 def test_what_is_reported_can_be_certified(cheetah, wish):
-    found = plan(cheetah, designs=("soft", "auto"), max_rollouts=3, **wish, **WISH)
+    found = plan(cheetah, designs=("soft",), max_rollouts=3, **wish, **WISH)
     for option in {option.name: option for option in found.designs}.values():
         assert option.cost == option.num_tasks * option.num_rollouts <= wish["budget"]
         certificate = simulate(cheetah, option, num_repeats=2, **wish_only(wish), **WISH)
@@ -92,7 +91,7 @@ def test_a_few_pilot_tasks_are_doubted():
     """All of 12 tasks do well; that other tasks do, too, is not known."""
     pilot = np.full((12, 10), 0.9, np.float32)
     wish = {"support": (0.0, 1.0), "delta": 0.05, "threshold": 0.5, "safety": 0.8}
-    for option in plan(pilot, designs=("soft", "auto"), **wish, **FEW).designs:
+    for option in plan(pilot, designs=("soft",), **wish, **FEW).designs:
         assert option.value == 1.0
         assert option.pessimistic < 0.1
 
@@ -105,17 +104,14 @@ def test_a_plan_names_the_method_and_the_weight(least_risk):
     designs = {design["name"]: design for design in reversed(document["designs"])}
     assert designs["soft"]["arguments"] == {"method": "soft"}
     assert designs["soft"]["beta"] == soft.beta
-    assert designs["auto"]["arguments"] == {"bound": "betting"}
-    assert designs["auto"]["beta"] == "auto"
-    assert "beta auto" in str(best(least_risk, "auto"))
 
 
 def test_what_needs_a_threshold_is_left_out_without_one():
     pilot = np.random.default_rng(0).uniform(0.5, 1, (20, 10)).astype(np.float32)
     found = plan(pilot, support=(0, 1), delta=0.05, safety=0.8, budget=100, **FEW)
     assert {option.name for option in found.considered} == {"betting"}
-    assert "sequential, soft, auto" in str(found)
-    for name in ("soft", "auto"):
+    assert "sequential, soft" in str(found)
+    for name in ("soft", "sequential"):
         with pytest.raises(ValueError, match=f"design is '{name}', which needs a threshold"):
             plan(pilot, support=(0, 1), delta=0.05, safety=0.8, budget=100, designs=(name,))
 
@@ -125,7 +121,6 @@ def test_what_needs_a_threshold_is_left_out_without_one():
     [
         (("soft", 10, 10, 1.0), "beta is 1"),
         (("soft", 10, 10, "auto"), "beta"),
-        (("auto", 10, 10, 0.1), "beta is 0.1 in a design 'auto'; expected 'auto'"),
         (("betting", 10, 10, "auto"), "beta"),
     ],
 )

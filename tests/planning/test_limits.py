@@ -9,7 +9,7 @@ import pytest
 
 from jaxcert import certify, certify_lower_bounds
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.planning import check, least_tasks, task_table
+from jaxcert.planning import check, task_table
 
 SAFETIES = [0.8, 0.9, 0.95, 0.99]
 
@@ -32,8 +32,12 @@ def test_the_table_is_exact(delta, beta, precision):
             assert not suffices(n - 1, k, str(safety), delta, beta)
 
 
+def fewest(safety: float, k: int = 0, **settings) -> int:
+    return int(task_table(safety, max_violations=k, **settings).num_tasks[0, k])
+
+
 def test_the_default_beta_is_that_of_the_method():
-    assert least_tasks(0.9, delta=0.01) == least_tasks(0.9, delta=0.01, beta=0.05) == 47
+    assert fewest(0.9, delta=0.01) == fewest(0.9, delta=0.01, beta=0.05) == 47
 
 
 def certified(n: int, k: int, method: str) -> float:
@@ -44,25 +48,25 @@ def certified(n: int, k: int, method: str) -> float:
 @pytest.mark.parametrize("method", ["binomial", "scenario"])
 @pytest.mark.parametrize(("safety", "k"), [(0.7, 0), (0.75, 2)])
 def test_certify_agrees(method, safety, k):
-    n = int(least_tasks(safety, delta=0.05, beta=0.2, num_violations=k, method=method))
+    n = fewest(safety, k, delta=0.05, beta=0.2, method=method)
     if method == "scenario":  # at so large a beta it may never get there
         assert n == 0 or certified(n, k, method) >= safety > certified(n - 1, k, method)
         return
     assert certified(n, k, method) >= safety > certified(n - 1, k, method)
 
 
-def test_arguments_broadcast():
-    found = least_tasks(np.asarray(SAFETIES)[:, None], delta=[0.05, 0.01], num_violations=1)
-    assert found.tolist() == [[24, 33], [49, 68], [98, 137], [498, 696]]
+def test_the_table_of_the_usual_safeties():
+    found = [task_table(SAFETIES, delta=delta, max_violations=1).num_tasks[:, 1].tolist() for delta in (0.05, 0.01)]
+    assert found == [[24, 49, 98, 498], [33, 68, 137, 696]]
 
 
 def test_what_a_million_tasks_cannot_do():
-    assert int(least_tasks(1 - 1e-6, delta=0.01)) == 0
+    assert fewest(1 - 1e-6, delta=0.01) == 0
 
 
 def test_a_single_task_suffices_beside_what_needs_more():
     """A search that is over stays where it is while others go on."""
-    assert least_tasks([0.3, 0.99], delta=0.5, beta=0.01).tolist() == [1, 70]
+    assert task_table([0.3, 0.99], delta=0.5, beta=0.01).num_tasks[:, 0].tolist() == [1, 70]
     assert "> 1,000,000" in str(task_table(1 - 1e-6, delta=0.01))
 
 
@@ -114,11 +118,10 @@ def test_other_returns_do_not_get_higher():
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (least_tasks, {"safety": 1.0, "delta": 0.1}, "safety is 1"),
-        (least_tasks, {"safety": 0.9, "delta": 0.0}, "delta is 0"),
-        (least_tasks, {"safety": 0.9, "delta": 0.1, "beta": 1.5}, "beta is 1.5"),
-        (least_tasks, {"safety": 0.9, "delta": 0.1, "num_violations": 0.5}, "num_violations is 0.5"),
-        (least_tasks, {"safety": 0.9, "delta": 0.1, "method": "best"}, "method is 'best'"),
+        (task_table, {"safeties": 1.0, "delta": 0.1}, r"safeties.* is 1"),
+        (task_table, {"safeties": 0.9, "delta": 0.0}, "delta is 0"),
+        (task_table, {"safeties": 0.9, "delta": 0.1, "beta": 1.5}, "beta is 1.5"),
+        (task_table, {"safeties": 0.9, "delta": 0.1, "method": "best"}, "method is 'best'"),
         (task_table, {"safeties": 0.9, "delta": 0.1, "max_violations": -1}, "max_violations is -1"),
     ],
 )

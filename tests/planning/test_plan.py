@@ -30,7 +30,7 @@ def cheapest():
 
 def test_power_is_that_of_whole_experiments(cheapest):
     """Every option, certified by ``certify`` and ``certify_sequential`` on data sets of its own."""
-    assert {option.name for option in cheapest.designs} == {"betting", "sequential", "soft", "auto"}
+    assert {option.name for option in cheapest.designs} == {"betting", "sequential", "soft"}
     for name in ("betting", "sequential"):
         option = next(option for option in cheapest.designs if option.name == name)
         assert option.value >= 0.78
@@ -44,8 +44,6 @@ def test_the_cost_of_a_sequential_design_is_that_of_whole_experiments(cheapest):
     found = simulate(ASSUMED, option, threshold=0.6, num_repeats=100, **WISH)
     used = np.asarray(found.num_rollouts_used).sum(axis=(1, 2))
     assert abs(used.mean() - option.cost) < 5 * used.std() / 10 + 0.02 * option.cost
-    assert option.until_reached is not None
-    assert 0.5 * option.cost < option.until_reached <= option.cost * 1.05
 
 
 @pytest.mark.parametrize("pilot", [ASSUMED, PILOT], ids=["assumed", "pilot"])
