@@ -20,7 +20,6 @@ from jaxcert.planning import (
     plan,
     plan_difference,
     plan_suite,
-    plan_suite_difference,
     success_table,
     task_table,
 )
@@ -96,11 +95,8 @@ def plan_two(
     data = _pilots([pilot, against], reading, stated["support"])
     a, b = align_tasks(*data)
     with _console.warnings_on_stderr():
-        if listed is None:
-            assert margin is not None
-            found = plan_difference(a.returns, b.returns, margin, **stated)
-        else:
-            found = plan_suite_difference(a.returns, b.returns, margin or 0.0, **stated, max_rollouts=listed)
+        most = {} if listed is None else {"listed": True, "max_rollouts": listed}
+        found = plan_difference(a.returns, b.returns, margin or 0.0, **stated, **most)
     wanted.write(found.to_dict())
     _print(found, told(*data))
 

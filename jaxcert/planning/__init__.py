@@ -3,7 +3,7 @@
 from jaxcert.planning._advice import advise, check
 from jaxcert.planning._advice_on_bounds import Advice
 from jaxcert.planning._design import Design
-from jaxcert.planning._difference import plan_difference, plan_suite_difference
+from jaxcert.planning._difference import plan_difference
 from jaxcert.planning._pilot import Assumptions
 from jaxcert.planning._plan import Plan
 from jaxcert.planning._planner import plan, simulate
@@ -20,7 +20,6 @@ __all__ = [
     "plan",
     "plan_difference",
     "plan_suite",
-    "plan_suite_difference",
     "simulate",
     "success_table",
     "task_table",

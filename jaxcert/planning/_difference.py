@@ -1,7 +1,7 @@
 """How many tasks, or trials of a list, show by how much one policy is better than another on average."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import chex
 import numpy as np
@@ -19,40 +19,48 @@ from jaxcert.returns._prepared import Support, split_support
 
 # The most tasks of an imagined comparison.
 _TASKS = 2048
+_USUAL_ROLLOUTS = (1, 2, 5, 10, 20)
 
 
 def plan_difference(
-    pilot_a: chex.Array | Assumptions,
-    pilot_b: chex.Array | Assumptions,
+    pilot_a: chex.Array | Assumptions | Sequence[float],
+    pilot_b: chex.Array | Assumptions | Sequence[float],
     margin: float,
     *,
+    listed: bool = False,
     support: Support | None = None,
     delta: float,
     power: float = 0.9,
-    num_rollouts: Sequence[int] = (1, 2, 5, 10, 20),
+    num_rollouts: Sequence[int] | None = None,
+    max_rollouts: int = 100,
     seed: int = 0,
 ) -> Plan:
-    """How many tasks ``certify_mean_difference`` needs to certify that policy A is better than B by a margin.
+    """How many new tasks, or trials of each task of a list, certify that policy A is better than B by a margin.
 
-    Whole comparisons are imagined and certified, and again in fresh ones with the number of tasks that was found. On
-    what share of tasks A is better by a margin (``certify_improvement``) is a question for ``plan``, with the
-    differences ``pilot_a - pilot_b`` as the pilot and (a - b, b - a) as the support.
+    Whole comparisons are imagined and certified, as ``certify_mean_difference`` does or, of a fixed list,
+    ``certify_suite_mean(paired(a, b))``, and again in fresh ones with the number that was found. On what share of tasks
+    A is better by a margin (``certify_improvement``) is a question for ``plan``, with the differences ``pilot_a -
+    pilot_b`` as the pilot and (a - b, b - a) as the support.
 
     Args:
-        pilot_a: returns float[n0, m_a] of policy A, at least 2 × 2; or ``Assumptions``.
-        pilot_b: returns float[n0, m_b] of policy B on the same tasks; or ``Assumptions``, by which a task that is hard
-            for one policy need not be hard for the other, so that more tasks are needed than if it were.
-        margin: c, the wanted difference.
-        support: (a, b), both finite; for pilots of type bool it is (0, 1).
+        pilot_a: returns float[n0, m_a] of policy A, at least 2 × 2; or ``Assumptions``. Of a list: its returns on these
+            very tasks, or its assumed success probabilities on them, float[n].
+        pilot_b: the same of policy B on the same tasks. By ``Assumptions`` a task that is hard for one policy need not
+            be hard for the other, so that more tasks are needed than if it were.
+        margin: c, the wanted difference; 0 for which policy is better.
+        listed: whether the tasks are a fixed list, so that trials of each are looked for in place of new tasks.
+        support: (a, b), both finite; for pilots of type bool and for success probabilities it is (0, 1).
         delta: failure probability of the certificate, in (0, 1).
         power: the probability with which the margin is to be certified, at least: at 95 % confidence in the simulation.
-        num_rollouts: m, of either policy on each task.
+        num_rollouts: m, of either policy on each new task; by default 1, 2, 5, 10 and 20.
+        max_rollouts: the most trials of each task of a list that are tried, up to 1,024.
         seed: of the imagined comparisons.
 
     Returns:
         A ``Plan``, whose designs are one for each number of rollouts at which 2,048 tasks suffice, the cheapest first.
         Beside them stands how many tasks it takes if the pilot tasks were luckier than tasks in general, at 90 %
-        confidence. The certificate needs new tasks: the pilot is spent.
+        confidence. Of a list the design has the fewest trials that were found. The certificate needs new tasks: the
+        pilot is spent. On a list it needs new trials.
 
     Raises:
         ValueError: for values out of range, or pilots that do not have the same tasks.
@@ -64,115 +72,31 @@ def plan_difference(
         >>> found = plan_difference(a, 0.8 * a[:, ::-1], 50.0, support=(0, 1000), delta=0.05, num_rollouts=(1, 10))
         >>> [design.num_rollouts for design in found.designs], 10 < found.best.num_tasks < 100
         ([1, 10], True)
-    """
-    width = _check_wish(pilot_a, margin, support, delta, power)
-    trials = np.atleast_1d(counts("num_rollouts", num_rollouts, 1, 100)).tolist()
-    sources = source_of(pilot_a, support), source_of(pilot_b, support)
-    _check_two(*sources)
-    luck = _luck(*sources, width)
-
-    def tasks(m: int, luck: float) -> int:
-        experiments = Experiments(_on_new_tasks(*sources, m), Margin(float(margin) + luck, width, delta), _TASKS)
-        return fewest(experiments, power, (seed, 3, m), len(trials))
-
-    found = [tasks(m, 0.0) for m in trials]
-    columns = _columns(list(map(str, trials)), [f"{n:,}" if n else f"> {_TASKS:,}" for n in found])
-    notice, mean = "", _mean(pilot_a) - _mean(pilot_b)
-    if luck:
-        often = [tasks(m, luck) if n else 0 for m, n in zip(trials, found, strict=True)]
-        columns["tasks (pessimistic)"] = [f"{n:,}" if n else f"> {_TASKS:,}" for n in often]
-        if any(found) and not any(often):
-            notice = (
-                f"For tasks like those of the pilot; if these were lucky (pessimistic), the difference is "
-                f"{mean - luck:.3g}. More pilot tasks help."
-            )
-    columns["rollouts in all"] = [f"{2 * m * n:,}" if n else "" for m, n in zip(trials, found, strict=True)]
-    rows = zip(found, trials, strict=True)
-    return _plan("", "tasks", columns, rows, (margin, mean, delta, power), sources, notice)
-
-
-def plan_suite_difference(
-    pilot_a: chex.Array | Sequence[float],
-    pilot_b: chex.Array | Sequence[float],
-    margin: float,
-    *,
-    support: Support | None = None,
-    delta: float,
-    power: float = 0.9,
-    max_rollouts: int = 100,
-    seed: int = 0,
-) -> Plan:
-    """How many trials of each task of a list show that policy A is better than B by a margin on average over the list.
-
-    Whole comparisons are imagined and certified, as ``certify_suite_mean(paired(a, b))`` does, and again in fresh ones
-    with the number of trials that was found.
-
-    Args:
-        pilot_a: assumed success probabilities of policy A on the n tasks, float[n]; or its returns float[n, m_a] of
-            these very tasks, at least 2 × 2, from which trials are drawn as for ``plan_suite``.
-        pilot_b: the same of policy B.
-        margin: c, the wanted difference; 0 for which policy is better.
-        support: (a, b), both finite; for pilots of type bool and for success probabilities it is (0, 1).
-        delta: failure probability of the certificate, in (0, 1).
-        power: the probability with which the margin is to be certified, at least: at 95 % confidence in the simulation.
-        max_rollouts: the most trials of a task that are tried, up to 1,024.
-        seed: of the imagined comparisons.
-
-    Returns:
-        A ``Plan``; ``best.num_rollouts`` is the number of trials, of either policy on each task. The certificate needs
-        new trials: those of the pilot are spent, its tasks are not.
-
-    Raises:
-        ValueError: for values out of range, or pilots that do not have the same tasks.
-
-    Example:
-        >>> from jaxcert.planning import plan_suite_difference
-        >>> found = plan_suite_difference([0.9] * 20, [0.7] * 20, 0.0, delta=0.05)
+        >>> found = plan_difference([0.9] * 20, [0.7] * 20, 0.0, listed=True, delta=0.05)
         >>> found.best.num_tasks, 5 < found.best.num_rollouts < 20
         (20, True)
     """
     width = _check_wish(pilot_a, margin, support, delta, power)
     check_trials(max_rollouts)
-    both = trials_of("pilot_a", pilot_a, support), trials_of("pilot_b", pilot_b, support)
-    n, others = (each.num_tasks for each in both)
-    if n != others:
-        raise ValueError(f"pilot_a and pilot_b have {n} and {others} tasks; expected the same ones")
-
-    def draw(rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
-        of_a, of_b = (each.trials(rng, num_repeats, num_rollouts) for each in both)
-        return np.moveaxis(of_a - of_b, 1, 2).reshape(num_repeats, -1)
-
-    experiments = Experiments(draw, Margin(float(margin), width, delta, n), int(max_rollouts), n)
-    m = fewest(experiments, power, (seed, 5))
-    columns = _columns([f"{m:,}" if m else f"> {max_rollouts:,}"], [f"{n:,}"])
-    columns["rollouts in all"] = [f"{2 * m * n:,}" if m else ""]
-    wish = margin, _mean(pilot_a) - _mean(pilot_b), delta, power
-    return _plan(f" over these {n} tasks", "trials", columns, [(n, m)] if m else [], wish, both)
-
-
-def _columns(rollouts: list[str], tasks: list[str]) -> dict[str, list[str]]:
-    return {"rollouts of either": rollouts, "tasks": tasks}
-
-
-def _plan(
-    over: str,
-    number: str,
-    columns: dict[str, list[str]],
-    rows: Iterable[tuple[int, int]],
-    wish: tuple[float, float, float, float],
-    sources: tuple[Any, Any],
-    notice: str = "",
-) -> Plan:
-    """The numbers of tasks and rollouts, as designs, the cheapest first."""
-    margin, mean, delta, power = wish
-    designs = [Design(betting.__name__, n, m, None, None, m, 2.0 * m * n, power, least=power) for n, m in rows if n]
-    if mean <= margin:
-        notice = f"The difference in the pilot is {mean:.3g}; no number of {number} certifies more than the difference."
+    if listed and num_rollouts is not None:
+        raise ValueError("num_rollouts is given with listed=True, whose trials are looked for; expected max_rollouts")
+    sources = _sources(pilot_a, pilot_b, support, listed=listed)
+    wish = Margin(float(margin), width, delta, sources[0].num_tasks if listed else 1)
+    if listed:
+        sizes = [_trials(sources, wish, power, int(max_rollouts), seed)]
+    else:
+        trials = np.atleast_1d(
+            counts("num_rollouts", _USUAL_ROLLOUTS if num_rollouts is None else num_rollouts, 1, 100)
+        ).tolist()
+        sizes = [_tasks(sources, wish, power, m, seed, len(trials)) for m in trials]
+    mean, name = _mean(pilot_a) - _mean(pilot_b), betting.__name__
+    designs = [Design(name, n, m, None, None, m, 2.0 * m * n, power, least=power) for n, m, _ in sizes if n and m]
+    over = f" over these {wish.unit} tasks" if listed else ""
     varied = [each.less_varied for each in sources if isinstance(each, PilotReturns)]
     return Plan(
         heading=f"Wanted: better by {margin:g} on average{over}, in at least {power:.4g} of cases, delta {delta:g}",
-        notice=notice,
-        table=columns,
+        notice=_notice(sizes, wish, mean, _luck(sources, wish), listed=listed),
+        table=_table(sizes, max_rollouts),
         remarks=(
             "in at least so many cases: at 95 % confidence in fresh simulations",
             f"the difference in the pilot is {mean:.3g}",
@@ -183,12 +107,59 @@ def _plan(
     )
 
 
-def _luck(a: Any, b: Any, width: float) -> float:
+class _Size(NamedTuple):
+    """Numbers of tasks and of rollouts of either policy, and of tasks if the pilot tasks were lucky; 0 for none."""
+
+    num_tasks: int
+    num_rollouts: int
+    pessimistic: int | None = None
+
+
+def _tasks(sources: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> _Size:
+    """How many new tasks it takes with m rollouts."""
+
+    def found(luck: float) -> int:
+        a, b = sources
+        experiments = Experiments(_on_new_tasks(a, b, m), wish._replace(margin=wish.margin + luck), _TASKS)
+        return fewest(experiments, power, (seed, 3, m), num_claims)
+
+    n, luck = found(0.0), _luck(sources, wish)
+    return _Size(n, m, found(luck) if n and luck else 0 if luck else None)
+
+
+def _trials(sources: Any, wish: Margin, power: float, most: int, seed: int) -> _Size:
+    """How many trials of each task of a list it takes."""
+    return _Size(wish.unit, fewest(Experiments(_on_the_list(*sources), wish, most, wish.unit), power, (seed, 5)))
+
+
+def _table(sizes: list[_Size], max_rollouts: int) -> dict[str, list[str]]:
+    columns = {
+        "rollouts of either": [f"{m:,}" if m else f"> {max_rollouts:,}" for _, m, _ in sizes],
+        "tasks": [f"{n:,}" if n else f"> {_TASKS:,}" for n, _, _ in sizes],
+    }
+    if sizes[0].pessimistic is not None:
+        columns["tasks (pessimistic)"] = [f"{n:,}" if n else f"> {_TASKS:,}" for _, _, n in sizes]
+    return {**columns, "rollouts in all": [f"{2 * m * n:,}" if m and n else "" for n, m, _ in sizes]}
+
+
+def _notice(sizes: list[_Size], wish: Margin, mean: float, luck: float, *, listed: bool) -> str:
+    """Whether what was found does what was asked for, even if the pilot tasks were lucky."""
+    if mean <= wish.margin:
+        number = "trials" if listed else "tasks"
+        return f"The difference in the pilot is {mean:.3g}; no number of {number} certifies more than the difference."
+    if any(size.pessimistic != 0 for size in sizes) or not any(size.num_tasks for size in sizes):
+        return ""
+    lucky = f"if these were lucky (pessimistic), the difference is {mean - luck:.3g}"
+    return f"For tasks like those of the pilot; {lucky}. More pilot tasks help."
+
+
+def _luck(sources: Any, wish: Margin) -> float:
     """By how much the difference in the pilot may exceed that of tasks in general, at 90 % confidence."""
+    a, b = sources
     if not isinstance(a, PilotReturns):
         return 0.0
-    share = ((a.returns.mean(axis=1) - b.returns.mean(axis=1)) / width + 1) / 2
-    return 2 * width * max(float(share.mean() - doubted(share)), 0.0)
+    share = ((a.returns.mean(axis=1) - b.returns.mean(axis=1)) / wish.width + 1) / 2
+    return 2 * wish.width * max(float(share.mean() - doubted(share)), 0.0)
 
 
 def _check_wish(pilot: Any, margin: Any, support: Support | None, delta: Any, power: Any) -> float:
@@ -203,11 +174,17 @@ def _check_wish(pilot: Any, margin: Any, support: Support | None, delta: Any, po
     return high - low
 
 
-def _check_two(a: Any, b: Any) -> None:
-    if isinstance(a, PilotReturns) != isinstance(b, PilotReturns):
-        raise ValueError("pilot_a and pilot_b are returns and Assumptions; expected two of a kind")
-    if isinstance(a, PilotReturns) and a.num_tasks != b.num_tasks:
+def _sources(pilot_a: Any, pilot_b: Any, support: Support | None, *, listed: bool) -> tuple[Any, Any]:
+    """What imagines tasks of either policy, or trials of a list."""
+    if listed:
+        a, b = trials_of("pilot_a", pilot_a, support), trials_of("pilot_b", pilot_b, support)
+    else:
+        a, b = source_of(pilot_a, support), source_of(pilot_b, support)
+        if isinstance(a, PilotReturns) != isinstance(b, PilotReturns):
+            raise ValueError("pilot_a and pilot_b are returns and Assumptions; expected two of a kind")
+    if a.num_tasks != b.num_tasks:
         raise ValueError(f"pilot_a and pilot_b have {a.num_tasks} and {b.num_tasks} tasks; expected the same ones")
+    return a, b
 
 
 def _mean(pilot: Any) -> float:
@@ -225,5 +202,15 @@ def _on_new_tasks(a: Any, b: Any, num_rollouts: int) -> Callable[..., np.ndarray
             drawn = (one.data_sets(rng, num_repeats, num_tasks, num_rollouts) for one in (a, b))
         of_a, of_b = (returns.mean(axis=-1, dtype=np.float32) for returns in drawn)
         return of_a - of_b
+
+    return draw
+
+
+def _on_the_list(a: Any, b: Any) -> Callable[..., np.ndarray]:
+    """Draws differences of the trials of a list, [comparisons, trials × tasks]."""
+
+    def draw(rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
+        of_a, of_b = (each.trials(rng, num_repeats, num_rollouts) for each in (a, b))
+        return np.moveaxis(of_a - of_b, 1, 2).reshape(num_repeats, -1)
 
     return draw

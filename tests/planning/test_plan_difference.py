@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from jaxcert import certify_mean_difference, certify_suite_mean, paired
-from jaxcert.planning import Assumptions, plan_difference, plan_suite_difference
+from jaxcert.planning import Assumptions, plan_difference
 
 RNG = np.random.default_rng(0)
 SKILL = RNG.beta(6, 2, (2000, 1))  # so many that they are like new ones
@@ -63,7 +63,7 @@ def test_so_many_trials_of_a_list_certify_the_margin_as_often_as_stated():
     better, worse = np.r_[np.full(6, 0.9), 0.3, 0.5], np.r_[np.full(6, 0.7), 0.3, 0.6]
     rng, found = np.random.default_rng(0), []
     for margin in (0.0, 0.05):
-        plan = plan_suite_difference(better, worse, margin, delta=0.05, max_rollouts=400)
+        plan = plan_difference(better, worse, margin, listed=True, delta=0.05, max_rollouts=400)
         m = plan.best.num_rollouts
         assert plan.best.num_tasks == 8
         drawn = (rng.random((1000, 8, m)) < skill[:, None] for skill in (better, worse))
@@ -79,7 +79,7 @@ def test_so_many_trials_of_a_list_certify_the_margin_as_often_as_stated():
 def test_so_many_trials_of_scores_certify_the_margin_as_often_as_stated():
     rng = np.random.default_rng(1)
     a, b = (10 * rng.beta(6 * mean, 6 * (1 - mean), (12, 30)) for mean in (0.7, 0.6))
-    plan = plan_suite_difference(a, b, 0.2, support=(0, 10), delta=0.05)
+    plan = plan_difference(a, b, 0.2, support=(0, 10), listed=True, delta=0.05)
     m, chosen = plan.best.num_rollouts, np.arange(12)[:, None]
     drawn = (pilot[chosen, rng.integers(30, size=(1000, 12, m))] for pilot in (a, b))
     reached = certify_suite_mean(paired(*drawn), support=(0, 10), delta=0.05).mean
@@ -88,11 +88,11 @@ def test_so_many_trials_of_scores_certify_the_margin_as_often_as_stated():
 
 
 def test_more_trials_are_needed_than_were_tried_or_than_there_are():
-    few = plan_suite_difference([0.6] * 4, [0.5] * 4, 0.0, delta=0.05, max_rollouts=10)
+    few = plan_difference([0.6] * 4, [0.5] * 4, 0.0, listed=True, delta=0.05, max_rollouts=10)
     assert few.best is None
     assert "> 10" in str(few)
     assert "no number of trials certifies" not in str(few)
-    none = plan_suite_difference([0.5] * 4, [0.6] * 4, 0.0, delta=0.05, max_rollouts=10)
+    none = plan_difference([0.5] * 4, [0.6] * 4, 0.0, listed=True, delta=0.05, max_rollouts=10)
     assert "no number of trials certifies more than the difference" in str(none)
 
 
@@ -105,12 +105,13 @@ def test_more_trials_are_needed_than_were_tried_or_than_there_are():
         ({"support": (0, 2)}, r"support is \(0, 2\); expected none beside success probabilities"),
         ({"max_rollouts": 2000}, "max_rollouts is 2000; expected a whole number from 1 to 1,024"),
         ({"power": 1.0}, "power is 1"),
+        ({"num_rollouts": (5,)}, "num_rollouts is given with listed=True"),
     ],
 )
 def test_what_is_refused_of_a_list(change, message):
     given = {"pilot_a": [0.7] * 4, "pilot_b": [0.5] * 4, "delta": 0.05, **change}
     with pytest.raises(ValueError, match=message):
-        plan_suite_difference(given.pop("pilot_a"), given.pop("pilot_b"), 0.0, **given)
+        plan_difference(given.pop("pilot_a"), given.pop("pilot_b"), 0.0, listed=True, **given)
 
 
 def test_of_assumptions_and_of_what_cannot_be(found):
