@@ -5,8 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
+from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet, several, with_group
-from jaxcert.cli._planned import OF_SUCCESSES, PlanOutputs, plan_designs, plan_list, plan_two, print_table
+from jaxcert.cli._planned import (
+    OF_SUCCESSES,
+    PlanOutputs,
+    plan_designs,
+    plan_list,
+    plan_two,
+    show_plan,
+    table_of_tasks,
+)
 from jaxcert.cli._role_options import reading_of, with_roles
 from jaxcert.planning._known_designs import DESIGNS
 
@@ -86,25 +95,28 @@ def plan_file(
     stated = {"support": support, "delta": delta, "power": power, "seed": seed}
     of_designs = {"safety": safety, "budget": budget, "assume": assume, "design": design, "beta": beta}
     of_designs |= {"plot": outputs.plot, "lock": outputs.lock}
-    if suite:
-        _refuse(of_designs | {"against": against}, _BESIDE.format("suite", "counts the tasks of PILOT"))
-        plan_list(pilot, reading, suite, threshold, outputs, **stated, max_rollouts=max_rollouts)
-    elif pilot is None and assume is None:
-        others = {"budget": budget, "plot": outputs.plot, "lock": outputs.lock, "against": against}
-        _refuse(others, "--{name} needs PILOT or --assume")
-        print_table(outputs, safety, threshold, design, delta=delta, beta=beta, max_violations=max_violations)
-    elif against is not None:
-        _refuse(of_designs, _BESIDE.format("against", "compares means"))
-        plan_two(pilot, against, reading, threshold, outputs, None if suite is None else max_rollouts, **stated)
-    else:
-        if beta is not None:
-            raise ValueError("--beta is for the table; with a pilot, beta belongs to the plan")
-        if safety and len(safety) > 1:
-            raise ValueError("--safety is given several times; expected one with a pilot")
-        stated |= {"threshold": threshold, "safety": safety[0] if safety else None, "max_rollouts": max_rollouts}
-        stated |= {"budget": budget, "cost_per_task": cost_per_task, "cost_per_rollout": cost_per_rollout}
-        stated |= {"designs": tuple(design or ()) or None}
-        plan_designs(pilot, assume, reading, outputs, quiet=quiet, **stated)
+    with _console.warnings_on_stderr():
+        if suite:
+            _refuse(of_designs | {"against": against}, _BESIDE.format("suite", "counts the tasks of PILOT"))
+            found = plan_list(pilot, reading, suite, threshold, **stated, max_rollouts=max_rollouts)
+        elif pilot is None and assume is None:
+            others = {"budget": budget, "plot": outputs.plot, "lock": outputs.lock, "against": against}
+            _refuse(others, "--{name} needs PILOT or --assume")
+            table = table_of_tasks(safety, threshold, design, delta=delta, beta=beta, max_violations=max_violations)
+            found = table, []
+        elif against is not None:
+            _refuse(of_designs, _BESIDE.format("against", "compares means"))
+            found = plan_two(pilot, against, reading, threshold, None if suite is None else max_rollouts, **stated)
+        else:
+            if beta is not None:
+                raise ValueError("--beta is for the table; with a pilot, beta belongs to the plan")
+            if safety and len(safety) > 1:
+                raise ValueError("--safety is given several times; expected one with a pilot")
+            stated |= {"threshold": threshold, "safety": safety[0] if safety else None, "max_rollouts": max_rollouts}
+            stated |= {"budget": budget, "cost_per_task": cost_per_task, "cost_per_rollout": cost_per_rollout}
+            stated |= {"designs": tuple(design or ()) or None}
+            found = plan_designs(pilot, assume, reading, quiet=quiet, **stated)
+    show_plan(found[0], outputs, found[1])
 
 
 def _refuse(options: dict[str, Any], words: str) -> None:

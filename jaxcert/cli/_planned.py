@@ -1,6 +1,5 @@
 """Plans: from what is given to a table, and the files that are wanted."""
 
-import json as json_format
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -52,99 +51,77 @@ class PlanOutputs(NamedTuple):
         check_new(self.json, self.plot, force=self.force)
         check_new(self.lock, force=False)
 
-    def write(self, document: dict[str, Any]) -> None:
-        """Write the result, if it is wanted."""
-        if self.json:
-            text = json_format.dumps(document, allow_nan=False, ensure_ascii=False, indent=2)
-            write_whole(self.json, f"{text}\n".encode(), replace=self.force)
-
 
 def plan_list(
-    pilot: Path | None,
-    reading: dict[str, Any],
-    num_good: int,
-    threshold: float | None,
-    wanted: PlanOutputs,
-    **stated: Any,
-) -> None:
-    """How many trials of each task of a fixed list certify so many of its tasks."""
+    pilot: Path | None, reading: dict[str, Any], num_good: int, threshold: float | None, **stated: Any
+) -> tuple[Plan, list[str]]:
+    """How many trials of each task of a fixed list certify so many of its tasks; and what is told of the file."""
     if pilot is None:
         raise ValueError("--suite needs PILOT, returns of the tasks of the list")
     if threshold is None:
         raise ValueError("--threshold is not given; expected the performance that makes a task of the list a good one")
     data = _pilots([pilot], reading, stated["support"])
-    with _console.warnings_on_stderr():
-        found = plan_suite(data[0].returns, num_good, threshold, **stated)
-    wanted.write(found.to_dict())
-    _print(found, told(*data))
+    return plan_suite(data[0].returns, num_good, threshold, **stated), told(*data)
 
 
 def plan_two(
-    pilot: Path | None,
-    against: Path,
-    reading: dict[str, Any],
-    margin: float | None,
-    wanted: PlanOutputs,
-    listed: int | None,
-    **stated: Any,
-) -> None:
+    pilot: Path | None, against: Path, reading: dict[str, Any], margin: float | None, listed: int | None, **stated: Any
+) -> tuple[Plan, list[str]]:
     """How many tasks show that the first policy is better than the second; or trials of a list, at most ``listed``."""
     if margin is None and listed is None:
         raise ValueError("--threshold is not given; expected the wanted difference of the two policies")
     assert pilot is not None
     data = _pilots([pilot, against], reading, stated["support"])
     a, b = align_tasks(*data)
-    with _console.warnings_on_stderr():
-        most = {} if listed is None else {"listed": True, "max_rollouts": listed}
-        found = plan_difference(a.returns, b.returns, margin or 0.0, **stated, **most)
-    wanted.write(found.to_dict())
-    _print(found, told(*data))
+    most = {} if listed is None else {"listed": True, "max_rollouts": listed}
+    return plan_difference(a.returns, b.returns, margin or 0.0, **stated, **most), told(*data)
 
 
 def plan_designs(
     pilot: Path | None,
     assume: tuple[float, float, float] | None,
     reading: dict[str, Any],
-    wanted: PlanOutputs,
     *,
     quiet: bool,
     **stated: Any,
-) -> None:
-    """The best designs, from a pilot or from what is assumed."""
-    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+) -> tuple[Plan, list[str]]:
+    """The best designs, from a pilot or from what is assumed; and what is told of the file."""
+    with _console.progress(quiet) as show:
         show("reading")
         known, lines = _known(pilot, assume, reading, stated["support"])
         show("planning")
-        found = plan(known, **{**stated, "support": stated["support"] or (0, 1)})
-        written = Writing()
-        if wanted.plot:
-            written.attempt(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
-        written.attempt(wanted.write, found.to_dict())
-    _print(found, lines, is_wide=True)
+        return plan(known, **{**stated, "support": stated["support"] or (0, 1)}), lines
+
+
+def table_of_tasks(
+    safety: list[float] | None, threshold: float | None, designs: list[str] | None, *, delta: float, **stated: Any
+) -> Plan:
+    """The tasks that safeties need, or of successes at a threshold by their trials."""
+    safeties = np.asarray(safety or _SAFETIES)
+    if threshold is None:
+        return task_table(safeties, delta=delta, **stated)
+    if not designs or not set(designs) <= set(OF_SUCCESSES):
+        raise ValueError("--threshold needs PILOT or --assume")
+    return success_table(safeties, threshold=threshold, delta=delta)
+
+
+def show_plan(found: Plan, wanted: PlanOutputs, lines: Sequence[str] = ()) -> None:
+    """Write the wanted files, and print the plan."""
+    written = Writing()
+    if wanted.plot:
+        written.attempt(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
+    if wanted.json:
+        written.attempt(write_whole, wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
+    show, is_wide = _console.output().print, found.wish is not None
+    show(*filter(None, [found.heading, found.notice]), "", sep="\n")
+    for line in lines:
+        show(line)
+    show(_tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False)
+    for remark in found.remarks:
+        show(remark)
     if wanted.lock:
         written.attempt(write_locked, wanted.lock, protocol_of(found))
     written.check()
-
-
-def print_table(
-    wanted: PlanOutputs,
-    safety: list[float] | None,
-    threshold: float | None,
-    designs: list[str] | None,
-    *,
-    delta: float,
-    **stated: Any,
-) -> None:
-    """The tasks that safeties need, or of successes at a threshold by their trials."""
-    safeties = np.asarray(safety or _SAFETIES)
-    if threshold is not None and designs and set(designs) <= set(OF_SUCCESSES):
-        table = success_table(safeties, threshold=threshold, delta=delta)
-    else:
-        if threshold is not None:
-            raise ValueError("--threshold needs PILOT or --assume")
-        table = task_table(safeties, delta=delta, **stated)
-    wanted.write(table.to_dict())
-    _print(table)
 
 
 def _known(
@@ -175,13 +152,3 @@ def _pilots(files: list[Path], reading: dict[str, Any], support: Any) -> list[Re
     if support_of(data[0].returns, support) is None:
         raise ValueError(_NO_SUPPORT)
     return data
-
-
-def _print(found: Plan, lines: Sequence[str] = (), *, is_wide: bool = False) -> None:
-    show = _console.output().print
-    show(*filter(None, [found.heading, found.notice]), "", sep="\n")
-    for line in lines:
-        show(line)
-    show(_tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False)
-    for remark in found.remarks:
-        show(remark)

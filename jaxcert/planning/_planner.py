@@ -229,7 +229,7 @@ def _notices(goal: Goal, best: Design | None, within: Design | None, limit: floa
         return []
     if within is not None:
         reached, most = floor_to(within.value, 2), floor_to(limit, 2)
-        said.append(f"{within} reach a safety of {reached} with this power; ever more tasks approach {most}.")
+        said.append(f"Safety {reached} is reached with it, by {within}; ever more tasks approach {most}.")
     return said
 
 
