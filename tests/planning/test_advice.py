@@ -13,8 +13,6 @@ from jaxcert import (
     certify_safety_level,
 )
 from jaxcert.planning import Advice, advise, check
-from jaxcert.planning._advice import misses
-from jaxcert.planning._best_task import BestTask
 from jaxcert.sequential import certify_sequential
 
 SUPPORT = (0.0, 200.0)
@@ -193,7 +191,6 @@ def test_the_first_few_of_those_that_miss():
     everything = advise(found, support=SUPPORT, num_rollouts=10)
     missed = [place for place, one in enumerate(everything) if one is not None]
     assert len(missed) > 2
-    assert misses(found).nonzero()[0].tolist() == missed
     assert advise(found, support=SUPPORT, num_rollouts=10, limit=2) == everything[: missed[1] + 1]
     assert advise(found, support=SUPPORT, num_rollouts=10, limit=len(missed)) == everything
     assert advise(certify(returns, 20.0, **SETTINGS), support=SUPPORT, num_rollouts=10, limit=2) == (None,)
@@ -204,12 +201,13 @@ def test_the_first_few_of_those_that_miss():
 @pytest.mark.parametrize("threshold", [199.0, 199.9])
 def test_two_programs_decide_between_two_numbers_of_rollouts(threshold):
     """Here rounding may decide, so that returns are summed as `certify` does: a program for each number."""
-    task = BestTask("betting", SUPPORT, np.float32)
-    task.least_rollouts(150.0, 0.05)
-    programs = compilations(lambda: task.least_rollouts(threshold, 0.05))
-    assert programs <= 4
-    m = task.least_rollouts(threshold, 0.05)
-    assert task.highest(m, 0.05) >= task.up(threshold) > task.highest(m - 1, 0.05)
+    check(100, 10, thresholds=150.0, **SETTINGS)
+    assert compilations(lambda: check(100, 10, thresholds=threshold, **SETTINGS)) <= 4
+    [advice] = check(100, 10, thresholds=threshold, **SETTINGS)
+    m = advice.rollouts_needed
+    assert m is not None
+    for size, enough in ((m, True), (m - 1, False)):
+        assert (certify(best(100, size), threshold, **SETTINGS).safety[0] > 0) == enough
 
 
 def test_before_and_after_agree():

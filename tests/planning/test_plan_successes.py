@@ -6,9 +6,7 @@ from compilations import compilations
 from scipy import stats
 
 from jaxcert import certify, certify_safety_level
-from jaxcert.planning import Assumptions, advise, check, plan, simulate, success_table
-from jaxcert.planning._pilot import estimated
-from jaxcert.planning._successes import prospects
+from jaxcert.planning import Assumptions, Design, advise, check, plan, simulate, success_table
 
 SKILLED = Assumptions(mean=0.9, task_spread=0.1, rollout_spread=None)
 RNG = np.random.default_rng(1)
@@ -60,15 +58,11 @@ def test_what_the_table_refuses(change, message):
 
 def test_few_trials_do_not_make_good_tasks_look_bad():
     rng = np.random.default_rng(0)
-    successes = rng.binomial(4, rng.beta(9, 1, 2000))
+    passed = rng.random((2000, 4)) < rng.beta(9, 1, (2000, 1))
     truth = stats.beta(9, 1).sf(0.8)
-    assert np.mean(successes / 4 >= 0.8) < truth - 0.15
-    law, posterior, kinds = estimated(successes, 4)
-    assert abs(law.share(0.8) - truth) < 0.08
-    assert posterior.shape == (5, law.chances.size)
-    np.testing.assert_allclose(posterior.sum(axis=1), 1)
-    assert np.all(np.diff(posterior @ law.chances) > 0)
-    assert np.array_equal(kinds, successes)
+    assert np.mean(passed.mean(axis=1) >= 0.8) < truth - 0.15
+    [advice] = advise(certify(passed, 0.8, delta=0.05), support=(0, 1), num_rollouts=4, safety=0.99)
+    assert abs(advice.good_share - truth) < 0.08
 
 
 def test_more_tasks_do_not_help_beyond_the_share_of_good_ones():
@@ -103,10 +97,11 @@ def test_how_many_tasks_or_trials_is_answered_with_both_numbers():
     assert str(advice).endswith(f"about {advice.tasks_likely:,} new tasks × 4 trials, or 60 × {advice.rollouts_likely}")
     table = success_table(0.8, threshold=0.5, delta=0.05, num_rollouts=(4,), pilot=PASSED)
     assert table.num_tasks[0, 0] == advice.tasks_likely
-    trials = advice.rollouts_likely - 1, advice.rollouts_likely
-    law = estimated(PASSED.sum(axis=1), 4).law
-    fewer, enough = prospects(law, trials, 0.5, delta=0.05, power=0.9).reached(np.full(2, 60))
-    assert fewer < 0.8 <= enough
+    enough, too_few = (
+        np.mean(np.asarray(simulate(PASSED, design, delta=0.05, threshold=0.5, num_repeats=300).safety) >= 0.8)
+        for design in (Design("attained", 60, advice.rollouts_likely, None), Design("attained", 60, 20, None))
+    )
+    assert enough >= 0.85 > too_few
 
 
 def test_one_task_is_spoken_of_as_one():
