@@ -210,7 +210,7 @@ def _on_the_list(a: Any, b: Any) -> Callable[..., np.ndarray]:
     """Draws differences of the trials of a list, [comparisons, trials × tasks]."""
 
     def draw(rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
-        of_a, of_b = (each.trials(rng, num_repeats, num_rollouts) for each in (a, b))
+        of_a, of_b = (each.draw(rng, num_repeats, num_rollouts) for each in (a, b))
         return np.moveaxis(of_a - of_b, 1, 2).reshape(num_repeats, -1)
 
     return draw

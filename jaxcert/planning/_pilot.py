@@ -131,8 +131,6 @@ class PilotReturns:
         tasks = np.broadcast_to(np.arange(self.num_tasks)[:, None], (num_repeats, self.num_tasks, 1))
         return self.rollouts_of(rng, tasks, num_rollouts)
 
-    trials = draw  # of the tasks of a list, which are these
-
     def data_sets(self, rng: np.random.Generator, num_repeats: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
         """Whole data sets [repeats, num_tasks, num_rollouts]."""
         return self.rollouts_of(rng, rng.integers(self.num_tasks, size=(num_repeats, num_tasks, 1)), num_rollouts)

@@ -77,7 +77,7 @@ def plan(
         >>> from jaxcert.planning import plan
         >>> pilot = jaxcert.sample_returns("cheetah")[:50, :20]
         >>> found = plan(pilot, support=(0, 1000), delta=0.01, threshold=400.0, safety=0.9, designs=("betting",))
-        >>> found.best.value >= 0.9, found.best.cost < 2000
+        >>> found.best.pessimistic >= 0.9, found.designs[1].cost < 2000
         (True, True)
     """
     wish = check_wish(support_of(pilot, support), delta, threshold, safety)

@@ -96,7 +96,7 @@ def plan_suite(
     def certified(drawn: np.ndarray, m: int) -> np.ndarray:
         return count(drawn, m) >= num_good
 
-    experiments = Experiments(tasks.trials, certified, int(max_rollouts), least_length=16, most_fresh=2**22)
+    experiments = Experiments(tasks.draw, certified, int(max_rollouts), least_length=16, most_fresh=2**22)
     found = fewest(experiments, power, (seed, 4))
     rows = sorted({m for m in (*_SHOWN, found or max_rollouts) if m <= max_rollouts})
     fresh = experiments.fresh(np.random.default_rng((seed, 4, 2)), rows[-1])
@@ -134,7 +134,7 @@ class Chances:
     def __init__(self, chances: np.ndarray) -> None:
         self.chances, self.num_tasks = chances, chances.size
 
-    def trials(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
+    def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
         """Successes [repeats, tasks, rollouts]."""
         drawn = rng.random((num_repeats, self.num_tasks, num_rollouts), dtype=np.float32)
         return (drawn < self.chances[:, None]).astype(np.float32)
