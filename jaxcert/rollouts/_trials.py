@@ -18,6 +18,7 @@ from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.rollouts._trial_log import Log, Trial, first_line, read_log, trial_line, with_line, withdrawal_line
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import fewest_to_pass
+from jaxcert.tables._labels import ask_about_labels
 
 _FORGOTTEN = "lines that it had before are missing or altered; expected these and perhaps more"
 
@@ -110,6 +111,9 @@ class Trials:
             ImportError: without filelock (extra ``io``).
             ValueError: for what cannot be declared, as a threshold at which no task passes within ``max_trials``; or if
                 no file can be written there.
+
+        Warns:
+            UserWarning: for labels such as ckpt_1 and ckpt_2, which may be of policies or trials.
         """
         declared = declare(
             tasks,
@@ -122,6 +126,7 @@ class Trials:
             max_trials=max_trials,
             schedule=schedule,
         )
+        ask_about_labels(declared.tasks)
         write_new(check_output(path), f"{first_line(declared)}\n".encode())
         return cls(path)
 

@@ -1,7 +1,6 @@
 """What the columns of a table are for: one value that every file, folder and frame is read by."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,7 @@ class Roles(NamedTuple):
     unfinished: float | None = None  # what a row without an outcome counts as; None to refuse such rows
     tasks: Any = None  # how many there have to be, or their labels
     records: str | None = None  # the names on the way to the records in JSON, with dots; * is each entry
-    recipe: str | None = None  # a TOML file that says how JSON is read
+    recipe: str | None = None  # how JSON is read, as a line of JSON
     given: tuple[str, ...] = ()  # columns that the paths of files give, and not the files
     recorded: bool = False  # by a record, in which two names with a slash are successes and trials
 
@@ -57,8 +56,6 @@ class Roles(NamedTuple):
     def picked(self) -> dict[str, Any]:
         """What a record has to say besides the columns, so that the same rows are read again."""
         found = {name: getattr(self, name) for name in PICKED if name != "value" and getattr(self, name)}
-        if self.recipe:  # the name alone: a record holds no path
-            found["recipe"] = Path(self.recipe).name
         return found | ({"value": self.value} if self.is_rate else {})
 
     @property

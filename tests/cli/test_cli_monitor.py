@@ -239,10 +239,11 @@ BAD = {
     "line 3: the return is 'nan'": "task,return\na,1\nb,nan\n",
     "line 2: has no total_return; expected a task and its return": '{"task":"a","return":1}\n{"task":"b"}\n',
     "line 2: the key 'task' occurs twice": '{"task":"a","return":1}\n{"task":"b","task":"c","return":1}\n',
-    "line 4: the task is 'a ', and was 'a', which differ in blanks alone; expected one spelling": (
+    "line 4: the task is 'a ', and was 'a', which differ in spelling alone; expected one": (
         "task,return\na,1\n b ,1\na ,1\n"
     ),
     "line 3: the task is ' a', and was 'a'": "task,return\na,1\n a,0\n",
+    "line 2: the task is '1.0', and was '1'": '{"task":1,"return":1}\n{"task":"1.0","return":1}\n',
     "line 2: the task is None; expected a label": '{"task":"a","return":1}\n{"task":null,"return":1}\n',
     "task b: returns[0] is 2; expected 0 or 1": "task,return\nb,2\n",
     "task a is recorded with returns 1; expected the same, not 0": "task,return\na,1\na,0\n",
