@@ -264,6 +264,10 @@ def test_a_rate_and_its_number_of_trials_are_proposed(tmp_path):
     told = refused("certify", file, *DELTA, "--threshold", 0.5)
     assert "--value success_rate --trials num_episodes" in told
     assert said(*shlex.split(told.split("for example: jaxcert ")[1]))
+    file.write_text(file.read_text().replace("task,success_rate,num_episodes", "scene,success_rate,episodes"))
+    told = refused("certify", file, *DELTA, "--threshold", 0.5)
+    assert "--task scene --value success_rate --trials episodes" in told
+    assert said(*shlex.split(told.split("for example: jaxcert ")[1]))
 
 
 def test_a_column_id_is_proposed_as_the_task(tmp_path):
