@@ -161,16 +161,15 @@ def test_a_monitor_of_python_takes_the_certificate_whose_claim_it_watches(stream
 
 def altered(file, to, **entries):
     """The monitor of a file with other entries in its first line, `claim_x` for those of its claim, and all hashes."""
-    lines, chains = [json.loads(line) for line in file.read_text().splitlines()], []
+    lines, chain = [json.loads(line) for line in file.read_text().splitlines()], ""
     for name, value in entries.items():
         part = lines[0]["claim"] if name.startswith("claim_") else lines[0]
         part[name.removeprefix("claim_")] = value
     with to.open("w") as written:
         for line in lines:
             del line["chain"]
-            text, chain = line_of(line, chains)
+            text, chain = line_of(line, chain)
             written.write(f"{text}\n")
-            chains = [chain]
     return to
 
 
