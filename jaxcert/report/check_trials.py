@@ -137,7 +137,9 @@ def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
         rule.update(declared)
         return tasks, digest
 
-    yield from check_with(document, returns, {"sequential": ("threshold", _COUNTED, partial(share_at_declared, rule))})
+    statements = {"sequential": ("threshold", _COUNTED, partial(share_at_declared, rule))}
+    for holds, words in check_with(document, returns, statements):
+        yield holds, f"{words}{rule.get('later', '')}" if holds else words
 
 
 def _said(fact: Any) -> Any:
@@ -163,9 +165,10 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
     _need(declared["format"] == LOG, "it is no log of trials")
     _need(len({name.strip() for name in names}) == len(names), "labels of tasks are equal, or differ in blanks alone")
     tasks: dict[str, dict[str, Fraction]] = {name: {} for name in names}
-    withdrawn = []
+    withdrawn, later = [], ""
     for i, line in enumerate(lines, start=1):
         if seen.hexdigest() == wanted:
+            later = _withdrawn_later(lines[i - 1 :], i)
             break
         seen.update(line)
         entry, chain = loads(line, **READING), chained(line, chain, i + 1)
@@ -182,7 +185,14 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
             held[number] = _number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
     count = Fraction(len(where) - len(withdrawn))
     held = {"last_hash": chain, "num_trials": count, "withdrawn": sorted(map(_number, withdrawn))}
-    return [[*each.values()] for each in tasks.values()], seen.hexdigest(), {**declared, "held": held}
+    return [[*each.values()] for each in tasks.values()], seen.hexdigest(), {**declared, "held": held, "later": later}
+
+
+def _withdrawn_later(lines: list[bytes], before: int) -> str:
+    """How many of the trials before a number the lines of a log that has grown withdraw; the last may be cut short."""
+    found = [loads(line) for line in lines if b'"withdrawn":' in line and line.endswith(b"}\n")]
+    gone = sum(entry["withdrawn"] < before for entry in found)
+    return f" Later lines of the log withdraw {gone} of the trials that count here." if gone else ""
 
 
 if __name__ == "__main__":

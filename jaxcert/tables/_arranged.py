@@ -19,7 +19,6 @@ from jaxcert.tables._entries import (
     counts_in,
     first_alike,
     has_no_outcome,
-    number_of,
     of_rates,
     words_in,
 )
@@ -175,8 +174,7 @@ def arrange(
     """
     tasks, labels = codes(task, names.task)
     if labels.dtype.kind in "OUS":  # of files that were put together
-        check_spelled_once(labels.tolist(), names.task, _number_or_label, "the same number")
-        check_spelled_once(labels.tolist(), names.task, _squeezed, "which differ in blanks alone")
+        check_spelled_once(labels.tolist(), f"column {names.task} holds")
         if alike := first_alike(labels.tolist(), lambda label: str(label).casefold()):
             one, other = alike
             ask(f"column {names.task} holds {one!r:.40} and {other!r:.40}: if they are one task, it is counted twice")
@@ -209,14 +207,6 @@ def _ask_about_copies(tasks: np.ndarray, trials: np.ndarray, successes: np.ndarr
     """Warn of counts in several rows of each task that are all the same, as where a table was joined with itself."""
     if len(np.unique(np.stack([tasks, trials, successes]), axis=1).T) == tasks.max() + 1:
         ask("each task has several rows with the same counts: if they are copies, their trials are counted again")
-
-
-def _number_or_label(label: Any) -> Any:
-    return label if np.isnan(number := number_of(label)) else number
-
-
-def _squeezed(label: Any) -> Any:
-    return " ".join(label.split()) if isinstance(label, str) else label
 
 
 def check_pairs(

@@ -70,7 +70,7 @@ def csv_table(content: bytes, roles: Roles) -> Any:
     for place, name in enumerate(names):
         column = table.column(place)
         if name in columns.of_task(names):
-            check_spelled_once(column.unique().to_pylist(), name, str.strip, "which differ in blanks alone")
+            check_spelled_once(column.unique().to_pylist(), f"column {name} holds")
         if name in columns.of_task(names) or name == columns.trial:
             table = table.set_column(place, name, compute.utf8_trim_whitespace(column))
         elif name in columns.of_value(names) and delimiter != ",":

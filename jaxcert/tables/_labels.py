@@ -15,6 +15,7 @@ _OF_TRAINING = _MOMENTS | words_in("seed epoch")
 _BESIDE = words_in("name id no number version v")
 _LONG_STEP = 1000
 _DIGITS = re.compile("[0-9]+")
+_THOUSANDS, _ZEROS = re.compile("(?<=[0-9])[kKmM]$"), {"k": "000", "m": "000000"}
 _FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)[\W_]+([^\W_]+)[\W_]*")
 
 
@@ -56,8 +57,9 @@ def _ask_about_numbers(texts: list[str], of: str, words: set[str]) -> None:
     """Warn of labels such as ckpt_1 and ckpt_2, or 1000, 2000 and 3000."""
     stems = {_DIGITS.sub("", text) for text in texts}
     told = words_in(*stems) if len(stems) == 1 else set()
-    is_long = len(texts) > 2 and all(text.isdecimal() and len(text) < 16 for text in texts)
-    step = np.gcd.reduce(np.diff(np.asarray([*map(int, texts)], np.int64))) if is_long else 0
+    numbers = [_THOUSANDS.sub(lambda found: _ZEROS[found[0].lower()], text) for text in texts]
+    is_long = len(texts) > 2 and all(text.isdecimal() and len(text) < 16 for text in numbers)
+    step = np.gcd.reduce(np.diff(np.asarray([*map(int, numbers)], np.int64))) if is_long else 0
     if (told & words and told <= words | _BESIDE) or step >= _LONG_STEP:
         ask(
             f"labels of {of} are such as {texts[0]!r:.60} and {texts[-1]!r:.60}: if these are checkpoints, policies or "

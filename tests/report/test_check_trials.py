@@ -454,6 +454,10 @@ def test_a_log_that_ends_without_a_line_break_is_the_same_when_it_has_grown(tmp_
     assert check_trials.read_log(trials.path.read_bytes(), before)[:2] == ([[1], []], before)
     opened.add("b", True)
     assert opened.sha256 != before
+    assert check_trials.read_log(trials.path.read_bytes(), before)[2]["later"] == ""
+    for later in ("", " Later lines of the log withdraw 1 of the trials that count here."):
+        opened.undo("mistyped")
+        assert check_trials.read_log(trials.path.read_bytes(), before)[2]["later"] == later
     assert check_trials.read_log(trials.path.read_bytes(), before)[:2] == ([[1], []], before)
 
 

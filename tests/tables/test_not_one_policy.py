@@ -593,6 +593,7 @@ def test_two_parts_in_the_labels_of_tasks(label):
         ("seed{0}", "such as 'seed0'"),
         ("step {0}", "such as 'step 0'"),
         ("{0}000", "such as '0000' and '5000': if these are"),
+        ("{0}k", "such as '0k' and '5k': if these are"),
         ("mug{1}_trial{0}", "such as 'mug0_trial0': if they end with the number of a trial"),
     ],
 )

@@ -273,7 +273,7 @@ def test_the_command_line_trains_rolls_out_and_certifies_after_a_kill(tmp_path):
     assert "step 98,304 of 98,304, mean return" in outcome.out
     assert "at least 0.5 on 0." in outcome.out
     entries = [json.loads(line) for line in (folder / "certificates.jsonl").read_text().splitlines()]
-    assert len({entry["number"] for entry in entries}) >= 4
+    assert len({entry["checkpoint"] for entry in entries}) >= 4
     rolled = command("rollout", folder, "--tasks", 20, "--rollouts", 3, "--seed", 1, "--stochastic", "--out", out)
     assert rolled.status == 0, rolled.err
     certified = command("certify", out, "--threshold", 0.1, "--support", 0, 1, "--delta", 0.05)

@@ -11,6 +11,7 @@ from jaxcert.tables._arranged import arrange, check_pairs, with_worst
 from jaxcert.tables._columns import Columns, NotNamedError
 from jaxcert.tables._entries import codes
 from jaxcert.tables._labels import ask_about_labels
+from jaxcert.tables._pooled import names_policies
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables.formats._content import Content, Place
@@ -65,6 +66,14 @@ def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format |
         if own:
             return None
         raise
+
+
+def check_one_policy(records: Iterable[Place]) -> None:
+    """Raise ValueError for records with fields of their own that name several policies, as two agents."""
+    held = [record.value for record in records if isinstance(record.value, dict)]
+    for name in dict.fromkeys(name for record in held for name in record if names_policies(name)):
+        if len(found := dict.fromkeys(str(record.get(name)) for record in held)) > 1:
+            raise ValueError(f"holds several policies ({', '.join(found):.200}), by {name}; expected a file of each")
 
 
 def names_of(rows: Sequence[Row]) -> list[str]:
