@@ -24,8 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxcert
+from benchmarks._common import machine
 from benchmarks.errors import ERRORS, Problem
-from benchmarks.speed.timing import machine
 from jaxcert import numerics
 
 RANGES = ((1, 100), (100, 10_000), (10_000, 1_000_000))

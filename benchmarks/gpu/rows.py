@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import jax
 
-from benchmarks.speed.timing import driver
+from benchmarks._common import driver
 
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "chex", "python-flint", "brax", "playground", "tfp-nightly")
 

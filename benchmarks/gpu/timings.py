@@ -6,18 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
+import jaxcert
 from benchmarks.gpu.rows import Row
 from benchmarks.jaxprs import count_trips
-from benchmarks.launches import CALLS, NUM_ROLLOUTS, NUM_TASKS, NUM_THRESHOLDS, certificate
-from benchmarks.speed.certify import certificates
-from benchmarks.speed.floors import floors
-from benchmarks.speed.growth import growth
-from benchmarks.speed.rollouts import rollouts
-from benchmarks.speed.summaries import summaries
-from benchmarks.speed.sweeps import whole_sweep
-from benchmarks.speed.tasks import tasks
-from benchmarks.speed.timing import Row as Timing
+from benchmarks.speed.bounds import floors, summaries
+from benchmarks.speed.certificates import certificates, growth, whole_sweep
+from benchmarks.speed.rollouts import rollouts, tasks
+from benchmarks.speed.rows import Row as Timing
+from benchmarks.speed.rows import sample
 
 PARTS = {
     "certify": certificates,
@@ -25,7 +23,7 @@ PARTS = {
     "tasks": tasks,
     "rollouts": rollouts,
     "summaries": summaries,
-    "floors": lambda: floors(64),
+    "floors": floors,
     "growth": growth,
 }
 
@@ -46,9 +44,28 @@ def _rows(timing: Timing) -> Iterator[Row]:
         yield Row(part, name, size, first, "s, first call")
 
 
+# --- the steps of a certificate -----------------------------------------------------------------------------------
+
+CALLS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "the paper's method": {"bound": "empirical_bernstein", "method": "scenario", "beta": 1e-4},
+}
+
+
+def certificate(options: dict[str, Any]) -> tuple[Callable, tuple]:
+    """A call of ``certify`` as one program, and its arguments."""
+    returns, thresholds = jnp.asarray(1000 * sample(1, 200, 100)[0]), jnp.linspace(200.0, 900.0, 600)
+
+    def call(returns: jax.Array, thresholds: jax.Array) -> jax.Array:
+        settings = {"support": (0.0, 1000.0), "delta": 0.01, "validate": False, **options}
+        return jaxcert.certify(returns, thresholds, **settings).safety
+
+    return call, (returns, thresholds)
+
+
 def steps() -> Iterator[Row]:
     """How many loop trips follow one another; on a GPU, what its profiler saw of one call after the first."""
-    size = f"[{NUM_TASKS}, {NUM_ROLLOUTS}], t = {NUM_THRESHOLDS}"
+    size = "[200, 100], t = 600"
     for name, options in CALLS.items():
         call, arguments = certificate(options)
         yield Row("steps", name, size, count_trips(call, *arguments), "trips")

@@ -12,10 +12,10 @@ import jax
 import numpy as np
 
 import jaxcert
+from benchmarks._common import seconds
 from benchmarks.paper.curves import DEFAULT_BETA, DELTA, PAPER_BETA
 from benchmarks.paper.experiment import Experiment, Findings, markdown
 from benchmarks.scipy_reference import plain_certify
-from benchmarks.speed.timing import seconds
 from jaxcert import certify, certify_sequential
 
 BUDGETS, SUPPORT, NUM_THRESHOLDS, NUM_PLAIN = ((50, 100), (100, 300), (200, 1000)), (0.0, 1000.0), 600, 5
