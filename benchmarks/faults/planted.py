@@ -32,12 +32,7 @@ FAULTS = (
         "- _stirling_error(k) - _stirling_error(n - k)",
         "- _stirling_error(k) + _stirling_error(n - k)",
     ),
-    Fault(
-        "closed-form-not-rounded",
-        "numerics/_binomial_limits.py",
-        "-less * (1 + 12 * slack)",
-        "-less",
-    ),
+    Fault("closed-form-not-rounded", "numerics/_binomial_limits.py", "-less * (1 + 12 * slack)", "-less"),
     Fault(
         "cast-to-nearest",
         "numerics/_rounding.py",
@@ -120,12 +115,7 @@ FAULTS = (
         "-difference_down(-first, second)",
         "jnp.maximum(first, second)",
     ),
-    Fault(
-        "margin-of-weights-subtracted",
-        "returns/_weighted.py",
-        "- log_p + margin * size",
-        "- log_p - margin * size",
-    ),
+    Fault("margin-of-weights-subtracted", "returns/_weighted.py", "- log_p + margin * size", "- log_p - margin * size"),
     Fault(
         "one-cap-for-all",
         "certificates/_mean.py",
@@ -184,12 +174,7 @@ FAULTS = (
     Fault("exit-status-of-verify", "cli/_verify_command.py", "if not found.ok:", "if False:"),
     Fault("file-replaced", "_files.py", "target if replace else next(", "target if True else next("),
     Fault("array-not-read-to-its-end", "_archive.py", "if file.read(1):", "if False:"),
-    Fault(
-        "mask-of-a-slice-forgotten",
-        "sweep/_slices.py",
-        "None if self.where is None else self.where[place]",
-        "None",
-    ),
+    Fault("mask-of-a-slice-forgotten", "sweep/_slices.py", "None if self.where is None else self.where[place]", "None"),
     Fault(
         "gravity-upwards",
         "tasks/pendulum.py",
