@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks.gpu.timings import CALLS, certificate
 from benchmarks.jaxprs import Interpreter, count_trips
-from benchmarks.perturb import ALLOWED, as_on_a_gpu, least_margin
 from jaxcert.numerics import _binomial_kernel
+from tests.numerics.perturbed import ALLOWED, as_on_a_gpu, least_margin
 
 # Every trip is a kernel launch or several, and where their number is open a wait for the device.
 MOST_TRIPS = {"default": 24, "the paper's method": 60}

@@ -22,9 +22,9 @@ from alterations import of_records, of_rows
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
+from random_certificates import altered, smallest_risk, tally_of, verdicts
+from random_runs import KINDS, made_run
 
-from benchmarks.run_witnesses import KINDS, made_run
-from benchmarks.witnesses import altered, smallest_risk, tally_of, verdicts
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import check_certificate, check_exactly, check_trials, run_record, verify
 from jaxcert.report._exact_check import run_exactly

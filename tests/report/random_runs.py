@@ -1,14 +1,5 @@
-"""Random runs of tasks that stop by themselves, with witnesses: the exact checker accepts each.
+"""Random runs of tasks that stop by themselves, with witnesses: logs of single trials, and adaptive runs."""
 
-    python -m benchmarks.run_witnesses --count 1000
-
-prints the table of `benchmarks.witnesses` for logs of single trials, some of them withdrawn, and for adaptive runs in
-both precisions, of successes and of other returns.
-"""
-
-import argparse
-import contextlib
-import functools
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,8 +7,8 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from random_certificates import Made
 
-from benchmarks.witnesses import Made, as_row, tally_of
 from jaxcert.report import run_record, write_certificates
 from jaxcert.report._recompute import precision
 from jaxcert.rollouts import AdaptiveCertificate, Trials, save_adaptive
@@ -128,21 +119,3 @@ def _adaptive(
 def _only(chosen: np.ndarray) -> np.ndarray:
     """Each of these tasks, -1 for the others."""
     return np.where(np.isin(np.arange(_TASKS), chosen), np.arange(_TASKS), -1)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000, help="runs in all")
-    parser.add_argument("--every", type=int, default=50, help="one in so many has its risk lowered")
-    arguments = parser.parse_args()
-    parts = {each: 1 if kind.trials else 2 for each, kind in KINDS.items()}  # trials take longer
-    with contextlib.suppress(KeyboardInterrupt):
-        for (name, dtype), kind in KINDS.items():
-            make = functools.partial(made_run, kind, dtype)
-            seeds = range(-(-arguments.count * parts[name, dtype] // sum(parts.values())))
-            for line in as_row(name, dtype, *tally_of(make, seeds, every=arguments.every)):
-                print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main()
