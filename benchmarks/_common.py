@@ -30,10 +30,10 @@ def parser(name: str, description: str | None, only: Iterable[str] | None = None
 # --- tables and files -------------------------------------------------------------------------------------------------
 
 
-def markdown(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """A table, a line per row as it comes; floats with three decimals."""
-    yield f"| {' | '.join(map(str, columns))} |"
-    yield "|" + "---|" * len(columns)
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[str] = ()) -> Iterator[str]:
+    """A table, a line per row as it comes; floats with three decimals. Columns of numbers may stand on the right."""
+    yield f"| {' | '.join(columns)} |"
+    yield "|" + "".join("---:|" if name in numbers else "---|" for name in columns)
     for row in rows:
         yield f"| {' | '.join(f'{cell:.3f}' if isinstance(cell, float) else str(cell) for cell in row)} |"
 
