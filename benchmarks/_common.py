@@ -23,7 +23,9 @@ def parser(name: str, description: str | None, only: Iterable[str] | None = None
     kind = argparse.RawDescriptionHelpFormatter
     made = argparse.ArgumentParser(f"python -m benchmarks.{name}", description=description, formatter_class=kind)
     if only is not None:
-        made.add_argument("--only", nargs="+", choices=tuple(only), metavar="NAME", help="which parts; see above")
+        made.add_argument(
+            "--only", nargs="+", choices=tuple(only), action="extend", metavar="NAME", help="which; repeatable"
+        )
     return made
 
 
