@@ -145,12 +145,10 @@ def point(s: Sample, *, lower: bool) -> jax.Array:
 
 
 def limit(function: Callable) -> Callable[[Sample], tuple[Any, Any]]:
-    """A Clopper-Pearson limit."""
     return lambda s: (function(s.k, s.n, s.level), 0)
 
 
 def binomial(s: Sample) -> tuple[Any, Any]:
-    """The binomial certificate."""
     return jaxcert.binomial_epsilon(s.k, s.n, s.beta, s.level), 0
 
 
@@ -167,7 +165,6 @@ def jax_tail(s: Sample) -> tuple[Any, Any]:
 
 
 def tfp_tail(s: Sample) -> tuple[Any, Any]:
-    """The same by TensorFlow Probability's."""
     from tensorflow_probability.substrates.jax.math import betainc
 
     p, (a, b) = point(s, lower=True), beta_parameters(s)
@@ -209,7 +206,6 @@ CASES = (
 
 
 def format_row(row: Row) -> str:
-    """One line of the printed table."""
     text = f"{row.function:30}{row.precision:9}n {row.num_trials:15} level {row.depth:14}{row.samples:6}"
     errors = f"largest {row.largest:8.1e}  median {row.median:8.1e}"
     return f"{text}  {errors}  trivial {row.trivial:.2f}  unsafe {row.unsafe:.4f}"

@@ -169,7 +169,6 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[tuple[str,
 
 
 def main() -> int:
-    """Compute, and write or compare."""
     options = parser("frozen", __doc__)
     options.add_argument("--write", action="store_true", help="replace the stored numbers")
     options.add_argument("--one", action="store_true", help="print those of this process, in its precision")

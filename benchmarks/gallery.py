@@ -26,7 +26,6 @@ def code() -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write the pictures."""
     options = parser("gallery", __doc__)
     options.add_argument("--out", type=Path, default=PAGE.parent / "gallery", help="the folder of the pictures")
     out = options.parse_args(arguments).out

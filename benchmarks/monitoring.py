@@ -58,7 +58,6 @@ def median(alarms: Any, length: int) -> float:
 
 
 def shown(time: float, length: int) -> str:
-    """A median."""
     return f"{time:.0f}" if time <= length else f"> {length}"
 
 
@@ -66,7 +65,6 @@ def shown(time: float, length: int) -> str:
 
 
 def coins(rate: float) -> Score:
-    """Flags at a rate."""
 
     def score(state: MonitorState, key: jax.Array) -> jax.Array:
         return jnp.where(jax.random.uniform(key) < rate, (1 - 2.0**-20) / state.test.largest, 0)
@@ -80,7 +78,6 @@ def of_rate(q: float, bets: Any = (BETS, WEIGHTS)) -> MonitorState:
 
 
 def by_bets() -> Iterator[str]:
-    """Tasks until the alarm."""
     rows = ((name, *(_until(q, rate, bets) for q, rate in CHANGES)) for name, bets in OTHERS.items())
     return markdown(("bets", *(f"{q:g} to {rate:g}" for q, rate in CHANGES)), rows)
 
@@ -90,7 +87,6 @@ def _until(q: float, rate: float, bets: Any) -> str:
 
 
 def without_change() -> Iterator[str]:
-    """Alarms at the edge of the claim."""
     columns = ("flag rate", "alarms within 2,000 tasks", "of 10,000 runs, %")
     rates = (0.02, 0.1, 0.3)
     found = (int(np.count_nonzero(first_alarms(of_rate(q), length=2000, runs=10_000, score=coins(q)))) for q in rates)
@@ -113,7 +109,6 @@ def bad_tasks(share: float, bad: float, good: float) -> Score:
 
 
 def by_successes() -> Iterator[str]:
-    """By the number c."""
     columns = ("m", "bad tasks", "c by default", "tasks until the alarm", "best c", "tasks")
     return markdown(columns, itertools.starmap(_by_count, itertools.product((1, 5, 10, 20), (0.2, 0.35))))
 
@@ -180,7 +175,6 @@ PARTS = {"bets": by_bets, "edge": without_change, "successes": by_successes, "le
 
 
 def main() -> None:
-    """Print the tables."""
     for name in parser("monitoring", __doc__, PARTS).parse_args().only or PARTS:
         show(PARTS[name]())
 

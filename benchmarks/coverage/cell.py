@@ -93,12 +93,10 @@ COLUMNS = ("kind", "case", "repetitions", "failures", "rate", "level", "p-value"
 
 
 def write(results: Iterable[Result], path: Path) -> None:
-    """One row per cell."""
     write_csv(path, COLUMNS, ((*each[:4], each.rate, each.level, each.p_value, each.sound) for each in results))
 
 
 def read(path: Path) -> list[Result]:
-    """What was written."""
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     numbers = (("repetitions", int), ("failures", int), ("level", float))

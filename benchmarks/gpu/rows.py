@@ -35,7 +35,6 @@ class Row(NamedTuple):
 
 
 def show(row: Row) -> None:
-    """Print one line."""
     print(f"{row.part:10}{row.name:42}{row.size:26}{row.value:14.6g} {row.unit:16}{row.note}", flush=True)
 
 

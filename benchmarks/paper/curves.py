@@ -133,12 +133,10 @@ def findings(panels: Iterable[list[Curve]], lines: Iterable[str] = ()) -> Findin
 
 
 def summary(curve: Curve) -> str:
-    """One line."""
     return f"{curve.experiment:34}{curve.method:66}gap {curve.gap:.4f}  seeds above the exact safety: {curve.above}"
 
 
 def rows(curves: Iterable[Curve]) -> Iterator[tuple[Any, ...]]:
-    """One per experiment, method and threshold."""
     for curve in curves:
         for numbers in zip(curve.thresholds, curve.exact, curve.mean, curve.std, strict=True):
             yield curve.experiment, curve.method, *map(float, numbers)

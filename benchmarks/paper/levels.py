@@ -70,7 +70,6 @@ def guideline(delta: float, num_tasks: int) -> float:
 
 
 def panels(name: str, budgets: tuple[tuple[int, int], ...]) -> Iterator[Panel]:
-    """All budgets of a domain, from one sweep."""
     found = domain(name, max(m for _, m in budgets))
     budgets = tuple(dict.fromkeys(map(found.first_of, budgets)))
     betas = tuple(sorted({*BETAS, *(guideline(delta, n) for delta in DELTAS for n, _ in budgets)}))

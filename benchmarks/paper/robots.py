@@ -49,7 +49,6 @@ WAYS: Ways = {
 def panels(
     robot: str, returns: np.ndarray, budgets: Sequence[tuple[int, int]], exact: np.ndarray
 ) -> Iterator[list[Curve]]:
-    """One per budget, from returns [seeds, n, m]."""
     found = certificates(returns, budgets, WAYS, THRESHOLDS, SUPPORT)
     for (n, m), certified in zip(budgets, found, strict=True):
         yield panel(f"{robot}, n = {n}, m = {m}", returns[:, :n, :m], certified, exact, THRESHOLDS)

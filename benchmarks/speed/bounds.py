@@ -40,7 +40,6 @@ FLOORS = {
 
 
 def floors(megabytes: int = 64) -> Iterator[Row]:
-    """With and without a mask."""
     n = megabytes * 2**18 // NUM_ROLLOUTS
     x = jnp.asarray(sample(1, n, NUM_ROLLOUTS)[0])
     mask = jnp.asarray(np.random.default_rng(1).random(x.shape) < 0.9)

@@ -128,7 +128,6 @@ def _grown(name: str, symbol: str, sizes: tuple[int, ...], timing: Callable[[int
 
 
 def table(method: str, beta: float, precision: str, n: int) -> float:
-    """Epsilon for every k."""
     solve = jaxcert.binomial_epsilon if method == "binomial" else jaxcert.scenario_epsilon
     k = jnp.arange(n + 1, dtype=precision)
     return jitted("", "", "", lambda k: solve(k, n, beta, 0.01, validate=False), k).seconds
@@ -144,7 +143,6 @@ def small_sweep(*, seeds: int = 4, n: int = 200, m: int = 200, thresholds: int =
 
 
 def draw(rows: list[Row], out: Path) -> None:
-    """Seconds over size, one line per name."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")

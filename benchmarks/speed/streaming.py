@@ -1,7 +1,6 @@
 """A folder of Parquet files with more rollouts than memory holds, read by several numbers of processes."""
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -61,44 +60,18 @@ def write(folder: Path) -> None:
 
 
 def measured(*arguments: object) -> str:
-    """What the script prints, with its time and the largest sum of what it and its processes held.
+    """What the script prints, with its time and the most that one of its processes held.
 
-    What they hold together is added up every 50 ms from /proc, so that this needs Linux. Seconds of the processors say
-    more than those of a clock where others are at work, too.
+    Seconds of the processors say more than those of a clock where others are at work, too.
     """
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "script.py"  # a spawned process reads it again
         file.write_text(_READ)
-        begin, before, most = time.perf_counter(), _processor_seconds(), 0
-        command = [sys.executable, str(file), *map(str, arguments)]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        while running.poll() is None:
-            most = max(most, sum(map(_held, _family(running.pid))))
-            time.sleep(0.05)
-        said, errors = running.communicate()
-    text = said.strip() if running.returncode == 0 else f"failed: {errors.strip().splitlines()[-1:]}"
-    wall, processor = time.perf_counter() - begin, _processor_seconds() - before
-    return f"{text}; in all {wall:.1f} s, of processors {processor:.1f} s, at most {most / 2**20:,.0f} MiB"
-
-
-def _processor_seconds() -> float:
-    """Of all processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _family(pid: int) -> list[int]:
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
-    return [pid, *(each for child in children for each in _family(int(child)))]
-
-
-def _held(pid: int) -> int:
-    """The resident bytes of a process, of which those that it shares with others count in part (PSS)."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+        begin = time.perf_counter()
+        running = subprocess.Popen([sys.executable, str(file), *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+        assert running.stdout is not None
+        said = running.stdout.read().strip()
+        _, status, used = os.wait4(running.pid, 0)
+    text = said if status == 0 else f"failed with status {os.waitstatus_to_exitcode(status)}"
+    wall, processor = time.perf_counter() - begin, used.ru_utime + used.ru_stime
+    return f"{text}; in all {wall:.1f} s, of processors {processor:.1f} s, at most {used.ru_maxrss / 2**10:,.0f} MiB"

@@ -68,7 +68,6 @@ def of_all() -> Iterator[str]:
 
 
 def of_successes() -> Iterator[str]:
-    """Those of successes, before and after."""
     worlds = (of_world(name, *size, (BEFORE, AFTER)) for name in SUCCESSES for size in SIZES_OF_SUCCESSES)
     yield from _written(worlds, to=FILE_OF_SUCCESSES)
 
@@ -128,7 +127,6 @@ def _percent(share: float) -> str:
 
 
 def ways(*, binary: bool) -> list[Way]:
-    """Those for returns of this kind."""
     return [way for way in WAYS if binary or way.bound != "clopper_pearson"]
 
 

@@ -26,7 +26,6 @@ NUM_ORDERS, KEYS = 20, range(20)
 
 
 def recorded() -> Iterator[str]:
-    """A row per sample and threshold."""
     columns = ("sample", "rollouts", "B", "the paper, all", "default, all", "sequential", "rollouts used per task")
     return markdown(columns, (row for name in THRESHOLDS for row in _recorded(name)))
 

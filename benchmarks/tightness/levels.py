@@ -87,7 +87,6 @@ BETAS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def soft_and_count() -> Iterator[str]:
-    """By world and number of rollouts."""
     for n in NUM_TASKS:
         yield f"n = {n}: soft count / count at beta = {BETAS[0]} / count at its best beta\n"
         rows = ((name, *(_risks(name, n, m) for m in NUM_ROLLOUTS)) for name in drawn_worlds())
@@ -95,7 +94,6 @@ def soft_and_count() -> Iterator[str]:
 
 
 def _risks(name: str, n: int, m: int) -> str:
-    """Medians over the subsets."""
     draw, threshold, high, binary = drawn_worlds()[name]
     x = np.stack([draw(np.random.default_rng(seed), n, m) for seed in range(NUM_SUBSETS)]).astype(np.float32)
     options = {"support": (0.0, high), "delta": DELTA, "validate": False}

@@ -85,7 +85,6 @@ BANDS, AT = ((60, 4), (200, 4), (200, 10), (200, 20), (200, 50), (200, 200), (20
 
 
 def bands() -> Iterator[str]:
-    """Mean safety at these thresholds."""
     return markdown(("n × m", *(f"B = {threshold:g}" for threshold in AT)), itertools.starmap(_band, BANDS))
 
 
@@ -107,7 +106,6 @@ _MOST_OUTCOMES = 5 * 10**6
 
 
 def failures() -> Iterator[str]:
-    """The largest failure probabilities."""
     columns = ("n", "settings", "largest failure probability / δ", "at m, B, δ")
     return markdown(columns, map(_worst, FAILING_TASKS))
 

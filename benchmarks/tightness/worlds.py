@@ -110,7 +110,6 @@ Draw = Callable[[np.random.Generator, int, int], np.ndarray]
 
 
 def recorded(name: str) -> Draw:
-    """Of the sample returns."""
     returns = jaxcert.sample_returns(name)
 
     def draw(rng: np.random.Generator, n: int, m: int) -> np.ndarray:
@@ -149,7 +148,6 @@ class Drawn(NamedTuple):
 
 @functools.cache
 def drawn_worlds() -> dict[str, Drawn]:
-    """By name."""
     found = {f"{name}, {b:g}": Drawn(recorded(name), b, 1000.0) for name, some in THRESHOLDS.items() for b in some}
     grid = tosses(_grid(jax.random.key(1), 20_000))
     right, left = (
