@@ -64,7 +64,7 @@ def calls(kind: str, returns: np.ndarray, mask: Any) -> Iterator[tuple[str, Call
     at = lambda share: low + share * (high - low)  # noqa: E731
     (n, m), success = returns.shape, kind == "successes"
     pair: dict[str, Any] = {"support": (low, high), "delta": 0.05}
-    usual = {"delta": 0.05} if success else pair
+    usual: dict[str, Any] = {"delta": 0.05} if success else pair
     known = {**usual, "where": mask}
     some = [at(0.3), at(0.6), at(0.85)]
 

@@ -99,9 +99,11 @@ def write(results: Iterable[Result], path: Path) -> None:
 def read(path: Path) -> list[Result]:
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    numbers = (("repetitions", int), ("failures", int), ("level", float))
     return [
-        Result(row["kind"], row["case"], *(kind(row[name]) for name, kind in numbers), row["sound"] == "True")
+        Result(
+            *(row["kind"], row["case"], int(row["repetitions"])),
+            *(int(row["failures"]), float(row["level"]), row["sound"] == "True"),
+        )
         for row in rows
     ]
 

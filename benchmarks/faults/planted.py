@@ -144,6 +144,6 @@ advantage-across-the-end training/zones/_objective.py
 """
 _LINES = _DIFF.strip().splitlines()
 FAULTS = tuple(
-    Fault(*head.split(), text.removeprefix("- "), instead.removeprefix("+ "))
+    Fault(head.split()[0], head.split()[1], text.removeprefix("- "), instead.removeprefix("+ "))
     for head, text, instead in zip(_LINES[::3], _LINES[1::3], _LINES[2::3], strict=True)
 )

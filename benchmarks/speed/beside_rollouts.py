@@ -96,7 +96,7 @@ def _compared(name: str, env: MultiTaskEnv, act: Callable[[jax.Array], Any]) -> 
 
 # --- certificates while a pendulum learns -------------------------------------------------------------------------
 
-CHECKPOINT = {"num_tasks": 100, "num_rollouts": 50}
+CHECKPOINT: dict[str, Any] = {"num_tasks": 100, "num_rollouts": 50}
 
 
 def in_loop() -> Iterator[str]:

@@ -56,7 +56,7 @@ def _measured(call: Call, x: np.ndarray) -> tuple[float, int]:
 
 # --- programs -----------------------------------------------------------------------------------------------------
 
-_TRACED = SUPPORT | {"validate": False}
+_TRACED: dict[str, Any] = SUPPORT | {"validate": False}
 _SUCCESSES: dict[str, Any] = {"delta": 0.05, "validate": False}
 _PAPER: dict[str, Any] = {"bound": "empirical_bernstein", "method": "scenario", "beta": 1e-4}
 _BINOMIAL: dict[str, Any] = {"bound": "clopper_pearson", "method": "binomial"}

@@ -130,14 +130,11 @@ def _fixed_bridge(policy: Policy, threshold: float, m: int, seed: int) -> tuple[
 
 def _fixed_of_equal_risk(policy: Policy, threshold: float, risk: float) -> Call:
     """With the number of episodes per task, in steps of 50, whose mean risk is at most that."""
-    for m in range(50, 1001, 50):
-        call = functools.partial(_fixed_bridge, policy, threshold, m)
-        if np.mean([call(i)[0] for i in KEYS]) <= risk:
-            break
-    return call
+    calls = [functools.partial(_fixed_bridge, policy, threshold, m) for m in range(50, 1001, 50)]
+    return next((call for call in calls if np.mean([call(i)[0] for i in KEYS]) <= risk), calls[-1])
 
 
-def _averages(*calls: Call) -> list[tuple[float, float, float]]:
+def _averages(*calls: Call) -> list[tuple[float, ...]]:
     """Mean risk and episodes over keys, and the median time of a call that compiles nothing; the calls take turns."""
     spent = [[times(functools.partial(call, i), 1)[0] for call in calls] for i in (0, *KEYS)][1:]
     means = [np.mean([call(i) for i in KEYS], axis=0) for call in calls]

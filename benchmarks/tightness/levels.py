@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +32,7 @@ def _rows() -> Iterator[tuple]:
     for (n, m), (name, (draw, high, thresholds)) in itertools.product(SIZES, _data().items()):
         rng, repetitions = np.random.default_rng(0), max(1, min(20, EPISODES // (n * m)))
         returns = np.stack([draw(rng, n, m) for _ in range(repetitions)]).astype(np.float32)
-        for threshold, row in zip(thresholds, _safety(returns, np.float32(thresholds), high), strict=True):
+        for threshold, row in zip(thresholds, _safety(returns, np.asarray(thresholds, np.float32), high), strict=True):
             means[n, m].append(row)
             yield name, f"{n} × {m}", f"{threshold:g}", *map(float, row)
     for (n, m), rows in means.items():
@@ -69,7 +70,7 @@ def _simulated(rng: np.random.Generator, n: int, m: int) -> np.ndarray:
 
 def _safety(returns: np.ndarray, thresholds: np.ndarray, high: float) -> np.ndarray:
     """Mean certified safety [t, columns] of returns [repetitions, n, m]."""
-    options = {"support": (0.0, high), "validate": False}
+    options: dict[str, Any] = {"support": (0.0, high), "validate": False}
     fixed = [jaxcert.certify(returns, thresholds, delta=DELTA, beta=beta, **options).safety for beta in FIXED]
     chosen = []
     for betas in (CHOICE.betas, *OTHERS.values()):
@@ -96,8 +97,8 @@ def soft_and_count() -> Iterator[str]:
 def _risks(name: str, n: int, m: int) -> str:
     draw, threshold, high, binary = drawn_worlds()[name]
     x = np.stack([draw(np.random.default_rng(seed), n, m) for seed in range(NUM_SUBSETS)]).astype(np.float32)
-    options = {"support": (0.0, high), "delta": DELTA, "validate": False}
-    counting = options | {"bound": "clopper_pearson" if binary else "betting", "method": "binomial"}
+    options: dict[str, Any] = {"support": (0.0, high), "delta": DELTA, "validate": False}
+    counting: dict[str, Any] = options | {"bound": "clopper_pearson" if binary else "betting", "method": "binomial"}
     found = [jaxcert.certify(x, threshold, beta=beta, **counting) for beta in BETAS]
     soft, *counts = (
         np.median(each.epsilon) for each in (jaxcert.certify(x, threshold, method="soft", **options), *found)
