@@ -176,20 +176,14 @@ def ranking(world: World, data: Data) -> np.ndarray:
 _with = functools.partial
 KINDS = (
     *(
-        Kind(
-            f"certify, {name}",
-            _with(certify, method=name),
-            binary=bool(each.bound and each.bound.binary),
-        )
+        Kind(f"certify, {name}", _with(certify, method=name), binary=bool(each.bound and each.bound.binary))
         for name, each in METHODS.items()
     ),
     Kind("certify, scenario, beta = 0.05", _with(certify, method="scenario", beta=BETA)),
     Kind("certify, beta auto", _with(certify, beta="auto")),
     Kind("certify_band", _with(certify, call=jaxcert.certify_band)),
     Kind(
-        "certify_band, attained_levels",
-        _with(certify, call=jaxcert.certify_band, kind="attained_levels"),
-        binary=True,
+        "certify_band, attained_levels", _with(certify, call=jaxcert.certify_band, kind="attained_levels"), binary=True
     ),
     Kind("certify_sequential, binomial", _with(certify, call=jaxcert.certify_sequential)),
     Kind("certify_sequential, soft", _with(certify, call=jaxcert.certify_sequential, method="soft")),

@@ -16,17 +16,7 @@ import warnings
 from pathlib import Path
 
 from benchmarks._common import parser
-from benchmarks.paper import (
-    bounds,
-    bridge_world,
-    distributions,
-    levels,
-    robots,
-    simple_grid,
-    timing,
-    world,
-    zones,
-)
+from benchmarks.paper import bounds, bridge_world, distributions, levels, robots, simple_grid, timing, world, zones
 from benchmarks.paper.experiment import Experiment, write
 from jaxcert._extras import installing
 

@@ -31,12 +31,7 @@ def sort(x: jax.Array, where: jax.Array | None) -> jax.Array:
     return jnp.sort(x if where is None else jnp.where(where, x, jnp.inf), axis=-1)
 
 
-FLOORS = {
-    "hoeffding": mean_and_variance,
-    "empirical_bernstein": mean_and_variance,
-    "dkw": sort,
-    "betting": log_pass,
-}
+FLOORS = {"hoeffding": mean_and_variance, "empirical_bernstein": mean_and_variance, "dkw": sort, "betting": log_pass}
 
 
 def floors(megabytes: int = 64) -> Iterator[Row]:
