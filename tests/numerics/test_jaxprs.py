@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxprs import Interpreter, count_trips
+from perturbed import ALLOWED, as_on_a_gpu, least_margin
 
 from benchmarks.gpu.timings import CALLS, certificate
-from benchmarks.jaxprs import Interpreter, count_trips
 from jaxcert.numerics import _binomial_kernel
-from tests.numerics.perturbed import ALLOWED, as_on_a_gpu, least_margin
 
 # Every trip is a kernel launch or several, and where their number is open a wait for the device.
 MOST_TRIPS = {"default": 24, "the paper's method": 60}
