@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxcert
-from benchmarks._common import markdown, times
+from benchmarks._common import markdown
 from benchmarks.tightness.worlds import THRESHOLDS
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
 from jaxcert.sequential import certify_sequential
@@ -134,11 +135,19 @@ def _fixed_of_equal_risk(policy: Policy, threshold: float, risk: float) -> Call:
     return next((call for call in calls if np.mean([call(i)[0] for i in KEYS]) <= risk), calls[-1])
 
 
-def _averages(*calls: Call) -> list[tuple[float, ...]]:
+def _averages(*calls: Call) -> list[tuple[float, float, float]]:
     """Mean risk and episodes over keys, and the median time of a call that compiles nothing; the calls take turns."""
-    spent = [[times(functools.partial(call, i), 1)[0] for call in calls] for i in (0, *KEYS)][1:]
-    means = [np.mean([call(i) for i in KEYS], axis=0) for call in calls]
-    return [(*map(float, mean), float(each)) for mean, each in zip(means, np.median(spent, axis=0), strict=True)]
+    found = np.asarray([[_timed(call, i) for call in calls] for i in (0, *KEYS)])[1:]
+    averages = zip(
+        found[..., 0].mean(axis=0), found[..., 1].mean(axis=0), np.median(found[..., 2], axis=0), strict=True
+    )
+    return [(float(risk), float(count), float(spent)) for risk, count, spent in averages]
+
+
+def _timed(call: Call, seed: int) -> tuple[float, float, float]:
+    begin = time.perf_counter()
+    risk, count = call(seed)
+    return risk, count, time.perf_counter() - begin
 
 
 # --- the figure ---------------------------------------------------------------------------------------------------
