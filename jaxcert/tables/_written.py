@@ -13,6 +13,7 @@ import numpy as np
 from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
+from jaxcert.tables._arranged import check_sense
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import words_in
 from jaxcert.tables._file_tables import arrow_damage_told
@@ -170,6 +171,7 @@ def read_npz(content: bytes, value: str) -> tuple[Returns, dict[str, Any]]:
     if name not in arrays:
         raise ValueError(_not_named({name: array.shape for name, array in read_arrays(content, []).items()}))
     returns, where = _checked_returns(arrays[name], f"array {name!r}"), arrays.get("where")
+    check_sense(name, returns)
     if where is not None and where.dtype != np.bool_:
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:
