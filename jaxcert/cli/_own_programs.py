@@ -51,13 +51,14 @@ def own_environment(text: str) -> Named:
         ValueError: there is none, or the module or the function fails.
     """
     env, file = _found(ENV, text)
-    is_made = callable(env) and not isinstance(env, MultiTaskEnv)
-    if is_made:
-        with _telling(f"{text}() fails"):
+    shown = text
+    if callable(env) and not isinstance(env, MultiTaskEnv):
+        shown = f"{text}()"
+        with _telling(f"{shown} fails"):
             env = env()
     if not isinstance(env, MultiTaskEnv):
         expected = "expected a MultiTaskEnv, or a function without arguments that gives one"
-        raise ValueError(f"{text}{'()' if is_made else ''} is of type {type(env).__name__}; {expected}")
+        raise ValueError(f"{shown} is of type {type(env).__name__}; {expected}")
     return Named(text, env, file, _digest(text, file, ()))
 
 
