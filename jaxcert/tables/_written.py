@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -68,8 +68,7 @@ def write_returns(
     if values.ndim != 2 or any(column.shape != values.shape[:1] for column in columns.values()):
         shapes = {name: column.shape for name, column in columns.items()}
         raise ValueError(f"returns have shape {values.shape}, tasks {shapes}; expected [n, m], and [n] each")
-    if taken := sorted(_TAKEN & set(columns)):
-        raise ValueError(f"tasks have parameters called {', '.join(taken)}, which mean something else in these files")
+    check_parameters(columns)
     if any(column.dtype == object for column in (values, *columns.values())):
         raise ValueError("returns and parameters of tasks must be numbers")
     about = json.dumps(dict(facts or {}))
@@ -79,6 +78,12 @@ def write_returns(
             np.savez_compressed(file, **arrays)
         else:
             _write_parquet(file, values, columns, about)
+
+
+def check_parameters(names: Iterable[str]) -> None:
+    """Raise ValueError for names of parameters of tasks that mean something else in these files."""
+    if taken := sorted(_TAKEN.intersection(names)):
+        raise ValueError(f"tasks have parameters called {', '.join(taken)}, which mean something else in these files")
 
 
 def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
