@@ -13,7 +13,7 @@ import numpy as np
 from jaxcert._files import parsed
 from jaxcert.tables._arranged import check_successes
 from jaxcert.tables._columns import Columns, lowered
-from jaxcert.tables._entries import ask, number_of, spelled, words_like
+from jaxcert.tables._entries import SPELLING_ALONE, as_seen, ask, number_of, spelled, words_like
 from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._pooled import check_no_curve, check_one_policy, is_curve, tells_apart
 from jaxcert.tables._set_aside import set_aside
@@ -83,7 +83,7 @@ class _Rows:
         self._header: list[str] | None = None
         self._columns = self._wanted
         self._words: dict[Any, bool] | None = None
-        self._spelled: dict[str, str] = {}
+        self._spelled: dict[Any, str] = {}
         self.others = _OtherColumns()
 
     def read(self, number: int, line: str) -> tuple[str, list[float]] | None:
@@ -107,7 +107,7 @@ class _Rows:
         values = entry["returns"] if several else [entry[columns.value]]
         if not isinstance(values, list):
             raise ValueError(f"its returns are {values!r:.40}; expected a list")
-        label, found = _label(entry[columns.task]), [self._value(value) for value in values]
+        label, found = self._label(entry[columns.task]), [self._value(value) for value in values]
         self.others.add(columns, label, {name: entry[name] for name in entry if name != "returns"})
         return label, found
 
@@ -127,8 +127,8 @@ class _Rows:
         if len(entries) != len(self._header):
             raise ValueError(f"has {len(entries)} entries; expected {len(self._header)}, as the header has")
         row = dict(zip(self._header, entries, strict=True))
-        self._check_spelling(row[self._columns.task], written[self._header.index(self._columns.task)])
-        label, found = _label(row[self._columns.task]), [self._value(row[self._columns.value])]
+        label = self._label(written[self._header.index(self._columns.task)])
+        found = [self._value(row[self._columns.value])]
         self.others.add(self._columns, label, row)
         return label, found
 
@@ -137,14 +137,16 @@ class _Rows:
         if self._has_words:
             check_successes(columns.value)
 
-    def _check_spelling(self, label: str, written: str) -> None:
-        """Labels that differ in blanks alone would silently be one task."""
-        before = self._spelled.setdefault(label, written)
-        if before != written:
+    def _label(self, entry: Any) -> str:
+        """The label of a task; another spelling of an earlier one would silently be another task."""
+        if isinstance(entry, bool) or not isinstance(entry, str | int) or not (label := str(entry).strip()):
+            raise ValueError(f"the task is {entry!r:.40}; expected a label")
+        before = self._spelled.setdefault(as_seen(label), str(entry))
+        if before != str(entry):
             raise ValueError(
-                f"the task is {written!r:.40}, and was {before!r:.40}, which differ in blanks alone; expected one "
-                "spelling of each task"
+                f"the task is {entry!r:.40}, and was {before!r:.40}, {SPELLING_ALONE}; expected one spelling"
             )
+        return label
 
     def _value(self, entry: Any) -> float:
         words = words_like(entry) if self._words is None else self._words
@@ -260,9 +262,3 @@ def _object(line: str) -> Mapping[str, Any]:
             f"begins with a brace, but is no object of JSON: {error.msg} after {line[: error.pos][-20:]!r}; expected a "
             f"whole one in each line, such as {_EXAMPLE}"
         ) from error
-
-
-def _label(entry: Any) -> str:
-    if isinstance(entry, bool) or not isinstance(entry, str | int) or not str(entry):
-        raise ValueError(f"the task is {entry!r:.40}; expected a label")
-    return str(entry)

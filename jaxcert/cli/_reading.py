@@ -30,8 +30,8 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
         if are_known and not any(expected.values()) and _has_single_rollouts(path, options):
             return read_returns(path, **options)
         if "trials" in expected:  # of successes, or of the rate that is the value
-            parts = ("successes", "trials") if "successes" in expected else ("value", "trials")
-            counts = {name: expected[name] for name in parts}
+            parts = ("task", "successes", "trials") if "successes" in expected else ("task", "value", "trials")
+            counts = {name: expected[name] for name in parts if expected.get(name)}
             raise ValueError(
                 f"{error}; if {expected['trials']} is how often the policy tried a task, and no number of tests or of "
                 f"parts of a task, for example: {typed_with(_flags(counts), without=['--value'])}"

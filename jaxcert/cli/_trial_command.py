@@ -60,18 +60,19 @@ def start_trials(
     check_suffix(log, [".jsonl"])
     if successes and (wrong := [each for each in threshold if not 0 < each <= 1]):
         raise ValueError(f"--threshold is {wrong[0]:g}; expected a probability of success above 0, and at most 1")
-    found = Trials.start(
-        log,
-        _labels(tasks, tasks_file),
-        threshold,
-        support=support,
-        successes=successes,
-        delta=delta,
-        beta=beta,
-        give_up=give_up,
-        max_trials=max_trials,
-        schedule=schedule,
-    )
+    with _console.warnings_on_stderr():
+        found = Trials.start(
+            log,
+            _labels(tasks, tasks_file),
+            threshold,
+            support=support,
+            successes=successes,
+            delta=delta,
+            beta=beta,
+            give_up=give_up,
+            max_trials=max_trials,
+            schedule=schedule,
+        )
     _say(beginning(found))
 
 

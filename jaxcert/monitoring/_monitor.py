@@ -1,22 +1,23 @@
 """A monitor in a file that outlives the process: tasks as they arrive, and what they say."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from jaxcert._chained import append, end_last, lines_of, warn_of
-from jaxcert._files import check_output, content_of, in_file, lock_of, write_new
+from jaxcert._chained import ChainedLog
+from jaxcert._files import in_file
 from jaxcert.certificates._figures import confidence
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_declared import (
     Declared,
     declare,
-    first_line,
+    first_entry,
     read_declared,
     read_task,
-    task_line,
+    task_entry,
     with_claim,
 )
 from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task, check_tasks, evidence, rows_after
@@ -59,13 +60,13 @@ class Monitor:
 
     def __init__(self, path: str | os.PathLike[str], *, claim: MonitoredClaim | None = None) -> None:
         self.path = Path(path)
-        self._lock = lock_of(self.path)
-        self._size, self._chain = 0, ""
+        self._file = ChainedLog(self.path, "a monitor")
         self._known: dict[str, tuple[float, ...]] = {}
         self.rows: list[Row] = []
         self.declared: Declared
         self.state: MonitorState
-        warn_of(self.path, self._refresh(cut=False))
+        self._refresh(cut=False)
+        self._file.warn()
         if claim is not None:
             with in_file(self.path):
                 self.declared = with_claim(self.declared, claim)
@@ -110,7 +111,7 @@ class Monitor:
         settings = {"support": support, "complete": complete, "successes": successes, "num_rollouts": num_rollouts}
         settings |= {"alpha": alpha, "beta": beta, "most_successes": most_successes}
         declared = declare(claim, certificate_sha256, **settings)
-        write_new(check_output(path), f"{first_line(declared)}\n".encode())
+        ChainedLog.start(path, first_entry(declared))
         return cls(path, claim=claim)
 
     @property
@@ -135,17 +136,10 @@ class Monitor:
         """
         given = [Task(label, tuple(map(float, returns))) for label, returns in tasks]
         check_tasks(self.state.test, given)
-        with self._lock:
+        with self._file.lock:
             self._refresh(cut=True)
             new = self._new(given)
-            lines, chain = [], self._chain
-            for i, task in enumerate(new):
-                line, chain = task_line(task, len(self.rows) + i + 1, chain)
-                lines.append(line)
-            if lines:
-                append(self.path, "\n".join(lines))
-                self._size += len("\n".join(lines).encode()) + 1
-        self._chain = chain
+            self._file.add([task_entry(task) for task in new])
         return self._take(new)
 
     def __str__(self) -> str:
@@ -181,51 +175,29 @@ class Monitor:
                 new.setdefault(task.label, task)
         return list(new.values())
 
-    def _refresh(self, *, cut: bool) -> bytes:
+    def _refresh(self, *, cut: bool) -> None:
         """Read what another process may have added; ``cut`` ends an unfinished line, which needs the lock."""
-        content = self._added() if self._size else content_of(self.path, "a monitor's log")
-        if cut:
-            lines, torn = lines_of(content)
-            end_last(self.path, content, torn, start=self._size)
-        else:  # what has no ending may be being written
-            whole, _, torn = content.rpartition(b"\n")
-            lines = whole.split(b"\n")
-        with in_file(self.path):
-            tasks = self._read([line for line in lines if line])
-        is_ended = content.endswith(b"\n") or not content or bool(torn)
-        self._size += len(content) - len(torn) + (not is_ended)
-        self._take(tasks)
-        return torn
+        declared: Declared | None = vars(self).get("declared")
+        tasks: dict[str, Task] = {}
 
-    def _added(self) -> bytes:
-        with self.path.open("rb") as file:
-            if file.seek(0, os.SEEK_END) < self._size:
-                raise ValueError(f"{self.path}: lines that it had before are missing; expected these and perhaps more")
-            file.seek(self._size)
-            return file.read()
+        def take(entry: Mapping[str, Any]) -> None:
+            nonlocal declared
+            if declared is None:
+                declared = read_declared(entry)
+                return
+            task = read_task(entry)
+            if task.label in tasks or task.label in self._known:
+                raise ValueError(f"the task {task.label!r:.40} occurs twice; expected each task once")
+            tasks[task.label] = task
 
-    def _read(self, lines: list[bytes]) -> list[Task]:
-        tasks, chain, start = [], self._chain, len(self.rows)
-        labels: set[str] = set()
-        for i, line in enumerate(lines):
-            number = start + i + bool(self._chain)
-            try:
-                if not number:
-                    self.declared, chain = read_declared(line)
-                    self.state = self.declared.state()
-                else:
-                    task, chain = read_task(line, number, chain)
-                    if task.label in labels or task.label in self._known:
-                        raise ValueError(f"the task {task.label!r:.40} occurs twice; expected each task once")
-                    labels.add(task.label)
-                    tasks.append(task)
-            except ValueError as error:
-                raise ValueError(f"line {number + 1} is no entry of a monitor: {error}") from error
+        self._file.read(take, cut=cut)
+        if declared is None:
+            raise ValueError(f"{self.path}: holds no complete line; expected what was declared as the first one")
         if not hasattr(self, "declared"):
-            raise ValueError("holds no complete line; expected what was declared as the first one")
-        check_tasks(self.state.test, tasks)
-        self._chain = chain
-        return tasks
+            self.declared, self.state = declared, declared.state()
+        with in_file(self.path):
+            check_tasks(self.state.test, list(tasks.values()))
+        self._take(list(tasks.values()))
 
     def _take(self, tasks: Sequence[Task]) -> list[Row]:
         """Advance the state by tasks that are on the disk."""

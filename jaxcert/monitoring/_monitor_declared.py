@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from jaxcert._chained import line_of, linked
-from jaxcert._files import parsed
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_loop import BETS, WEIGHTS, init
 from jaxcert.monitoring._monitor_state import MonitorState, Task
@@ -122,25 +120,23 @@ def _is_same(value: Any, known: Any) -> bool:
 # --- lines ----------------------------------------------------------------------------------------------------------
 
 
-def first_line(declared: Declared) -> str:
-    """The line with which a log begins.
+def first_entry(declared: Declared) -> dict[str, Any]:
+    """The entry with which a log begins.
 
     It has no words of the claim: whoever alters a file can compute its hashes again, and words would be believed.
     """
     claim = {name: getattr(declared.claim, name) for name in _NUMBERS}
     fields = {**declared._asdict(), "claim": claim}
-    return line_of({"number": 0, "format": _FORMAT, **fields}, [])[0]
+    return {"format": _FORMAT, **fields}
 
 
-def task_line(task: Task, number: int, chain: str) -> tuple[str, str]:
-    """The line of a task after the entry with this hash, and its own hash."""
-    return line_of({"number": number, "task": task.label, "returns": list(task.returns)}, [chain])
+def task_entry(task: Task) -> dict[str, Any]:
+    """The entry of a task."""
+    return {"task": task.label, "returns": list(task.returns)}
 
 
-def read_declared(line: bytes) -> tuple[Declared, str]:
-    """What the first line says, and its hash."""
-    entry = _entry(line, 0)
-    chain = linked(entry, [], is_chained=True)
+def read_declared(entry: Mapping[str, Any]) -> Declared:
+    """What the first entry says."""
     if entry.get("format") != _FORMAT:
         raise ValueError(f"its format is {entry.get('format')!r:.40}; expected {_FORMAT!r}")
     claim = entry.get("claim")
@@ -156,7 +152,7 @@ def read_declared(line: bytes) -> tuple[Declared, str]:
     _check_rollouts(declared.num_rollouts)
     _check_levels(found, declared.alpha)
     declared.state()
-    return declared, chain
+    return declared
 
 
 def _stated(name: str, entries: Mapping[str, Any], place: str = "") -> Any:
@@ -168,21 +164,12 @@ def _stated(name: str, entries: Mapping[str, Any], place: str = "") -> Any:
     return value
 
 
-def read_task(line: bytes, number: int, chain: str) -> tuple[Task, str]:
-    """The task of a line after the entry with this hash, and its own hash."""
-    entry = _entry(line, number)
-    found = linked(entry, [chain], is_chained=True)
+def read_task(entry: Mapping[str, Any]) -> Task:
+    """The task of an entry."""
     label, returns = entry.get("task"), entry.get("returns")
     if not (isinstance(label, str) and isinstance(returns, list) and all(map(_is_number, returns))):
         raise ValueError("expected a task with its label and its returns")
-    return Task(label, tuple(map(float, returns))), found
-
-
-def _entry(line: bytes, number: int) -> Mapping[str, Any]:
-    entry = parsed(line)
-    if not isinstance(entry, dict) or entry.get("number") != number:
-        raise ValueError(f"expected an object of JSON with the number {number}, as lines are neither lost nor repeated")
-    return entry
+    return Task(label, tuple(map(float, returns)))
 
 
 def _is_number(value: Any) -> bool:

@@ -15,6 +15,7 @@ from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.sequential import SequentialState, init
 from jaxcert.sequential._rule import MOST_ROLLOUTS, usual_rule
 from jaxcert.sequential._wealth import fewest_to_pass
+from jaxcert.tables._entries import check_spelled_once
 
 # Trials of a task after which it is left, for successes: the rule for these is a table, and needs such a number.
 _MOST_TRIALS = 100
@@ -210,6 +211,7 @@ def _check_labels(tasks: Sequence[Any]) -> None:
             )
         if label != label.strip():
             raise ValueError(f"tasks hold {label!r}; expected labels without blanks around them")
+    check_spelled_once(tasks, "tasks hold")
     (label, times), *_ = Counter(tasks).most_common(1)
     if times > 1:
         raise ValueError(f"tasks hold {label!r} {times} times; expected a label of its own for each")

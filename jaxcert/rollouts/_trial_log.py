@@ -8,8 +8,6 @@ import datetime
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jaxcert._chained import line_of, lines_of, linked
-from jaxcert._files import parsed
 from jaxcert.rollouts._declared import Declared, from_json, to_json
 
 _FORMAT = "jaxcert-trials-1"
@@ -39,63 +37,36 @@ class Log(NamedTuple):
     Attributes:
         declared: what was fixed beforehand.
         trials: all of them, in their order, with those that were withdrawn.
-        chains: the hash of each line.
-        torn: what a write that was cut short left after the last line.
     """
 
     declared: Declared
-    trials: tuple[Trial, ...]
-    chains: tuple[str, ...]
-    torn: bytes
+    trials: tuple[Trial, ...] = ()
 
 
-def first_line(declared: Declared) -> str:
-    """The line with which a log begins."""
-    return line_of({"number": 0, "format": _FORMAT, "time": _now(), **to_json(declared)}, [])[0]
+def first_entry(declared: Declared) -> dict[str, Any]:
+    """The entry with which a log begins."""
+    return {"format": _FORMAT, "time": _now(), **to_json(declared)}
 
 
-def trial_line(log: Log, task: int, value: float) -> str:
-    """The next line, of a trial."""
+def trial_entry(log: Log, task: int, value: float) -> dict[str, Any]:
+    """The entry of a trial."""
     name = "success" if log.declared.successes else "score"
-    return _next_line(log, {"task": log.declared.tasks[task], name: value})
+    return {"time": _now(), "task": log.declared.tasks[task], name: value}
 
 
-def withdrawal_line(log: Log, why: str) -> str:
-    """The next line, by which the last trial that counts is withdrawn; ValueError if there is none."""
-    return _next_line(log, {"withdrawn": _last(log.trials).number, "why": why})
+def withdrawal_entry(log: Log, why: str) -> dict[str, Any]:
+    """The entry by which the last trial that counts is withdrawn; ValueError if there is none."""
+    return {"time": _now(), "withdrawn": _last(log.trials).number, "why": why}
 
 
-def read_log(content: bytes) -> Log:
-    """What the lines say; ValueError, with the number of the line, for anything but the lines of one experiment."""
-    lines, torn = lines_of(content)
-    log, place = None, 0
-    try:
-        for place, line in enumerate(lines):
-            log = _with(log, line, place)
-    except ValueError as error:
-        raise ValueError(f"line {place + 1} is no entry of a log of trials: {error}") from error
-    if log is None:
-        raise ValueError("holds no complete line; expected what was declared as the first one")
-    return log._replace(torn=torn)
-
-
-def with_line(log: Log, line: str) -> Log:
-    """The log with one line more."""
-    return _with(log, line.encode(), len(log.chains))
-
-
-def _with(log: Log | None, line: bytes, place: int) -> Log:
-    entry = parsed(line)
-    if not isinstance(entry, dict) or entry.get("number") != place:
-        raise ValueError(f"expected an object of JSON with the number {place}, as lines are neither lost nor repeated")
-    before = () if log is None else log.chains
-    chain = linked(entry, [*before[-1:]], is_chained=True)
+def with_entry(log: Log | None, entry: Mapping[str, Any]) -> Log:
+    """The log with one entry more, its first one if there is none; ValueError for what cannot follow those before."""
     if not isinstance(entry.get("time"), str):
         raise ValueError("expected its time as a text")
     if log is None:
-        return Log(_declared(entry), (), (chain,), b"")
+        return Log(_declared(entry))
     take = _withdrawal if "withdrawn" in entry else _trial
-    return log._replace(trials=take(log, entry), chains=(*before, chain))
+    return log._replace(trials=take(log, entry))
 
 
 def _declared(entry: Mapping[str, Any]) -> Declared:
@@ -128,10 +99,6 @@ def _last(trials: tuple[Trial, ...]) -> Trial:
         if trial.withdrawn is None:
             return trial
     raise ValueError("no trial is left to withdraw")
-
-
-def _next_line(log: Log, entry: Mapping[str, Any]) -> str:
-    return line_of({"number": len(log.chains), "time": _now(), **entry}, [*log.chains[-1:]])[0]
 
 
 def _now() -> str:

@@ -3,23 +3,23 @@
 import difflib
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import chex
 import numpy as np
 
-from jaxcert._chained import append, end_last, warn_of
-from jaxcert._files import check_output, content_of, in_file, lock_of, write_new
+from jaxcert._chained import ChainedLog
+from jaxcert._files import in_file
 from jaxcert.rollouts._counted import Counted, counted, run_of, with_trial
 from jaxcert.rollouts._declared import Declared, declare
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._slots import SCHEDULES
-from jaxcert.rollouts._trial_log import Log, Trial, first_line, read_log, trial_line, with_line, withdrawal_line
+from jaxcert.rollouts._trial_log import Log, Trial, first_entry, trial_entry, with_entry, withdrawal_entry
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import fewest_to_pass
-
-_FORGOTTEN = "lines that it had before are missing or altered; expected these and perhaps more"
+from jaxcert.tables._labels import ask_about_labels
 
 
 class Trials:
@@ -65,12 +65,11 @@ class Trials:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._lock = lock_of(self.path)
-        self._content = b""
-        self._log: Log
+        self._file = ChainedLog(self.path, "a log of trials")
+        self._log: Log | None = None
         self._counted: Counted
         self._refresh(cut=False)
-        warn_of(self.path, self._log.torn)
+        self._file.warn()
 
     @classmethod
     def start(
@@ -110,6 +109,9 @@ class Trials:
             ImportError: without filelock (extra ``io``).
             ValueError: for what cannot be declared, as a threshold at which no task passes within ``max_trials``; or if
                 no file can be written there.
+
+        Warns:
+            UserWarning: for labels such as ckpt_1 and ckpt_2, which may be of policies or trials.
         """
         declared = declare(
             tasks,
@@ -122,18 +124,19 @@ class Trials:
             max_trials=max_trials,
             schedule=schedule,
         )
-        write_new(check_output(path), f"{first_line(declared)}\n".encode())
+        ask_about_labels(declared.tasks)
+        ChainedLog.start(path, first_entry(declared))
         return cls(path)
 
     @property
     def declared(self) -> Declared:
         """What was fixed before the first trial."""
-        return self._log.declared
+        return self._held.declared
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials in their order, with those that were withdrawn; each has the place of its task."""
-        return self._log.trials
+        return self._held.trials
 
     @property
     def withdrawn(self) -> tuple[Trial, ...]:
@@ -143,12 +146,12 @@ class Trials:
     @property
     def last_hash(self) -> str:
         """The hash of the last line, and so of all lines: which log it was, and how far."""
-        return self._log.chains[-1]
+        return self._file.chain
 
     @property
     def sha256(self) -> str:
         """The SHA-256 of the log up to its last complete line, which a line break ends."""
-        return hashlib.sha256(self._content.removesuffix(b"\n") + b"\n").hexdigest()
+        return hashlib.sha256(self._file.content.removesuffix(b"\n") + b"\n").hexdigest()
 
     @property
     def state(self) -> SequentialState:
@@ -168,7 +171,7 @@ class Trials:
             TimeoutError: if another process does not release the lock.
         """
         value = value if isinstance(value, bool) else float(value)
-        with self._lock:
+        with self._file.lock:
             self._refresh(cut=True)
             place = self._place(task)
             self.declared.check_value(value)
@@ -176,7 +179,7 @@ class Trials:
                 raise ValueError(
                     f"{self.path}: {task} is decided, and another trial is no evidence; expected a task that is not"
                 )
-            self._append(trial_line(self._log, place, value))
+            self._append(trial_entry(self._held, place, value))
         self._counted = with_trial(self._counted, self.trials[-1])
 
     def undo(self, why: str) -> Trial:
@@ -195,11 +198,11 @@ class Trials:
         why = " ".join(why.split())
         if not why:
             raise ValueError("why is empty; expected the reason, which stays in the log")
-        with self._lock:
+        with self._file.lock:
             self._refresh(cut=True)
             with in_file(self.path):
-                line = withdrawal_line(self._log, why)
-            self._append(line)
+                entry = withdrawal_entry(self._held, why)
+            self._append(entry)
         *others, gone = self._counted.trials
         self._counted = counted(self.declared, others)
         return next(trial for trial in self.trials if trial.number == gone.number)
@@ -235,23 +238,25 @@ class Trials:
             f"{self.path}: has no task {task!r}; expected one that was declared, such as {', '.join(near)}"
         )
 
-    def _append(self, line: str) -> None:
-        append(self.path, line)
-        self._log, self._content = with_line(self._log, line), self._content + f"{line}\n".encode()
+    @property
+    def _held(self) -> Log:
+        if self._log is None:
+            raise ValueError(f"{self.path}: holds no complete line; expected what was declared as the first one")
+        return self._log
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        (numbered,) = self._file.add([entry])
+        self._log = with_entry(self._log, numbered)
 
     def _refresh(self, *, cut: bool) -> None:
         """Read what another process may have added; ``cut`` ends an unfinished line, which needs the lock."""
-        content = content_of(self.path, "a log of trials")
-        if content == self._content and content.endswith(b"\n"):
-            return
-        with in_file(self.path):
-            log = read_log(content)
-            if not content.startswith(self._content):
-                raise ValueError(_FORGOTTEN)
-            kept = [trial for trial in log.trials if trial.withdrawn is None]
-            self._counted = counted(log.declared, kept)
-        whole = content[: len(content) - len(log.torn)]
-        if cut:
-            end_last(self.path, content, log.torn)
-            log, whole = log._replace(torn=b""), whole.removesuffix(b"\n") + b"\n"
-        self._content, self._log = whole, log
+        log = self._log
+
+        def take(entry: Mapping[str, Any]) -> None:
+            nonlocal log
+            log = with_entry(log, entry)
+
+        self._file.read(take, cut=cut)
+        if log is not self._log or log is None:
+            self._log = log
+            self._counted = counted(self.declared, [each for each in self.trials if each.withdrawn is None])

@@ -19,7 +19,6 @@ from jaxcert.tables._entries import (
     counts_in,
     first_alike,
     has_no_outcome,
-    number_of,
     of_rates,
     words_in,
 )
@@ -38,7 +37,13 @@ from jaxcert.tables._pooled import (
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, checked
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
-from jaxcert.tables._summary_rows import check_no_sum, check_rows_are_trials, check_tasks
+from jaxcert.tables._summary_rows import (
+    ask_about_lost,
+    ask_about_mean,
+    check_no_sum,
+    check_rows_are_trials,
+    check_tasks,
+)
 
 # What is better if it is less.
 _COSTS = words_in("cost costs loss losses regret penalty penalties violations collisions distance latency seconds")
@@ -72,11 +77,7 @@ def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
             raise
         raise ValueError(f"{error} (counted among the {len(rows.picked)} rows that are picked)") from error
     check_tasks(found.tasks, roles.tasks)
-    if (told := words_in(columns.value) & _COSTS) and found.returns.dtype != bool:
-        ask(
-            f"column {columns.value} is of what is better if it is less, by its name ({min(told)}); certificates say "
-            "that returns are at least so large: negate it to certify that it is at most so large"
-        )
+    ask_about_cost(columns.value, found.returns)
     trial = None if columns.is_wide(every.names) and columns.trial not in every.names else columns.trial
     return found, columns._replace(trial=trial)
 
@@ -108,6 +109,8 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     )
     if episode is not None:
         ask_about_trials_of([*dict.fromkeys(episode.tolist())])
+        ask_about_lost(task, episode)
+    ask_about_mean(found)
     assert found.rows is not None
     places = np.arange(len(task)) if rows.picked is None else rows.picked
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
@@ -175,8 +178,7 @@ def arrange(
     """
     tasks, labels = codes(task, names.task)
     if labels.dtype.kind in "OUS":  # of files that were put together
-        check_spelled_once(labels.tolist(), names.task, _number_or_label, "the same number")
-        check_spelled_once(labels.tolist(), names.task, _squeezed, "which differ in blanks alone")
+        check_spelled_once(labels.tolist(), f"column {names.task} holds")
         if alike := first_alike(labels.tolist(), lambda label: str(label).casefold()):
             one, other = alike
             ask(f"column {names.task} holds {one!r:.40} and {other!r:.40}: if they are one task, it is counted twice")
@@ -197,6 +199,22 @@ def arrange(
     return dataclasses.replace(found, rows=rows, num_unfinished=lacking, counted=several)
 
 
+def check_sense(name: str, returns: np.ndarray) -> None:
+    """Refuse successes that are none by the name of their array; warn of what is better if it is less."""
+    if np.all((returns == 0) | (returns == 1)):
+        check_successes(name)
+    ask_about_cost(name, returns)
+
+
+def ask_about_cost(name: str, returns: np.ndarray) -> None:
+    """Warn of a name of what is better if it is less."""
+    if (told := words_in(name) & _COSTS) and returns.dtype != bool:
+        ask(
+            f"column {name} is of what is better if it is less, by its name ({min(told)}); certificates say "
+            "that returns are at least so large: negate it to certify that it is at most so large"
+        )
+
+
 def check_successes(name: str) -> None:
     """Raise ValueError for a column of zeros and ones that says by its name what is no success."""
     if words_in(name) & _FAILURES:
@@ -209,14 +227,6 @@ def _ask_about_copies(tasks: np.ndarray, trials: np.ndarray, successes: np.ndarr
     """Warn of counts in several rows of each task that are all the same, as where a table was joined with itself."""
     if len(np.unique(np.stack([tasks, trials, successes]), axis=1).T) == tasks.max() + 1:
         ask("each task has several rows with the same counts: if they are copies, their trials are counted again")
-
-
-def _number_or_label(label: Any) -> Any:
-    return label if np.isnan(number := number_of(label)) else number
-
-
-def _squeezed(label: Any) -> Any:
-    return " ".join(label.split()) if isinstance(label, str) else label
 
 
 def check_pairs(

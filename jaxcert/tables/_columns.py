@@ -94,7 +94,7 @@ _LIKE = {
     "task": words_in(
         "task problem question instance env environment scenario case maze map world level item puzzle goal"
     ),
-    "trial": words_in("episode trial rollout attempt run seed try repeat repetition rep sample"),
+    "trial": words_in("episode trial rollout attempt run seed try repeat repetition rep sample demo demonstration"),
     "value": words_in(
         "return score success successes passed pass reward solved resolved correct result outcome performance"
     ),
@@ -172,7 +172,7 @@ def guessed(names: Sequence[Any], columns: Columns, is_other: Callable[[Any], bo
 def rate_in(names: Sequence[Any]) -> dict[str, str | None]:
     """A column with a rate of success and one with its number of trials, if the names of a table show both."""
     rates = [str(name) for name in names if "rate" in words_in(name) and words_in(name) <= _OF_RATES]
-    totals = [str(name) for name in names if lowered(name) in _TOTALS]
+    totals = [str(name) for name in names if lowered(name) in (*_TOTALS, "episodes", "rollouts")]
     return {"value": rates[0], "trials": totals[0]} if len(rates) == len(totals) == 1 else {}
 
 

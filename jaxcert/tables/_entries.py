@@ -4,6 +4,7 @@ import decimal
 import math
 import numbers
 import re
+import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -39,6 +40,7 @@ _NO_OUTCOME = frozenset(
     + ("errored", "exception", "incomplete", "infrastructure_error", "interrupted", "killed", "missing", "pending")
     + ("skipped", "unfinished")
 )
+SPELLING_ALONE = "which differ in spelling alone"
 
 
 def has_no_outcome(entry: Any) -> bool:
@@ -74,11 +76,18 @@ def _codes_of_objects(column: np.ndarray, name: Any) -> tuple[np.ndarray, np.nda
     return found, np.fromiter((_is_empty(entry) or entry == "" for entry in seen), bool, len(seen))[found]
 
 
-def check_spelled_once(labels: Sequence[Any], name: Any, key: Callable[[Any], Any], why: str) -> None:
-    """Refuse labels that are alike: two tasks would silently become one, or one would become two."""
-    if alike := first_alike(labels, key):
+def check_spelled_once(labels: Sequence[Any], named: str) -> None:
+    """Refuse labels that look alike: two tasks would silently become one, or one would become two."""
+    if alike := first_alike(labels, as_seen):
         one, other = alike
-        raise ValueError(f"column {name} holds {one!r:.40} and {other!r:.40}, {why}; expected one spelling of each")
+        raise ValueError(f"{named} {one!r:.40} and {other!r:.40}, {SPELLING_ALONE}; expected one spelling of each")
+
+
+def as_seen(label: Any) -> Any:
+    """A label as who reads it sees it: without blanks around and doubled ones, accents composed, a number as such."""
+    if isinstance(label, str):
+        label = unicodedata.normalize("NFC", " ".join(label.split()))
+    return label if np.isnan(number := number_of(label)) else number
 
 
 def first_alike(labels: Sequence[Any], key: Callable[[Any], Any]) -> tuple[Any, Any] | None:

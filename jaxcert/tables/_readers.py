@@ -18,6 +18,7 @@ from jaxcert.tables._roles import Roles, conditions
 from jaxcert.tables._summary_rows import check_tasks
 from jaxcert.tables._written import read_npy, read_npz
 from jaxcert.tables.formats import FORMATS, read_content, read_folder
+from jaxcert.tables.formats._recipes import recipe_in
 
 _ARRAYS = {".npz": read_npz, ".npy": read_npy}
 _TEXTS = {
@@ -115,8 +116,7 @@ def read_returns(
         policy: the column of policies in a table, of which `only` names one.
         only: the policy whose rows are read.
         tasks: how many tasks there have to be, or their labels, or a file with one in each line.
-        recipe: a TOML file that says how JSON of another tool is read. A certificate holds its name, and `verify`
-            expects it beside the file.
+        recipe: a TOML file that says how JSON of another tool is read; a certificate holds all of it.
         records: the names on the way to the records in a JSON file, with dots; ``*`` is each entry of a list or an
             object, and what the first one stands for is the column ``$1``.
         unfinished: the return to count for each rollout that its file marks as unfinished: the worst one possible, and
@@ -149,7 +149,7 @@ def read_returns(
         ...     read_returns(path).returns.shape
         (3, 2)
     """
-    how = None if recipe is None else str(recipe)
+    how = None if recipe is None else recipe_in(Path(recipe))
     roles = Roles(
         task, trial, value, successes, trials, conditions(where), policy, only, unfinished, tasks, records, how
     )
@@ -159,8 +159,6 @@ def read_returns(
 def read_by(path: str | PathLike[str], roles: Roles, *, strict: bool = False) -> ReturnsFile:
     """The returns of a file or a folder, by the roles of its columns; see ``read_returns``."""
     path = Path(path)
-    if roles.recorded and roles.recipe:
-        roles = roles._replace(recipe=str(path.with_name(Path(roles.recipe).name)))
     found, said = (_of_folder if path.is_dir() else _of_file)(path, roles, strict)
     with in_file(path):
         if roles.tasks is not None:

@@ -1,7 +1,7 @@
 """What the columns of a table are for: one value that every file, folder and frame is read by."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ class Roles(NamedTuple):
     unfinished: float | None = None  # what a row without an outcome counts as; None to refuse such rows
     tasks: Any = None  # how many there have to be, or their labels
     records: str | None = None  # the names on the way to the records in JSON, with dots; * is each entry
-    recipe: str | None = None  # a TOML file that says how JSON is read
+    recipe: str | None = None  # how JSON is read, as a line of JSON
     given: tuple[str, ...] = ()  # columns that the paths of files give, and not the files
     recorded: bool = False  # by a record, in which two names with a slash are successes and trials
 
@@ -57,8 +57,6 @@ class Roles(NamedTuple):
     def picked(self) -> dict[str, Any]:
         """What a record has to say besides the columns, so that the same rows are read again."""
         found = {name: getattr(self, name) for name in PICKED if name != "value" and getattr(self, name)}
-        if self.recipe:  # the name alone: a record holds no path
-            found["recipe"] = Path(self.recipe).name
         return found | ({"value": self.value} if self.is_rate else {})
 
     @property
@@ -104,16 +102,23 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
     if is_unread and columns.trial not in names and missing and (trials := alike(names, columns)):
         check_same_policy(trials)
         if number_trials(trials):
+            also = "".join(f"--task {quote(name)} " for name in _only_other(names, columns, trials).values())
             raise ValueError(
                 f"{absent}, which look like a column for each trial; expected one row per trial, with columns such as "
                 "task, trial and score; or, if each of several columns is one more trial of the same policy, all of "
-                f"these as value (--value {','.join(trials)!r})"
+                f"these as value ({also}--value {','.join(trials)!r})"
             )
     if missing:
         raise _not_named(names, columns, missing, f"{absent}{hint}")
     if twice:
         raise ValueError(f"has more than one column {', '.join(twice)}; found {found}")
     return columns
+
+
+def _only_other(names: list[Any], columns: Columns, read: Collection[Any]) -> dict[str, str]:
+    """The one column that is left to label tasks, where none has a name that does."""
+    left = [str(name) for name in names if name not in read]
+    return {"task": left[0]} if len(left) == 1 and columns.task not in names and not is_looked_at(left[0]) else {}
 
 
 def _of_header(names: list[Any]) -> str:
@@ -129,7 +134,7 @@ def _of_header(names: list[Any]) -> str:
 def _not_named(names: list[Any], columns: Columns, missing: list[Any], message: str) -> NotNamedError:
     """Columns are missing; others may be meant."""
     if columns.value in missing and (rate := rate_in(names)):
-        return NotNamedError(message, rate)
+        return NotNamedError(message, {**_only_other(names, columns, rate.values()), **rate})
     example = guessed(names, columns, is_looked_at)
     meant = {*columns, *columns.of_value(names), *example.values()}
     unread = [str(name) for name in names if str(name) not in meant] if example.get("trial", "") is None else []

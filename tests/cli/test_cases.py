@@ -116,6 +116,10 @@ def test_two_swe_bench_reports_are_compared(tmp_path):
         (tmp_path / f"{name}.json").write_text(json.dumps({"total_instances": 60, "completed_ids": ids[:-2], **held}))
     out = said("compare", tmp_path / "a.json", tmp_path / "b.json", "--suite", *DELTA)
     assert "errors are not resolved" in out
+    short = (tmp_path / "a.json").read_text().replace('"total_instances": 60', '"total_instances": 90')
+    (tmp_path / "a.json").write_text(short)
+    told = refused("compare", tmp_path / "a.json", tmp_path / "b.json", "--suite", *DELTA)
+    assert "total_instances is 90, and 60 rollouts are listed" in told
 
 
 def test_a_curve_is_refused_and_its_last_rows_are_read(tmp_path):
@@ -248,7 +252,10 @@ def test_a_recipe_of_ones_own(tmp_path):
     file = tmp_path / "c.json"
     said(*plain, "--recipe", tmp_path / "mine.toml", "--json", file)
     assert str(tmp_path) not in file.read_text()
+    (tmp_path / "mine.toml").unlink()  # the certificate says itself how it was read
     assert command("verify", file, tmp_path / "mine.json").status == 0
+    file.write_text(file.read_text().replace("ok = yes", "ok = no"))
+    assert command("verify", file, tmp_path / "mine.json").status == 1
 
 
 def test_a_rate_and_its_number_of_trials_are_proposed(tmp_path):
@@ -256,6 +263,10 @@ def test_a_rate_and_its_number_of_trials_are_proposed(tmp_path):
     file = table(tmp_path / "r.csv", "task,success_rate,num_episodes", rows)
     told = refused("certify", file, *DELTA, "--threshold", 0.5)
     assert "--value success_rate --trials num_episodes" in told
+    assert said(*shlex.split(told.split("for example: jaxcert ")[1]))
+    file.write_text(file.read_text().replace("task,success_rate,num_episodes", "scene,success_rate,episodes"))
+    told = refused("certify", file, *DELTA, "--threshold", 0.5)
+    assert "--task scene --value success_rate --trials episodes" in told
     assert said(*shlex.split(told.split("for example: jaxcert ")[1]))
 
 

@@ -37,4 +37,6 @@ def test_a_task_in_two_spellings_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text("task,trial,score\n0,0,0.5\n0.0,1,0.5\n1,0,0.5\n1.0,1,0.5\n")
     outcome = command("certify", tmp_path / "t.csv", "--support", 0, 1, "--mean", "--delta", 0.05)
     assert outcome.status == 2
-    assert "column task holds '0' and '0.0', the same number; expected one spelling" in " ".join(outcome.err.split())
+    assert "column task holds '0' and '0.0', which differ in spelling alone; expected one spelling" in " ".join(
+        outcome.err.split()
+    )

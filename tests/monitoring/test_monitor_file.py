@@ -78,18 +78,19 @@ def test_a_line_that_was_cut_short_at_any_byte_is_left_out(tmp_path):
     monitor.add(tasks_for(monitor, 3))
     content = (tmp_path / "log").read_bytes()
     start = content[:-1].rindex(b"\n") + 1
-    for length in range(start + 1, len(content)):
+    for length in range(start + 1, len(content) - 1):
         (tmp_path / "log").write_bytes(content[:length])
         with pytest.warns(UserWarning, match="its last line is incomplete"):
             again = Monitor(tmp_path / "log")
         assert len(again.rows) == 2
-        if length == len(content) - 1:  # whole, without its ending
-            assert again.add(tasks_for(again, 3)) == []
-        else:
-            with pytest.warns(UserWarning, match="its last line was incomplete, and is cut off"):
-                again.add(tasks_for(again, 3))
+        with pytest.warns(UserWarning, match="its last line was incomplete, and is cut off"):
+            again.add(tasks_for(again, 3))
         assert (tmp_path / "log").read_bytes() == content
         assert again.rows == monitor.rows
+    (tmp_path / "log").write_bytes(content[:-1])  # whole, without its ending
+    again = Monitor(tmp_path / "log")
+    assert again.rows == monitor.rows
+    assert again.add(tasks_for(again, 3)) == []
 
 
 def test_damage_is_refused(tmp_path):
@@ -102,7 +103,7 @@ def test_damage_is_refused(tmp_path):
         "its chain is not the hash": [*lines[:2], f"{json.dumps(altered)}\n".encode(), *lines[3:]],
         "expected an object of JSON with the number 2": [*lines[:2], *lines[3:]],
         "line 2 is no entry of a monitor": [lines[0], b"[]\n"],
-        "its format is 'another'; expected": [line_of({"number": 0, "format": "another"}, [])[0].encode() + b"\n"],
+        "its format is 'another'; expected": [line_of({"number": 0, "format": "another"})[0].encode() + b"\n"],
     }
     for message, content in damaged.items():
         (tmp_path / "bad").write_bytes(b"".join(content))
@@ -119,11 +120,10 @@ def entries_of(path):
 
 def write_entries(path, entries):
     """With hashes, as whoever alters a file can compute them."""
-    chains, lines = [], []
+    chain, lines = "", []
     for entry in entries:
-        line, chain = line_of({name: value for name, value in entry.items() if name != "chain"}, chains)
+        line, chain = line_of({name: value for name, value in entry.items() if name != "chain"}, chain)
         lines.append(f"{line}\n")
-        chains = [chain]
     path.write_text("".join(lines))
 
 

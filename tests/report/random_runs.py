@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from random_certificates import Made
 
+from jaxcert._chained import line_of
 from jaxcert.report import run_record, write_certificates
 from jaxcert.report._recompute import precision
 from jaxcert.rollouts import AdaptiveCertificate, Trials, save_adaptive
 from jaxcert.rollouts._declared import declare
-from jaxcert.rollouts._trial_log import first_line, read_log, trial_line, with_line, withdrawal_line
+from jaxcert.rollouts._trial_log import Log, first_entry, trial_entry, with_entry, withdrawal_entry
 from jaxcert.sequential import certificate, init, update
 
 _TASKS, _MOST = 30, 60
@@ -72,21 +73,33 @@ def _trials(
     settings, x = _settings(rng, successes)
     labels = [f"p{i}" for i in range(_TASKS)]
     declared = declare(labels, successes=successes, max_trials=_MOST, schedule="closest", **settings)
-    lines = [first_line(declared)]
-    log = read_log(f"{lines[0]}\n".encode())
+    written = [{"number": 0, **first_entry(declared)}]
+    log = Log(declared)
+
+    def write(entry: dict[str, Any]) -> Log:
+        written.append({"number": len(written), **entry})
+        return with_entry(log, written[-1])
+
     for task in rng.permutation(np.repeat(np.arange(_TASKS), 25))[: rng.integers(300, 700)].tolist():
         made = sum(each.task == task for each in log.trials)
-        lines.append(trial_line(log, task, bool(x[task, made]) if successes else float(x[task, made])))
-        log = with_line(log, lines[-1])
+        log = write(trial_entry(log, task, bool(x[task, made]) if successes else float(x[task, made])))
         if rng.random() < 0.01:
-            lines.append(withdrawal_line(log, "mistyped"))
-            log = with_line(log, lines[-1])
+            log = write(withdrawal_entry(log, "mistyped"))
     path = folder / "run.jsonl"
-    path.write_text("".join(f"{line}\n" for line in lines))
+    path.write_text(_chained(written))
     trials = Trials(path)
-    with path.open("a") as file:
-        file.write(f"{trial_line(log, 0, bool(x[0, -1]) if successes else float(x[0, -1]))}\n")
+    write(trial_entry(log, 0, bool(x[0, -1]) if successes else float(x[0, -1])))
+    path.write_text(_chained(written))
     return trials.run(count_withdrawn=True), path, {"sha256": trials.sha256}
+
+
+def _chained(entries: list[dict[str, Any]]) -> str:
+    """The content of a log of these entries."""
+    lines, chain = [], ""
+    for entry in entries:
+        line, chain = line_of(entry, chain)
+        lines.append(f"{line}\n")
+    return "".join(lines)
 
 
 def _adaptive(

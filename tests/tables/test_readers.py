@@ -227,7 +227,7 @@ def test_blanks_around_labels_make_no_other_tasks(tmp_path, mark):
 @pytest.mark.parametrize("other", ["t0 ", " t0", '"t0 "', '"t0\u00a0"', "t0\u3000", "t0\t"])
 def test_labels_that_differ_in_blanks_alone_are_refused(tmp_path, other):
     text = f"{HEADER}t0,0,1\nt1,0,1\n{other},1,1\nt1,1,1\n"
-    refused(saved(tmp_path, "r.csv", text), "column task_id holds 't0' and ", "differ in blanks", "one spelling")
+    refused(saved(tmp_path, "r.csv", text), "column task_id holds 't0' and ", "differ in spelling", "one spelling")
     assert read_returns(saved(tmp_path, "s.csv", text.replace("\nt0,", f"\n{other},"))).tasks.tolist() == ["t0", "t1"]
 
 
@@ -329,9 +329,10 @@ def test_labels_that_differ_in_case_are_asked_about(tmp_path):
     path.write_text("task,success\nPick,1\npick,1\n")
     with pytest.warns(UserWarning, match="it is counted twice"):
         read_returns(path, trial=None)
-    path.write_text("task,success\nPick  it,1\nPick it,1\n")
-    with pytest.raises(ValueError, match="blanks alone"):
-        read_returns(path, trial=None)
+    for one, other in (("Pick  it", "Pick it"), ("caf\u00e9", "cafe\u0301")):
+        path.write_text(f"task,success\n{one},1\n{other},1\n", encoding="utf-8")
+        with pytest.raises(ValueError, match="spelling alone"):
+            read_returns(path, trial=None)
 
 
 def test_points_that_may_set_thousands_apart_are_asked_about(tmp_path):
@@ -346,3 +347,20 @@ def test_costs_are_told(tmp_path):
     path.write_text("task,ep_cost\na,12.5\nb,20\n")
     with pytest.warns(UserWarning, match="negate it"):
         read_returns(path, trial=None, value="ep_cost")
+
+
+@pytest.mark.parametrize("entries", [[b"pi0", b"act"], [["pi0"], ["act"]]])
+def test_short_bytes_and_lists_of_a_table_are_looked_at(tmp_path, entries):
+    rows = {"task": np.repeat(np.arange(20), 4), "success": [True, False] * 40, "network": entries * 40}
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pytest.importorskip("pyarrow").table(rows), tmp_path / "r.parquet")
+    with pytest.warns(UserWarning, match="column 'network'"):
+        assert "network" in read_returns(tmp_path / "r.parquet", trial=None).pooled
+
+
+def test_an_array_of_failures_is_refused(tmp_path):
+    np.savez(tmp_path / "r.npz", failed=np.ones((5, 4), bool), cost=np.full((5, 4), 0.5))
+    with pytest.raises(ValueError, match="column failed says by its name what is no success"):
+        read_returns(tmp_path / "r.npz", value="failed")
+    with pytest.warns(UserWarning, match="column cost is of what is better if it is less"):
+        read_returns(tmp_path / "r.npz", value="cost")

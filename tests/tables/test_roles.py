@@ -221,6 +221,8 @@ GOOD = 'name = "a tool of mine"\nrecords = "tasks.*"\ntask = "id"\ncounts = ["wo
         (GOOD.replace('"id"', '"$3"'), "the recipe names '$3'"),
         (GOOD.replace("name", "title"), "has the entry 'title'"),
         (GOOD.replace("=", ""), "cannot be read as TOML"),
+        (GOOD + "unfinished = 2026-01-01", "cannot be read as TOML of texts"),
+        (GOOD.replace('"won"', "5"), "has 5 in counts; expected texts alone"),
     ],
 )
 def test_a_recipe_that_is_none_is_told(tmp_path, recipe, said):

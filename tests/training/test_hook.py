@@ -225,14 +225,14 @@ def test_a_resumed_run_goes_on_counting(tmp_path):
     log = tmp_path / "certificates.jsonl"
     one = hook(log=log)
     one(0, make_policy, jnp.float32(1))
-    log.write_bytes(log.read_bytes() + b'{"number": 2, "st')
+    log.write_bytes(log.read_bytes() + b'{"number": 2, "checkpoint": 2, "st')
     other = hook(log=log)
     with pytest.warns(UserWarning, match="its last line was incomplete, and is cut off"):
         other(100, make_policy, jnp.float32(1))
     assert other.checkpoints[0].number == 2
     assert other.checkpoints[0].mean_return != one.checkpoints[0].mean_return
     entries = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [(entry["number"], entry.get("done", False)) for entry in entries] == [
+    assert [(entry["checkpoint"], entry.get("done", False)) for entry in entries] == [
         (1, False),
         (1, True),
         (2, False),
@@ -367,7 +367,7 @@ def test_two_processes_never_spend_the_same_part_of_delta(tmp_path):
     numbers = [int(number) for process in running for number in process.communicate(timeout=120)[0].split()]
     assert sorted(numbers) == list(range(1, 201))
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [line["number"] for line in lines] == list(range(1, 201))
+    assert [line["checkpoint"] for line in lines] == list(range(1, 201))
     assert Ledger(log).spent == sum(Fraction(CheckpointBudget(0.1).level(number)) for number in numbers)
 
 

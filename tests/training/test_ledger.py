@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from jaxcert._chained import line_of
 from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._ledger import Ledger
 
@@ -29,11 +30,11 @@ def test_a_line_torn_between_begin_and_finish_is_cut_off(log):
     ledger = Ledger(log)
     number, _ = ledger.begin(0, BUDGET)
     before = log.read_bytes()
-    log.write_bytes(before + b'{"number": 2, "step": 7, "cer')
+    log.write_bytes(before + b'{"number": 1, "checkpoint": 2, "step": 7, "cer')
     with pytest.warns(UserWarning, match=re.escape(f"{log}: its last line was incomplete, and is cut off: ")):
         ledger.finish(number, 0, "policy", RESULT, reached=False)
     assert log.read_bytes().startswith(before)
-    assert [(entry["number"], entry.get("done", False)) for entry in entries(log)] == [(1, False), (1, True)]
+    assert [(entry["checkpoint"], entry.get("done", False)) for entry in entries(log)] == [(1, False), (1, True)]
     assert Ledger(log).begin(1, BUDGET)[0] == 2
 
 
@@ -46,10 +47,23 @@ def test_a_complete_line_without_its_ending_counts(log):
     again = Ledger(log)
     assert again.spent == 2 * Fraction(BUDGET.level(1))
     assert again.begin(2, BUDGET)[0] == 3
-    assert [entry["number"] for entry in entries(log)] == [1, 2, 3]
+    assert [(entry["number"], entry["checkpoint"]) for entry in entries(log)] == [(0, 1), (1, 2), (2, 3)]
 
 
-GOOD = b'{"number": 1, "step": 0, "certify/delta": 0.01}\n'
+def logged(*entries):
+    """A log of these entries, with their numbers and hashes."""
+    lines, chain = [], ""
+    for number, entry in enumerate(entries):
+        line, chain = line_of({"number": number, **entry}, chain)
+        lines.append(f"{line}\n".encode())
+    return b"".join(lines)
+
+
+def begun(*checkpoints):
+    return logged(*({"checkpoint": number, "step": number, "certify/delta": 0.01} for number in checkpoints))
+
+
+GOOD = {"checkpoint": 1, "step": 0, "certify/delta": 0.01}
 
 
 @pytest.mark.parametrize(
@@ -57,24 +71,49 @@ GOOD = b'{"number": 1, "step": 0, "certify/delta": 0.01}\n'
     [
         b"[" * 100_000,
         b'{"a": ' * 100_000,
-        b'{"number": 1e999, "step": 0, "certify/delta": 0.01}',
-        b'{"number": Infinity, "step": 0, "certify/delta": 0.01}',
-        b'{"number": 1, "step": 1e999, "certify/delta": 0.01}',
-        b'{"number": 1, "step": 0, "certify/delta": 1e999}',
-        b'{"number": 1, "step": 0, "certify/delta": -0.5}',
-        b'{"number": 1, "step": 0, "certify/delta": "1/3"}',
-        b'{"number": 1.5, "step": 0, "certify/delta": 0.01}',
-        b'{"number": 0, "step": 0, "certify/delta": 0.01}',
+        b'{"number": 1e999, "checkpoint": 2, "step": 0, "certify/delta": 0.01}',
+        b'{"number": Infinity, "checkpoint": 2, "step": 0, "certify/delta": 0.01}',
         b'{"number": ' + b"9" * 5000 + b', "step": 0, "certify/delta": 0.01}',
-        b'{"number": 1, "step": 0, "certify/delta": 0.01, "done": true, "policy": [[]]}',
         b"\xff\xfe",
         b"3",
         b"",
     ],
 )
 def test_an_odd_line_is_refused_by_file_and_number(log, line):
-    log.write_bytes(GOOD + line + b"\n" + GOOD)
+    log.write_bytes(begun(1) + line + b"\n" + begun(1))
     with pytest.raises(ValueError, match=re.escape(f"{log}: line 2 is no entry of a checkpoint: ")):
+        Ledger(log)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"number": 2}, "expected an object of JSON with the number 1"),
+        ({"number": 1.0}, "expected an object of JSON with the number 1"),
+        ({"step": "7"}, "expected its step to be a whole number from 0"),
+        ({"step": -1}, "expected its step to be a whole number from 0"),
+        ({"certify/delta": -0.5}, "expected its certify/delta to be a number in (0, 1)"),
+        ({"certify/delta": "1/3"}, "expected its certify/delta to be a number in (0, 1)"),
+        ({"checkpoint": 1.5}, "expected its checkpoint to be a whole number from 1"),
+        ({"checkpoint": 0}, "expected its checkpoint to be a whole number from 1"),
+        ({"checkpoint": int("9" * 400)}, "expected the checkpoint 2, as none is left out or repeated"),
+        ({"checkpoint": 3}, "expected the checkpoint 2, as none is left out or repeated"),
+        ({}, "expected the checkpoint 2, as none is left out or repeated"),
+        ({"done": True, "policy": [[]]}, "expected its policy to be a text"),
+        ({"checkpoint": 2, "done": True, "policy": "a"}, "is done, and expected the checkpoint and certify/delta of"),
+        ({"certify/delta": 0.02, "done": True, "policy": "a"}, "is done, and expected the checkpoint and certify/"),
+    ],
+)
+def test_an_entry_is_checked_whose_hash_is_right(log, entry, message):
+    """Delta that was spent in lines that are gone would be spent again."""
+    log.write_bytes(logged(GOOD, {**GOOD, **entry}))
+    with pytest.raises(ValueError, match=re.escape(f"{log}: line 2 is no entry of a checkpoint: {message}")):
+        Ledger(log)
+
+
+def test_the_first_checkpoint_is_not_missing(log):
+    log.write_bytes(begun(2))
+    with pytest.raises(ValueError, match="line 1 is no entry of a checkpoint: expected the checkpoint 1"):
         Ledger(log)
 
 
@@ -90,21 +129,17 @@ def test_a_full_disk_is_told_by_the_name_of_the_log(log, monkeypatch):
     assert raised.value.errno == errno.ENOSPC
 
 
-def begun(number):
-    return b'{"number": %d, "step": %d, "certify/delta": 0.01}\n' % (number, number)
-
-
 @pytest.mark.parametrize(
     "content",
     [
-        b"".join(map(begun, (1, 2, 3))).replace(b"\n", b"\r"),  # no line at all has an ending
-        begun(1) + (begun(2) + begun(3)).replace(b"\n", b"\r"),
-        begun(1)[:-1] + begun(2)[:-1],
-        begun(1) + b'{"number": 2, "st\r{"number": 3',
+        begun(1, 2, 3).replace(b"\n", b"\r"),  # no line at all has an ending
+        begun(1) + begun(1, 2, 3)[len(begun(1)) :].replace(b"\n", b"\r"),
+        begun(1, 2).replace(b"\n", b""),
+        begun(1) + b'{"number": 1, "st\r{"number": 2',
         begun(1) + b'{"step": 2, "cer',
-        begun(1) + b'{"number": 2, "step": ' + b"[" * 100_000,
-        begun(1) + b'{"number": 2, \0\0\0',
-        begun(1) + b'{"number": 0, "step": 0}',
+        begun(1) + b'{"number": 1, "step": ' + b"[" * 100_000,
+        begun(1) + b'{"number": 1, \0\0\0',
+        begun(1) + b'{"number": 1, "step": 0}',
         begun(1) + b"see above",
         begun(1) + b"\xff",
     ],
@@ -112,13 +147,13 @@ def begun(number):
 def test_only_the_start_of_one_entry_is_cut_off(log, content):
     """Anything else may be what is spent of delta, which must not be forgotten."""
     log.write_bytes(begun(1))
-    with pytest.warns(UserWarning, match="its first 1 lines are of an earlier version and have no hash"):
-        ledger = Ledger(log)
+    ledger = Ledger(log)
     log.write_bytes(content)
     number = content.count(b"\n") + 1
-    for read in (lambda: Ledger(log), lambda: ledger.begin(5, BUDGET)):
-        with pytest.raises(ValueError, match=re.escape(f"{log}: line {number} is no entry of a checkpoint: ")):
-            read()
+    with pytest.raises(ValueError, match=re.escape(f"{log}: line {number} is no entry of a checkpoint: ")):
+        Ledger(log)
+    with pytest.raises(ValueError, match=re.escape(f"{log}: ")):  # no line, or without its ending another one
+        ledger.begin(5, BUDGET)
     assert log.read_bytes() == content
     assert ledger.spent == Fraction(0.01)
 
@@ -141,26 +176,6 @@ def test_an_entry_cut_short_anywhere_is_cut_off(log):
         with pytest.warns(UserWarning, match="its last line was incomplete, and is cut off"):
             Ledger(log)._refresh(cut=True)
         assert log.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [
-        (begun(1) + begun(3), 2),
-        (begun(2), 1),
-        (begun(1) + begun(1), 2),
-        (begun(1) + begun(3)[:-1], 2),
-        (begun(1).replace(b": 1,", b": " + b"9" * 320 + b",", 1), 1),
-        (begun(1).replace(b": 1,", b": " + b"9" * 4000 + b",", 1), 1),
-        (begun(1) + begun(2).replace(b"}", b', "done": true, "policy": "a"}'), 2),
-        (begun(1) + begun(1).replace(b"0.01}", b'0.02, "done": true, "policy": "a"}'), 2),
-    ],
-)
-def test_a_log_that_lacks_checkpoints_is_refused(log, content, line):
-    """Delta that was spent in lines that are gone would be spent again."""
-    log.write_bytes(content)
-    with pytest.raises(ValueError, match=re.escape(f"{log}: line {line} is no entry of a checkpoint: ")):
-        Ledger(log)
 
 
 @pytest.mark.parametrize("lose", [lambda log: log.unlink(), lambda log: log.write_bytes(b"")])

@@ -11,8 +11,10 @@ from jaxcert.tables._arranged import arrange, check_pairs, with_worst
 from jaxcert.tables._columns import Columns, NotNamedError
 from jaxcert.tables._entries import codes
 from jaxcert.tables._labels import ask_about_labels
+from jaxcert.tables._pooled import names_policies
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
+from jaxcert.tables._summary_rows import check_tasks
 from jaxcert.tables.formats._content import Content, Place
 
 # A file may ask for any number of rollouts, and those that it lacks are made here.
@@ -67,6 +69,14 @@ def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format |
         raise
 
 
+def check_one_policy(records: Iterable[Place]) -> None:
+    """Raise ValueError for records with fields of their own that name several policies, as two agents."""
+    held = [record.value for record in records if isinstance(record.value, dict)]
+    for name in dict.fromkeys(name for record in held for name in record if names_policies(name)):
+        if len(found := dict.fromkeys(str(record.get(name)) for record in held)) > 1:
+            raise ValueError(f"holds several policies ({', '.join(found):.200}), by {name}; expected a file of each")
+
+
 def names_of(rows: Sequence[Row]) -> list[str]:
     """The names of the values."""
     return list(dict.fromkeys(name for row in rows for name in row.values))
@@ -105,6 +115,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     if not found.counted:
         values, lacking = with_worst(values, columns.value, lacking, roles.unfinished, support)
     returns = arrange(columns, tasks, episodes, values, counted=found.counted)
+    check_tasks(returns.tasks, None)
     told = found.told or f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
     lost = lost or f"{lacking.sum()} without an outcome"
     counted = f"{lost}, counted as {roles.unfinished:g}" if lacking.any() else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxcert.tables._columns import Columns
 from jaxcert.tables.formats._content import Content, Place
-from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, holds, names_of, not_run
+from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, check_one_policy, holds, names_of, not_run
 
 # --- Inspect: `.eval`, a zip archive of JSON, and `.json`. A task is a sample, a rollout one of its epochs -----------
 
@@ -158,6 +158,7 @@ def _tau(content: Content) -> Rollouts:
     runs = Place(content.json, "results").items()
     if not runs:
         raise ValueError("is an empty list; expected runs with task_id, trial and reward")
+    check_one_policy(runs)
     failed = [run.field("info").maybe("error") is not None for run in runs]
     rewards = [_reward(run, "ended by an error" if lost else "") for run, lost in zip(runs, failed, strict=True)]
     labels = [(run.field("task_id").label(), run.field("trial").integer()) for run in runs]
@@ -171,6 +172,7 @@ def _tau2(content: Content) -> Rollouts:
     if "simulations" not in content.json and whole.maybe("simulation_index"):
         raise ValueError("has its simulations in other files (simulation_index); expected them in this file")
     runs = whole.field("simulations").items()
+    check_one_policy(runs)
     reasons = [run.field("termination_reason").text() for run in runs]
     rows = [_simulation(*each) for each in zip(runs, reasons, strict=True)]
     rows += [Row(*pair, {"reward": None}, "not in the file") for pair in _absent(whole, [row[:2] for row in rows])]

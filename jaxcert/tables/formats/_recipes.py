@@ -1,15 +1,16 @@
 """Formats as recipes: how a file of JSON is recognised, where its records are, and which field has which role."""
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxcert._files import in_file
+from jaxcert._files import in_file, parsed
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import has_no_outcome
 from jaxcert.tables.formats._content import Content, Place
-from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, holds
+from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, check_one_policy, holds
 
 
 class Recipe(NamedTuple):
@@ -25,6 +26,7 @@ class Recipe(NamedTuple):
     counts: tuple[str, str] | tuple[()] = ()  # the fields that count successes and trials, in place of values
     # In place of records, lists of labels, and what they mean: true, false, a number, "$2" or "unfinished".
     lists: Mapping[str, Any] = {}
+    number: str = ""  # a field that says how many rollouts there are
     unfinished: str = ""  # a field that says why a rollout has no outcome
     policy: tuple[str, ...] = ()  # fields that have to be the same in all records
     fixed_list: bool = True  # whether the tasks are a list that somebody made
@@ -38,6 +40,11 @@ class Recipe(NamedTuple):
         rows = list((self._of_lists if self.lists else self._of_records)(Place(content.json)))
         if not rows:
             raise ValueError(f"holds no rollout at {self.records or ', '.join(self.lists)}; expected some")
+        stated = self.number and Place(content.json).first(self.number)
+        if stated and stated != len(rows):
+            raise ValueError(
+                f"{self.number} is {stated!r:.40}, and {len(rows)} rollouts are listed; expected all of them"
+            )
         if self.before:
             rows = [row._replace(task=f"{row.task}".rpartition(self.before)[0] or row.task) for row in rows]
         task = "task" if "$" in self.task or self.lists else self.task
@@ -65,7 +72,9 @@ class Recipe(NamedTuple):
 
     def _of_records(self, whole: Place) -> Iterator[Row]:
         policies: dict[str, None] = {}
-        for number, (keys, record) in enumerate(whole.find(self.records)):
+        found = list(whole.find(self.records))
+        check_one_policy(record for _, record in found)
+        for number, (keys, record) in enumerate(found):
             self._check_one_policy(policies, keys, record)
             task = _role(self.task, keys, record)
             if isinstance(task, dict | list | float | None):
@@ -113,23 +122,37 @@ def _role(how: str, keys: tuple[Any, ...], record: Place) -> Any:
 _KINDS = {str: "a text", tuple: "a list of texts", dict: "a table", bool: "true or false"}
 
 
-def recipe_in(path: Path) -> Recipe:
-    """The recipe of a TOML file; an error if it is none, lacks something, or has an entry that is not known."""
+def recipe_in(path: Path) -> str:
+    """The recipe of a TOML file as a line of JSON, which a certificate holds whole."""
     with in_file(path):
         try:
             given = tomllib.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"cannot be read as TOML ({error})") from error
-        kinds = {name: type(usual) for name, usual in Recipe("", ())._asdict().items()}
-        for name, entry in given.items():
-            if name not in kinds:
-                raise ValueError(f"has the entry {name!r:.40}; expected {', '.join(kinds)}")
-            if not isinstance(entry, list if kinds[name] is tuple else kinds[name]):
-                raise ValueError(f"has {entry!r:.40} as {name}; expected {_KINDS[kinds[name]]}")
-        if "name" not in given or not (given.get("records") or given.get("lists")):
-            raise ValueError("lacks its name, or records or lists; expected them")
-        if not (given.get("values") or given.get("counts") or given.get("lists")):
-            raise ValueError("lacks values; expected the fields of outcomes, such as values = {success = 'ok'}")
+            line = json.dumps(given)
+        except (ValueError, TypeError) as error:  # a date is no entry of JSON
+            raise ValueError(f"cannot be read as TOML of texts, lists and tables ({error})") from error
+        recipe_of(line)
+    return line
+
+
+def recipe_of(line: str) -> Recipe:
+    """The recipe; an error if it lacks something, or has an entry that is not known."""
+    if not isinstance(given := parsed(line), dict):
+        raise ValueError(f"its recipe is {line!r:.40}; expected an object")
+    kinds = {name: type(usual) for name, usual in Recipe("", ())._asdict().items()}
+    for name, entry in given.items():
+        if name not in kinds:
+            raise ValueError(f"has the entry {name!r:.40}; expected {', '.join(kinds)}")
+        if not isinstance(entry, list if kinds[name] is tuple else kinds[name]):
+            raise ValueError(f"has {entry!r:.40} as {name}; expected {_KINDS[kinds[name]]}")
+        inner = list(entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ())
+        if wrong := [
+            each for each in inner if not isinstance(each, str if name != "lists" else str | bool | int | float)
+        ]:
+            raise ValueError(f"has {wrong[0]!r:.40} in {name}; expected texts alone")
+    if "name" not in given or not (given.get("records") or given.get("lists")):
+        raise ValueError("lacks its name, or records or lists; expected them")
+    if not (given.get("values") or given.get("counts") or given.get("lists")):
+        raise ValueError("lacks values; expected the fields of outcomes, such as values = {success = 'ok'}")
     lists = {name: tuple(each) for name, each in given.items() if isinstance(each, list)}
     return Recipe(**{"recognise": (), **given, **lists})
 
@@ -171,6 +194,7 @@ RECIPES = (
             "incomplete_ids": "unfinished",
         },
         values={"resolved": ""},
+        number="total_instances",
         remark="empty patches and errors are not resolved, as the benchmark counts them",
     ),
     Recipe(
@@ -180,6 +204,7 @@ RECIPES = (
         before="__",
         trial="trial",
         values={"reward": ""},
+        number="n_total_trials",
         policy=("$1",),
     ),
     Recipe(

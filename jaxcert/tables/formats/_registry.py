@@ -9,7 +9,7 @@ from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import arranged, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK
 from jaxcert.tables.formats._own_results import FORMATS_BY_HAND
-from jaxcert.tables.formats._recipes import RECIPES, recipe_in
+from jaxcert.tables.formats._recipes import RECIPES, recipe_of
 
 # Each recognises its own files by their content, whatever they are called, and none of another.
 FORMATS = (*(each.format() for each in RECIPES), *FORMATS_BY_HAND)
@@ -26,9 +26,9 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
         return None
     content = Content(data)
     if roles.recipe is not None:
-        kind = recipe_in(Path(roles.recipe)).format()
+        kind = recipe_of(roles.recipe).format()
         if not kind.recognises(content):
-            raise ValueError(f"is not {kind.name}: it lacks what the recipe {roles.recipe} recognises it by")
+            raise ValueError(f"is not {kind.name}: it lacks what its recipe recognises it by")
         return arranged(kind, kind.read(content), roles)
     if data.startswith(_TRIALS):
         raise ValueError("is a log of single trials; jaxcert trial status says what it certifies, and --json writes it")
