@@ -9,8 +9,6 @@ TensorFlow Probability that compute the same are measured beside them. n is log-
 within five of an end. The tails are enclosed by Arb: the sign of an error is proven.
 """
 
-import argparse
-import csv
 import multiprocessing
 import os
 import sys
@@ -24,8 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxcert
+from benchmarks._common import machine, markdown, parser, write_csv
 from benchmarks.errors import ERRORS, Problem
-from benchmarks.speed.timing import machine
 from jaxcert import numerics
 
 RANGES = ((1, 100), (100, 10_000), (10_000, 1_000_000))
@@ -65,12 +63,12 @@ class Row(NamedTuple):
 
 def main() -> None:
     """Measure every cell, print the table and its summary, and write it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=2000, help="per function and precision, over all cells")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="functions whose name contains one of these")
-    parser.add_argument("--out", type=Path, help="write the table as CSV")
-    options = parser.parse_args()
+    given = parser("accuracy", __doc__)
+    given.add_argument("--samples", type=int, default=2000, help="per function and precision, over all cells")
+    given.add_argument("--seed", type=int, default=0)
+    given.add_argument("--only", nargs="+", metavar="NAME", help="functions whose name contains one of these")
+    given.add_argument("--out", type=Path, help="write the table as CSV")
+    options = given.parse_args()
     cases = [c for c in CASES if options.only is None or any(part in c.name for part in options.only)]
     rows = []
     with ProcessPoolExecutor(os.cpu_count(), mp_context=multiprocessing.get_context("spawn")) as workers:
@@ -79,7 +77,7 @@ def main() -> None:
             rows.append(row)
     print("\n".join(["", *summary(rows), "", machine()]))
     if options.out is not None:
-        write(rows, options.out)
+        write_csv(options.out, [*Row._fields, "machine"], [(*row, machine()) for row in rows])
     sys.exit(any(row.unsafe > 0 for row in rows if row.function.startswith("jaxcert")))
 
 
@@ -147,12 +145,10 @@ def point(s: Sample, *, lower: bool) -> jax.Array:
 
 
 def limit(function: Callable) -> Callable[[Sample], tuple[Any, Any]]:
-    """A Clopper-Pearson limit."""
     return lambda s: (function(s.k, s.n, s.level), 0)
 
 
 def binomial(s: Sample) -> tuple[Any, Any]:
-    """The binomial certificate."""
     return jaxcert.binomial_epsilon(s.k, s.n, s.beta, s.level), 0
 
 
@@ -169,7 +165,6 @@ def jax_tail(s: Sample) -> tuple[Any, Any]:
 
 
 def tfp_tail(s: Sample) -> tuple[Any, Any]:
-    """The same by TensorFlow Probability's."""
     from tensorflow_probability.substrates.jax.math import betainc
 
     p, (a, b) = point(s, lower=True), beta_parameters(s)
@@ -190,11 +185,13 @@ def beta_parameters(s: Sample) -> tuple[jax.Array, jax.Array]:
     return jnp.asarray(np.maximum(s.n - s.k, 1), dtype), jnp.asarray(s.k + 1, dtype)
 
 
+_TAILS = (("lower", numerics.binomial_cdf), ("upper", numerics.binomial_sf))
 CASES = (
-    Case("jaxcert binomial_cdf, up", "lower tail, up", tail(numerics.binomial_cdf, "up")),
-    Case("jaxcert binomial_cdf, down", "lower tail, down", tail(numerics.binomial_cdf, "down")),
-    Case("jaxcert binomial_sf, up", "upper tail, up", tail(numerics.binomial_sf, "up")),
-    Case("jaxcert binomial_sf, down", "upper tail, down", tail(numerics.binomial_sf, "down")),
+    *(
+        Case(f"jaxcert {function.__name__}, {side}", f"{which} tail, {side}", tail(function, side))
+        for which, function in _TAILS
+        for side in ("up", "down")
+    ),
     Case("jaxcert clopper_pearson_upper", "upper limit", limit(numerics.clopper_pearson_upper)),
     Case("jaxcert clopper_pearson_lower", "lower limit", limit(numerics.clopper_pearson_lower)),
     Case("jaxcert binomial_epsilon", "binomial", binomial),
@@ -209,7 +206,6 @@ CASES = (
 
 
 def format_row(row: Row) -> str:
-    """One line of the printed table."""
     text = f"{row.function:30}{row.precision:9}n {row.num_trials:15} level {row.depth:14}{row.samples:6}"
     errors = f"largest {row.largest:8.1e}  median {row.median:8.1e}"
     return f"{text}  {errors}  trivial {row.trivial:.2f}  unsafe {row.unsafe:.4f}"
@@ -217,23 +213,17 @@ def format_row(row: Row) -> str:
 
 def summary(rows: list[Row]) -> Iterator[str]:
     """One line for each function and precision, as a table in Markdown; the median is that of the cells' medians."""
-    yield "| function | precision | results | largest error | median error | 0 or 1 | unsafe |"
-    yield "|---|---|---:|---:|---:|---:|---:|"
-    for key in dict.fromkeys((row.function, row.precision) for row in rows):
-        cells = [row for row in rows if (row.function, row.precision) == key]
-        largest, medians = max(row.largest for row in cells), [row.median for row in cells]
-        trivial, unsafe = (100 * np.mean([getattr(row, name) for row in cells]) for name in ("trivial", "unsafe"))
-        total = sum(row.samples for row in cells)
-        figures = f"{largest:.1e} | {np.median(medians):.1e} | {trivial:.2g} % | {unsafe:.3g} %"
-        yield f"| {key[0]} | {key[1]} | {total} | {figures} |"
+    columns = ("function", "precision", "results", "largest error", "median error", "0 or 1", "unsafe")
+    keys = dict.fromkeys((row.function, row.precision) for row in rows)
+    return markdown(columns, (_of_all(*key, rows) for key in keys), numbers=columns[2:])
 
 
-def write(rows: list[Row], out: Path) -> None:
-    """Write the table as CSV with the machine in a last column."""
-    with out.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*Row._fields, "machine"])
-        writer.writerows([*row, machine()] for row in rows)
+def _of_all(function: str, precision: str, rows: list[Row]) -> tuple[Any, ...]:
+    cells = [row for row in rows if (row.function, row.precision) == (function, precision)]
+    largest, median = max(row.largest for row in cells), np.median([row.median for row in cells])
+    trivial, unsafe = (100 * np.mean([getattr(row, name) for row in cells]) for name in ("trivial", "unsafe"))
+    shares = f"{trivial:.2g} %", f"{unsafe:.3g} %"
+    return function, precision, sum(row.samples for row in cells), f"{largest:.1e}", f"{median:.1e}", *shares
 
 
 if __name__ == "__main__":

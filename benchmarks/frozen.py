@@ -7,19 +7,20 @@ earlier commit are in benchmarks/results/frozen.json::
     python -m benchmarks.frozen --write   # replaces the stored numbers
 """
 
-import argparse
+import functools
 import json
 import os
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-STORED = Path(__file__).parent / "results" / "frozen.json"
+from benchmarks._common import RESULTS, parser
+
+STORED = RESULTS / "frozen.json"
 # By how much a number may change, as a part of its range: of 1 for probabilities, of the support for returns.
 MOST = 1e-5
 # Each program takes pages of memory of its own, and a process can hold no more than some three hundred programs.
@@ -62,14 +63,15 @@ def calls(kind: str, returns: np.ndarray, mask: Any) -> Iterator[tuple[str, Call
     low, high = (-3.0, 7.0) if kind == "wide" else (0.0, 1.0)
     at = lambda share: low + share * (high - low)  # noqa: E731
     (n, m), success = returns.shape, kind == "successes"
-    known: dict[str, Any] = {"delta": 0.05, "where": mask}
-    known |= {} if success else {"support": (low, high)}
+    pair: dict[str, Any] = {"support": (low, high), "delta": 0.05}
+    usual: dict[str, Any] = {"delta": 0.05} if success else pair
+    known = {**usual, "where": mask}
     some = [at(0.3), at(0.6), at(0.85)]
 
     def ask(name: str, *args: Any, **options: Any) -> tuple[str, Callable[[], Any]]:
         words = ", ".join([*map(str, args), *(f"{key}={value}" for key, value in options.items())])
         function = getattr(jaxcert, f"certify{name}")
-        return f"certify{name}({words})", lambda: function(returns, *args, **{**known, **options})
+        return f"certify{name}({words})", functools.partial(function, returns, *args, **{**known, **options})
 
     yield ask("", some)
     yield ask("", some, delta=0.3)
@@ -78,56 +80,39 @@ def calls(kind: str, returns: np.ndarray, mask: Any) -> Iterator[tuple[str, Call
     yield ask("", some, method="binomial", beta="auto")
     if not success:
         yield ask("", some, method="soft")
-        for bound in ("hoeffding", "empirical_bernstein", "dkw"):
-            if m > 1:
-                yield ask("", some, bound=bound)
+        yield from (ask("", some, bound=name) for name in ("hoeffding", "empirical_bernstein", "dkw") if m > 1)
         yield ask("_sequential", some, method="soft")
     yield ask("_sequential", some)
     yield ask("_safety_level", [0.5, 0.9])
     yield ask("_safety_level", [0.5, 0.9], simultaneous=True)
     yield ask("_safety_level", [0.5, 0.9], beta=0.1)
     yield ask("_band", None)
-    yield ask("_band", some)
-    yield ask("_anytime", some)
+    yield from (ask(name, some) for name in ("_band", "_anytime"))
     yield ask("_interval", some, complete=True)
-    yield ask("_suite", some)
-    yield ask("_each_task", some)
+    yield from (ask(name, some) for name in ("_suite", "_each_task"))
     yield ask("_each_task", some, complete=True)
-    yield ask("_suite_mean")
-    yield ask("_mean")
+    yield from (ask(name) for name in ("_suite_mean", "_mean"))
     yield ask("_cvar", [0.2, 0.5], cap=[at(0.5), at(0.7)])
-    yield "certify_episode", lambda: jaxcert.certify_episode(returns, at(0.6), delta=0.05, where=mask)
+    episode = functools.partial(jaxcert.certify_episode, returns, at(0.6), delta=0.05, where=mask)
+    yield "certify_episode", episode
     if m > 2:
-        yield (
-            "certify_episode(num_episodes=2)",
-            lambda: jaxcert.certify_episode(returns, at(0.6), delta=0.05, where=mask, num_episodes=2),
-        )
+        yield "certify_episode(num_episodes=2)", functools.partial(episode, num_episodes=2)
     weights = np.where(np.arange(n) % 2, 0.5, 1.5)
-    yield (
-        "certify_weighted",
-        lambda: jaxcert.certify_weighted(returns, some, weights, max_weight=1.5, **known),
-    )
+    yield "certify_weighted", lambda: jaxcert.certify_weighted(returns, some, weights, max_weight=1.5, **known)
     weighted = jaxcert.weighted(returns, weights, max_weight=1.5)
     yield "certify_mean(weighted)", lambda: jaxcert.certify_mean(weighted, **known)
-    if mask is None:
-        pair: dict[str, Any] = {"support": (low, high), "delta": 0.05}
-        known_of_pairs: dict[str, Any] = {"delta": 0.05} if success else pair
-        other = returns[:, ::-1] if success else at(0) + 0.9 * (returns[:, ::-1] - at(0))
-        few = other[:, : max(1, m // 2)]
-        width = high - low
-        yield "certify_improvement", lambda: jaxcert.certify_improvement(returns, other, [-0.3 * width, 0.0], **pair)
-        yield (
-            "certify_improvement(few)",
-            lambda: jaxcert.certify_improvement(returns, few, [-0.3 * width, 0.0], **pair),
-        )
-        yield "certify_mean_difference", lambda: jaxcert.certify_mean_difference(returns, few, **pair)
-        pairs = jaxcert.paired(returns, other)
-        yield "certify(paired)", lambda: jaxcert.certify(pairs, [-0.3 * width], **pair)
-        yield "certify_mean(paired)", lambda: jaxcert.certify_mean(pairs, **pair)
-        several = np.stack([returns, other, other[::-1]])
-        yield "certify_ranking", lambda: jaxcert.certify_ranking(several, **known_of_pairs)
-        batch = np.stack([returns, other])
-        yield "certify(batch)", lambda: jaxcert.certify(batch, some, **{**known, "where": None})
+    if mask is not None:
+        return
+    other = returns[:, ::-1] if success else at(0) + 0.9 * (returns[:, ::-1] - at(0))
+    few, less = other[:, : max(1, m // 2)], -0.3 * (high - low)
+    yield "certify_improvement", lambda: jaxcert.certify_improvement(returns, other, [less, 0.0], **pair)
+    yield "certify_improvement(few)", lambda: jaxcert.certify_improvement(returns, few, [less, 0.0], **pair)
+    yield "certify_mean_difference", lambda: jaxcert.certify_mean_difference(returns, few, **pair)
+    pairs = jaxcert.paired(returns, other)
+    yield "certify(paired)", lambda: jaxcert.certify(pairs, [less], **pair)
+    yield "certify_mean(paired)", lambda: jaxcert.certify_mean(pairs, **pair)
+    yield "certify_ranking", lambda: jaxcert.certify_ranking(np.stack([returns, other, other[::-1]]), **usual)
+    yield "certify(batch)", lambda: jaxcert.certify(np.stack([returns, other]), some, **usual)
 
 
 def computed() -> dict[str, dict[str, Any]]:
@@ -184,22 +169,17 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[tuple[str,
 
 
 def main() -> int:
-    """Compute, and write or compare."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="replace the stored numbers")
-    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    options = parser("frozen", __doc__)
+    options.add_argument("--write", action="store_true", help="replace the stored numbers")
+    options.add_argument("--one", action="store_true", help="print those of this process, in its precision")
+    arguments = options.parse_args()
     if arguments.one:
         json.dump(computed(), sys.stdout)
         return 0
     found: dict[str, Any] = {}
+    command = [sys.executable, "-m", "benchmarks.frozen", "--one"]
     processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.frozen", "--one"],
-            stdout=subprocess.PIPE,
-            env=os.environ | {"JAX_ENABLE_X64": x64},
-        )
-        for x64 in ("0", "1")
+        subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"JAX_ENABLE_X64": x64}) for x64 in "01"
     ]
     for process in processes:
         found |= json.loads(process.communicate()[0])

@@ -5,10 +5,11 @@
 Every block of Python runs in the folder of the pictures, one after the other as in one session.
 """
 
-import argparse
 import contextlib
 import re
 from pathlib import Path
+
+from benchmarks._common import parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "gallery.md"
 
@@ -25,12 +26,9 @@ def code() -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write the pictures."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.gallery", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=PAGE.parent / "gallery", help="the folder of the pictures")
-    out = parser.parse_args(arguments).out
+    options = parser("gallery", __doc__)
+    options.add_argument("--out", type=Path, default=PAGE.parent / "gallery", help="the folder of the pictures")
+    out = options.parse_args(arguments).out
     out.mkdir(parents=True, exist_ok=True)
     with contextlib.chdir(out):
         exec(compile(code(), PAGE, "exec"), {"__name__": "__main__"})

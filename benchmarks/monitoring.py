@@ -1,26 +1,29 @@
 """How soon a monitor finds that a claim has ceased to hold, and how often it is wrong.
 
-1. Flags as coins, from the first task on: the median number of tasks until the alarm, for the default bets and others.
-2. Without a change, at the edge of the claim: how often there is an alarm within 2,000 tasks, of 10,000 runs.
-3. A change after 1,000 good tasks: tasks from there until it is found, and the mean run length without one.
-4. Which number of successes: tasks until the alarm, by the number up to which a task is flagged.
-5. How many tasks a second a monitor in a file records, by how many arrive at a time, and reads again.
+    python -m benchmarks.monitoring [--only NAME ...]
 
-    python -m benchmarks.monitoring
+bets       flags as coins, from the first task on: the median number of tasks until the alarm, for the default bets and
+           others
+edge       without a change, at the edge of the claim: how often there is an alarm within 2,000 tasks, of 10,000 runs
+successes  tasks until the alarm after the risk has tripled (B = 0.7, good tasks at 0.9), by the number of successes up
+           to which a task is flagged
+levels     returns in [0, 1] from beta distributions, with a mean of B/2 for tasks that fall short and halfway between B
+           and 1 for others: the median number of tasks until the alarm after the risk has tripled, by the level of the
+           upper bound with which a task is judged: a share of the risk that is claimed, 0.05, and the default
 """
 
 import functools
-import tempfile
-import time
-from collections.abc import Callable
-from pathlib import Path
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.monitoring import Monitor, MonitoredClaim, MonitorState, init
+from benchmarks._common import markdown, parser, show
+from jaxcert.bounds import betting
+from jaxcert.monitoring import MonitorState, init
 from jaxcert.monitoring._monitor_loop import BETS, WEIGHTS
 from jaxcert.monitoring._monitor_state import advance
 from jaxcert.monitoring._task_test import score_down
@@ -33,85 +36,70 @@ OTHERS = {
     "1/4, 1/8": ((0.25, 0.125), (0.5, 0.5)),
 }
 CHANGES = ((0.1, 0.3), (0.1, 0.2), (0.05, 0.15), (0.1, 0.15), (0.02, 0.06))
+Score = Callable[[MonitorState, jax.Array], jax.Array]
 
 
 @functools.partial(jax.jit, static_argnames=("length", "runs", "score"))
-def first_alarms(
-    state: MonitorState, key: jax.Array, *, length: int, runs: int, score: Callable[..., Any]
-) -> tuple[jax.Array, jax.Array]:
-    """When each run raises its alarm, and the one of a change: [2, runs], 0 for never."""
+def first_alarms(state: MonitorState, *, length: int, runs: int, score: Score) -> jax.Array:
+    """When each run raises its alarm; 0 for never."""
 
-    def one(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        def step(state: MonitorState, both: tuple[jax.Array, jax.Array]) -> tuple[MonitorState, None]:
-            return advance(state, score(state, *both), jnp.asarray(True)), None
+    def one(key: jax.Array) -> jax.Array:
+        def step(state: MonitorState, key: jax.Array) -> tuple[MonitorState, None]:
+            return advance(state, score(state, key), jnp.asarray(True)), None
 
-        keys = jax.random.split(key, length)
-        last, _ = jax.lax.scan(step, state, (keys, jnp.arange(length)))
-        return last.alarm_at, last.change_at
+        return jax.lax.scan(step, state, jax.random.split(key, length))[0].alarm_at
 
-    return jax.lax.map(one, jax.random.split(key, runs), batch_size=1000)
+    return jax.lax.map(one, jax.random.split(jax.random.key(0), runs), batch_size=1000)
 
 
-def coins(rate: float, *, after: int = 0, before: float = 0.0) -> Callable[..., jax.Array]:
-    """Flags at a rate, and before a time at another one."""
+def median(alarms: Any, length: int) -> float:
+    """Of the times of alarms; length + 1 if most never come."""
+    return float(np.median(np.where(np.asarray(alarms) == 0, length + 1, alarms)))
 
-    def score(state: MonitorState, key: jax.Array, t: jax.Array) -> jax.Array:
-        chance = jnp.where(t < after, before, rate)
-        return jnp.where(jax.random.uniform(key) < chance, (1 - 2.0**-20) / state.test.largest, 0)
+
+def shown(time: float, length: int) -> str:
+    return f"{time:.0f}" if time <= length else f"> {length}"
+
+
+# --- flags as coins -----------------------------------------------------------------------------------------------
+
+
+def coins(rate: float) -> Score:
+
+    def score(state: MonitorState, key: jax.Array) -> jax.Array:
+        return jnp.where(jax.random.uniform(key) < rate, (1 - 2.0**-20) / state.test.largest, 0)
 
     return score
 
 
-def of_rate(q: float, bets: Any = (BETS, WEIGHTS), alpha: float = 0.05) -> MonitorState:
+def of_rate(q: float, bets: Any = (BETS, WEIGHTS)) -> MonitorState:
     """A monitor whose tasks are flagged with probability q under the claim: one success or failure each, B = 1."""
-    return init(1.0, q, successes=True, alpha=alpha, bets=bets[0], weights=bets[1], complete=True)
+    return init(1.0, q, successes=True, alpha=0.05, bets=bets[0], weights=bets[1], complete=True)
 
 
-def median(found: np.ndarray, length: int) -> str:
-    value = float(np.median(np.where(found == 0, length + 1, found)))
-    return f"{value:.0f}" if value <= length else f"> {length}"
+def by_bets() -> Iterator[str]:
+    rows = ((name, *(_until(q, rate, bets) for q, rate in CHANGES)) for name, bets in OTHERS.items())
+    return markdown(("bets", *(f"{q:g} to {rate:g}" for q, rate in CHANGES)), rows)
 
 
-def by_bets(key: jax.Array) -> None:
-    """Tasks until the alarm, in the median."""
-    print("| bets | " + " | ".join(f"{q:g} to {r:g}" for q, r in CHANGES) + " |\n|---|" + "---|" * len(CHANGES))
-    for name, bets in OTHERS.items():
-        cells = []
-        for q, rate in CHANGES:
-            alarms, _ = first_alarms(of_rate(q, bets), key, length=600, runs=RUNS, score=coins(rate))
-            cells.append(median(np.asarray(alarms), 600))
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+def _until(q: float, rate: float, bets: Any) -> str:
+    return shown(median(first_alarms(of_rate(q, bets), length=600, runs=RUNS, score=coins(rate)), 600), 600)
 
 
-def without_change(key: jax.Array) -> None:
-    """Alarms at the edge of the claim; none of a change may come sooner than 1/alpha tasks on average."""
-    print("\n| flag rate | alarms within 2,000 tasks | of 10,000 runs, % |\n|---|---|---|")
-    for q in (0.02, 0.1, 0.3):
-        alarms, _ = first_alarms(of_rate(q), key, length=2000, runs=10_000, score=coins(q))
-        count = int(np.count_nonzero(alarms))
-        print(f"| {q:g} | {count} | {count / 100:.2f} |", flush=True)
+def without_change() -> Iterator[str]:
+    columns = ("flag rate", "alarms within 2,000 tasks", "of 10,000 runs, %")
+    rates = (0.02, 0.1, 0.3)
+    found = (int(np.count_nonzero(first_alarms(of_rate(q), length=2000, runs=10_000, score=coins(q)))) for q in rates)
+    return markdown(columns, ((f"{q:g}", count, f"{count / 100:.2f}") for q, count in zip(rates, found, strict=True)))
 
 
-def after_good_tasks(key: jax.Array) -> None:
-    """Delays after 1,000 tasks at the edge, and run lengths without a change, cut at 20,000 tasks."""
-    print("\n| alpha | mean run length without a change | delay, 0.1 to 0.3 | 0.1 to 0.2 |\n|---|---|---|---|")
-    for alpha in (0.01, 0.001):
-        state = of_rate(0.1, alpha=alpha)
-        _, lengths = first_alarms(state, key, length=20_000, runs=500, score=coins(0.1))
-        mean = np.mean(np.where(np.asarray(lengths) == 0, 20_000, lengths))
-        cells = []
-        for rate in (0.3, 0.2):
-            score = coins(rate, after=1000, before=0.05)
-            _, changes = first_alarms(state, key, length=1500, runs=RUNS, score=score)
-            late = np.asarray(changes)[(np.asarray(changes) == 0) | (np.asarray(changes) > 1000)]
-            cells.append(f"{median(np.maximum(late - 1000, 0), 500)} ({1 - len(late) / RUNS:.2f} false before)")
-        print(f"| {alpha:g} | {mean:.0f} | {cells[0]} | {cells[1]} |", flush=True)
+# --- successes ----------------------------------------------------------------------------------------------------
 
 
-def bad_tasks(share: float, bad: float, good: float) -> Callable[..., jax.Array]:
+def bad_tasks(share: float, bad: float, good: float) -> Score:
     """Tasks with these probabilities of success, of which a share is bad."""
 
-    def score(state: MonitorState, key: jax.Array, t: jax.Array) -> jax.Array:
+    def score(state: MonitorState, key: jax.Array) -> jax.Array:
         which, rollouts = jax.random.split(key)
         mean = jnp.where(jax.random.uniform(which) < share, bad, good)
         returns = (jax.random.uniform(rollouts, (state.test.num_rollouts,)) < mean).astype(jnp.float32)
@@ -120,56 +108,75 @@ def bad_tasks(share: float, bad: float, good: float) -> Callable[..., jax.Array]
     return score
 
 
-def by_successes(key: jax.Array) -> None:
-    """The number c: tasks until the alarm after the risk has tripled, B = 0.7, good tasks at 0.9."""
-    print("\n| m | bad tasks | c by default | tasks until the alarm | best c | tasks |\n|---|---|---|---|---|---|")
-    for m in (1, 5, 10, 20):
-        for bad in (0.2, 0.35):
-            score, times = bad_tasks(0.3, bad, 0.9), {}
-            chosen = int(init(0.7, 0.1, successes=True, num_rollouts=m, complete=True).test.most_successes)
-            for c in range(m):
-                state = init(0.7, 0.1, successes=True, num_rollouts=m, most_successes=c, complete=True)
-                alarms, _ = first_alarms(state, key, length=400, runs=300, score=score)
-                times[c] = float(np.median(np.where(np.asarray(alarms) == 0, 401, alarms)))
-            best = min(times, key=lambda c: times[c])
-            shown = {c: "> 400" if time > 400 else f"{time:.0f}" for c, time in times.items()}
-            print(f"| {m} | {bad:g} | {chosen} | {shown[chosen]} | {best} | {shown[best]} |", flush=True)
+def by_successes() -> Iterator[str]:
+    columns = ("m", "bad tasks", "c by default", "tasks until the alarm", "best c", "tasks")
+    return markdown(columns, itertools.starmap(_by_count, itertools.product((1, 5, 10, 20), (0.2, 0.35))))
 
 
-def in_a_file(key: jax.Array) -> None:
-    """Tasks a second, each on the disk before the next batch; the fastest of three runs."""
-    values = np.asarray(jax.random.uniform(key, (20_000,)) < 0.97, np.float64)
-    tasks = [(f"task {i}", [value]) for i, value in enumerate(values)]
-    print("\n| tasks at a time | tasks a second |\n|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.monitor"
-        for size in (1, 100, 5000):
-            some = tasks[: 200 * size]
-            print(f"| {size} | {rate_of(functools.partial(record, path, some, size), len(some)):.0f} |", flush=True)
-        print(f"| read again | {rate_of(functools.partial(Monitor, path), len(tasks)):.0f} |", flush=True)
+def _by_count(m: int, bad: float) -> tuple:
+    start = functools.partial(init, 0.7, 0.1, successes=True, num_rollouts=m, complete=True)
+    score, chosen = bad_tasks(0.3, bad, 0.9), int(start().test.most_successes)
+    alarms = (first_alarms(start(most_successes=c), length=400, runs=300, score=score) for c in range(m))
+    times = [median(each, 400) for each in alarms]
+    best = int(np.argmin(times))
+    return m, f"{bad:g}", chosen, shown(times[chosen], 400), best, shown(times[best], 400)
 
 
-def record(path: Path, tasks: list[tuple[str, list[float]]], size: int) -> None:
-    path.unlink(missing_ok=True)
-    monitor = Monitor.start(path, MonitoredClaim(0.5, 0.1), successes=True, complete=True)
-    for first in range(0, len(tasks), size):
-        monitor.add(tasks[first : first + size])
+# --- the level of the upper bound ---------------------------------------------------------------------------------
+
+SHARES = (0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5, 1.0)  # of the risk that is claimed
+ROLLOUTS = (3, 5, 10, 20, 50)
+CLAIMS = tuple(itertools.product((0.3, 0.5, 0.8), (0.02, 0.1, 0.2)))
+TASKS, LENGTH, ALPHA = 2000, 1000, 0.05
+SPREADS = (1.0, 4.0)  # a + b of the beta distribution of returns: 1 is near to failure and success alone
 
 
-def rate_of(run: Callable[[], Any], count: int) -> float:
-    run()  # compiles
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return count / min(times)
+def by_level() -> Iterator[str]:
+    """By spread, threshold, risk and number of rollouts."""
+    columns = ("spread", "B", "risk", "m", *(f"{share:.3g}" for share in SHARES), "0.05", "default", "tasks")
+    return markdown(columns, itertools.starmap(_by_level, itertools.product(SPREADS, CLAIMS, ROLLOUTS)))
+
+
+def _by_level(spread: float, claim: tuple[float, float], m: int) -> tuple:
+    threshold, epsilon = claim
+    default = float(init(*claim, support=(0, 1), num_rollouts=m, complete=True).test.beta)
+    levels = (*(share * epsilon for share in SHARES), 0.05, default)
+    some = [jnp.float32(x) for x in (spread, threshold, levels)]
+    bad, good = (
+        np.asarray(flag_rates(jax.random.key(m), jnp.float32(mean), *some, m=m), np.float64)
+        for mean in (threshold / 2, (1 + threshold) / 2)
+    )
+    rates = 3 * epsilon * bad + (1 - 3 * epsilon) * good
+    pairs = zip(rates, levels, strict=True)
+    *cells, chosen = (shown(delay(rate, epsilon + (1 - epsilon) * level), LENGTH) for rate, level in pairs)
+    return f"{spread:g}", f"{threshold:g}", f"{epsilon:g}", m, *cells, f"{default:.3g}", chosen
+
+
+@functools.partial(jax.jit, static_argnames="m")
+def flag_rates(
+    key: jax.Array, mean: jax.Array, spread: jax.Array, threshold: jax.Array, levels: jax.Array, *, m: int
+) -> jax.Array:
+    """Which share of tasks with this mean is flagged at each level."""
+    returns = jax.random.beta(key, spread * mean, spread * (1 - mean), (TASKS, m))
+    uppers = jax.vmap(lambda level: -betting(-returns, level, support=(-1, 0), validate=False))(levels)
+    return jnp.mean(uppers < threshold, axis=1)
+
+
+def delay(rate: float, q: float) -> float:
+    """The median number of tasks until the alarm, if a share ``rate`` is flagged where at most q is claimed."""
+    flags = np.cumsum(np.random.default_rng(0).random((1000, LENGTH)) < rate, axis=1)
+    times, bets = np.arange(1, LENGTH + 1), np.asarray(BETS)[:, None, None]
+    logs = flags * np.log1p(bets * (1 / q - 1)) + (times - flags) * np.log1p(-bets)
+    reached = np.tensordot(WEIGHTS, np.exp(np.minimum(logs, 700)), 1) >= 1 / ALPHA
+    return median(np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, 0), LENGTH)
+
+
+PARTS = {"bets": by_bets, "edge": without_change, "successes": by_successes, "levels": by_level}
 
 
 def main() -> None:
-    key = jax.random.key(0)
-    for part in (by_bets, without_change, after_good_tasks, by_successes, in_a_file):
-        part(key)
+    for name in parser("monitoring", __doc__, PARTS).parse_args().only or PARTS:
+        show(PARTS[name]())
 
 
 if __name__ == "__main__":

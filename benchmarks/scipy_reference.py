@@ -1,12 +1,11 @@
 """Certificates in NumPy and SciPy alone, to time jaxcert against and to check its numbers with.
 
-Everything here is float64, on one thread and independent of the library. `plain_certify` is the scenario
-certificate the way one reads it off the page; `vectorised_certify` is the same certificate, written to be
-fast; `vectorised_binomial_certify` is what `jaxcert.certify` does by default, written likewise. None of them
-rounds to the safe side and none checks its input: use the library for anything but comparisons.
+Float64, on one thread, independent of the library; nothing is rounded to the safe side and no input is checked.
+`plain_certify` is the scenario certificate as one reads it off the page, `vectorised_certify` the same, written to be
+fast, and `vectorised_binomial_certify` what `jaxcert.certify` does by default, written likewise.
 
-Reference: Schnitzer, Jackermeier, Abate and Parker, Probabilistic Performance Guarantees for Multi-Task
-Reinforcement Learning, ICML 2026, arXiv:2602.02098.
+Reference: Schnitzer, Jackermeier, Abate and Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
+Learning, ICML 2026, arXiv:2602.02098.
 """
 
 from math import log
@@ -18,19 +17,11 @@ from scipy import optimize, special, stats
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Support = tuple[float, float]
 
 
 class Curve(NamedTuple):
-    """Certified risks of a list of thresholds.
-
-    Attributes:
-        lower_bounds: float[n], one per task.
-        num_violations: int[t], the number k of tasks whose lower bound is below the threshold.
-        epsilon: float[t], the certified risk.
-        num_valid: int[t], the K that attains the minimum, 0 where no K is feasible; None for the binomial
-            certificate, which has no K.
-
-    """
+    """Lower bounds [n], and for each threshold k, the certified risk, and K (0: infeasible; None: there is none)."""
 
     lower_bounds: FloatArray
     num_violations: IntArray
@@ -41,15 +32,11 @@ class Curve(NamedTuple):
 # The plain scenario certificate.
 
 
-def plain_certify(
-    returns: ArrayLike, thresholds: ArrayLike, beta: float, delta: float, support: tuple[float, float]
-) -> Curve:
+def plain_certify(returns: ArrayLike, thresholds: ArrayLike, beta: float, delta: float, support: Support) -> Curve:
     """Theorem 5.1 step by step: a loop over tasks, then over thresholds, then over K, each K by bisection.
 
-    This is the text of the theorem turned into code with the usual SciPy calls and nothing else: the left
-    side as it is printed, `scipy.stats.binom` for the tails, `scipy.optimize.bisect` for the equation, every
-    K from 1 to n - k tried, and nothing remembered between thresholds, even if they have the same k. It is
-    the cost of the certificate to somebody who implements the paper for one threshold and loops over it.
+    Every K from 1 to n - k is tried, and nothing is remembered between thresholds, even if they have the same k: the
+    cost of the certificate to somebody who implements the paper for one threshold and loops over it.
     """
     tasks = np.asarray(returns, np.float64)
     lower_bounds = np.array([plain_empirical_bernstein(task, beta, support) for task in tasks])
@@ -62,7 +49,7 @@ def plain_certify(
     return Curve(lower_bounds, np.array(num_violations), np.array(epsilon), np.array(num_valid))
 
 
-def plain_empirical_bernstein(rollouts: FloatArray, beta: float, support: tuple[float, float]) -> float:
+def plain_empirical_bernstein(rollouts: FloatArray, beta: float, support: Support) -> float:
     """Bound the mean of one task from below by empirical Bernstein (Maurer and Pontil 2009, theorem 4)."""
     log_term = log(2.0 / beta)
     deviation = np.sqrt(2.0 * np.var(rollouts, ddof=1) * log_term / rollouts.size)
@@ -97,15 +84,11 @@ def _bisect_risk(num_valid: int, num_tasks: int, left: float) -> float:
 # The vectorised scenario certificate.
 
 
-def vectorised_certify(
-    returns: ArrayLike, thresholds: ArrayLike, beta: float, delta: float, support: tuple[float, float]
-) -> Curve:
+def vectorised_certify(returns: ArrayLike, thresholds: ArrayLike, beta: float, delta: float, support: Support) -> Curve:
     """Compute the same certificate without a Python loop: all k and all K in one `scipy.special.betainccinv`.
 
-    The risk depends on the threshold through k alone, so the equation is solved once for every k that occurs
-    and gathered per threshold. With j = n - k - K its solution is a Clopper-Pearson bound, which SciPy
-    inverts directly, and the left side is taken from the small tail, which keeps its digits. Only feasible
-    pairs of k and K are solved. A stopping rule for the search over K is missing: it would need a loop.
+    The equation is solved once for every k that occurs. With j = n - k - K its solution is a Clopper-Pearson bound,
+    which SciPy inverts directly; the left side is taken from the small tail, which keeps its digits.
     """
     lower_bounds = vectorised_empirical_bernstein(returns, beta, support)
     num_violations = _count_violations(lower_bounds, thresholds)
@@ -114,7 +97,7 @@ def vectorised_certify(
     return Curve(lower_bounds, num_violations, epsilon[position], num_valid[position])
 
 
-def vectorised_empirical_bernstein(returns: ArrayLike, beta: float, support: tuple[float, float]) -> FloatArray:
+def vectorised_empirical_bernstein(returns: ArrayLike, beta: float, support: Support) -> FloatArray:
     """Bound the mean of every task from below by empirical Bernstein, returns [n, m] to [n]."""
     x = np.asarray(returns, np.float64)
     num_rollouts = x.shape[-1]
@@ -152,15 +135,12 @@ def _count_violations(lower_bounds: FloatArray, thresholds: ArrayLike) -> IntArr
 
 
 def vectorised_binomial_certify(
-    returns: ArrayLike, thresholds: ArrayLike, beta: float, delta: float, support: tuple[float, float]
+    returns: ArrayLike, thresholds: ArrayLike, beta: float, delta: float, support: Support
 ) -> Curve:
     """Compute the binomial certificate from betting bounds, vectorised over tasks and thresholds.
 
-    The betting bound is solved as it is defined: an outer bisection over the candidate mean μ, an inner one
-    over the bet λ, both for all tasks at once, on the whole array of returns in every step. The inner problem
-    is concave and one pass gives its derivative, so this is the natural NumPy code, and its number of passes
-    (the product of the two step counts) is what nesting costs. The risks come from one call of
-    `scipy.special.betainccinv`, for every k that occurs.
+    An outer bisection over the candidate mean μ, an inner one over the bet λ, both for all tasks at once, on the whole
+    array of returns in every step.
     """
     lower_bounds = vectorised_betting(returns, beta, support)
     num_violations = _count_violations(lower_bounds, thresholds)
@@ -170,12 +150,7 @@ def vectorised_binomial_certify(
 
 
 def vectorised_betting(
-    returns: ArrayLike,
-    beta: float,
-    support: tuple[float, float],
-    *,
-    mean_steps: int = 40,
-    bet_steps: int = 30,
+    returns: ArrayLike, beta: float, support: Support, *, mean_steps: int = 40, bet_steps: int = 30
 ) -> FloatArray:
     """Bound the mean of every task from below by betting, returns [n, m] to [n].
 

@@ -3,6 +3,7 @@
 import ast
 import builtins
 import contextlib
+import dataclasses
 import importlib.util
 import io
 import itertools
@@ -21,11 +22,13 @@ from cli_harness import Outcome, command
 from tool_files import TAU, monitor, written
 
 import jaxcert
-from jaxcert import report
+from jaxcert import report, training
 
 ROOT = Path(__file__).parents[1]
 # What needs the extras brax or gymnax, which not every block names that does.
-NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|\btrain\(")
+NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|locomotion|\btrain\(")
+# Robots: training takes hours, and to draw needs a driver, so these have a test of their own.
+OF_ROBOTS = re.compile(r"locomotion")
 # Run where they are installed.
 OF_OTHERS = re.compile(r"^(?:from|import) (torch|stable_baselines3|jumanji|navix|jaxmarl|dask)\b", re.MULTILINE)
 
@@ -64,7 +67,9 @@ def run_python(name: str, *, with_brax: bool, most: int | None = None) -> int:
         if ran == most:
             break
         output = None
-        if block.language != "python" or (not with_brax and NEEDS_BRAX.search(block.text)):
+        if block.language != "python" or OF_ROBOTS.search(block.text):
+            continue
+        if not with_brax and NEEDS_BRAX.search(block.text):
             continue
         if any(importlib.util.find_spec(module) is None for module in OF_OTHERS.findall(block.text)):
             continue
@@ -90,6 +95,12 @@ def shown(name: str) -> dict[tuple[str, ...], list[str]]:
     return found | {tuple(shlex.split(call)): [said] for call, said in rows}
 
 
+def modules(name: str) -> dict[str, str]:
+    """Files of Python that the text shows, by their titles."""
+    found = r'^```python title="(\w+\.py)"\n(.*?)^```$'
+    return dict(re.findall(found, (ROOT / name).read_text(), re.MULTILINE | re.DOTALL))
+
+
 def fed(words: list[str]) -> Outcome:
     """The outcome of a command, which may end in ``< FILE``."""
     if "<" not in words:
@@ -104,6 +115,7 @@ def fed(words: list[str]) -> Outcome:
 def _as_a_user_has_it(tmp_path, monkeypatch):
     """JAX with its default settings, in an empty folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which commands add the folder
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
 
@@ -141,6 +153,8 @@ def _with_files():
     for block in blocks("docs/sweeps.md"):
         if block.language == "toml":
             Path("sweep.toml").write_text(block.text)
+    for name, text in modules("docs/any_policy.md").items():
+        Path(name).write_text(text)
 
 
 def test_nothing_is_left_to_fill_in():
@@ -249,7 +263,7 @@ def test_python_runs_with_brax(name):
 )
 def test_commands_run(name):
     for words in commands(name):
-        if words[0] == "train" or words[:2] in (["render", "cheetah"], ["rollout", "cheetah"]):
+        if words[:2] == ["rollout", "cheetah"]:
             continue
         outcome = fed(words)
         assert (outcome.status, outcome.err) == (0, ""), words
@@ -263,19 +277,31 @@ def test_commands_run(name):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_commands_of_robots_run():
-    """Each line once. Training takes hours, so its line is only parsed."""
+    """Each line once."""
     pytest.importorskip("brax", reason="needs the extra brax")
-    lines = dict.fromkeys(tuple(words) for words in commands("docs/training.md"))
-    assert {"train", "rollout", "render"} <= {words[0] for words in lines}
-    for words in lines:
-        if words[0] == "train":
-            assert "--help" in command(*words, "--help").out
-        elif words[0] in ("rollout", "render") or Path(words[1]).is_file():  # written by a line before
-            outcome = command(*words)
-            if outcome.status and "GL" in outcome.err:
-                pytest.skip(f"no drawing here: {outcome.err}")
-            assert outcome.status == 0, outcome.err
-    assert {path.name for path in Path.cwd().iterdir()} == {"returns.parquet", "video.mp4"}
+    for words in commands("docs/training.md"):
+        outcome = command(*words)
+        assert outcome.status == 0, outcome.err
+    assert {path.name for path in Path.cwd().iterdir()} == {"returns.parquet"}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_robots_are_trained_and_drawn_as_the_page_says(monkeypatch):
+    """Training with fewer steps and smaller certificates."""
+    pytest.importorskip("brax", reason="needs the extra brax")
+    sizes = {"num_timesteps": 1, "num_envs": 4, "batch_size": 4, "num_minibatches": 1, "num_evals": 1}
+    monkeypatch.setattr(training, "SMALL", dataclasses.replace(training.SMALL, **sizes))
+    learn, draw = (text for text in python("docs/training.md") if OF_ROBOTS.search(text))
+    with contextlib.redirect_stdout(io.StringIO()) as stream:
+        exec(learn.replace("num_tasks=50, num_rollouts=10", "num_tasks=2, num_rollouts=1"), {})
+    assert "certify/safety@500" in stream.getvalue()
+    assert {"certificates.jsonl", "000000000000.npz"} < {path.name for path in Path("walker").iterdir()}
+    try:
+        exec(draw, {})
+    except ImportError as error:
+        pytest.skip(f"no drawing here: {error}")
+    assert Path("video.mp4").is_file()
 
 
 def test_nothing_is_installed_by_name():

@@ -5,9 +5,9 @@ import jax.export
 import jax.numpy as jnp
 import pytest
 from conftest import x64_context
+from jaxprs import inner_programs
 
 import jaxcert
-from benchmarks.jaxprs import inner_programs
 from jaxcert import bounds, numerics
 from jaxcert.rollouts import discounted_return
 from jaxcert.rollouts.summaries import Histogram, Moments

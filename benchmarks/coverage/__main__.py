@@ -7,28 +7,30 @@ returns of many laws. Cells fail if an exact binomial test at 1e-4 says so; aver
 The exit status is 1 if anything comes out otherwise. Seeds are fixed.
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
 
-from benchmarks.coverage.cell import simulate, wrong
-from benchmarks.coverage.registry import cells
-from benchmarks.coverage.table import summary, write
+from benchmarks._common import parser
+from benchmarks.coverage import end_to_end, given_bounds, one_task
+from benchmarks.coverage.cell import Cell, simulate, summary, write, wrong
+
+
+def cells() -> list[Cell]:
+    """All, in the order in which they run; another group is another term."""
+    return [*one_task.cells(), *given_bounds.cells(), *end_to_end.cells()]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Simulate what is asked for, by default all, and print the summary; the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.coverage", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", action="append", metavar="WORD", help="cells whose name contains it; repeatable")
-    parser.add_argument("--repetitions", type=int, metavar="R", help="at most, for each cell")
-    parser.add_argument("--out", type=Path, help="file for all rows")
-    options = parser.parse_args(arguments)
+    given = parser("coverage", __doc__)
+    given.add_argument("--only", action="append", metavar="WORD", help="cells whose name contains it; repeatable")
+    given.add_argument("--repetitions", type=int, metavar="R", help="at most, for each cell")
+    given.add_argument("--out", type=Path, help="file for all rows")
+    options = given.parse_args(arguments)
     chosen = [cell for cell in cells() if not options.only or any(word in cell.name for word in options.only)]
     if not chosen:
-        parser.error(f"no cell's name contains any of {options.only}")
+        given.error(f"no cell's name contains any of {options.only}")
     begin, results = time.perf_counter(), []
     for number, cell in enumerate(chosen):
         results.append(simulate(cell, options.repetitions))

@@ -1,12 +1,16 @@
-"""What is simulated: one bound or certificate in one situation, and the exact test of how often it failed."""
+"""What is simulated: one bound or certificate in one situation; how often it failed; the file and the table of it."""
 
+import csv
 import zlib
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from scipy import stats
+
+from benchmarks._common import markdown, write_csv
 
 SIGNIFICANCE = 1e-4
 
@@ -81,3 +85,42 @@ def wrong(results: list[Result]) -> list[str]:
     compared = {each.kind for each in results if not each.sound}
     caught = {each.kind for each in results if not each.sound and each.fails}
     return found + [f"{kind} was expected to fail" for kind in sorted(compared - caught)]
+
+
+# --- the results as a file, and in Markdown ---------------------------------------------------------------------------
+
+COLUMNS = ("kind", "case", "repetitions", "failures", "rate", "level", "p-value", "sound")
+
+
+def write(results: Iterable[Result], path: Path) -> None:
+    write_csv(path, COLUMNS, ((*each[:4], each.rate, each.level, each.p_value, each.sound) for each in results))
+
+
+def read(path: Path) -> list[Result]:
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [
+        Result(
+            *(row["kind"], row["case"], int(row["repetitions"])),
+            *(int(row["failures"]), float(row["level"]), row["sound"] == "True"),
+        )
+        for row in rows
+    ]
+
+
+def summary(results: Iterable[Result]) -> list[str]:
+    """A line per kind, with the cell that failed most often for its level."""
+    kinds: dict[str, list[Result]] = {}
+    for each in results:
+        kinds.setdefault(each.kind, []).append(each)
+    columns = ("", "cells", "most failures in", "rate", "allowed", "p-value")
+    return [
+        *markdown(columns, (_worst(kind, group) for kind, group in kinds.items()), numbers=[columns[1], *columns[3:]])
+    ]
+
+
+def _worst(kind: str, group: list[Result]) -> tuple[Any, ...]:
+    worst = max(group, key=lambda each: each.rate / each.level)
+    name = kind if worst.sound else f"*{kind}: expected to fail*"
+    figures = f"{worst.rate:.4f}", f"{worst.level:.3g}", f"{worst.p_value:.2g}"
+    return name, len(group), worst.case if worst.failures else "–", *figures

@@ -81,7 +81,6 @@ def safety_level(world: World, data: Data, *, several: bool = False, **options: 
 
 
 def interval(world: World, data: Data) -> np.ndarray:
-    """From both sides."""
     found = jaxcert.certify_interval(data.returns[0], world.threshold, **_options(world, data, complete=True))
     safe = 1 - world.risk
     return _below(found.epsilon, world) | (np.asarray(found.safety_upper, float)[:, 0] < safe)
@@ -98,7 +97,6 @@ def tail(world: World, data: Data) -> np.ndarray:
 
 
 def mean(world: World, data: Data, **options: Any) -> np.ndarray:
-    """Over all tasks."""
     return np.asarray(jaxcert.certify_mean(data.returns[0], **_options(world, data, **options)).mean) > world.mean
 
 
@@ -110,7 +108,6 @@ def cvar(world: World, data: Data) -> np.ndarray:
 
 
 def episode(world: World, data: Data, **options: Any) -> np.ndarray:
-    """The return of the next episode."""
     options = {name: value for name, value in _options(world, data, **options).items() if name != "support"}
     found = jaxcert.certify_episode(data.returns[0], float(world.scaled(EPISODE)), **options).safety
     return np.asarray(found, np.float64)[:, 0] > world.share_from(EPISODE)
@@ -120,20 +117,17 @@ def episode(world: World, data: Data, **options: Any) -> np.ndarray:
 
 
 def suite(world: World, data: Data, **options: Any) -> np.ndarray:
-    """How many of these tasks are good."""
     found = jaxcert.certify_suite(data.returns[0], world.threshold, **_options(world, data, **options))
     return np.asarray(found.num_good)[:, 0] > np.sum(~np.asarray(data.is_bad), axis=1)
 
 
 def each_task(world: World, data: Data, **options: Any) -> np.ndarray:
-    """Which of them are good, and which bad."""
     found = jaxcert.certify_each_task(data.returns[0], world.threshold, **_options(world, data, **options))
     good, bad = (np.asarray(each)[..., 0] for each in (found.good, found.bad))
     return np.any(np.where(data.is_bad, good, bad), axis=1)
 
 
 def suite_mean(world: World, data: Data, **options: Any) -> np.ndarray:
-    """Over these tasks."""
     bad, good = world.performances
     found = jaxcert.certify_suite_mean(data.returns[0], **_options(world, data, **options)).mean
     return np.asarray(found, np.float64) > np.where(data.is_bad, bad, good).mean(axis=1)
@@ -182,20 +176,14 @@ def ranking(world: World, data: Data) -> np.ndarray:
 _with = functools.partial
 KINDS = (
     *(
-        Kind(
-            f"certify, {name}",
-            _with(certify, method=name),
-            binary=bool(each.bound and each.bound.binary),
-        )
+        Kind(f"certify, {name}", _with(certify, method=name), binary=bool(each.bound and each.bound.binary))
         for name, each in METHODS.items()
     ),
     Kind("certify, scenario, beta = 0.05", _with(certify, method="scenario", beta=BETA)),
     Kind("certify, beta auto", _with(certify, beta="auto")),
     Kind("certify_band", _with(certify, call=jaxcert.certify_band)),
     Kind(
-        "certify_band, attained_levels",
-        _with(certify, call=jaxcert.certify_band, kind="attained_levels"),
-        binary=True,
+        "certify_band, attained_levels", _with(certify, call=jaxcert.certify_band, kind="attained_levels"), binary=True
     ),
     Kind("certify_sequential, binomial", _with(certify, call=jaxcert.certify_sequential)),
     Kind("certify_sequential, soft", _with(certify, call=jaxcert.certify_sequential, method="soft")),

@@ -161,7 +161,6 @@ def _levels(kind: str, safeties: tuple[float, ...], beta: Any, num_allowed: Any)
 
 
 def curves() -> Iterator[Curve]:
-    """All of them, prepared when asked for."""
     yield _band("equal_local_levels")
     yield _band("num_smallest = 10", num_smallest=10)
     several, delta = (0.5, 0.8, 0.9), jnp.float32(DELTA)
@@ -194,6 +193,5 @@ def _lower(key: jax.Array, beta: jax.Array, *, size: int) -> jax.Array:
 
 
 def cells() -> Iterator[Cell]:
-    """Of one threshold, then of all together."""
     yield from _counted_cells()
     yield from _curve_cells()

@@ -45,7 +45,6 @@ def barely(beta: float, num_rollouts: int) -> Law:
 
 
 def constant(value: float) -> Law:
-    """Always the same."""
     return _law(np.full(SIZE, value))
 
 

@@ -28,7 +28,6 @@ LOW, HIGH = -8192.0, 8192.0  # a support with few digits left behind the point, 
 
 
 def laws(beta: float) -> dict[str, Law]:
-    """By name."""
     return {
         "even": EVEN,
         "worst case": barely(beta, NUM_ROLLOUTS),

@@ -7,7 +7,6 @@ those of the area first, then the others (with ``--area``, none). A test that fa
 nothing. The exit status is 1 if a fault was not found.
 """
 
-import argparse
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks._common import parser
 from benchmarks.faults.planted import FAULTS, Fault
 
 ROOT = Path(__file__).parents[2]
@@ -67,14 +67,12 @@ def found_by(fault: Fault, processes: int, *, area: bool) -> str | None:
 
 def main() -> None:
     """Plant the chosen faults and print a line for each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = [fault.name for fault in FAULTS]
-    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help="which; all by default")
-    parser.add_argument("--processes", type=int, default=2, help="of the tests; 2 by default")
-    parser.add_argument("--area", action="store_true", help="run the tests of each fault's area alone")
-    parser.add_argument("--list", action="store_true", help="print the faults, and run nothing")
-    options = parser.parse_args()
-    chosen = [fault for fault in FAULTS if fault.name in options.only]
+    given = parser("faults", __doc__, [fault.name for fault in FAULTS])
+    given.add_argument("--processes", type=int, default=2, help="of the tests; 2 by default")
+    given.add_argument("--area", action="store_true", help="run the tests of each fault's area alone")
+    given.add_argument("--list", action="store_true", help="print the faults, and run nothing")
+    options = given.parse_args()
+    chosen = [fault for fault in FAULTS if not options.only or fault.name in options.only]
     missed = 0
     for fault in chosen:
         if options.list:

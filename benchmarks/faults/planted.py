@@ -25,193 +25,125 @@ class Fault(NamedTuple):
         return f"tests/{package}" if module else f"tests/test{package}"
 
 
-FAULTS = (
-    Fault(
-        "sign-in-stirling",
-        "numerics/_binomial_kernel.py",
-        "- _stirling_error(k) - _stirling_error(n - k)",
-        "- _stirling_error(k) + _stirling_error(n - k)",
-    ),
-    Fault(
-        "closed-form-not-rounded",
-        "numerics/_binomial_limits.py",
-        "-less * (1 + 12 * slack)",
-        "-less",
-    ),
-    Fault(
-        "cast-to-nearest",
-        "numerics/_rounding.py",
-        "return _normal(jnp.where(_wrong_side(value, near, side), _towards(jnp, near, side), near), side)",
-        "return _normal(near, side)",
-    ),
-    Fault(
-        "sum-error-too-small",
-        "numerics/_summation.py",
-        "return math.ceil(math.log2(parts)), m + size - parts * size",
-        "return math.floor(math.log2(parts)), m + size - parts * size",
-    ),
-    Fault(
-        "mask-ignored",
-        "bounds/_bound.py",
-        "return excess if mask is None else jnp.where(mask, excess, 0)",
-        "return excess",
-    ),
-    Fault(
-        "two-sided-logarithm-forgotten",
-        "bounds/_empirical_bernstein.py",
-        "quotient(jnp.full_like(beta, 2), beta)",
-        "quotient(jnp.full_like(beta, 1), beta)",
-    ),
-    Fault(
-        "n-for-n-1",
-        "bounds/_bound.py",
-        "squares / jnp.maximum(data.num_rollouts - 1, 1)",
-        "squares / jnp.maximum(data.num_rollouts, 1)",
-    ),
-    Fault(
-        "beta-for-1-beta",
-        "numerics/_binomial_limits.py",
-        "quotient(jnp.where(k == 1, log_rest, log_level), n)",
-        "quotient(log_level, n)",
-    ),
-    Fault(
-        "greater-for-at-least",
-        "certificates/_counting.py",
-        "jax.vmap(jnp.searchsorted)(*flat)",
-        'jax.vmap(lambda a, v: jnp.searchsorted(a, v, side="right"))(*flat)',
-    ),
-    Fault("no-factor-of-beta", "certificates/_method.py", "jnp.minimum(risk * factor, 1.0)", "jnp.minimum(risk, 1.0)"),
-    Fault(
-        "min-for-max-of-risks",
-        "certificates/_scenario.py",
-        "jnp.maximum(printed.epsilon, inflate(risk, beta))",
-        "jnp.minimum(printed.epsilon, inflate(risk, beta))",
-    ),
-    Fault("delta-for-half-of-it", "certificates/_interval.py", "delta * delta.dtype.type(0.5)", "delta"),
-    Fault(
-        "delta-not-divided-by-levels",
-        "certificates/_counting.py",
-        "solve(method.tail, violations, n, levels, delta_each, table, size=lower.shape[-1])",
-        "solve(method.tail, violations, n, levels, delta, None, size=lower.shape[-1])",
-    ),
-    Fault(
-        "soft-risk-not-rounded",
-        "certificates/_averages.py",
-        "risk = quotient(loss, rest) * (1 + 6 * unit_roundoff(loss.dtype))",
-        "risk = quotient(loss, rest)",
-    ),
-    Fault(
-        "min-for-max-over-levels",
-        "certificates/_attained_limits.py",
-        "at_least(-reached, (reached, violations, betas))",
-        "at_least(reached, (reached, violations, betas))",
-    ),
-    Fault(
-        "one-failure-too-few",
-        "certificates/_anytime_epsilon.py",
-        "jnp.stack([gamma + (n - k), gamma])",
-        "jnp.stack([gamma + (n - k - 1), gamma])",
-    ),
-    Fault("crossings-off-by-one", "certificates/_crossing.py", "crossed = k - low + 1", "crossed = k - low"),
-    Fault("fewer-pairs", "certificates/_ranking.py", "whole / num_pairs", "whole / (num_pairs // 2)"),
-    Fault(
-        "larger-shift-for-both",
-        "certificates/_divergence.py",
-        "-difference_down(-first, second)",
-        "jnp.maximum(first, second)",
-    ),
-    Fault(
-        "margin-of-weights-subtracted",
-        "returns/_weighted.py",
-        "- log_p + margin * size",
-        "- log_p - margin * size",
-    ),
-    Fault(
-        "one-cap-for-all",
-        "certificates/_mean.py",
-        "_above_low(lower, room, alpha), low, good",
-        "_above_low(lower, room[:1], alpha), low, good",
-    ),
-    Fault("sentence-rounded-down", "certificates/_interval.py", "and {ceil_to(upper, 4)}", "and {floor_to(upper, 4)}"),
-    Fault(
-        "rest-of-episode-forgotten",
-        "returns/_metrics.py",
-        "tail = product(weight, quotient.high)",
-        "tail = product(weight, 0 * quotient.high)",
-    ),
-    Fault(
-        "same-key-for-all-rollouts",
-        "rollouts/_slots.py",
-        "(worker.keys[jnp.maximum(task, 0)], number)",
-        "(worker.keys[jnp.maximum(task, 0)], 0 * number)",
-    ),
-    Fault(
-        "action-not-finite-unnoticed",
-        "rollouts/_queue.py",
-        "finite=episodes.finite & (good | ~alive)",
-        "finite=episodes.finite",
-    ),
-    Fault(
-        "boldest-bet-alone",
-        "sequential/_wealth.py",
-        "return mean_wealth_down([self.wealth[..., i] for i in range(self.wealth.shape[-1])])",
-        "return jnp.max(self.wealth, axis=-1)",
-    ),
-    Fault(
-        "impossible-return-taken",
-        "sequential/_wealth.py",
-        "fits = possible(x, state.low, state.high, False)",
-        "fits = possible(x, state.low, jnp.inf, False)",
-    ),
-    Fault(
-        "one-task-too-few",
-        "planning/_least_tasks.py",
-        "return np.where(possible, good, 0)",
-        "return np.where(possible, fails, 0)",
-    ),
-    Fault(
-        "digest-not-compared",
-        "report/_verify.py",
-        'if document["digest"] != document_digest(document)',
-        'if document["digest"] is None',
-    ),
-    Fault(
-        "protocol-not-compared",
-        "report/_protocol_check.py",
-        'elif document["protocol"] != locked.digest',
-        'elif document["protocol"] == ""',
-    ),
-    Fault("exit-status-of-verify", "cli/_verify_command.py", "if not found.ok:", "if False:"),
-    Fault("file-replaced", "_files.py", "target if replace else next(", "target if True else next("),
-    Fault("array-not-read-to-its-end", "_archive.py", "if file.read(1):", "if False:"),
-    Fault(
-        "mask-of-a-slice-forgotten",
-        "sweep/_slices.py",
-        "None if self.where is None else self.where[place]",
-        "None",
-    ),
-    Fault(
-        "gravity-upwards",
-        "tasks/pendulum.py",
-        "- _GRAVITY / length * jnp.sin(state.angle)",
-        "+ _GRAVITY / length * jnp.sin(state.angle)",
-    ),
-    Fault(
-        "avoided-until-reached",
-        "tasks/ltl/_progression.py",
-        "kept = ~jnp.any(task.avoid & holds, axis=-1) & ~after",
-        "kept = ~after",
-    ),
-    Fault(
-        "delta-spent-twice",
-        "training/_ledger.py",
-        "if self.spent + Fraction(delta) > Fraction(budget.delta)",
-        "if Fraction(delta) > Fraction(budget.delta)",
-    ),
-    Fault(
-        "advantage-across-the-end",
-        "training/zones/_objective.py",
-        "discount = settings.discounting * (1 - done.astype(value.dtype))",
-        "discount = settings.discounting * jnp.ones_like(value)",
-    ),
+# As in a diff: the name and the file, the text, and what is planted.
+_DIFF = """
+sign-in-stirling numerics/_binomial_kernel.py
+- - _stirling_error(k) - _stirling_error(n - k)
++ - _stirling_error(k) + _stirling_error(n - k)
+closed-form-not-rounded numerics/_binomial_limits.py
+- -less * (1 + 12 * slack)
++ -less
+cast-to-nearest numerics/_rounding.py
+- return _normal(jnp.where(_wrong_side(value, near, side), _towards(jnp, near, side), near), side)
++ return _normal(near, side)
+sum-error-too-small numerics/_summation.py
+- return math.ceil(math.log2(parts)), m + size - parts * size
++ return math.floor(math.log2(parts)), m + size - parts * size
+mask-ignored bounds/_bound.py
+- return excess if mask is None else jnp.where(mask, excess, 0)
++ return excess
+two-sided-logarithm-forgotten bounds/_empirical_bernstein.py
+- quotient(jnp.full_like(beta, 2), beta)
++ quotient(jnp.full_like(beta, 1), beta)
+n-for-n-1 bounds/_bound.py
+- squares / jnp.maximum(data.num_rollouts - 1, 1)
++ squares / jnp.maximum(data.num_rollouts, 1)
+beta-for-1-beta numerics/_binomial_limits.py
+- quotient(jnp.where(k == 1, log_rest, log_level), n)
++ quotient(log_level, n)
+greater-for-at-least certificates/_counting.py
+- jax.vmap(jnp.searchsorted)(*flat)
++ jax.vmap(lambda a, v: jnp.searchsorted(a, v, side="right"))(*flat)
+no-factor-of-beta certificates/_method.py
+- jnp.minimum(risk * factor, 1.0)
++ jnp.minimum(risk, 1.0)
+min-for-max-of-risks certificates/_scenario.py
+- jnp.maximum(printed.epsilon, inflate(risk, beta))
++ jnp.minimum(printed.epsilon, inflate(risk, beta))
+delta-for-half-of-it certificates/_interval.py
+- delta * delta.dtype.type(0.5)
++ delta
+delta-not-divided-by-levels certificates/_counting.py
+- solve(method.tail, violations, n, levels, delta_each, table, size=lower.shape[-1])
++ solve(method.tail, violations, n, levels, delta, None, size=lower.shape[-1])
+soft-risk-not-rounded certificates/_averages.py
+- risk = quotient(loss, rest) * (1 + 6 * unit_roundoff(loss.dtype))
++ risk = quotient(loss, rest)
+min-for-max-over-levels certificates/_attained_limits.py
+- at_least(-reached, (reached, violations, betas))
++ at_least(reached, (reached, violations, betas))
+one-failure-too-few certificates/_anytime_epsilon.py
+- jnp.stack([gamma + (n - k), gamma])
++ jnp.stack([gamma + (n - k - 1), gamma])
+crossings-off-by-one certificates/_crossing.py
+- crossed = k - low + 1
++ crossed = k - low
+fewer-pairs certificates/_ranking.py
+- whole / num_pairs
++ whole / (num_pairs // 2)
+larger-shift-for-both certificates/_divergence.py
+- -difference_down(-first, second)
++ jnp.maximum(first, second)
+margin-of-weights-subtracted returns/_weighted.py
+- - log_p + margin * size
++ - log_p - margin * size
+one-cap-for-all certificates/_mean.py
+- _above_low(lower, room, alpha), low, good
++ _above_low(lower, room[:1], alpha), low, good
+sentence-rounded-down certificates/_interval.py
+- and {ceil_to(upper, 4)}
++ and {floor_to(upper, 4)}
+rest-of-episode-forgotten returns/_metrics.py
+- tail = product(weight, quotient.high)
++ tail = product(weight, 0 * quotient.high)
+same-key-for-all-rollouts rollouts/_slots.py
+- (worker.keys[jnp.maximum(task, 0)], number)
++ (worker.keys[jnp.maximum(task, 0)], 0 * number)
+action-not-finite-unnoticed rollouts/_queue.py
+- finite=episodes.finite & (good | ~alive)
++ finite=episodes.finite
+boldest-bet-alone sequential/_wealth.py
+- return mean_wealth_down([self.wealth[..., i] for i in range(self.wealth.shape[-1])])
++ return jnp.max(self.wealth, axis=-1)
+impossible-return-taken sequential/_wealth.py
+- fits = possible(x, state.low, state.high, False)
++ fits = possible(x, state.low, jnp.inf, False)
+one-task-too-few planning/_least_tasks.py
+- return np.where(possible, good, 0)
++ return np.where(possible, fails, 0)
+digest-not-compared report/_verify.py
+- if document["digest"] != document_digest(document)
++ if document["digest"] is None
+protocol-not-compared report/_protocol_check.py
+- elif document["protocol"] != locked.digest
++ elif document["protocol"] == ""
+exit-status-of-verify cli/_verify_command.py
+- if not found.ok:
++ if False:
+file-replaced _files.py
+- target if replace else next(
++ target if True else next(
+array-not-read-to-its-end _archive.py
+- if file.read(1):
++ if False:
+mask-of-a-slice-forgotten sweep/_slices.py
+- None if self.where is None else self.where[place]
++ None
+gravity-upwards tasks/pendulum.py
+- - _GRAVITY / length * jnp.sin(state.angle)
++ + _GRAVITY / length * jnp.sin(state.angle)
+avoided-until-reached tasks/ltl/_progression.py
+- kept = ~jnp.any(task.avoid & holds, axis=-1) & ~after
++ kept = ~after
+delta-spent-twice training/_ledger.py
+- if self.spent + Fraction(delta) > Fraction(budget.delta)
++ if Fraction(delta) > Fraction(budget.delta)
+advantage-across-the-end training/zones/_objective.py
+- discount = settings.discounting * (1 - done.astype(value.dtype))
++ discount = settings.discounting * jnp.ones_like(value)
+"""
+_LINES = _DIFF.strip().splitlines()
+FAULTS = tuple(
+    Fault(head.split()[0], head.split()[1], text.removeprefix("- "), instead.removeprefix("+ "))
+    for head, text, instead in zip(_LINES[::3], _LINES[1::3], _LINES[2::3], strict=True)
 )

@@ -4,7 +4,7 @@
 
 sides       every numeric function in both precisions beside exact values (a table that Arb computed): the largest
             error, the share on the wrong side, which must be 0; and the share of bits that are those of the CPU
-steps       sequential loop trips of a certificate, and the kernels and copies that a GPU runs for it
+steps       the kernels and copies that a GPU runs for a certificate
 certify, sweep, tasks, rollouts, summaries, floors, growth
             as in ``python -m benchmarks.speed``, without the references that are not jaxcert's
 arb         with python-flint: fresh random arguments, as in ``python -m benchmarks.accuracy``
@@ -13,7 +13,6 @@ Needs no extra. What the minutes do not suffice for is left out and named. One C
 device, its driver and the versions. Ends with an error if a result lies on its wrong side.
 """
 
-import argparse
 import importlib.util
 import sys
 import time
@@ -21,6 +20,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import jax
+
+from benchmarks._common import parser
 from benchmarks.gpu.rows import Row, default_path, environment, show, write
 from benchmarks.gpu.sides import sides
 from benchmarks.gpu.timings import PARTS, steps, timings
@@ -31,15 +33,16 @@ QUICK_CASES = 12
 def main(arguments: list[str] | None = None) -> int:
     """Run the parts, print each row as it comes, write the table; 1 if anything was unsafe."""
     names = ("sides", "steps", *PARTS, "arb")
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=8.0, help="no row is begun after these")
-    parser.add_argument("--quick", action="store_true", help="few cases, and of the timings certify alone")
-    parser.add_argument("--only", nargs="+", choices=names, help="which parts; all by default")
-    parser.add_argument("--out", type=Path, help="by default benchmarks/results/gpu-DEVICE.csv")
-    options = parser.parse_args(arguments)
+    given = parser("gpu", __doc__, names)
+    given.add_argument("--minutes", type=float, default=8.0, help="no row is begun after these")
+    given.add_argument("--quick", action="store_true", help="few cases, and of the timings certify alone")
+    given.add_argument("--out", type=Path, help="by default benchmarks/results/gpu-DEVICE.csv")
+    options = given.parse_args(arguments)
     warnings.filterwarnings("ignore", "scenario at beta", UserWarning)
     for name, value in environment().items():
         print(f"{name}: {value}")
+    if jax.default_backend() != "gpu":
+        print(f"no GPU: all figures are those of the {jax.default_backend()}", file=sys.stderr)
     wanted = options.only or (("sides", "steps", "certify") if options.quick else names)
     rows = list(_within(options.minutes, _parts(options.quick), wanted))
     write(rows, options.out or default_path())

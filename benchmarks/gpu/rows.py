@@ -1,6 +1,5 @@
 """The rows of the benchmark of a device, and the file that they go to."""
 
-import csv
 import importlib.metadata
 import platform
 import re
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 import jax
 
-from benchmarks.speed.timing import driver
+from benchmarks._common import RESULTS, driver, write_csv
 
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "chex", "python-flint", "brax", "playground", "tfp-nightly")
 
@@ -36,7 +35,6 @@ class Row(NamedTuple):
 
 
 def show(row: Row) -> None:
-    """Print one line."""
     print(f"{row.part:10}{row.name:42}{row.size:26}{row.value:14.6g} {row.unit:16}{row.note}", flush=True)
 
 
@@ -48,7 +46,7 @@ def device() -> str:
 def default_path() -> Path:
     """A file for this device beside the other results."""
     name = re.sub(r"[^a-z0-9]+", "-", device().lower()).strip("-")
-    return Path(__file__).parents[1] / "results" / f"gpu-{name}.csv"
+    return RESULTS / f"gpu-{name}.csv"
 
 
 def environment() -> dict[str, str]:
@@ -71,7 +69,4 @@ def environment() -> dict[str, str]:
 def write(rows: Iterable[Row], out: Path) -> None:
     """One CSV: every row, and in its last columns what it was measured on."""
     columns = environment()
-    with out.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*Row._fields, *columns])
-        writer.writerows([*row, *columns.values()] for row in rows)
+    write_csv(out, [*Row._fields, *columns], [(*row, *columns.values()) for row in rows])

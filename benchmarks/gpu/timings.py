@@ -6,18 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
+import jaxcert
 from benchmarks.gpu.rows import Row
-from benchmarks.jaxprs import count_trips
-from benchmarks.launches import CALLS, NUM_ROLLOUTS, NUM_TASKS, NUM_THRESHOLDS, certificate
-from benchmarks.speed.certify import certificates
-from benchmarks.speed.floors import floors
-from benchmarks.speed.growth import growth
-from benchmarks.speed.rollouts import rollouts
-from benchmarks.speed.summaries import summaries
-from benchmarks.speed.sweeps import whole_sweep
-from benchmarks.speed.tasks import tasks
-from benchmarks.speed.timing import Row as Timing
+from benchmarks.speed.bounds import floors, summaries
+from benchmarks.speed.certificates import certificates, growth, whole_sweep
+from benchmarks.speed.rollouts import rollouts, tasks
+from benchmarks.speed.rows import Row as Timing
+from benchmarks.speed.rows import sample
 
 PARTS = {
     "certify": certificates,
@@ -25,7 +22,7 @@ PARTS = {
     "tasks": tasks,
     "rollouts": rollouts,
     "summaries": summaries,
-    "floors": lambda: floors(64),
+    "floors": floors,
     "growth": growth,
 }
 
@@ -46,18 +43,35 @@ def _rows(timing: Timing) -> Iterator[Row]:
         yield Row(part, name, size, first, "s, first call")
 
 
+# --- the steps of a certificate -----------------------------------------------------------------------------------
+
+CALLS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "the paper's method": {"bound": "empirical_bernstein", "method": "scenario", "beta": 1e-4},
+}
+
+
+def certificate(options: dict[str, Any]) -> tuple[Callable, tuple]:
+    """A call of ``certify`` as one program, and its arguments."""
+    returns, thresholds = jnp.asarray(1000 * sample(1, 200, 100)[0]), jnp.linspace(200.0, 900.0, 600)
+
+    def call(returns: jax.Array, thresholds: jax.Array) -> jax.Array:
+        settings = {"support": (0.0, 1000.0), "delta": 0.01, "validate": False, **options}
+        return jaxcert.certify(returns, thresholds, **settings).safety
+
+    return call, (returns, thresholds)
+
+
 def steps() -> Iterator[Row]:
-    """How many loop trips follow one another; on a GPU, what its profiler saw of one call after the first."""
-    size = f"[{NUM_TASKS}, {NUM_ROLLOUTS}], t = {NUM_THRESHOLDS}"
-    for name, options in CALLS.items():
+    """What the profiler of a GPU saw of one call after the first; nothing elsewhere."""
+    size = "[200, 100], t = 600"
+    for name, options in CALLS.items() if jax.default_backend() == "gpu" else ():
         call, arguments = certificate(options)
-        yield Row("steps", name, size, count_trips(call, *arguments), "trips")
-        if jax.default_backend() == "gpu":
-            events = _on_the_gpu(jax.jit(call), *arguments)
-            copies = sum(event.name.startswith(("Memcpy", "Memset")) for event in events)
-            yield Row("steps", name, size, len(events) - copies, "kernels")
-            yield Row("steps", name, size, copies, "copies")
-            yield Row("steps", name, size, sum(event.duration_ns for event in events) / 1e6, "ms busy")
+        events = _on_the_gpu(jax.jit(call), *arguments)
+        copies = sum(event.name.startswith(("Memcpy", "Memset")) for event in events)
+        yield Row("steps", name, size, len(events) - copies, "kernels")
+        yield Row("steps", name, size, copies, "copies")
+        yield Row("steps", name, size, sum(event.duration_ns for event in events) / 1e6, "ms busy")
 
 
 def _on_the_gpu(call: Callable, *arguments: Any) -> list[Any]:

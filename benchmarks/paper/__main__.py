@@ -10,27 +10,29 @@ Reference: Schnitzer, Jackermeier, Abate and Parker, Probabilistic Performance G
 Learning, ICML 2026, arXiv:2602.02098.
 """
 
-import argparse
 import importlib.util
 import time
 import warnings
 from pathlib import Path
 
+from benchmarks._common import parser
+from benchmarks.paper import bounds, bridge_world, distributions, levels, robots, simple_grid, timing, world, zones
 from benchmarks.paper.experiment import Experiment, write
-from benchmarks.paper.experiments import EXPERIMENTS
 from jaxcert._extras import installing
+
+_FIRST = (simple_grid.EXPERIMENT, world.EXPERIMENT, bridge_world.EXPERIMENT, robots.EXPERIMENT, robots.ROLLOUTS)
+_OTHERS = (zones, levels, bounds, timing, distributions)
+# By name, in the order in which they run.
+EXPERIMENTS = {each.name: each for each in (*_FIRST, *(module.EXPERIMENT for module in _OTHERS))}
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the experiments that are asked for, by default all."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.paper", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", action="append", metavar="NAME", choices=EXPERIMENTS, help="repeatable; see --list")
-    parser.add_argument("--full", action="store_true", help="the paper's size: hours for all, without a GPU")
-    parser.add_argument("--out", type=Path, default=Path("paper-results"), help="folder for tables and figures")
-    parser.add_argument("--list", action="store_true", help="show the experiments, and run none")
-    options = parser.parse_args(arguments)
+    given = parser("paper", __doc__, EXPERIMENTS)
+    given.add_argument("--full", action="store_true", help="the paper's size: hours for all, without a GPU")
+    given.add_argument("--out", type=Path, default=Path("paper-results"), help="folder for tables and figures")
+    given.add_argument("--list", action="store_true", help="show the experiments, and run none")
+    options = given.parse_args(arguments)
     chosen = [EXPERIMENTS[name] for name in options.only or EXPERIMENTS]
     if options.list:
         print(*(f"{each.name:16}{each.shows}" for each in chosen), sep="\n")

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks._common import markdown
 from benchmarks.paper.curves import DEFAULT_BETA, DELTA, PAPER_BETA
 from benchmarks.paper.domains import NUM_TASKS, ROBOTS, Domain, domain, orders
-from benchmarks.paper.experiment import Experiment, Findings, markdown
+from benchmarks.paper.experiment import Experiment, Findings, grid
 from jaxcert import certify_safety_level, certify_sequential
 from jaxcert.sweep import Grid, sweep
 
@@ -31,15 +32,7 @@ WAYS = [(bound, method) for method in METHODS for bound in BOUNDS]
 
 
 class Panel(NamedTuple):
-    """One domain and number of rollouts.
-
-    Attributes:
-        name: of the domain.
-        domain: all its returns.
-        num_rollouts: of a task.
-        safety: by bound and method, [t]; those that the domain's returns allow.
-        levels: by bound and method, the return on 90 % of new tasks.
-    """
+    """A domain with all its returns, a number of rollouts, and by bound and method the safety [t] and the level."""
 
     name: str
     domain: Domain
@@ -55,8 +48,8 @@ def panels(name: str, rollouts: tuple[int, ...]) -> Iterator[Panel]:
     betas = tuple(beta for beta, _ in METHODS.values())
     budgets = [found.first_of((NUM_TASKS, m)) for m in rollouts]
     returns = orders(found.returns)
-    grid = Grid(found.thresholds, bounds=bounds, methods=tuple(METHODS), betas=betas, deltas=DELTA, budgets=budgets)
-    safety = sweep(returns, grid, support=found.support).safety[..., 0, :].mean(axis=0)
+    wanted = Grid(found.thresholds, bounds=bounds, methods=tuple(METHODS), betas=betas, deltas=DELTA, budgets=budgets)
+    safety = sweep(returns, wanted, support=found.support).safety[..., 0, :].mean(axis=0)
     ways = [(bound, method) for bound, method in WAYS if bound in bounds]
     levels = {way: _levels(returns, [m for _, m in budgets], found.support, *way) for way in ways}
     for i, (_, m) in enumerate(budgets):
@@ -127,17 +120,10 @@ def _few(name: str, found: Domain) -> str:
 
 def _figure(found: list[Panel]) -> Any:
     """One panel per domain and number of rollouts; a bound is a colour, a method a kind of line."""
-    from matplotlib.figure import Figure
-
     columns = len(found) // len(DOMAINS)
-    figure = Figure(figsize=(3.6 * columns, 2.75 * len(DOMAINS) + 0.8), layout="constrained")
-    grid = figure.subplots(len(DOMAINS), columns, sharex="row", sharey=True, squeeze=False)
-    for axes, one in zip(grid.ravel(), found, strict=True):
-        _draw(axes, one)
-    for axes in grid[:, 0]:
-        axes.set_ylabel("certified safety")
-    figure.legend(*grid[-1, 0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=2)
-    return figure
+    size = 3.6 * columns, 2.75 * len(DOMAINS) + 0.8
+    shown = {"of_legend": -columns, "ncols": 2, "sharex": "row", "sharey": True}
+    return grid(found, _draw, columns, size, "certified safety", **shown)
 
 
 def _draw(axes: Any, one: Panel) -> None:
@@ -148,7 +134,6 @@ def _draw(axes: Any, one: Panel) -> None:
         axes.plot(x, safety, style, color=colour, linewidth=1.2, label=f"{label}, {method}, β = {beta:g}")
     axes.set_title(f"{one.name}, n = {len(one.domain.returns)}, m = {one.num_rollouts}", fontsize=9)
     axes.set_xlabel(f"threshold B, {one.domain.unit}", fontsize=9)
-    axes.grid(alpha=0.3)
 
 
 EXPERIMENT = Experiment("bounds", "figures 10 and 11, the comparison of bounds: robots, zones, BridgeWorld", run)

@@ -16,14 +16,14 @@ from benchmarks.paper.curves import (
     THRESHOLDS,
     Curve,
     adaptive,
-    empirical,
+    certificates,
+    drawn,
     findings,
-    rollout_certificates,
+    panel,
 )
 from benchmarks.paper.experiment import Experiment, Findings
 from jaxcert import certify_lower_bounds
 from jaxcert.baselines import interval_mdp
-from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world
 
 NUM_TASKS, NUM_ROLLOUTS, MAX_VISITS = 200, 1000, 100
@@ -53,12 +53,11 @@ def curves(size: str, side: Side, seeds: range = SEEDS) -> list[Curve]:
     """All methods in one world for one policy."""
     world, policy = WORLDS[size], POLICIES[side](world=WORLDS[size])
     exact = np.asarray(bridge_world.safety(THRESHOLDS, side, world=world))
-    drawn = [_draw(seed, policy, world) for seed in seeds]
-    returns = np.stack([returns for returns, _ in drawn])
-    (rollouts,) = rollout_certificates(returns, ((NUM_TASKS, NUM_ROLLOUTS),))
-    intervals = _interval_certificates([bounds for _, bounds in drawn])
-    found = {"empirical": empirical(returns), **rollouts, **intervals}
-    return [Curve(f"{size} world, {side} policy", method, safety, exact) for method, safety in found.items()]
+    found = [_draw(seed, policy, world) for seed in seeds]
+    returns = np.stack([returns for returns, _ in found])
+    (rollouts,) = certificates(returns, ((NUM_TASKS, NUM_ROLLOUTS),))
+    intervals = _interval_certificates([bounds for _, bounds in found])
+    return panel(f"{size} world, {side} policy", returns, rollouts | intervals, exact)
 
 
 def _draw(seed: int, policy: np.ndarray, world: bridge_world.World) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -72,22 +71,19 @@ def _draw(seed: int, policy: np.ndarray, world: bridge_world.World) -> tuple[np.
         for name, form in VARIANTS.items()
     }
     follows = bridge_world.table_policy(policy, world=world)
-    returns = collect(bridge_world.env(world=world), follows, tasks, key_rollouts, num_rollouts=NUM_ROLLOUTS)
-    return np.asarray(returns), {name: np.asarray(bound) for name, bound in bounds.items()}
+    returns = drawn(bridge_world.env(world=world), follows, seed, NUM_TASKS, NUM_ROLLOUTS)
+    return returns, {name: np.asarray(bound) for name, bound in bounds.items()}
 
 
-def _interval_certificates(drawn: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def _interval_certificates(found: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     settings: dict[str, Any] = {"beta": PAPER_BETA, "delta": DELTA}
-    return {
-        f"PAC-IMDP, {name}, {method}": np.stack(
-            [
-                np.asarray(certify_lower_bounds(bounds[name], THRESHOLDS, method=method, **settings).safety)
-                for bounds in drawn
-            ]
-        )
-        for name, form in VARIANTS.items()
-        for method in form.methods
-    }
+
+    def safety(name: str, method: str) -> np.ndarray:
+        each = (certify_lower_bounds(bounds[name], THRESHOLDS, method=method, **settings) for bounds in found)
+        return np.stack([np.asarray(one.safety) for one in each])
+
+    pairs = [(name, method) for name, form in VARIANTS.items() for method in form.methods]
+    return {f"PAC-IMDP, {name}, {method}": safety(name, method) for name, method in pairs}
 
 
 def run(full: bool) -> Findings:

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from benchmarks.paper.experiment import Findings
+from benchmarks.paper.experiment import Findings, grid
 from jaxcert import certify_adaptive
-from jaxcert.rollouts import MultiTaskEnv, Policy
+from jaxcert.rollouts import MultiTaskEnv, Policy, collect
 from jaxcert.sweep import Grid, sweep
 
 THRESHOLDS = np.linspace(0.0, 1.0, 101)
@@ -18,15 +18,7 @@ DELTA, PAPER_BETA, DEFAULT_BETA = 0.01, 1e-4, 0.05
 
 
 class Curve(NamedTuple):
-    """One method in one experiment.
-
-    Attributes:
-        experiment: which world, policy and budget.
-        method: how the safety was certified, or "empirical" for the share of tasks with a mean return of B.
-        safety: [seeds, t] at the thresholds.
-        exact: S(B), [t]; where it is not known, that of an evaluation set.
-        thresholds: [t].
-    """
+    """One method in one experiment: its safety [seeds, t], beside S(B), or that of an evaluation set, [t]."""
 
     experiment: str
     method: str
@@ -61,25 +53,47 @@ def empirical(returns: np.ndarray, thresholds: np.ndarray = THRESHOLDS) -> np.nd
     return (means[:, :, None] >= thresholds).mean(axis=1)
 
 
-def rollout_certificates(returns: np.ndarray, budgets: Sequence[tuple[int, int]]) -> list[dict[str, np.ndarray]]:
-    """For each (n, m), from the first tasks and rollouts: [seeds, t] by method."""
-    grid = Grid(
-        THRESHOLDS,
-        bounds="clopper_pearson",
-        methods=("scenario", "binomial"),
-        betas=(PAPER_BETA, DEFAULT_BETA),
-        deltas=DELTA,
-        budgets=budgets,
-    )
-    safety = sweep(returns, grid, support=(0, 1)).safety[:, :, 0, :, :, 0]
-    return [
-        {
-            f"scenario, beta {PAPER_BETA:g} (the paper)": one[:, 0, 0],
-            f"binomial, beta {PAPER_BETA:g}": one[:, 1, 0],
-            f"binomial, beta {DEFAULT_BETA:g} (default)": one[:, 1, 1],
-        }
-        for one in np.moveaxis(safety, 1, 0)
-    ]
+def drawn(env: MultiTaskEnv, policy: Policy, seed: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
+    """Returns [n, m] on fresh tasks."""
+    key_tasks, key_rollouts = jax.random.split(jax.random.key(seed))
+    tasks = env.sample_tasks(key_tasks, num_tasks)
+    return np.asarray(collect(env, policy, tasks, key_rollouts, num_rollouts=num_rollouts))
+
+
+Ways = dict[str, tuple[str, str, float]]  # by name: bound, method, beta
+# For returns of 0 and 1.
+BINARY: Ways = {
+    f"scenario, beta {PAPER_BETA:g} (the paper)": ("clopper_pearson", "scenario", PAPER_BETA),
+    f"binomial, beta {PAPER_BETA:g}": ("clopper_pearson", "binomial", PAPER_BETA),
+    f"binomial, beta {DEFAULT_BETA:g} (default)": ("clopper_pearson", "binomial", DEFAULT_BETA),
+}
+
+
+def certificates(
+    returns: np.ndarray,
+    budgets: Sequence[tuple[int, int]],
+    ways: Ways = BINARY,
+    thresholds: np.ndarray = THRESHOLDS,
+    support: tuple[float, float] = (0.0, 1.0),
+) -> list[dict[str, np.ndarray]]:
+    """For each (n, m), from the first tasks and rollouts: [seeds, t] by way."""
+    bounds, methods, betas = (tuple(dict.fromkeys(axis)) for axis in zip(*ways.values(), strict=True))
+    wanted = Grid(thresholds, bounds=bounds, methods=methods, betas=betas, deltas=DELTA, budgets=budgets)
+    safety = sweep(returns, wanted, support=support).safety[..., 0, :]
+    places = {name: (bounds.index(b), methods.index(m), betas.index(beta)) for name, (b, m, beta) in ways.items()}
+    return [{name: safety[:, i, *place] for name, place in places.items()} for i in range(len(budgets))]
+
+
+def panel(
+    experiment: str,
+    returns: np.ndarray,
+    certified: dict[str, np.ndarray],
+    exact: np.ndarray,
+    thresholds: np.ndarray = THRESHOLDS,
+) -> list[Curve]:
+    """The share of tasks with their averages, and each way to certify."""
+    methods = {"empirical": empirical(returns, thresholds), **certified}
+    return [Curve(experiment, name, safety, exact, thresholds) for name, safety in methods.items()]
 
 
 def adaptive(
@@ -119,31 +133,19 @@ def findings(panels: Iterable[list[Curve]], lines: Iterable[str] = ()) -> Findin
 
 
 def summary(curve: Curve) -> str:
-    """One line."""
     return f"{curve.experiment:34}{curve.method:66}gap {curve.gap:.4f}  seeds above the exact safety: {curve.above}"
 
 
 def rows(curves: Iterable[Curve]) -> Iterator[tuple[Any, ...]]:
-    """One per experiment, method and threshold."""
     for curve in curves:
         for numbers in zip(curve.thresholds, curve.exact, curve.mean, curve.std, strict=True):
             yield curve.experiment, curve.method, *map(float, numbers)
 
 
-def figure(panels: Sequence[Sequence[Curve]], columns: int = 2) -> Any:
+def figure(panels: Sequence[Sequence[Curve]]) -> Any:
     """One panel per experiment: the mean of each method with a band of one standard deviation, and the exact safety."""
-    from matplotlib.figure import Figure
-
-    height = -(-len(panels) // columns)
-    drawn = Figure(figsize=(5 * columns, 3.6 * height), layout="constrained")
-    axes = np.atleast_1d(drawn.subplots(height, columns, sharey=True)).ravel()
-    for place, curves in zip(axes, panels, strict=False):
-        _panel(place, curves)
-    for place in axes[len(panels) :]:
-        place.set_axis_off()
-    lines, labels = axes[0].get_legend_handles_labels()
-    drawn.legend(lines, labels, fontsize=8, loc="outside lower center", ncols=columns)
-    return drawn
+    size = 10, 3.6 * -(-len(panels) // 2)
+    return grid(panels, _panel, 2, size, "safety", ncols=2, sharey=True)
 
 
 def _panel(place: Any, curves: Sequence[Curve]) -> None:
@@ -156,5 +158,3 @@ def _panel(place: Any, curves: Sequence[Curve]) -> None:
         place.fill_between(x, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
     place.set_title(curves[0].experiment, fontsize=9)
     place.set_xlabel("threshold B")
-    place.set_ylabel("safety")
-    place.grid(alpha=0.3)

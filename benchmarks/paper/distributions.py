@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._common import markdown
 from benchmarks.paper.curves import DELTA, PAPER_BETA
 from benchmarks.paper.domains import DISCRETE, ROBOTS, Domain, domain
-from benchmarks.paper.experiment import Experiment, Findings, markdown
+from benchmarks.paper.experiment import Experiment, Findings, grid
 from jaxcert import certify_safety_level
 
 WANTED, QUANTILES, NUM_BINS = 0.9, (0.01, 0.1, 0.5, 0.9), 40
@@ -20,7 +21,9 @@ def run(full: bool) -> Findings:
     certified = {name: tuple(_certified(one)) for name, one in found.items()}
     columns = ("domain", "n × m", "mean", *(f"{100 * q:g} %" for q in QUANTILES), "the paper, on 90 %", "default")
     rows = [(name, *_row(one), *certified[name]) for name, one in found.items()]
-    return Findings(markdown(columns, rows), columns, rows, _figure(found, certified))
+    panels = [(name, one, certified[name]) for name, one in found.items()]
+    figure = grid(panels, _draw, -(-len(panels) // 2), (10, 6), "share of the tasks in a bin")
+    return Findings(markdown(columns, rows), columns, rows, figure)
 
 
 def _certified(found: Domain) -> Iterator[float]:
@@ -37,21 +40,8 @@ def _row(found: Domain) -> tuple[Any, ...]:
     return " × ".join(map(str, found.returns.shape)), float(values.mean()), *map(float, np.quantile(values, QUANTILES))
 
 
-def _figure(found: dict[str, Domain], certified: dict[str, tuple[float, ...]]) -> Any:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 6), layout="constrained")
-    grid = figure.subplots(2, -(-len(found) // 2), squeeze=False)
-    for axes, (name, one) in zip(grid.ravel(), found.items(), strict=False):
-        _draw(axes, one, *certified[name])
-        axes.set_title("{}, n = {}, m = {}".format(name, *one.returns.shape), fontsize=9)
-    for axes in grid[:, 0]:
-        axes.set_ylabel("share of the tasks in a bin")
-    figure.legend(*grid[0, 0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=4)
-    return figure
-
-
-def _draw(axes: Any, one: Domain, paper: float, default: float) -> None:
+def _draw(axes: Any, panel: tuple[str, Domain, tuple[float, ...]]) -> None:
+    name, one, (paper, default) = panel
     values = one.performances
     bins = np.linspace(*one.support, NUM_BINS + 1)
     axes.hist(values, bins, weights=np.full(len(values), 1 / len(values)), color="#9db8cf", label="tasks")
@@ -59,8 +49,8 @@ def _draw(axes: Any, one: Domain, paper: float, default: float) -> None:
     axes.axvline(tenth, color="black", linewidth=1, linestyle=":", label="90 % of these tasks reach it, not certified")
     axes.axvline(default, color="#d55e00", linewidth=1.8, label="certified on 90 % of new tasks, default")
     axes.axvline(paper, color="#0072b2", linewidth=1.8, linestyle="--", label="certified on 90 %, the paper")
+    axes.set_title("{}, n = {}, m = {}".format(name, *one.returns.shape), fontsize=9)
     axes.set_xlabel("success rate of a task" if one.binary else "mean return of a task", fontsize=9)
-    axes.grid(alpha=0.3)
 
 
 EXPERIMENT = Experiment("distributions", "figure 12, the distributions of performance over tasks", run)

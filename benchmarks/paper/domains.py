@@ -7,12 +7,11 @@ policies. Smaller numbers of tasks and rollouts take the first of ten random ord
 import functools
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
 import jaxcert
-from benchmarks.paper.curves import SEEDS, empirical
-from jaxcert.rollouts import MultiTaskEnv, Policy, collect
+from benchmarks.paper.curves import SEEDS, drawn, empirical
+from jaxcert.rollouts import MultiTaskEnv, Policy
 from jaxcert.tasks import bridge_world, simple_grid, zones
 from jaxcert.training import sample_policy
 
@@ -69,10 +68,7 @@ def domain(name: str, num_rollouts: int) -> Domain:
 @functools.cache
 def _collected(name: str, num_tasks: int, num_rollouts: int) -> np.ndarray:
     """Kept, since experiments that run one after another take the same."""
-    env, policy = _made(name)
-    key_tasks, key = jax.random.split(jax.random.key(0))
-    tasks = env.sample_tasks(key_tasks, num_tasks)
-    return np.asarray(collect(env, policy, tasks, key, num_rollouts=num_rollouts))
+    return drawn(*_made(name), 0, num_tasks, num_rollouts)
 
 
 def _made(name: str) -> tuple[MultiTaskEnv, Policy]:

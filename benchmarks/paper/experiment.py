@@ -1,20 +1,14 @@
 """What an experiment is: a name, what of the paper it shows, and a function to what it finds."""
 
-import csv
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks._common import write_csv
+
 
 class Findings(NamedTuple):
-    """What an experiment found.
-
-    Attributes:
-        lines: conclusions, and tables in Markdown.
-        columns: names of the columns of the rows; none without rows.
-        rows: all figures.
-        figure: of Matplotlib, or None.
-    """
+    """Conclusions and tables in Markdown; all figures as rows, with the names of their columns; a picture, or None."""
 
     lines: Iterable[str]
     columns: Sequence[str] = ()
@@ -41,29 +35,37 @@ class Experiment(NamedTuple):
 def write(findings: Findings, folder: Path, name: str) -> list[Path]:
     """The files of an experiment: lines as text, rows as CSV, the figure as PNG; those that there are."""
     text, table, picture = (folder / f"{name}.{suffix}" for suffix in ("txt", "csv", "png"))
-    written = [text]
     text.write_text("".join(f"{line}\n" for line in findings.lines))
     if findings.columns:
-        with table.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(findings.columns)
-            writer.writerows([_cell(value) for value in row] for row in findings.rows)
-        written.append(table)
+        write_csv(table, findings.columns, findings.rows)
     if findings.figure is not None:
         findings.figure.savefig(picture, dpi=110)
-        written.append(picture)
-    return written
+    return [text, *([table] if findings.columns else []), *([picture] if findings.figure is not None else [])]
 
 
-def markdown(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """A table, a line per row; floats with three decimals."""
-    lines = [columns, ["---"] * len(columns), *([_shown(value) for value in row] for row in rows)]
-    return [f"| {' | '.join(map(str, line))} |" for line in lines]
+def grid(
+    panels: Sequence[Any],
+    draw: Callable[[Any, Any], None],
+    columns: int,
+    size: tuple[float, float],
+    label: str,
+    *,
+    of_legend: int = 0,
+    ncols: int = 4,
+    **sharing: Any,
+) -> Any:
+    """A figure with a panel each, so many in a row, and a legend of one of them below."""
+    from matplotlib.figure import Figure
 
-
-def _cell(value: Any) -> Any:
-    return f"{value:.6g}" if isinstance(value, float) else value
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(-(-len(panels) // columns), columns, squeeze=False, **sharing)
+    for place, panel in zip(axes.ravel(), panels, strict=False):
+        draw(place, panel)
+        place.grid(alpha=0.3)
+    for place in axes.ravel()[len(panels) :]:
+        place.set_axis_off()
+    for place in axes[:, 0]:
+        place.set_ylabel(label)
+    handles = axes.ravel()[of_legend].get_legend_handles_labels()
+    figure.legend(*handles, fontsize=8, loc="outside lower center", ncols=ncols)
+    return figure

@@ -9,24 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks._common import markdown
 from benchmarks.paper.curves import DEFAULT_BETA, DELTA
 from benchmarks.paper.domains import Domain, domain, orders
-from benchmarks.paper.experiment import Experiment, Findings, markdown
+from benchmarks.paper.experiment import Experiment, Findings, grid
 from jaxcert.sweep import Grid, sweep
 
 DOMAINS = ("cheetah", "walker", "zones")
 BUDGETS = ((50, 100), (100, 100), (200, 50), (200, 100))
 PAPER_BUDGETS = ((50, 100), (100, 300), (200, 300), (200, 1000))
-PAIRS = (
-    (1e-2, 1e-2),
-    (1e-3, 1e-2),
-    (1e-4, 1e-2),
-    (1e-6, 1e-2),
-    (1e-4, 1e-1),
-    (1e-6, 1e-1),
-    (1e-5, 1e-3),
-    (1e-6, 1e-3),
-)
+PAIRS = (*((beta, 1e-2) for beta in (1e-2, 1e-3, 1e-4, 1e-6)), (1e-4, 0.1), (1e-6, 0.1), (1e-5, 1e-3), (1e-6, 1e-3))
 BETAS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 DELTAS = (1e-3, 0.01, 0.1)
 STYLES = dict(zip(DELTAS, ("--", "-", ":"), strict=True))
@@ -34,15 +26,7 @@ PAPER = "the paper"
 
 
 class Panel(NamedTuple):
-    """One domain and budget.
-
-    Attributes:
-        name: of the domain.
-        domain: all its returns.
-        budget: (n, m).
-        betas: [betas], in increasing order.
-        safety: by way to certify, [seeds, betas, deltas, t].
-    """
+    """A domain with all its returns, a budget (n, m), the betas, rising, and by way [seeds, betas, deltas, t]."""
 
     name: str
     domain: Domain
@@ -86,14 +70,13 @@ def guideline(delta: float, num_tasks: int) -> float:
 
 
 def panels(name: str, budgets: tuple[tuple[int, int], ...]) -> Iterator[Panel]:
-    """All budgets of a domain, from one sweep."""
     found = domain(name, max(m for _, m in budgets))
     budgets = tuple(dict.fromkeys(map(found.first_of, budgets)))
     betas = tuple(sorted({*BETAS, *(guideline(delta, n) for delta in DELTAS for n, _ in budgets)}))
     chosen = ways(found.binary)
     bounds, methods = (tuple(dict.fromkeys(axis)) for axis in zip(*chosen.values(), strict=True))
-    grid = Grid(found.thresholds, bounds=bounds, methods=methods, betas=betas, deltas=DELTAS, budgets=budgets)
-    safety = sweep(orders(found.returns), grid, support=found.support).safety
+    wanted = Grid(found.thresholds, bounds=bounds, methods=methods, betas=betas, deltas=DELTAS, budgets=budgets)
+    safety = sweep(orders(found.returns), wanted, support=found.support).safety
     for i, budget in enumerate(budgets):
         one = {way: safety[:, i, bounds.index(b), methods.index(m)] for way, (b, m) in chosen.items()}
         yield Panel(name, found, budget, betas, one)
@@ -145,23 +128,16 @@ def _above(found: list[Panel]) -> Iterator[str]:
 
 def _figure(found: list[Panel]) -> Any:
     """One panel per domain and budget, one line per pair: its beta is a colour, its delta a kind of line."""
+    columns = len(found) // len(DOMAINS)
+    size = 3.1 * columns, 2.75 * len(DOMAINS) + 0.6
+    return grid(found, _draw, columns, size, "certified safety", sharex="row", sharey=True)
+
+
+def _draw(axes: Any, one: Panel) -> None:
     from matplotlib import colormaps
-    from matplotlib.figure import Figure
 
     betas = sorted({beta for beta, _ in PAIRS}, reverse=True)
     colours = dict(zip(betas, colormaps["viridis"](np.linspace(0.85, 0, len(betas))), strict=True))
-    columns = max(sum(one.name == name for one in found) for name in DOMAINS)
-    figure = Figure(figsize=(3.1 * columns, 2.75 * len(DOMAINS) + 0.6), layout="constrained")
-    grid = figure.subplots(len(DOMAINS), columns, sharex="row", sharey=True, squeeze=False)
-    for i, name in enumerate(DOMAINS):
-        for axes, one in zip(grid[i], [one for one in found if one.name == name], strict=False):
-            _draw(axes, one, colours)
-        grid[i, 0].set_ylabel("certified safety")
-    figure.legend(*grid[0, 0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=4)
-    return figure
-
-
-def _draw(axes: Any, one: Panel, colours: dict[float, Any]) -> None:
     x = one.domain.thresholds
     axes.plot(x, one.domain.share, color="black", linewidth=1, label="share of all tasks, not certified")
     default = one.curve(one.default, DEFAULT_BETA, DELTA)
@@ -171,7 +147,6 @@ def _draw(axes: Any, one: Panel, colours: dict[float, Any]) -> None:
         axes.plot(x, one.curve(PAPER, beta, delta), STYLES[delta], color=colours[beta], linewidth=1.2, label=label)
     axes.set_title("{}, n = {}, m = {}".format(one.name, *one.budget), fontsize=9)
     axes.set_xlabel(f"threshold B, {one.domain.unit}", fontsize=9)
-    axes.grid(alpha=0.3)
 
 
 EXPERIMENT = Experiment("levels", "figures 7 to 9, the ablation of beta and delta: cheetah, walker, zones", run)

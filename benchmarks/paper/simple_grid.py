@@ -3,12 +3,10 @@
 delta = 0.01, ten seeds fixed beforehand; mean and one standard deviation over seeds.
 """
 
-import jax
 import numpy as np
 
-from benchmarks.paper.curves import SEEDS, THRESHOLDS, Curve, adaptive, empirical, findings, rollout_certificates
+from benchmarks.paper.curves import SEEDS, THRESHOLDS, Curve, adaptive, certificates, drawn, findings, panel
 from benchmarks.paper.experiment import Experiment, Findings
-from jaxcert.rollouts import collect
 from jaxcert.tasks import simple_grid
 
 ADAPTIVE = (0.7, 0.8, 0.9)
@@ -17,23 +15,10 @@ BUDGETS = ((250, 1000), (30, 100), (30, 1000), (100, 100), (100, 1000))
 
 def panels() -> list[list[Curve]]:
     """One panel per budget; the smaller ones use the first tasks and rollouts of the largest."""
-    returns = np.stack([_draw(seed) for seed in SEEDS])
-    exact = np.asarray(simple_grid.safety(THRESHOLDS))
-    certified = rollout_certificates(returns, BUDGETS)
-    return [
-        [
-            Curve(f"n = {n}, m = {m}", method, safety, exact)
-            for method, safety in {"empirical": empirical(returns[:, :n, :m]), **found}.items()
-        ]
-        for (n, m), found in zip(BUDGETS, certified, strict=True)
-    ]
-
-
-def _draw(seed: int) -> np.ndarray:
-    key_tasks, key_rollouts = jax.random.split(jax.random.key(seed))
-    num_tasks, num_rollouts = BUDGETS[0]
-    slips = simple_grid.ENV.sample_tasks(key_tasks, num_tasks)
-    return np.asarray(collect(simple_grid.ENV, simple_grid.POLICY, slips, key_rollouts, num_rollouts=num_rollouts))
+    returns = np.stack([drawn(simple_grid.ENV, simple_grid.POLICY, seed, *BUDGETS[0]) for seed in SEEDS])
+    exact, found = np.asarray(simple_grid.safety(THRESHOLDS)), certificates(returns, BUDGETS)
+    pairs = zip(BUDGETS, found, strict=True)
+    return [panel(f"n = {n}, m = {m}", returns[:, :n, :m], certified, exact) for (n, m), certified in pairs]
 
 
 def run(full: bool) -> Findings:

@@ -4,18 +4,16 @@ The paper reports 5.2 to 15.7 ms. Beside jaxcert, in the same run, its procedure
 other (`benchmarks.scipy_reference.plain_certify`). Returns are drawn from the tasks of the cheetah sample.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import jax
 import numpy as np
 
 import jaxcert
+from benchmarks._common import markdown, seconds, times
 from benchmarks.paper.curves import DEFAULT_BETA, DELTA, PAPER_BETA
-from benchmarks.paper.experiment import Experiment, Findings, markdown
+from benchmarks.paper.experiment import Experiment, Findings
 from benchmarks.scipy_reference import plain_certify
-from benchmarks.speed.timing import seconds
 from jaxcert import certify, certify_sequential
 
 BUDGETS, SUPPORT, NUM_THRESHOLDS, NUM_PLAIN = ((50, 100), (100, 300), (200, 1000)), (0.0, 1000.0), 600, 5
@@ -57,16 +55,10 @@ def _drawn(num_tasks: int, num_rollouts: int) -> np.ndarray:
 
 def _times(call: Callable[[Any], Any]) -> tuple[float, float, float]:
     """The first call for one threshold, a later one, and per threshold of a later one for all; s, ms, ms."""
-    begin = time.perf_counter()
-    jax.block_until_ready(call(400.0))
-    first = time.perf_counter() - begin
-    one, _ = _best(lambda: call(500.0)), call(THRESHOLDS)
-    return first, 1e3 * one, 1e3 * _best(lambda: call(THRESHOLDS)) / NUM_THRESHOLDS
-
-
-def _best(call: Callable[[], Any]) -> float:
-    """The shortest of several calls, result included, since other work only adds to it."""
-    return min(seconds(call, 1) for _ in range(NUM_CALLS))
+    first = seconds(lambda: call(400.0), 1)
+    # The shortest of several, since other work only adds to it.
+    one, _ = min(times(lambda: call(500.0), NUM_CALLS)), call(THRESHOLDS)
+    return first, 1e3 * one, 1e3 * min(times(lambda: call(THRESHOLDS), NUM_CALLS)) / NUM_THRESHOLDS
 
 
 EXPERIMENT = Experiment("timing", "table 2, the time per threshold", run)

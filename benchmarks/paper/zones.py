@@ -9,7 +9,6 @@ adaptive rollouts. At full size half an hour on two cores.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from scipy import stats
 
@@ -21,14 +20,15 @@ from benchmarks.paper.curves import (
     THRESHOLDS,
     Curve,
     adaptive,
+    certificates,
+    drawn,
     empirical,
     findings,
-    rollout_certificates,
+    panel,
 )
 from benchmarks.paper.experiment import Experiment, Findings
 from jaxcert import certify, certify_lower_bounds
 from jaxcert.bounds import betting, clopper_pearson
-from jaxcert.rollouts import collect
 from jaxcert.tasks import zones
 from jaxcert.training import sample_policy
 
@@ -36,13 +36,7 @@ EVALUATION_SEED = 1000
 
 
 class Size(NamedTuple):
-    """Of a run.
-
-    Attributes:
-        budgets: numbers of tasks and of rollouts, the largest last.
-        seeds: each with its own tasks.
-        evaluation: numbers of tasks and of rollouts of the evaluation set.
-    """
+    """Of a run: budgets (n, m), the largest last; seeds, each with its own tasks; (n, m) of the evaluation set."""
 
     budgets: tuple[tuple[int, int], ...]
     seeds: range
@@ -60,9 +54,7 @@ ADAPTIVE, NUM_DRAWS = (0.7, 0.8, 0.9), 10_000
 
 def returns_of(seed: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
     """Successes on fresh tasks, [n, m]."""
-    key_tasks, key_rollouts = jax.random.split(jax.random.key(seed))
-    tasks, policy = zones.ENV.sample_tasks(key_tasks, num_tasks), sample_policy("zones", deterministic=False)
-    return np.asarray(collect(zones.ENV, policy, tasks, key_rollouts, num_rollouts=num_rollouts))
+    return drawn(zones.ENV, sample_policy("zones", deterministic=False), seed, num_tasks, num_rollouts)
 
 
 def panels(size: Size, means: np.ndarray) -> Iterator[list[Curve]]:
@@ -72,11 +64,10 @@ def panels(size: Size, means: np.ndarray) -> Iterator[list[Curve]]:
     """
     exact = safety_of(means)
     returns = np.stack([returns_of(seed, *size.budgets[-1]) for seed in size.seeds])
-    for (n, m), found in zip(size.budgets, rollout_certificates(returns, size.budgets), strict=True):
+    for (n, m), found in zip(size.budgets, certificates(returns, size.budgets), strict=True):
         first = returns[:, :n, :m]
         newer = {name: _certified(first, settings) for name, settings in NEWER.items()}
-        methods = {"empirical": empirical(first), **found, **newer}
-        yield [Curve(f"n = {n}, m = {m}", method, safety, exact) for method, safety in methods.items()]
+        yield panel(f"n = {n}, m = {m}", first, found | newer, exact)
 
 
 def safety_of(means: np.ndarray) -> np.ndarray:

@@ -1,1 +1,1 @@
-"""How fast jaxcert is: beside SciPy, beside the least that any implementation has to do, and as problems grow."""
+"""How fast jaxcert is, beside SciPy and its floors, and what it adds to other work."""

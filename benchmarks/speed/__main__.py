@@ -1,6 +1,6 @@
-"""Time jaxcert beside the SciPy references and beside its floors, and how its cost grows, in one run.
+"""Time jaxcert beside the SciPy references and beside its floors, how its cost grows, and what it adds to other work.
 
-    python -m benchmarks.speed [--only PART ...] [--megabytes 64] [--out speed.csv] [--plot speed.png]
+    python -m benchmarks.speed [--only PART ...] [--megabytes 64] [--out speed.csv] [--plot speed.png] [--folder FOLDER]
 
 certify     returns [200, 1000] float32 at 600 thresholds, beside both references
 sweep       384,000 certificates from 10 seeds, per certificate beside both references
@@ -16,71 +16,78 @@ rollouts    soft counts; rollouts until tasks are decided, on BridgeWorld and zo
 
 First calls, which compile, are apart; every timing waits for its result; figures are medians, but for the plain SciPy
 reference and the summaries, which run once; a bound and its floor take turns, so that a noisy machine slows both.
+
+These print tables of their own, and are run if they are asked for:
+
+first_calls CPU seconds and programs of four kinds of certificates at one shape, then at others; alone, in a new process
+operations  how large the program of each kind of call is, and how long it compiles
+collect     `collect`, `certify_policy` and `certify_adaptive` beside a `vmap` of a `scan` by hand for the same
+            environment, small network and keys; more environments with the extras gymnax and brax
+in_loop     certificates while a pendulum learns; needs the extra brax
+streaming   a folder of Parquet files with 10^8 rollouts, in --folder, where it is written if there is none
 """
 
-import argparse
-import csv
+import os
 import sys
 import warnings
 from pathlib import Path
 
-from benchmarks.speed.certify import certify
-from benchmarks.speed.floors import floors
-from benchmarks.speed.growth import draw, growth
-from benchmarks.speed.rollouts import rollouts
-from benchmarks.speed.summaries import summaries
-from benchmarks.speed.sweeps import sweeps
-from benchmarks.speed.tasks import tasks
-from benchmarks.speed.timing import Row, machine
+os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"  # read when JAX is imported
+
+from benchmarks._common import machine, parser, show, write_csv
+from benchmarks.speed.beside_rollouts import collecting, in_loop
+from benchmarks.speed.bounds import floors, summaries
+from benchmarks.speed.certificates import certify, draw, growth, sweeps
+from benchmarks.speed.compiling import first_calls, operations
+from benchmarks.speed.rollouts import rollouts, tasks
+from benchmarks.speed.rows import Row
+from benchmarks.speed.streaming import streaming
 
 PARTS = ("certify", "sweep", "floors", "growth", "summaries", "tasks", "rollouts")
+TABLES = {"first_calls": first_calls, "operations": operations, "collect": collecting, "in_loop": in_loop}
 
 
 def main() -> None:
     """Run the parts, print each row as it comes, write the table and the picture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="which parts; all by default")
-    parser.add_argument("--megabytes", type=int, default=64, help="size of the array for the floors")
-    parser.add_argument("--out", type=Path, help="write the rows as CSV")
-    parser.add_argument("--plot", type=Path, help="draw the rows of the part growth")
-    options = parser.parse_args()
+    options = parser("speed", __doc__, (*PARTS, *TABLES, "streaming"))
+    options.add_argument("--megabytes", type=int, default=64, help="size of the array for the floors")
+    options.add_argument("--out", type=Path, help="write the rows as CSV")
+    options.add_argument("--plot", type=Path, help="draw the rows of the part growth")
+    options.add_argument("--folder", type=Path, help="of the part streaming")
+    given = options.parse_args()
+    wanted = given.only or PARTS
+    if "streaming" in wanted and given.folder is None:
+        options.error("streaming needs --folder")
     warnings.filterwarnings("ignore", "scenario at beta", UserWarning)
-    parts = {
-        "certify": certify,
-        "sweep": sweeps,
-        "floors": lambda: floors(options.megabytes),
-        "growth": growth,
-        "summaries": summaries,
-        "tasks": tasks,
-        "rollouts": rollouts,
-    }
+    for name in wanted:
+        if name not in PARTS:
+            show(streaming(given.folder) if name == "streaming" else TABLES[name]())
+    rows = _rows([name for name in wanted if name in PARTS], given.megabytes)
+    if given.out is not None:
+        write_csv(given.out, [*Row._fields, "machine"], [(*row, machine()) for row in rows])
+        print(f"wrote {given.out}", file=sys.stderr)
+    if given.plot is not None:
+        draw(rows, given.plot)
+
+
+def _rows(wanted: list[str], megabytes: int) -> list[Row]:
+    parts = {"certify": certify, "sweep": sweeps, "floors": lambda: floors(megabytes), "growth": growth}
+    parts |= {"summaries": summaries, "tasks": tasks, "rollouts": rollouts}
     rows = []
-    for name in options.only:
+    for name in wanted:
         for row in parts[name]():
-            show(row)
+            print(_shown(row), flush=True)
             rows.append(row)
-    print(machine())
-    if options.out is not None:
-        write(rows, options.out)
-    if options.plot is not None:
-        draw(rows, options.plot)
+    if rows:
+        print(machine())
+    return rows
 
 
-def show(row: Row) -> None:
-    """Print one line."""
+def _shown(row: Row) -> str:
     first = "" if row.first_call_seconds is None else f"  first call {row.first_call_seconds:.2f} s"
     memory = "" if row.megabytes is None else f"  {row.megabytes:.1f} MB"
     ratio = "" if row.ratio is None else f"  {row.ratio:.4g} {row.ratio_is}"
-    print(f"{row.part:10}{row.name:40}{row.size:24}{1e3 * row.seconds:12.3f} ms{ratio}{first}{memory}", flush=True)
-
-
-def write(rows: list[Row], out: Path) -> None:
-    """Write the rows as CSV with the machine in a last column."""
-    with out.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*Row._fields, "machine"])
-        writer.writerows([*row, machine()] for row in rows)
-    print(f"wrote {out}", file=sys.stderr)
+    return f"{row.part:10}{row.name:40}{row.size:24}{1e3 * row.seconds:12.3f} ms{ratio}{first}{memory}"
 
 
 if __name__ == "__main__":

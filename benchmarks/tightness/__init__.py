@@ -1,1 +1,1 @@
-"""How much of what known performances would certify is certified from rollouts."""
+"""How much of what could be certified is certified: by bounds and methods, levels, and numbers of rollouts."""

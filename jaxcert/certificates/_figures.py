@@ -71,6 +71,8 @@ def ceil_to(value: float, digits: int) -> str:
 
 
 def _to(value: float, digits: int, rounding: str) -> str:
+    if not np.isfinite(value):  # as of a file that was altered
+        return f"{value:g}"
     step = decimal.Decimal(1).scaleb(-digits)
     with decimal.localcontext() as context:
         context.prec = 400

@@ -17,8 +17,8 @@ from jaxcert.numerics._root import halved
 from jaxcert.numerics._rounding import complement_down, unit_roundoff
 from jaxcert.numerics._tails import tail_up
 
-# Near which levels the numbers of successes are, with the normal quantiles of 1 minus them. Docs/successes.md compares
-# them with the best number in hindsight (python -m benchmarks.attained).
+# Near which levels the numbers of successes are, with the normal quantiles of 1 minus them. Docs/tightness.md compares
+# them with the best number in hindsight.
 LEVELS = (0.05, 0.2, 0.4, 0.65)
 _QUANTILES = (1.6448536, 0.8416212, 0.2533471, -0.3853205)
 

@@ -272,7 +272,7 @@ def _finish(risk: jax.Array, k: jax.Array, n: jax.Array, beta: jax.Array) -> Sol
     return Solution(inflate(risk, beta), num_valid, jnp.ones(risk.shape, bool))
 
 
-# Near 0.05, 0.25 and 0.6: more levels cost about as much in delta as they gain (benchmarks/levels.py).
+# Near 0.05, 0.25 and 0.6: more levels cost about as much in delta as they gain (benchmarks/tightness/levels.py).
 CHOICE = Choice((3 / 64, 1 / 4, 5 / 8), calibrated)
 
 TAIL = Tail(lambda k, n, beta, delta: upper_risk(k, n, delta), _finish)

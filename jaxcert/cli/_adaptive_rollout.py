@@ -149,11 +149,10 @@ def _summary(
     found: Found, run: AdaptiveCertificate, seed: int, out: Path, asked: Adaptive, *, goes_on: bool
 ) -> list[str]:
     costs, n = _costs(run), run.certificate.num_tasks
-    kind = "deterministic" if found.policy.deterministic else "stochastic"
     each = f"{costs['fewest']} to {costs['most']} of a task"
     as_slowest = f"; as many of every task as the slowest took to pass: {n * costs['slowest']:,}"
     return [
-        f"{found.source}, {kind}: {n} tasks, seed {seed}, beta {float(run.state.beta):.6g}",
+        f"{found.title}: {n} tasks, seed {seed}, beta {float(run.state.beta):.6g}",
         str(run),
         f"{costs['begun']:,} rollouts, {costs['mean']:.1f} per task, {each}{as_slowest if costs['slowest'] else ''}",
         *_missed(run, asked),

@@ -17,10 +17,8 @@ from jaxcert.cli import (
     _lock_command,
     _monitor_command,
     _plan_command,
-    _render_command,
     _rollout_command,
     _sweep_command,
-    _train_command,
     _trial_command,
     _verify_command,
 )
@@ -42,9 +40,7 @@ _app.command("monitor")(_monitor_command.monitor)
 _app.command("lock")(_lock_command.lock_protocol)
 _app.command("demo")(_demo_command.demo)
 _app.command("sweep")(_sweep_command.sweep_file)
-_app.command("train")(_train_command.train_policy)
 _app.command("rollout")(_rollout_command.rollout)
-_app.command("render")(_render_command.render_policy)
 _app.add_typer(_trial_command.trial, name="trial")
 
 # Usage errors of typer share a base class with BadParameter, whose module differs between releases.

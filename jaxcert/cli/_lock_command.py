@@ -1,6 +1,5 @@
 """`jaxcert lock`: the settings of an experiment, written down before its data."""
 
-import hashlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import typer
 
-from jaxcert._files import content_of
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
 from jaxcert.cli._options import in_full
+from jaxcert.cli._policies import digest_of
 from jaxcert.cli._question_options import askable, chosen
 from jaxcert.cli._settled import check_size, completed
 from jaxcert.planning import Plan
@@ -40,7 +39,10 @@ def lock_protocol(
     rollouts: Annotated[int, typer.Option(metavar="M", help="Rollouts of each task.")],
     metric: Annotated[str | None, typer.Option(metavar="TEXT", help="What a return is, in words.")] = None,
     environment: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the environment.")] = None,
-    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Policy file, of which the hash is kept.")] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Policy file, or MODULE:NAME of your own policy, of which the hash is kept."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="S", help="Seed of `jaxcert rollout`.")] = None,
     task: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of the tasks, in a table of returns.")
@@ -73,7 +75,7 @@ def lock_protocol(
         options=asking.options,
         metric=metric,
         environment=environment,
-        policy_sha256=None if policy is None else hashlib.sha256(content_of(policy, "a policy")).hexdigest(),
+        policy_sha256=None if policy is None else digest_of(policy),
         seed=seed,
         task=task,
         value=value,

@@ -123,10 +123,6 @@ Strict = Annotated[
 Stochastic = Annotated[
     bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
 ]
-CHECKPOINT = (
-    "A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); or a policy "
-    "shipped with the package: "
-)
 
 
 def level(text: str) -> float | str:

@@ -1,32 +1,32 @@
-"""Environments by name, and policies by file or name."""
+"""The policy of a command with its environment: shipped, from a file, or of one's own."""
 
 import hashlib
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from jaxcert._files import content_of
+from jaxcert.cli._own_programs import ENV, POLICY, Named, check_together, is_named, own_environment, own_policy
 from jaxcert.rollouts import Policy
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.tasks._registry import ENVIRONMENTS
 from jaxcert.training import find_policy, load_policy, policy_facts, sample_policy
 from jaxcert.training._policy_file import SHIPPED
 
-_AUTHORS = " (authors' version)"
-
 
 class Found(NamedTuple):
-    """A policy with the environment on which it was trained.
+    """A policy with the environment in which it acts.
 
     Attributes:
         env: the environment.
         policy: the policy.
         source: its name, or the name of its file.
-        sha256: of the file.
+        sha256: of the file, or of what else the policy is made of.
         file: from which it was read; None if it is shipped.
+        own: the environment, if it is not a shipped one.
     """
 
     env: MultiTaskEnv
@@ -34,11 +34,28 @@ class Found(NamedTuple):
     source: str
     sha256: str
     file: Path | None = None
+    own: Named | None = None
 
+    @property
+    def title(self) -> str:
+        """Its name, and whether it samples its actions, if that is known."""
+        kind = {True: ", deterministic", False: ", stochastic", None: ""}
+        return f"{self.source}{kind[self.policy.deterministic]}"
 
-def trainable() -> list[str]:
-    """The environments that `train` takes."""
-    return [name for name, entry in ENVIRONMENTS.items() if entry.trainable and not name.endswith(_AUTHORS)]
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Its origin, as files of returns record it."""
+        named = self.env.name or (self.own.text if self.own else "")
+        made_of = {} if self.own is None else {"environment_sha256": self.own.sha256}
+        facts = {"policy": self.source, "policy_sha256": self.sha256, "environment": named, **made_of}
+        return {**facts, "deterministic": self.policy.deterministic}
+
+    @property
+    def files(self) -> list[tuple[str, Path]]:
+        """What is read, by what the user calls it; a file with both the environment and the policy once."""
+        files = {self.own.file: ENV} if self.own else {}
+        files |= {self.file: POLICY} if self.file else {}
+        return [(name, file) for file, name in files.items()]
 
 
 def shipped() -> list[str]:
@@ -46,32 +63,56 @@ def shipped() -> list[str]:
     return [*SHIPPED, *(name for entry in ENVIRONMENTS.values() for name in entry.policies)]
 
 
-def environment(name: str, *, authors_version: bool = False) -> MultiTaskEnv:
-    """The environment of that name, if `train` takes it."""
-    if name not in trainable():
-        raise ValueError(f"environment is {name!r}; expected one of {', '.join(trainable())}")
-    wanted = name + _AUTHORS if authors_version else name
-    if wanted not in ENVIRONMENTS:
-        having = [other for other in trainable() if other + _AUTHORS in ENVIRONMENTS]
-        raise ValueError(f"{name} has no authors' version; expected one of {', '.join(having)}")
-    return ENVIRONMENTS[wanted].make()
+def find(policy: Path, env: str | None = None, *, deterministic: bool | None = None) -> Found:
+    """The policy of a module, of a policy file, a checkpoint or a folder of them; else the shipped one of that name.
 
-
-def find(checkpoint: Path, *, deterministic: bool) -> Found:
-    """The policy of a policy file, a checkpoint or a folder of them; without any, the shipped policy of that name."""
-    name = str(checkpoint)
-    if name in shipped() and not checkpoint.exists():
-        return _shipped(name, deterministic=deterministic)
+    ``env``: the module and name of its environment, if that is not a shipped one. ``deterministic``: whether it takes
+    the mode of its distribution of actions, as most do, or samples them; None if nobody asks.
+    """
+    name = str(policy)
+    if is_named(name):
+        return _of_module(name, env, deterministic)
+    if name in shipped() and not policy.exists():
+        if env is not None:
+            raise ValueError(f"{name} is shipped with its environment; expected a policy of your own with {ENV}")
+        return _shipped(name, deterministic=deterministic is not False)
     try:
-        path = find_policy(checkpoint)
+        path = find_policy(policy)
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"{error}; expected a checkpoint, or one of {', '.join(shipped())}") from error
+        expected = f"a checkpoint, one of {', '.join(shipped())}, or MODULE:NAME with {ENV}"
+        raise FileNotFoundError(f"{error}; expected {expected}") from error
+    return _of_file(path, None if env is None else own_environment(env), deterministic=deterministic is not False)
+
+
+def digest_of(policy: Path) -> str:
+    """The SHA-256 by which `rollout` knows the policy of a module or a policy file."""
+    if is_named(str(policy)):
+        return own_policy(str(policy)).sha256
+    return _digest(content_of(policy, "a policy"))
+
+
+def _of_module(name: str, env: str | None, deterministic: bool | None) -> Found:
+    if env is None:
+        raise ValueError(f"{name} is a policy of your own; expected its environment, {ENV} MODULE:NAME")
+    own, found = own_environment(env), own_policy(name)
+    declared = found.value.deterministic
+    if deterministic is not None and declared is not deterministic:
+        wanted = f"expected Policy(..., deterministic={deterministic}), as --stochastic or a protocol asks for"
+        raise ValueError(f"{name} is a policy with deterministic={declared}; {wanted}")
+    check_together(own.value, found.value, name)
+    return Found(own.value, found.value, name, found.sha256, found.file, own)
+
+
+def _of_file(path: Path, own: Named | None, *, deterministic: bool) -> Found:
     trained_on = policy_facts(path)["environment"]
-    if trained_on not in ENVIRONMENTS:
-        raise ValueError(f"{path} holds a policy for {trained_on!r}; expected one of {', '.join(ENVIRONMENTS)}")
-    env = ENVIRONMENTS[trained_on].make()
+    if own is None and trained_on not in ENVIRONMENTS:
+        expected = f"expected one of {', '.join(ENVIRONMENTS)}, or {ENV} MODULE:NAME"
+        raise ValueError(f"{path} holds a policy for {trained_on!r}; {expected}")
+    env = own.value if own else ENVIRONMENTS[trained_on].make()
     policy = load_policy(path, environment=env.name, deterministic=deterministic)
-    return Found(env, policy, str(path), _digest(content_of(path, "a policy")), path)
+    if own:
+        check_together(env, policy, str(path))
+    return Found(env, policy, str(path), _digest(content_of(path, "a policy")), path, own)
 
 
 def _shipped(name: str, *, deterministic: bool) -> Found:

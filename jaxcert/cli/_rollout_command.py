@@ -17,8 +17,9 @@ from rich.text import Text
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._adaptive_rollout import Adaptive, adaptive_rollout, check_archive_path
 from jaxcert.cli._lock_command import check_certifiable
-from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic, several, with_group
+from jaxcert.cli._options import Quiet, Stochastic, several, with_group
 from jaxcert.cli._outputs import Force, Writing, check_distinct, check_new, check_witness
+from jaxcert.cli._own_programs import ENV, POLICY
 from jaxcert.cli._settled import ProtocolFile, check_size, refuse
 from jaxcert.cli._unfinished import FIXED, Unfinished, is_unfinished, lock_file, unfinished, unfinished_file
 from jaxcert.planning import check
@@ -29,6 +30,7 @@ from jaxcert.rollouts._resumption import task_columns
 from jaxcert.tables import check_returns_path, write_returns
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._returns import how_many
+from jaxcert.tables._written import check_parameters
 
 # Episodes that are made together: enough to keep the machine busy. And how often all so far are kept.
 _EPISODES, _SECONDS = 1000, 0.5
@@ -36,12 +38,26 @@ _EPISODES, _SECONDS = 1000, 0.5
 
 @with_group("asked", Adaptive)
 def rollout(
-    checkpoint: Annotated[
-        Path, typer.Argument(metavar="CHECKPOINT", help=f"{CHECKPOINT}{', '.join(_policies.shipped())}.")
+    policy: Annotated[
+        Path,
+        typer.Argument(
+            metavar=POLICY,
+            help="A folder of `jaxcert.training.train` (its last checkpoint), one checkpoint of it, or a policy file "
+            f"(.npz); a policy shipped with the package: {', '.join(_policies.shipped())}; or, with {ENV}, MODULE:NAME "
+            "of one of your own, a `Policy` or a function of an observation and a key.",
+        ),
     ],
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="File for the returns (.parquet or .npz; with --threshold .npz).")
     ],
+    env: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:NAME",
+            help="An environment of your own, such as my_package.envs:ENV in the working directory: a `MultiTaskEnv`, "
+            "or a function without arguments that gives one.",
+        ),
+    ] = None,
     tasks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of tasks.")] = None,
     rollouts: Annotated[
         int | None, typer.Option(min=1, metavar="M", help="Rollouts of each task, the same for all.")
@@ -74,7 +90,7 @@ def rollout(
 ) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
     check_witness(asked.witness, asked.json)
-    locked = None if protocol is None else Protocol.read(protocol)
+    locked, deterministic = None if protocol is None else Protocol.read(protocol), False if stochastic else None
     if locked is not None:
         wished = {"delta": delta, "thresholds": threshold, "safeties": [] if safety is None else [safety]}
         wished |= {"beta": asked.beta, "num_tasks": tasks, "num_rollouts": rollouts, "seed": seed}
@@ -84,7 +100,7 @@ def rollout(
         _check_certifiable(protocol, locked, out)
         tasks, rollouts, delta, asked = locked.num_tasks, locked.num_rollouts, locked.delta, asked._replace(beta=None)
         seed = seed if locked.seed is None else locked.seed
-        stochastic = stochastic if locked.deterministic is None else not locked.deterministic
+        deterministic = deterministic if locked.deterministic is None else locked.deterministic
     if tasks is None:
         raise ValueError("--tasks missing; expected the option, or a --protocol")
     check_size(tasks, rollouts or 1)
@@ -93,15 +109,15 @@ def rollout(
     check_path = check_archive_path if rollouts is None else check_returns_path
     check_path(out)
     files = ("--protocol", protocol), ("--out", out), ("--json", asked.json)
-    check_distinct(("CHECKPOINT", checkpoint), *files, working=_working(out))
+    check_distinct((POLICY, policy), *files, working=_working(out))
     if not is_unfinished(out):
         check_new(out, asked.json, force=force)
-    found = _policies.find(checkpoint, deterministic=not stochastic)
-    check_distinct(("CHECKPOINT", found.file), *files, working=_working(out))
+    found = _policies.find(policy, env, deterministic=deterministic)
+    check_distinct(*found.files, *files, working=_working(out))
     if locked is not None:
-        facts = {"policy_sha256": found.sha256, "environment": found.env.name or None, "support": found.env.support}
-        refuse(protocol, locked.contradictions(facts))
-    facts = _facts(found, tasks, deterministic=not stochastic)
+        origin = {name: found.facts[name] for name in ("policy_sha256", "environment", "deterministic")}
+        refuse(protocol, locked.contradictions({**origin, "support": found.env.support}))
+    facts = _facts(found, tasks)
     if rollouts is None:
         adaptive_rollout(found, asked, out, facts, seed, force=force, quiet=quiet)
     else:
@@ -148,29 +164,25 @@ def _fixed(
     facts = {**facts, "num_rollouts": rollouts}
     with unfinished(out, None, facts, seed, force=force, kind=FIXED) as kept:
         key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(kept.seed)))
-        sampled = found.env.sample_tasks(key_tasks, tasks)
+        sampled, written = found.env.sample_tasks(key_tasks, tasks), Writing()
+        check_parameters(columns := task_columns(sampled))
         returns = _in_parts(found, sampled, key_rollouts, shape, kept, quiet=quiet)
-        columns, written = task_columns(sampled), Writing()
         replace = kept.may_replace(out)
         written.attempt(write_returns, out, returns, tasks=columns, facts=kept.facts, replace=replace)
         kept.remove()
     written.check()
-    kind = "deterministic" if facts["deterministic"] else "stochastic"
     means = returns.mean(axis=1)
     _console.output().print(
-        f"{found.source}, {kind}: {how_many(tasks, 'task')}, {how_many(rollouts, 'rollout')} each, seed {kept.seed}\n"
+        f"{found.title}: {how_many(tasks, 'task')}, {how_many(rollouts, 'rollout')} each, seed {kept.seed}\n"
         f"mean return {_shown(returns.mean())}, of tasks {_shown(means.min())} to {_shown(means.max())}\n"
         f"written to {out}"
     )
 
 
-def _facts(found: _policies.Found, num_tasks: int, *, deterministic: bool) -> dict[str, Any]:
+def _facts(found: _policies.Found, num_tasks: int) -> dict[str, Any]:
     """What determines the returns, besides the seed and how many there are of a task."""
     return {
-        "policy": found.source,
-        "policy_sha256": found.sha256,
-        "environment": found.env.name,
-        "deterministic": deterministic,
+        **found.facts,
         "num_tasks": num_tasks,
         "episode_length": found.env.episode_length,
         "precision": str(jnp.result_type(float)),

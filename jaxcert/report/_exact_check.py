@@ -12,6 +12,7 @@ import numpy as np
 
 from jaxcert._files import content_of
 from jaxcert.report import check_certificate, check_trials
+from jaxcert.report._document import assumptions_of
 from jaxcert.report._recompute import precision
 from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, rows_read
 from jaxcert.rollouts import load_adaptive
@@ -60,6 +61,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
     """
     document = content_of(certificate, "a certificate file")
     try:
+        _check_assumptions(document)
         if _stops(document):
             yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
         else:
@@ -94,6 +96,13 @@ def _stops(document: bytes) -> bool:
     """Whether it is about tasks that stop by themselves."""
     held = json.loads(document)
     return any("rollouts" in record for record in held["certificates"])
+
+
+def _check_assumptions(document: bytes) -> None:
+    """Raise ValueError for other assumptions than those of the questions, which no witness proves."""
+    held = json.loads(document)
+    if held["assumptions"] != assumptions_of(record["question"] for record in held["certificates"]):
+        raise ValueError("its assumptions are not those of this format for its questions")
 
 
 def _check_worst(document: bytes) -> None:

@@ -49,7 +49,7 @@ class Protocol:
         options: settings that few questions have, by their names.
         metric: what a return is, in words.
         environment: name of the environment, as `jaxcert rollout` takes it.
-        policy_sha256: SHA-256 of the policy file.
+        policy_sha256: SHA-256 of the policy file, or as `jaxcert rollout` records it of a policy of one's own.
         seed: of the tasks and rollouts.
         task: which column of a table of returns holds the tasks; if it is open, the one that is read unnamed.
         value: which column holds the returns; if it is open, the one that is read unnamed.

@@ -39,7 +39,8 @@ BELIEVED = """What remains to be believed:
 - that columns, question, support, delta, levels, their shares of delta, numbers of tasks and of rollouts, or what a log
   declares, were settled before the data were seen (`jaxcert verify` derives the levels, and compares a protocol);
 - that the returns are what happened, all of it, with a policy that was fixed beforehand;
-- that rollouts are independent and, where it says "a new task", tasks are independent draws from one distribution."""
+- that rollouts are independent and, where it says "a new task", tasks are independent draws from one distribution;
+- other words of the file than the sentences above, such as its assumptions."""
 _DECIMAL = re.compile(r"-?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _WORDS = dict(re.findall(r"(\w+)=(.)", "true=1 yes=1 pass=1 passed=1 success=1 false=0 no=0 fail=0 failed=0 failure=0"))
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."

@@ -143,9 +143,9 @@ def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
 
 
 def _said(fact: Any) -> Any:
-    """What a certificate says of its log: a number, the numbers of trials, or a hash."""
+    """What a certificate says of its log: a number, the trials that were withdrawn, or a hash."""
     if isinstance(fact, list):
-        return sorted(_number(each["number"]) for each in fact)
+        return sorted((_number(each["number"]), each["task"], _number(each["value"]), each["why"]) for each in fact)
     return _number(fact) if isinstance(fact, Number) else fact
 
 
@@ -160,7 +160,7 @@ def chained(line: bytes, before: str, number: int) -> str:
 def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
     """The returns of each task, up to the line with which a log has that SHA-256; it; and what was declared."""
     first, *lines = (content.removesuffix(b"\n") + b"\n").splitlines(keepends=True)
-    seen, declared, where, chain = sha256(first), loads(first, **READING), {}, chained(first, "", 1)
+    seen, declared, count, chain = sha256(first), loads(first, **READING), 0, chained(first, "", 1)
     names = declared["tasks"]
     _need(declared["format"] == LOG, "it is no log of trials")
     _need(len({name.strip() for name in names}) == len(names), "labels of tasks are equal, or differ in blanks alone")
@@ -176,15 +176,14 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
             _number(entry["number"]) == i, f"line {i + 1} of the log has the number {entry['number']}: one is missing"
         )
         if (gone := entry.get("withdrawn")) is not None:
-            where[gone][gone] = _number(declared["support"][0])
-            withdrawn.append(gone)
+            label = next(name for name, held in tasks.items() if gone in held)
+            withdrawn.append((_number(gone), label, tasks[label][gone], entry["why"]))
+            tasks[label][gone] = _number(declared["support"][0])
         else:
-            number, held = entry["number"], tasks[entry["task"]]
-            where[number] = held
+            number, held, count = entry["number"], tasks[entry["task"]], count + 1
             _need(("score" in entry) != ("success" in entry), f"line {i + 1} of the log has not one outcome")
             held[number] = _number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
-    count = Fraction(len(where) - len(withdrawn))
-    held = {"last_hash": chain, "num_trials": count, "withdrawn": sorted(map(_number, withdrawn))}
+    held = {"last_hash": chain, "num_trials": Fraction(count - len(withdrawn)), "withdrawn": sorted(withdrawn)}
     return [[*each.values()] for each in tasks.values()], seen.hexdigest(), {**declared, "held": held, "later": later}
 
 

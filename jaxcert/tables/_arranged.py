@@ -37,7 +37,13 @@ from jaxcert.tables._pooled import (
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, checked
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
-from jaxcert.tables._summary_rows import check_no_sum, check_rows_are_trials, check_tasks
+from jaxcert.tables._summary_rows import (
+    ask_about_lost,
+    ask_about_mean,
+    check_no_sum,
+    check_rows_are_trials,
+    check_tasks,
+)
 
 # What is better if it is less.
 _COSTS = words_in("cost costs loss losses regret penalty penalties violations collisions distance latency seconds")
@@ -71,11 +77,7 @@ def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
             raise
         raise ValueError(f"{error} (counted among the {len(rows.picked)} rows that are picked)") from error
     check_tasks(found.tasks, roles.tasks)
-    if (told := words_in(columns.value) & _COSTS) and found.returns.dtype != bool:
-        ask(
-            f"column {columns.value} is of what is better if it is less, by its name ({min(told)}); certificates say "
-            "that returns are at least so large: negate it to certify that it is at most so large"
-        )
+    ask_about_cost(columns.value, found.returns)
     trial = None if columns.is_wide(every.names) and columns.trial not in every.names else columns.trial
     return found, columns._replace(trial=trial)
 
@@ -107,6 +109,8 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     )
     if episode is not None:
         ask_about_trials_of([*dict.fromkeys(episode.tolist())])
+        ask_about_lost(task, episode)
+    ask_about_mean(found)
     assert found.rows is not None
     places = np.arange(len(task)) if rows.picked is None else rows.picked
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
@@ -193,6 +197,22 @@ def arrange(
     found = padded(tasks[of_rows], totals, labels)
     rows = np.nan_to_num(padded(tasks[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
     return dataclasses.replace(found, rows=rows, num_unfinished=lacking, counted=several)
+
+
+def check_sense(name: str, returns: np.ndarray) -> None:
+    """Refuse successes that are none by the name of their array; warn of what is better if it is less."""
+    if np.all((returns == 0) | (returns == 1)):
+        check_successes(name)
+    ask_about_cost(name, returns)
+
+
+def ask_about_cost(name: str, returns: np.ndarray) -> None:
+    """Warn of a name of what is better if it is less."""
+    if (told := words_in(name) & _COSTS) and returns.dtype != bool:
+        ask(
+            f"column {name} is of what is better if it is less, by its name ({min(told)}); certificates say "
+            "that returns are at least so large: negate it to certify that it is at most so large"
+        )
 
 
 def check_successes(name: str) -> None:

@@ -94,7 +94,7 @@ _LIKE = {
     "task": words_in(
         "task problem question instance env environment scenario case maze map world level item puzzle goal"
     ),
-    "trial": words_in("episode trial rollout attempt run seed try repeat repetition rep sample"),
+    "trial": words_in("episode trial rollout attempt run seed try repeat repetition rep sample demo demonstration"),
     "value": words_in(
         "return score success successes passed pass reward solved resolved correct result outcome performance"
     ),

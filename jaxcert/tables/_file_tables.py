@@ -23,6 +23,7 @@ _DELIMITERS = ",;\t"
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(\.[0-9]{3})+", re.ASCII)
 _LINE_END = re.compile(rb"[\r\n]")
 _LONGEST_HEADER = _LONGEST_LINE = 2**20  # bytes
+_LONGEST_LABEL, _OVERHEAD = 64, 4096  # bytes of a label that is no text, and of a column
 
 
 @contextlib.contextmanager
@@ -196,7 +197,7 @@ def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] 
 
 
 def parquet_table(content: bytes, roles: Roles) -> Any:
-    """The rows of a Parquet file; columns of lists and of bytes, as of pictures, are null, and not read."""
+    """The rows of a Parquet file; columns of long lists and bytes, as of pictures, are null, and not read."""
     pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
     if not content.startswith(b"PAR1"):
         raise ValueError("not a Parquet file: it does not start with PAR1")
@@ -205,12 +206,36 @@ def parquet_table(content: bytes, roles: Roles) -> Any:
     with arrow_damage_told("Parquet"):
         file = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
     names = file.schema_arrow.names
-    wanted = {*checked(names, roles).read(names), roles.policy, *(name for name, *_ in conditions_in(names, roles))}
-    wanted |= {field.name for field in file.schema_arrow if is_looked_at(field.name) or _is_plain(field.type)}
+    read = checked(names, roles).read(names)
+    wanted = {*read, roles.policy, *(name for name, *_ in conditions_in(names, roles))}
+    large = _large_columns(file)
+    wanted |= {each.name for each in file.schema_arrow if is_looked_at(each.name) or each.name not in large}
     with arrow_damage_told("Parquet"):
         table = file.read(columns=[name for name in names if name in wanted])
     columns, unread = iter(table.columns), pa.nulls(len(table))
-    return pa.table([next(columns) if name in wanted else unread for name in names], names=names)
+    found = {name: next(columns) if name in wanted else unread for name in names}
+    return pa.table({name: each if name in read else _in_texts(each) for name, each in found.items()})
+
+
+def _large_columns(file: Any) -> set[str]:
+    """The columns of lists and bytes that take more than labels do, as pictures."""
+    held = file.metadata
+    columns = [held.row_group(i).column(k) for i in range(held.num_row_groups) for k in range(held.num_columns)]
+    parts = [(each.path_in_schema, each.total_uncompressed_size) for each in columns]
+    most = _LONGEST_LABEL * held.num_rows + _OVERHEAD
+
+    def size(name: str) -> int:
+        return sum(count for path, count in parts if path == name or path.startswith(f"{name}."))
+
+    return {each.name for each in file.schema_arrow if not _is_plain(each.type) and size(each.name) > most}
+
+
+def _in_texts(column: Any) -> Any:
+    """A column, of lists or bytes as texts."""
+    if _is_plain(column.type):
+        return column
+    entries = (each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in column.to_pylist())
+    return import_extra("pyarrow", "io").array([each if each is None else str(each) for each in entries])
 
 
 def plain_type(kind: Any) -> Any:

@@ -1,5 +1,6 @@
 """Labels of tasks that may hold more than a task: a policy, a trial, a moment of training."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,15 +9,19 @@ import numpy as np
 
 from jaxcert.tables._columns import Columns, numbers_trials
 from jaxcert.tables._entries import ask, words_in
-from jaxcert.tables._pooled import GROUPS, MOST_CONDITIONS, PLACES, POLICIES, are_numbered, crossing
+from jaxcert.tables._pooled import GROUPS, MOST_CONDITIONS, PLACES, POLICIES, are_numbered, crossing, name_several
 
 _MOMENTS = words_in("step steps iter iteration generation snapshot")
 _OF_TRAINING = _MOMENTS | words_in("seed epoch")
-_BESIDE = words_in("name id no number version v")
+_BESIDE = words_in("name id no number version v pt pth ckpt zip npz safetensors")
 _LONG_STEP = 1000
 _DIGITS = re.compile("[0-9]+")
-_THOUSANDS, _ZEROS = re.compile("(?<=[0-9])[kKmM]$"), {"k": "000", "m": "000000"}
+_LONG_NUMBER = re.compile("(.*[^0-9]|)([0-9]{1,15})(e[0-9]|[kKmM]|)([.][a-zA-Z]+|)")
+_ZEROS = {"": 0, "k": 3, "m": 6}
+_COUNTED = re.compile(r"(.+?)\s*#\s*([0-9]+)")
 _FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)[\W_]+([^\W_]+)[\W_]*")
+
+_TRIALS = "labels of tasks such as {!r:.60}: if they end with the number of a trial, trials are no tasks"
 
 
 def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Columns], np.ndarray]) -> None:
@@ -42,6 +47,12 @@ def ask_about_labels(labels: Sequence[Any]) -> None:
     texts = [str(label) for label in labels]
     if len(texts) > 2:
         _ask_about_numbers(texts, "tasks", POLICIES | _OF_TRAINING)
+        if _ask_about_known(texts, "tasks"):
+            return
+        stems = [found[1] for text in texts if (found := _COUNTED.fullmatch(text))]
+        if len(stems) == len(texts) > len({*stems}) > 1:
+            ask(_TRIALS.format(texts[0]))
+            return
         for pattern in (_FIRST_WORD, _LAST_WORD):
             found = [pattern.fullmatch(text) for text in texts]
             if all(found) and _ask_about_parts(texts[0], *np.asarray([each.groups() for each in found if each]).T):
@@ -49,17 +60,35 @@ def ask_about_labels(labels: Sequence[Any]) -> None:
 
 
 def ask_about_trials_of(labels: Sequence[Any]) -> None:
-    """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do."""
-    _ask_about_numbers([str(label) for label in labels], "trials", POLICIES | _MOMENTS)
+    """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
+    texts = [str(label) for label in labels]
+    _ask_about_numbers(texts, "trials", POLICIES | _MOMENTS | words_in("epoch"))
+    stems = {_DIGITS.sub("", text) for text in texts}
+    # A few words are looked at with the tasks that have them.
+    if len(texts) > MOST_CONDITIONS and not _ask_about_known(texts, "trials") and 1 < len(stems) <= len(texts) / 2:
+        ask(
+            f"labels of trials are such as {texts[0]!r:.60} and {texts[-1]!r:.60}: if their words tell policies or "
+            "conditions apart, all of them are taken for one policy here"
+        )
+
+
+def _ask_about_known(texts: list[str], of: str) -> bool:
+    """Warn of labels that name several policies; whether it was done."""
+    if is_told := name_several(texts):
+        ask(
+            f"labels of {of} are such as {texts[0]!r:.60} and {texts[-1]!r:.60}, in which policies seem to be named: "
+            "all of them are taken for one policy here"
+        )
+    return is_told
 
 
 def _ask_about_numbers(texts: list[str], of: str, words: set[str]) -> None:
     """Warn of labels such as ckpt_1 and ckpt_2, or 1000, 2000 and 3000."""
     stems = {_DIGITS.sub("", text) for text in texts}
     told = words_in(*stems) if len(stems) == 1 else set()
-    numbers = [_THOUSANDS.sub(lambda found: _ZEROS[found[0].lower()], text) for text in texts]
-    is_long = len(texts) > 2 and all(text.isdecimal() and len(text) < 16 for text in numbers)
-    step = np.gcd.reduce(np.diff(np.asarray([*map(int, numbers)], np.int64))) if is_long else 0
+    found = [each for text in texts if (each := _LONG_NUMBER.fullmatch(text))]
+    is_long = len(found) == len(texts) > 2 and len({each[1] + each[4] for each in found}) == 1
+    step = math.gcd(*np.diff(np.asarray([*map(_long_number, found)], object))) if is_long else 0
     if (told & words and told <= words | _BESIDE) or step >= _LONG_STEP:
         ask(
             f"labels of {of} are such as {texts[0]!r:.60} and {texts[-1]!r:.60}: if these are checkpoints, policies or "
@@ -67,10 +96,15 @@ def _ask_about_numbers(texts: list[str], of: str, words: set[str]) -> None:
         )
 
 
+def _long_number(found: re.Match[str]) -> int:
+    """A number such as 100000, 100k or 1e5."""
+    return int(found[2]) * 10 ** (int(found[3][1:]) if found[3][:1] == "e" else _ZEROS[found[3].lower()])
+
+
 def _ask_about_parts(text: str, one: np.ndarray, other: np.ndarray) -> bool:
     """Warn of parts of labels, unless one of them numbers the tasks of the other; whether it was done."""
     if all(map(numbers_trials, other)) and len({*one}) < len(one):
-        ask(f"labels of tasks such as {text!r:.60}: if they end with the number of a trial, trials are no tasks")
+        ask(_TRIALS.format(text))
         return True
     fewer, more = sorted((len({*one}), len({*other})))
     last = np.asarray([re.split(r"[\W_]+", each)[-1] for each in other])

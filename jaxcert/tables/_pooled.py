@@ -5,6 +5,7 @@ and the pooled trials of two policies are trials of neither.
 """
 
 import contextlib
+import itertools
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +24,15 @@ _MOMENT = re.compile(
     r"|(timesteps|episodes|steps|time)_(total|this_iter).*|.*__(min|max)"
 )
 # Columns of policies by their whole names, also where each policy ran on tasks of its own.
-POLICIES = words_in("policy agent model checkpoint ckpt algorithm algo arm method system approach baseline treatment")
+POLICIES = words_in(
+    "policy agent model llm checkpoint ckpt algorithm algo arm method system approach baseline treatment"
+)
+# Policies, models and algorithms that are known by name, without their digits; and how many entries are looked at.
+_KNOWN = words_in("""
+    gpt claude gemini gemma llama qwen mistral mixtral deepseek grok phi openvla octo smolvla groot pi act diffusion rt
+    ppo sac td dqn ddpg trpo impala dreamer iql cql awac bc
+""")
+_MOST_LOOKED_AT = 2000
 _OF_POLICIES = POLICIES | words_in("name id version path file tag number num no index idx a b left right")
 # Groups of tasks.
 GROUPS = words_in("suite split domain category benchmark dataset")
@@ -98,6 +107,12 @@ def names_policies(name: Any) -> bool:
     """Whether a column of that name holds policies, rather than something of them."""
     words = words_in(name)
     return bool(words & POLICIES) and words <= _OF_POLICIES
+
+
+def name_several(entries: Iterable[Any]) -> bool:
+    """Whether texts name several policies that are known, as gpt-4o and claude-3."""
+    texts = (each for each in itertools.islice(entries, _MOST_LOOKED_AT) if isinstance(each, str))
+    return len(_KNOWN & words_in(" ".join(texts))) > 1
 
 
 def tells_endings(name: Any) -> bool:
@@ -202,7 +217,8 @@ def check_one_policy(
             _check_told(name, entries, tasks, picked, is_trial=name == columns.trial)
         elif not tells_endings(name):
             _check_unexplained(name, entries, tasks, columns.trial)
-        if name != columns.trial and 1 < _num_different(entries) <= len(entries) / 2:
+        repeats = 1 < _num_different(entries) <= len(entries) / 2
+        if name != columns.trial and (repeats or (entries.dtype.kind in "OUS" and name_several(entries.tolist()))):
             pooled.append(str(name))
     return tuple(pooled)
 

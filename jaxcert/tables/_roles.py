@@ -115,7 +115,7 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
     return columns
 
 
-def _only_other(names: list[Any], columns: Columns, read: Collection[Any]) -> dict[str, str | None]:
+def _only_other(names: list[Any], columns: Columns, read: Collection[Any]) -> dict[str, str]:
     """The one column that is left to label tasks, where none has a name that does."""
     left = [str(name) for name in names if name not in read]
     return {"task": left[0]} if len(left) == 1 and columns.task not in names and not is_looked_at(left[0]) else {}

@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._columns import Columns, lowered
-from jaxcert.tables._entries import ask, listed_words, numbers_of, words_in
+from jaxcert.tables._entries import ask, codes, listed_words, numbers_of, words_in
+from jaxcert.tables._returns import Returns
 
 # Labels of rows that sum up others: one of the first words, and besides it only some of the others.
 _SUMMARIES = words_in("""
     total totals subtotal average averages avg mean overall median std sum all aggregate aggregated summary micro macro
     gesamt insgesamt summe durchschnitt mittelwert ø σ moyenne médiane somme ensemble promedio media suma totaal
-    accuracy 平均 合计 总计 合計
+    gesamtergebnis iqm combined totale totalen eindtotaal итого accuracy 平均 平均值 合计 总计 合計
 """)
-_BESIDE = words_in("grand macro micro weighted success rate score tasks task the of over per n sd max min")
+_BESIDE = words_in("""
+    grand macro micro weighted success pass rate score return reward sr tasks task games suite the of over per n sd max
+    min
+""")
 # Also where a name follows, as in "Mean HNS".
-_FIRST = words_in("average avg mean median overall gesamt durchschnitt mittelwert moyenne promedio 平均")
+_FIRST = words_in("average avg mean iqm subtotal median overall gesamt durchschnitt mittelwert moyenne promedio 平均")
 # Trials that sum up others.
 _OF_TRIALS = _SUMMARIES | words_in("best majority consensus max min")
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)  # as 12 and task_012
@@ -122,6 +126,37 @@ def _sums_in(counts: np.ndarray) -> tuple[list[int], bool]:
     return found, is_of_all
 
 
+def ask_about_mean(found: Returns) -> None:
+    """Warn of a last or first task whose one return is the mean, the median or the sum of what the others have."""
+    if found.returns.dtype == bool or len(found.tasks) < 5:
+        return
+    counts, means = found.num_rollouts, np.nanmean(found.returns, axis=1)
+    for place, rest in ((-1, means[:-1]), (0, means[1:])):
+        value, (_, _, digits) = means[place], f"{means[place]:.6f}".rstrip("0").partition(".")
+        near = min(abs(value - of(rest)) for of in (np.mean, np.median, np.sum)) <= 0.500001 * 10.0 ** -len(digits)
+        if counts[place] == 1 and len(digits) > 1 and near:
+            ask(
+                f"task {found.tasks[place]!s:.40} has one return, {value:g}, which is the mean, the median or the sum "
+                "of the others': if it sums them up, it is no task (--where)"
+            )
+
+
+def ask_about_lost(task: np.ndarray, trial: np.ndarray) -> None:
+    """Warn of trials that are numbered and of which some numbers are missing, for all or for some tasks."""
+    numbers = numbers_of(trial)
+    if not np.all(numbers % 1 == 0):
+        return
+    distinct, num_tasks = np.unique(numbers), len({*task.tolist()})
+    most = int(np.unique(codes(task, "task")[0], return_counts=True)[1].max())
+    if len(distinct) == len(numbers) and (gaps := _gaps_in(distinct.astype(np.int64), "trials")):
+        ask(f"{gaps}; if they failed or were lost, the rest looks better than it is")
+    elif most < len(distinct) <= 3 * most and len(numbers) > 2 * len(distinct) and num_tasks > 1:
+        ask(
+            f"tasks have at most {most} trials each, of {len(distinct)} numbers from {distinct[0]:g} to "
+            f"{distinct[-1]:g}: if the others failed or were lost, the rest looks better than it is"
+        )
+
+
 def check_tasks(labels: np.ndarray, wanted: Any) -> None:
     """Raise ValueError unless the tasks are so many, or have these labels, or those in the lines of this file."""
     gaps = _gaps_in(labels)
@@ -146,7 +181,7 @@ def check_tasks(labels: np.ndarray, wanted: Any) -> None:
         raise ValueError(f"{'; '.join(told)}; expected the tasks that are listed (--tasks)")
 
 
-def _gaps_in(labels: np.ndarray) -> str:
+def _gaps_in(labels: np.ndarray, of: str = "tasks") -> str:
     """Which labels are missing in a numbering of which at least two thirds are there, in words; empty for none."""
     found = [_NUMBERED.fullmatch(str(label)) for label in labels.tolist()]
     texts = [each[2] for each in found if each]
@@ -155,7 +190,7 @@ def _gaps_in(labels: np.ndarray) -> str:
     found = {*map(int, texts)}
     low, high = min(found), max(found)
     missing = [] if 3 * len(found) < 2 * (high + 1 - low) else [f"{i}" for i in range(low, high + 1) if i not in found]
-    told = f"labels of tasks go from {low} to {high} without {_listed(missing)}: {len(missing)} of them have no row"
+    told = f"labels of {of} go from {low} to {high} without {_listed(missing)}: {len(missing)} of them have no row"
     return told if missing else ""
 
 

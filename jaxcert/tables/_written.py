@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -13,6 +13,7 @@ import numpy as np
 from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
+from jaxcert.tables._arranged import check_sense
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import words_in
 from jaxcert.tables._file_tables import arrow_damage_told
@@ -67,8 +68,7 @@ def write_returns(
     if values.ndim != 2 or any(column.shape != values.shape[:1] for column in columns.values()):
         shapes = {name: column.shape for name, column in columns.items()}
         raise ValueError(f"returns have shape {values.shape}, tasks {shapes}; expected [n, m], and [n] each")
-    if taken := sorted(_TAKEN & set(columns)):
-        raise ValueError(f"tasks have parameters called {', '.join(taken)}, which mean something else in these files")
+    check_parameters(columns)
     if any(column.dtype == object for column in (values, *columns.values())):
         raise ValueError("returns and parameters of tasks must be numbers")
     about = json.dumps(dict(facts or {}))
@@ -78,6 +78,12 @@ def write_returns(
             np.savez_compressed(file, **arrays)
         else:
             _write_parquet(file, values, columns, about)
+
+
+def check_parameters(names: Iterable[str]) -> None:
+    """Raise ValueError for names of parameters of tasks that mean something else in these files."""
+    if taken := sorted(_TAKEN.intersection(names)):
+        raise ValueError(f"tasks have parameters called {', '.join(taken)}, which mean something else in these files")
 
 
 def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
@@ -170,6 +176,7 @@ def read_npz(content: bytes, value: str) -> tuple[Returns, dict[str, Any]]:
     if name not in arrays:
         raise ValueError(_not_named({name: array.shape for name, array in read_arrays(content, []).items()}))
     returns, where = _checked_returns(arrays[name], f"array {name!r}"), arrays.get("where")
+    check_sense(name, returns)
     if where is not None and where.dtype != np.bool_:
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:

@@ -5,13 +5,7 @@ from typing import NamedTuple
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
-from jaxcert.tasks import (
-    bridge_world,
-    pendulum,
-    simple_grid,
-    zones,
-)
-from jaxcert.tasks._pictures import ROBOTS, ZONES, Pictures
+from jaxcert.tasks import bridge_world, pendulum, simple_grid, zones
 from jaxcert.tasks.locomotion import cheetah, walker
 
 
@@ -21,15 +15,10 @@ class Entry(NamedTuple):
     Attributes:
         make: gives the environment, which has the same name as the entry.
         policies: fixed policies that come with it, by name.
-        trainable: whether there is a trainer for it; Brax's takes real actions, an ``action_size`` and arrays as
-            observations.
-        pictures: how its episodes are drawn; None if they are not.
     """
 
     make: Callable[[], MultiTaskEnv]
     policies: Mapping[str, Callable[[], Policy]] = {}
-    trainable: bool = True
-    pictures: Pictures | None = None
 
 
 _BRIDGES = {
@@ -38,12 +27,12 @@ _BRIDGES = {
 }
 
 ENVIRONMENTS = {
-    "bridge_world": Entry(lambda: bridge_world.ENV, _BRIDGES, trainable=False),
-    "cheetah": Entry(cheetah, pictures=ROBOTS),
-    "cheetah (authors' version)": Entry(lambda: cheetah(authors_version=True), pictures=ROBOTS),
+    "bridge_world": Entry(lambda: bridge_world.ENV, _BRIDGES),
+    "cheetah": Entry(cheetah),
+    "cheetah (authors' version)": Entry(lambda: cheetah(authors_version=True)),
     "pendulum": Entry(lambda: pendulum.ENV),
-    "simple_grid": Entry(lambda: simple_grid.ENV, {"simple_grid": lambda: simple_grid.POLICY}, trainable=False),
-    "walker": Entry(walker, pictures=ROBOTS),
-    "walker (authors' version)": Entry(lambda: walker(authors_version=True), pictures=ROBOTS),
-    "zones": Entry(lambda: zones.ENV, {"zones_steering": zones.steering_policy}, pictures=ZONES),
+    "simple_grid": Entry(lambda: simple_grid.ENV, {"simple_grid": lambda: simple_grid.POLICY}),
+    "walker": Entry(walker),
+    "walker (authors' version)": Entry(lambda: walker(authors_version=True)),
+    "zones": Entry(lambda: zones.ENV, {"zones_steering": zones.steering_policy}),
 }

@@ -12,7 +12,6 @@ from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, whole_file
 
 _NEEDED = {".gif": ("PIL.Image",), ".mp4": ("imageio.v3", "imageio_ffmpeg")}
-SUFFIXES = tuple(_NEEDED)
 _NO_FORK = "IMAGEIO_FFMPEG_NO_PREVENT_SIGINT"
 
 
@@ -23,7 +22,7 @@ def check_video_path(path: str | Path, extra: str) -> Path:
         ImportError: if the package that writes such a file is missing; the extra installs it.
         ValueError: for another file type, or if no file can be written there.
     """
-    for module in _NEEDED[check_suffix(path, SUFFIXES)]:
+    for module in _NEEDED[check_suffix(path, _NEEDED)]:
         import_extra(module, extra)
     return check_output(path)
 

@@ -45,12 +45,6 @@ class Ledger:
         self._refresh(cut=False)
 
     @property
-    def reached(self) -> int | None:
-        """The last step that is done, if training stopped there."""
-        last = max(self.done, default=None)
-        return last[0] if last is not None and self.done[last] else None
-
-    @property
     def last(self) -> int:
         """The number of the last checkpoint; 0 before the first."""
         return max(self.deltas, default=0)

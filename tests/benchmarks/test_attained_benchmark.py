@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.attained import largest_failure
+from benchmarks.tightness.successes import largest_failure
 from jaxcert import certify
 from tests.certificates.test_attained import chances, data_set, histograms, laws
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import __main__ as program
-from benchmarks.coverage import laws, one_task, registry, table, worlds
-from benchmarks.coverage.cell import Cell, Result, simulate, wrong
+from benchmarks.coverage import laws, one_task, worlds
+from benchmarks.coverage.cell import Cell, Result, read, simulate, summary, wrong
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._registry import METHODS
 
@@ -22,13 +22,13 @@ def test_a_small_run_finds_the_averages_and_nothing_else(tmp_path, capsys):
     words = ["certify, binomial: ", "averages taken", "binomial_epsilon, beta = 0.05"]
     only = [argument for word in words for argument in ("--only", word)]
     assert program.main([*only, "--repetitions", "300", "--out", str(out)]) == 0
-    results = table.read(out)
+    results = read(out)
     assert len(results) == 2 * len(worlds.WORLDS) + 5
     assert {each.repetitions for each in results} == {300}
     # Averages of good tasks on the threshold are below it half of the time, which hides those of bad ones.
     spared = ["easy", "on the threshold"]
     assert [each.case for each in results if not each.sound and not each.fails] == spared
-    assert capsys.readouterr().out.splitlines() == table.summary(results)
+    assert capsys.readouterr().out.splitlines() == summary(results)
 
 
 def test_every_chunk_counts_and_is_drawn_anew():
@@ -103,10 +103,10 @@ def test_draws_have_the_law():
 
 
 def test_the_committed_results_are_of_all_cells_and_nothing_is_wrong():
-    results = table.read(COMMITTED)
+    results = read(COMMITTED)
     assert wrong(results) == []
     assert [(each.kind, each.case, each.repetitions) for each in results] == [
-        (cell.kind, cell.case, cell.repetitions) for cell in registry.cells()
+        (cell.kind, cell.case, cell.repetitions) for cell in program.cells()
     ]
     kinds = {each.kind for each in results if each.sound}
     assert {f"bound {name}" for name in BOUNDS} | {f"certify, {name}" for name in METHODS} <= kinds
@@ -115,4 +115,4 @@ def test_the_committed_results_are_of_all_cells_and_nothing_is_wrong():
 
 def test_the_docs_show_the_committed_results():
     page = (ROOT / "docs" / "coverage.md").read_text()
-    assert "\n".join(table.summary(table.read(COMMITTED))) in page
+    assert "\n".join(summary(read(COMMITTED))) in page

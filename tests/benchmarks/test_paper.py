@@ -13,14 +13,13 @@ from benchmarks.paper import (
     curves,
     distributions,
     domains,
-    experiments,
     levels,
     robots,
     simple_grid,
     timing,
     zones,
 )
-from benchmarks.paper.__main__ import main
+from benchmarks.paper.__main__ import EXPERIMENTS, main
 from benchmarks.paper.curves import THRESHOLDS, Curve
 from benchmarks.paper.experiment import Experiment, Findings, write
 from jaxcert import certify
@@ -35,7 +34,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def test_experiments_are_listed_and_chosen(capsys, tmp_path, monkeypatch):
     main(["--list"])
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(experiments.EXPERIMENTS)
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(EXPERIMENTS)
     with pytest.raises(SystemExit):
         main(["--only", "figure_9"])
     assert "invalid choice: 'figure_9'" in capsys.readouterr().err
@@ -45,8 +44,8 @@ def test_experiments_are_listed_and_chosen(capsys, tmp_path, monkeypatch):
         sizes.append(full)
         return Findings(iter(["a line"]), ("x", "name"), [(1 / 3, "a, b")])
 
-    monkeypatch.setitem(experiments.EXPERIMENTS, "world", Experiment("world", "shows this", run))
-    monkeypatch.setitem(experiments.EXPERIMENTS, "other", Experiment("other", "that", run, ("no_such_package", "brax")))
+    monkeypatch.setitem(EXPERIMENTS, "world", Experiment("world", "shows this", run))
+    monkeypatch.setitem(EXPERIMENTS, "other", Experiment("other", "that", run, ("no_such_package", "brax")))
     main(["--only", "world", "--only", "other", "--full", "--out", str(tmp_path / "out")])
     shown = capsys.readouterr().out
     assert "== world: shows this\na line\n" in shown
@@ -60,7 +59,7 @@ def test_every_experiment_is_in_the_docs():
     """And every one that the docs name is there."""
     docs = Path(__file__).parents[2] / "docs"
     named = re.findall(r"benchmarks\.paper((?: --only \w+)+)", "".join(page.read_text() for page in docs.glob("*.md")))
-    assert set(re.findall(r"--only (\w+)", "".join(named))) == set(experiments.EXPERIMENTS)
+    assert set(re.findall(r"--only (\w+)", "".join(named))) == set(EXPERIMENTS)
 
 
 def line(*heights: float) -> np.ndarray:

@@ -9,9 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.tightness import __main__ as tightness
-from benchmarks.tightness import ways
-from benchmarks.tightness.ways import DELTA, PLUG_IN, SAFETIES, SOFT, Way
+from benchmarks.tightness import bounds as tightness
+from benchmarks.tightness.bounds import DELTA, PLUG_IN, SAFETIES, SOFT, Way
 from benchmarks.tightness.worlds import SUCCESSES, WORLDS, draw
 from jaxcert import binomial_epsilon, certify, certify_safety_level
 
@@ -21,7 +20,7 @@ WORLD, SIZE = "simple grid", tightness.SIZES[0]
 CHOSEN = (Way("clopper_pearson", "binomial"), Way("hoeffding", "scenario"), SOFT, PLUG_IN)
 
 
-def committed(path: Path = tightness.RESULTS) -> list[tightness.Row]:
+def committed(path: Path = tightness.FILE) -> list[tightness.Row]:
     with path.open() as file:
         kinds = tightness.Row.__annotations__
         return [tightness.Row(*(kind(row[name]) for name, kind in kinds.items())) for row in csv.DictReader(file)]
@@ -56,7 +55,7 @@ def test_a_run_gives_the_committed_numbers():
 
 def test_each_way_is_that_of_the_library():
     returns = tightness.drawn(WORLDS[WORLD], *SIZE)[1]
-    found = {way: np.asarray(ways.certified(returns, way)) for way in CHOSEN}
+    found = {way: np.asarray(tightness.certified(returns, way)) for way in CHOSEN}
     for column, safety in enumerate(SAFETIES):
         for way in CHOSEN[:2]:
             wanted = certify_safety_level(returns, safety, support=(0.0, 1.0), delta=DELTA, **way._asdict())
@@ -67,7 +66,7 @@ def test_each_way_is_that_of_the_library():
     # Alone they are certified by another program than with others, which rounds the last digits otherwise.
     assert np.all((np.asarray(reached) == 0) | (np.asarray(at) >= np.asarray(SAFETIES) - 1e-6))
     assert np.all(np.asarray(above) < SAFETIES)
-    averages = ways.certified_if_known(jnp.mean(returns, axis=-1))
+    averages = tightness.certified_if_known(jnp.mean(returns, axis=-1))
     np.testing.assert_allclose(found[PLUG_IN], averages, rtol=1e-6)
 
 
@@ -76,14 +75,14 @@ def test_known_performances_certify_an_order_statistic():
     risks = np.asarray(binomial_epsilon(np.arange(SIZE[0]), SIZE[0], 0.0, DELTA))
     ordered = np.pad(np.sort(np.asarray(known), axis=-1), ((0, 0), (1, 0)))  # 0 where no k is allowed
     wanted = ordered[:, [int(np.sum(risks <= 1 - safety)) for safety in SAFETIES]]
-    assert np.array_equal(ways.certified_if_known(known), wanted)
+    assert np.array_equal(tightness.certified_if_known(known), wanted)
 
 
 def test_only_the_plug_in_estimate_often_exceeds_what_known_performances_certify():
     known, returns = tightness.drawn(WORLDS[WORLD], *SIZE)
-    best = np.asarray(ways.certified_if_known(known))
+    best = np.asarray(tightness.certified_if_known(known))
     for way in CHOSEN:
-        above = np.mean(np.asarray(ways.certified(returns, way))[:, :3] > best[:, :3])
+        above = np.mean(np.asarray(tightness.certified(returns, way))[:, :3] > best[:, :3])
         assert (above > 0.1) == (way == PLUG_IN), way
 
 
@@ -92,13 +91,13 @@ def test_on_average_less_is_certified_than_known_performances_would():
     samples = [("cheetah", 200, 100), ("walker", 200, 90)]
     places = [(name, *size) for name in WORLDS for size in tightness.SIZES]
     assert {row[:3] for row in rows} == {*places, *samples}
-    in_world = {name: len(ways.ways(binary=world.binary)) for name, world in WORLDS.items()}
+    in_world = {name: len(tightness.ways(binary=world.binary)) for name, world in WORLDS.items()}
     assert len(rows) == len(SAFETIES) * (sum(3 * number for number in in_world.values()) + 2 * 10)
     assert [row for row in rows if row.method != PLUG_IN.method and row.certified > row.known] == []
 
 
 def test_attained_levels_say_more_of_few_trials_and_no_less_of_many():
-    rows = {(*row[:3], row.method, row.safety): row for row in committed(tightness.RESULTS_OF_SUCCESSES)}
+    rows = {(*row[:3], row.method, row.safety): row for row in committed(tightness.FILE_OF_SUCCESSES)}
     assert {row[:3] for row in rows} == {(name, *size) for name in SUCCESSES for size in tightness.SIZES_OF_SUCCESSES}
     gains = {place: rows[*place[:3], "attained", place[4]].share - row.share for place, row in rows.items()}
     assert min(gains.values()) > -0.005
@@ -113,7 +112,7 @@ def test_the_page_shows_the_committed_numbers():
     blocks: dict[tuple, list[tightness.Row]] = {}
     for row in committed():
         blocks.setdefault(row[:3], []).append(row)
-    for row in committed(tightness.RESULTS_OF_SUCCESSES):
+    for row in committed(tightness.FILE_OF_SUCCESSES):
         blocks.setdefault((*row[:3], "successes"), []).append(row)
     lines = {line for block in blocks.values() for line in tightness.table(block)}
     own, *_ = DOCS.read_text().partition("## Attained levels, by tasks and trials")

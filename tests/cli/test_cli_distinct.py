@@ -25,7 +25,7 @@ def test_returns_never_replace_their_policy(tmp_path, policy, options):
     (tmp_path / "link.npz").symlink_to(policy)
     for out in (policy, tmp_path / "link.npz"):
         message = refused("rollout", policy, "--tasks", 3, *options, "--out", out, "--force")
-        assert "CHECKPOINT and --out name the same file, expected different ones" in message
+        assert "POLICY and --out name the same file, expected different ones" in message
     folder = tmp_path / "training"
     folder.mkdir()
     latest = shutil.copy(policy, folder / "policy_000000000100.npz")
@@ -36,7 +36,7 @@ def test_returns_never_replace_their_policy(tmp_path, policy, options):
 
 def test_a_certificate_never_replaces_the_policy(tmp_path, policy):
     begin = ("rollout", policy, "--tasks", 3, "--threshold", 0.5, "--out", tmp_path / "r.npz", "--force")
-    assert "CHECKPOINT and --json name the same file" in refused(*begin, "--json", policy)
+    assert "POLICY and --json name the same file" in refused(*begin, "--json", policy)
     assert "--out and --json name the same file" in refused(*begin, "--json", tmp_path / "r.npz")
 
 
@@ -86,7 +86,7 @@ def test_nothing_else_is_where_rollouts_keep_what_they_have_so_far(tmp_path, pol
     for options in (("--rollouts", 2), ("--threshold", 0.5)):
         for read in (place, tmp_path / "link.npz"):
             message = refused("rollout", read, "--tasks", 3, *options, "--out", out, "--force")
-            assert f"CHECKPOINT is {place}; expected no file at " in message
+            assert f"POLICY is {place}; expected no file at " in message
     assert place.read_bytes() == policy.read_bytes()
     place.unlink()
     Protocol(support=(0, 1), delta=0.1, thresholds=(0.5,), num_tasks=3, num_rollouts=2).write(place)

@@ -11,13 +11,11 @@ from jaxcert.cli import (
     _adaptive_rollout,
     _certified,
     _planned,
-    _render_command,
     _rollout_command,
     _sweep_command,
 )
 from jaxcert.rollouts import load_adaptive
 from jaxcert.tables import read_returns
-from jaxcert.tasks._registry import ENVIRONMENTS
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 FIXED = ("rollout", "simple_grid", "--tasks", 3, "--rollouts", 2, "--seed", 5)
@@ -95,15 +93,6 @@ def test_sweep(tmp_path, meanwhile):
     meanwhile(_sweep_command, "sweep", out)
     (table,) = check_taken(refused("sweep", config), out)
     assert len(table.read_text().splitlines()) == 2
-
-
-def test_render(tmp_path, meanwhile, monkeypatch):
-    figure = pytest.importorskip("matplotlib.figure")
-    pictures = ENVIRONMENTS["zones"].pictures._replace(figure=lambda *_: figure.Figure())
-    monkeypatch.setattr(_render_command, "_pictures", lambda _: pictures)
-    meanwhile(_render_command, "save_figure", tmp_path / "a.png")
-    (picture,) = check_taken(refused("render", "zones_steering", "--out", tmp_path / "a.png"), tmp_path / "a.png")
-    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_rollouts(tmp_path, meanwhile):

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from perturbed import as_on_a_gpu, least_margin
 
 import jaxcert
 from benchmarks.gpu.reference import SUPPORTS, read, returns
-from benchmarks.perturb import as_on_a_gpu, least_margin
 from jaxcert import numerics
 from jaxcert.bounds._bound import evaluate
 from jaxcert.bounds._registry import BOUNDS

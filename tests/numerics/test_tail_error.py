@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import oracles
 import pytest
+from jaxprs import Interpreter
 
 from benchmarks.exact import exact, lower_tail, upper_tail
-from benchmarks.jaxprs import Interpreter
 from jaxcert.numerics import _binomial_kernel
 from jaxcert.numerics._rounding import unit_roundoff
 

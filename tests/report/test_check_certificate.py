@@ -19,9 +19,9 @@ from alterations import every_alteration, of_tables
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
+from random_certificates import KINDS, made, smallest_risk, tally, verdicts
 
 import jaxcert
-from benchmarks.witnesses import KINDS, made, smallest_risk, tally, verdicts
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import (
     certificate_record,

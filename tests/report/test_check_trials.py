@@ -22,9 +22,9 @@ from alterations import of_records, of_rows
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
+from random_certificates import altered, smallest_risk, tally_of, verdicts
+from random_runs import KINDS, made_run
 
-from benchmarks.run_witnesses import KINDS, made_run
-from benchmarks.witnesses import altered, smallest_risk, tally_of, verdicts
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import check_certificate, check_exactly, check_trials, run_record, verify
 from jaxcert.report._exact_check import run_exactly
@@ -435,14 +435,21 @@ def test_what_a_certificate_says_of_its_log_is_what_the_log_holds(cases, name):
     case = cases["trials of successes", "float64"]
     *_, declared = check_trials.read_log(case.returns.read_bytes(), documented(case)["data"]["sha256"])
     true = {"last_hash": declared["held"]["last_hash"], "num_trials": int(declared["held"]["num_trials"])}
-    true["withdrawn"] = [{"number": int(number)} for number in declared["held"]["withdrawn"]]
-    wrong = {"last_hash": "0" * 64, "num_trials": true["num_trials"] - 1, "withdrawn": [{"number": 1}, {"number": 2}]}
+    names = ("number", "task", "value", "why")
+    gone = [dict(zip(names, each, strict=True)) for each in declared["held"]["withdrawn"]]
+    true["withdrawn"] = [{**each, "number": int(each["number"]), "value": float(each["value"])} for each in gone]
+    wrong = {"last_hash": "0" * 64, "num_trials": true["num_trials"] - 1}
+    wrong["withdrawn"] = [*true["withdrawn"], {"number": 1, "task": "a", "value": 1.0, "why": "mistyped"}]
 
     def saying(facts) -> Path:
         return altered(case.certificate, lambda one: one["rollouts"].update(facts))
 
     assert not is_refused(saying(true), case.returns)
     assert is_refused(saying({**true, name: wrong[name]}), case.returns)
+    if name == "withdrawn" and gone:
+        assert is_refused(
+            saying({**true, name: [{**true[name][0], "why": "power cut"}, *true[name][1:]]}), case.returns
+        )
 
 
 def test_a_log_that_ends_without_a_line_break_is_the_same_when_it_has_grown(tmp_path):

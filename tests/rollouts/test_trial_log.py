@@ -209,6 +209,7 @@ from jaxcert.rollouts import Trials
 
 trials, seed = Trials(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(seed)
+trials.add("p", 0.0)  # compiles
 print("ready", flush=True)
 while True:
     trials.add("p", float(rng.uniform(-1, 1)))
@@ -252,7 +253,7 @@ def test_a_killed_process_loses_at_most_the_line_it_was_writing(tmp_path):
             len(after.withdrawn) - len(before.withdrawn),
         )
         assert len(lines) > 3
-        assert len(lines) <= added + withdrawn <= len(lines) + 1
+        assert len(lines) + 1 <= added + withdrawn <= len(lines) + 2
         assert len(after.trials) >= int(next(line for line in reversed(lines) if line != "undone"))
         # What the log says is what one process has in memory that records the same.
         again = Trials.start(tmp_path / f"{seed}.jsonl", ["p"], 0.9, support=(-1.0, 1.0), delta=0.1, give_up=0.0)
@@ -270,4 +271,4 @@ def test_two_processes_at_once_lose_nothing(tmp_path):
     said = [len(killed_after(process, 0.7)) for process in processes]
     found, _ = outcome(path)
     assert min(said) > 1
-    assert sum(said) <= len(found.trials) + len(found.withdrawn) <= sum(said) + 2
+    assert sum(said) + 2 <= len(found.trials) + len(found.withdrawn) <= sum(said) + 4

@@ -578,7 +578,7 @@ def test_other_arrays_are_named_and_moments_of_training_refused(tmp_path):
 @pytest.mark.parametrize("label", ["{0}/{1}", "{0}@{1}", "{0}_{1}", "{1} ({0})", "{0}__{1}", "{0}/x/{1}"])
 def test_two_parts_in_the_labels_of_tasks(label):
     """As of a policy and a task, each with each; not where one part numbers the tasks of the other."""
-    crossed = [label.format(one, task) for one in ("pi0", "act") for task in ("push", "pull", "lift")]
+    crossed = [label.format(one, task) for one in ("red", "blue") for task in ("push", "pull", "lift")]
     frame = pd.DataFrame({"task": crossed, "success": [True, False] * 3})
     with pytest.warns(UserWarning, match="have two parts, each with each"):
         from_frame(frame, trial=None)
@@ -614,6 +614,58 @@ def test_trials_that_number_policies_or_moments(label):
     rows = {"task": np.repeat(np.arange(5), 4), "trial": [label.format(i) for i in range(4)] * 5, "success": True}
     with pytest.warns(UserWarning, match="they are no trials of one policy"):
         from_frame(pd.DataFrame(rows), trial="trial")
+
+
+@pytest.mark.parametrize(
+    ("label", "trial", "message"),
+    [
+        ("gpt-4o:HumanEval/{0}|claude-3:HumanEval/{0}", "{0}", "in which policies seem to be named"),
+        ("mug #{0}|cup #{0}", "{0}", "if they end with the number of a trial"),
+        ("mug_demo_{0}|cup_demo_{0}", "{0}", "if they end with the number of a trial"),
+        ("{0}", "gpt4o-run{0}|o3-run{0}", "if their words tell policies or conditions apart"),
+        ("{0}", "gpt4o-run{0}|claude-run{0}", "labels of trials are such as .* in which policies seem to be named"),
+        ("{0}", "epoch_{0}", "they are no trials of one policy"),
+        ("{0}", "eval@{0}00k", "they are no trials of one policy"),
+        ("{0}", "model_{0}000.pt", "they are no trials of one policy"),
+    ],
+)
+def test_labels_that_name_more_than_tasks_and_trials(label, trial, message):
+    rows = [
+        (t.format(i), e.format(j))
+        for i in range(6)
+        for t in label.split("|")
+        for j in range(6)
+        for e in trial.split("|")
+    ]
+    frame = pd.DataFrame(rows, columns=["task", "trial"]).assign(success=[True, False, False] * (len(rows) // 3))
+    with pytest.warns(UserWarning, match=message):
+        from_frame(frame, trial="trial")
+
+
+def test_numbers_of_trials_that_are_missing():
+    """Of all trials, or of each task, where the rest may look better than it is."""
+    rows = [(task, trial) for task in range(8) for trial in range(10) if (task + trial) % 2]
+    frame = pd.DataFrame(rows, columns=["task", "trial"]).assign(success=True)
+    with pytest.warns(UserWarning, match="tasks have at most 5 trials each, of 10 numbers from 0 to 9"):
+        from_frame(frame, trial="trial")
+    once = pd.DataFrame({"task": [0, 1] * 20, "trial": range(40), "success": True}).drop([7, 8])
+    with pytest.warns(UserWarning, match="labels of trials go from 0 to 39 without 7, 8"):
+        from_frame(once, trial="trial")
+
+
+@pytest.mark.parametrize("of", [np.mean, np.median, np.sum])
+def test_a_last_row_with_the_mean_of_the_others(of):
+    values = [0.31, 0.75, 0.62, 0.17, 0.98, 0.44]
+    frame = pd.DataFrame({"task": list("abcdefg"), "score": [*values, round(float(of(values)), 3)]})
+    with pytest.warns(UserWarning, match="task g has one return, .* if it sums them up, it is no task"):
+        from_frame(frame, task="task", trial=None, value="score")
+    assert len(from_frame(frame[:-1], task="task", trial=None, value="score").tasks) == 6
+
+
+def test_a_column_that_names_policies_without_repetition_is_told():
+    frame = pd.DataFrame({"task": [f"{t}x" for t in range(9) for _ in range(4)], "success": [True, False] * 18})
+    frame["video"] = [f"videos/{('pi0', 'act')[i % 2]}/{i}.mp4" for i in range(36)]
+    assert from_frame(frame, trial=None).pooled == ("video",)
 
 
 def test_copies_of_counts():

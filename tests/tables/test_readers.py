@@ -347,3 +347,20 @@ def test_costs_are_told(tmp_path):
     path.write_text("task,ep_cost\na,12.5\nb,20\n")
     with pytest.warns(UserWarning, match="negate it"):
         read_returns(path, trial=None, value="ep_cost")
+
+
+@pytest.mark.parametrize("entries", [[b"pi0", b"act"], [["pi0"], ["act"]]])
+def test_short_bytes_and_lists_of_a_table_are_looked_at(tmp_path, entries):
+    rows = {"task": np.repeat(np.arange(20), 4), "success": [True, False] * 40, "network": entries * 40}
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pytest.importorskip("pyarrow").table(rows), tmp_path / "r.parquet")
+    with pytest.warns(UserWarning, match="column 'network'"):
+        assert "network" in read_returns(tmp_path / "r.parquet", trial=None).pooled
+
+
+def test_an_array_of_failures_is_refused(tmp_path):
+    np.savez(tmp_path / "r.npz", failed=np.ones((5, 4), bool), cost=np.full((5, 4), 0.5))
+    with pytest.raises(ValueError, match="column failed says by its name what is no success"):
+        read_returns(tmp_path / "r.npz", value="failed")
+    with pytest.warns(UserWarning, match="column cost is of what is better if it is less"):
+        read_returns(tmp_path / "r.npz", value="cost")

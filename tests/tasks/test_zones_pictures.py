@@ -348,6 +348,16 @@ def test_fewer_frames_and_the_last_one(tmp_path):
     assert len(frames) == 4  # after 0, 4, 8 and 9 steps
 
 
+def test_a_video_replaces_nothing_unless_it_may(tmp_path):
+    short, path = dataclasses.replace(zones.ENV, episode_length=2), tmp_path / "a.gif"
+    path.write_bytes(b"another")
+    with pytest.raises(FileExistsError, match=r"a\.gif: exists by now, and is not replaced; .* is in .*a\.1\.gif$"):
+        zones.render(path, short, STEERING, task("F red"), KEY, replace=False)
+    assert path.read_bytes() == b"another"
+    zones.render(path, short, STEERING, task("F red"), KEY)
+    assert path.read_bytes() == (tmp_path / "a.1.gif").read_bytes()
+
+
 def test_bad_videos(tmp_path, monkeypatch):
     formula = task("F red")
     for name, words in (

@@ -1,6 +1,13 @@
 """Real training with Brax: it learns, is certified on the way, stops where it should, and resumes."""
 
 import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 
 import jax
 import numpy as np
@@ -9,12 +16,16 @@ from compilations import compilations
 
 from jaxcert.rollouts import brax_policy, collect
 from jaxcert.tasks import pendulum
+from jaxcert.tasks.locomotion import cheetah
 from jaxcert.training import (
     PENDULUM,
+    SMALL,
     CertificationHook,
     CheckpointBudget,
     brax_env,
+    find_policy,
     load_policy,
+    policy_facts,
     save_policy,
     tensorboard_writer,
     train,
@@ -135,3 +146,107 @@ def test_tasks_are_drawn_anew_between_evaluations():
     sizes = {"num_envs": 16, "num_eval_envs": 1, "batch_size": 16, "num_timesteps": 60_000, "num_evals": 4}
     train(env, dataclasses.replace(SHORT, **sizes))
     assert len(set(seen)) > 3 * 16
+
+
+TINY = dataclasses.replace(PENDULUM, num_timesteps=200_000, num_evals=3)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with three checkpoints, certified as they came."""
+    folder = tmp_path_factory.mktemp("trained")
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        train(pendulum.ENV, TINY, hook=hook(num_tasks=50, num_rollouts=4), checkpoints=folder)
+    return folder
+
+
+def logged(folder):
+    return [json.loads(line) for line in (folder / "certificates.jsonl").read_text().splitlines()]
+
+
+def test_every_checkpoint_is_a_policy_file_and_one_of_brax(folder):
+    files = sorted(folder.glob("*.npz"))
+    assert [file.with_suffix("").is_dir() for file in files] == [True] * 3
+    assert policy_facts(files[-1])["environment"] == "pendulum"
+    assert policy_facts(files[-1])["num_steps"] == int(files[-1].stem) >= 200_000
+    assert files[-1].stat().st_size < 40_000
+    assert [entry.get("done", False) for entry in logged(folder)] == [False, True] * 3
+    assert logged(folder)[-1]["deterministic"] is True
+
+
+def test_a_finished_training_trains_no_more_and_a_longer_one_goes_on(folder, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    before = find_policy(copy)
+    train(pendulum.ENV, TINY, checkpoints=copy)
+    assert find_policy(copy) == before
+    # A checkpoint that was cut short is passed over.
+    cut = copy / "000099999999"
+    cut.mkdir()
+    (cut / "_METADATA").write_text("{")
+    (cut / "ppo_network_config.json").write_text("")
+    train(pendulum.ENV, dataclasses.replace(TINY, num_timesteps=300_000), checkpoints=copy)
+    after = find_policy(copy)
+    assert int(after.stem) >= 300_000
+    assert int(after.stem) > int(before.stem)
+
+
+def test_training_that_has_stopped_at_the_wanted_certificate_stays_so(tmp_path):
+    reached = []
+    for _ in range(2):
+        one = hook(thresholds=[0.0], safeties=(), stop=lambda checkpoint: bool(checkpoint.safety.safety[0] >= 0.5))
+        reached.append(train(pendulum.ENV, TINY, hook=one, checkpoints=tmp_path).reached)
+    assert (reached[0].step, reached[1]) == (0, None)
+    assert len(logged(tmp_path)) == 2
+    assert int(find_policy(tmp_path).stem) == 0
+
+
+def test_adaptive_checkpoints_take_no_more_rollouts_than_they_may(tmp_path):
+    one = hook(thresholds=[2.0], safeties=(), num_tasks=50, num_rollouts=20, adaptive=True, until=0.5)
+    train(pendulum.ENV, TINY, hook=one, checkpoints=tmp_path)
+    done = [entry for entry in logged(tmp_path) if entry.get("done")]
+    assert len(done) == 3
+    assert all(entry["bound"] == "sequential" and entry["until"] == 0.5 for entry in done)
+    assert all(0 < entry["certify/rollouts"] <= 1000 for entry in done)
+
+
+TRAINING = """
+import dataclasses, sys
+from jaxcert.tasks import pendulum
+from jaxcert.tasks.locomotion import cheetah
+from jaxcert.training import PENDULUM, train
+
+steps, evaluations = map(int, sys.argv[1:])
+settings = dataclasses.replace(PENDULUM, num_timesteps=steps, num_evals=evaluations)
+train(pendulum.ENV, settings, checkpoints="run", progress_fn=lambda step, metrics: print(step, flush=True))
+"""
+
+
+def test_a_killed_training_goes_on_from_its_last_checkpoint(tmp_path):
+    """A real process, killed as soon as its second checkpoint is on the disk."""
+    folder, program = tmp_path / "run", [sys.executable, "-c", TRAINING]
+    options = {"cwd": tmp_path, "stdout": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([*program, str(PENDULUM.num_timesteps), "41"], stderr=subprocess.STDOUT, **options)
+    end = time.monotonic() + 300
+    while len(list(folder.glob("*.npz"))) < 2:
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    complete = sorted(int(path.parent.name) for path in folder.glob("*/ppo_network_config.json"))
+    done = subprocess.run([*program, str(complete[-1] + 1), "2"], check=True, **options)
+    assert int(done.stdout.split()[0]) == complete[-1]
+
+
+def test_a_folder_of_another_environment_is_refused(folder):
+    pytest.importorskip("mujoco_playground", reason="needs the extra brax")
+    with pytest.raises(ValueError, match="is of 'pendulum', not of 'cheetah'; choose another folder"):
+        train(cheetah(), SMALL, checkpoints=folder)
+
+
+def test_a_missing_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "brax.training.agents.ppo.train", None)
+    with pytest.raises(ImportError, match=r"brax is needed for this: pip install '\.\[brax\]' in the checkout"):
+        train(pendulum.ENV, TINY, checkpoints=tmp_path / "t")
+    assert not list(tmp_path.iterdir())

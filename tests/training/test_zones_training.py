@@ -14,12 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command
 from conftest import x64_context
 
 from jaxcert.rollouts import collect
 from jaxcert.tasks import pendulum, simple_grid, zones
 from jaxcert.training import (
+    SMALL,
     CertificationHook,
     CheckpointBudget,
     ZonesSettings,
@@ -41,6 +42,16 @@ TINY = ZonesSettings(
     num_eval_envs=4,
     networks=SIZES,
 )
+
+
+def test_steps_are_counted_in_whole_batches():
+    """Of 64 steps; no evaluation shows more than there are in all."""
+    for steps, wanted in ((1, 64), (64, 64), (65, 128), (2**70 + 1, 2**70 + 64)):
+        assert dataclasses.replace(TINY, num_timesteps=steps).num_steps == wanted
+    seen = []
+    settings = dataclasses.replace(TINY, num_timesteps=100, num_evals=2)
+    train(zones.ENV, settings, progress_fn=lambda step, metrics: seen.append((step, metrics["eval/episode_reward"])))
+    assert [step for step, _ in seen] == [0, settings.num_steps] == [0, 128]
 
 
 def same(first, other):
@@ -149,6 +160,8 @@ def test_another_environment_and_what_does_not_fit_is_refused(tmp_path):
         train(pendulum.ENV, TINY)
     with pytest.raises(ValueError, match="ZonesSettings train on zones, not on 'simple_grid'"):
         train(simple_grid.ENV, TINY)
+    with pytest.raises(ValueError, match="PPOSettings train with Brax, whose networks do not take the Observation of"):
+        train(zones.ENV, SMALL)
     with pytest.raises(TypeError, match="expected PPOSettings or ZonesSettings"):
         train(zones.ENV, {"num_timesteps": 3})
     long = dataclasses.replace(TINY, lessons=(Lesson((4, 4), (1, 1), (0, 0), 0.5),))
@@ -246,37 +259,40 @@ def test_a_damaged_learner_is_refused(trained, tmp_path, damage, words):
         train(zones.ENV, TINY, checkpoints=tmp_path)
 
 
-def test_the_command_line_refuses_what_does_not_fit(tmp_path):
-    assert "PPOSettings train with Brax" in refused("train", "zones", "--settings", "small", "--out", tmp_path / "a")
-    assert "ZonesSettings train on zones" in refused(
-        "train", "pendulum", "--settings", "zones", "--out", tmp_path / "b"
-    )
-    assert "no authors' version" in refused("train", "zones", "--authors-version", "--out", tmp_path / "c")
+TRAINING = """
+import sys
+import jax
+from jaxcert.tasks import zones
+from jaxcert.training import CertificationHook, CheckpointBudget, ZonesSettings, train
+
+hook = CertificationHook(
+    zones.ENV, jax.random.key(1), thresholds=[0.5], num_tasks=20, num_rollouts=2, budget=CheckpointBudget(0.01)
+)
+shown = lambda step, metrics: print(step, metrics["certify/safety@0.5"], flush=True)
+train(zones.ENV, ZonesSettings(num_timesteps=16384 * 6, num_evals=4), hook=hook, checkpoints="run", progress_fn=shown)
+"""
 
 
 @pytest.mark.slow
-def test_the_command_line_trains_rolls_out_and_certifies_after_a_kill(tmp_path):
-    """A real process, killed after its first checkpoints; then the same command again."""
-    folder, out = tmp_path / "run", tmp_path / "returns.npz"
-    given = ("train", "zones", "--steps", 16384 * 6, "--checkpoints", 4, "--out", folder)
-    given += ("--threshold", 0.5, "--tasks", 20, "--rollouts", 2)
-    process = subprocess.Popen([sys.executable, "-m", "jaxcert", *map(str, given)], stdout=subprocess.DEVNULL)
+def test_a_killed_training_goes_on_and_its_policy_is_rolled_out_and_certified(tmp_path, monkeypatch):
+    """A real process, killed after its first checkpoints; then the same program again."""
+    monkeypatch.chdir(tmp_path)
+    program = [sys.executable, "-c", TRAINING]
+    process = subprocess.Popen(program, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 300
-    while not (folder / "000000032768.npz").exists():
+    while not (tmp_path / "run" / "000000032768.npz").exists():
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.1)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    outcome = command(*given)
-    assert outcome.status == 0, outcome.err
-    assert "step 98,304 of 98,304, mean return" in outcome.out
-    assert "at least 0.5 on 0." in outcome.out
-    entries = [json.loads(line) for line in (folder / "certificates.jsonl").read_text().splitlines()]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1].startswith("98304 0.")
+    entries = [json.loads(line) for line in (tmp_path / "run" / "certificates.jsonl").read_text().splitlines()]
     assert len({entry["checkpoint"] for entry in entries}) >= 4
-    rolled = command("rollout", folder, "--tasks", 20, "--rollouts", 3, "--seed", 1, "--stochastic", "--out", out)
+    rolled = command("rollout", "run", "--tasks", 20, "--rollouts", 3, "--seed", 1, "--stochastic", "--out", "r.npz")
     assert rolled.status == 0, rolled.err
-    certified = command("certify", out, "--threshold", 0.1, "--support", 0, 1, "--delta", 0.05)
+    certified = command("certify", "r.npz", "--threshold", 0.1, "--support", 0, 1, "--delta", 0.05)
     assert certified.status == 0, certified.err
 
 

@@ -140,7 +140,12 @@ def _svg(ax: Any) -> str:
 # Longer tables show so many rows at either end.
 _MOST_ROWS, _ENDS = 1000, 10
 _LONGEST_FACT = 300
-_FACTS = {"policy_sha256": "policy, SHA-256", "deterministic": "deterministic policy", "num_tasks": "tasks"}
+_FACTS = {
+    "policy_sha256": "policy, SHA-256",
+    "environment_sha256": "environment, SHA-256",
+    "deterministic": "deterministic policy",
+    "num_tasks": "tasks",
+}
 # What a page may show of the facts that a file holds, which may be any.
 _PACKAGE, _VERSION = re.compile(r"[a-z][a-z0-9_-]{0,30}"), re.compile(r"[0-9]+\.[0-9a-z.+]{1,30}")
 _SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision", "versions", "seed")

@@ -18,8 +18,10 @@ from jaxcert._validation import check_count
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Histogram, Moments
 from jaxcert.returns.summaries._tally import Tally, tallies_for
+from jaxcert.tables._entries import ask
+from jaxcert.tables._pooled import name_several, told_of
 from jaxcert.tables._returns import ReturnsFile, check_missing
-from jaxcert.tables._summary_rows import check_labels
+from jaxcert.tables._summary_rows import check_labels, check_tasks
 from jaxcert.tables.folders._parts import Layout, Part, Wanted, layout_of, parts_of, rows_of
 from jaxcert.tables.formats import folder_digest
 
@@ -153,8 +155,11 @@ def read_summary(
     if labels.known is None:
         raise ValueError(f"{folder}: has no rows, expected one per rollout")
     _check_copies(parts, digests, layout.columns.task)
-    with in_file(folder):
+    with in_file(folder), told_of(f"{folder}: ", strict=False, stacklevel=4):
         check_labels(labels.known.to_pylist(), layout.columns.task)
+        check_tasks(labels.known.to_numpy(zero_copy_only=False), None)
+        if name_several(part.name for part in parts):
+            ask("its files seem to be of several policies, by their names: all of them are taken for one policy here")
     data = ReturnsFolder(
         returns=tally.summary(),
         where=None,

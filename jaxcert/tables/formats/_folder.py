@@ -14,6 +14,7 @@ from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._columns import Columns, NotNamedError
 from jaxcert.tables._entries import as_totals, ask, words_in
+from jaxcert.tables._labels import ask_about_trials_of
 from jaxcert.tables._pooled import is_no_trial
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
@@ -93,6 +94,7 @@ def _labels(folder: Path, task: str) -> dict[str, dict[str, str]]:
             f"has trials such as {told!r:.60}, which by their names are of several policies, conditions or moments of "
             "training; expected the files of one"
         )
+    ask_about_trials_of(trials)
     _check_are_tasks(folder, task, {labels.get("task", ""): path for path, labels in found.items()})
     return found
 

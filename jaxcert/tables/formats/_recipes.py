@@ -204,6 +204,7 @@ RECIPES = (
         before="__",
         trial="trial",
         values={"reward": ""},
+        number="n_total_trials",
         policy=("$1",),
     ),
     Recipe(

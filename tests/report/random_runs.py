@@ -1,14 +1,5 @@
-"""Random runs of tasks that stop by themselves, with witnesses: the exact checker accepts each.
+"""Random runs of tasks that stop by themselves, with witnesses: logs of single trials, and adaptive runs."""
 
-    python -m benchmarks.run_witnesses --count 1000
-
-prints the table of `benchmarks.witnesses` for logs of single trials, some of them withdrawn, and for adaptive runs in
-both precisions, of successes and of other returns.
-"""
-
-import argparse
-import contextlib
-import functools
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,13 +7,14 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from random_certificates import Made
 
-from benchmarks.witnesses import Made, as_row, tally_of
+from jaxcert._chained import line_of
 from jaxcert.report import run_record, write_certificates
 from jaxcert.report._recompute import precision
 from jaxcert.rollouts import AdaptiveCertificate, Trials, save_adaptive
 from jaxcert.rollouts._declared import declare
-from jaxcert.rollouts._trial_log import first_line, read_log, trial_line, with_line, withdrawal_line
+from jaxcert.rollouts._trial_log import Log, first_entry, trial_entry, with_entry, withdrawal_entry
 from jaxcert.sequential import certificate, init, update
 
 _TASKS, _MOST = 30, 60
@@ -81,21 +73,33 @@ def _trials(
     settings, x = _settings(rng, successes)
     labels = [f"p{i}" for i in range(_TASKS)]
     declared = declare(labels, successes=successes, max_trials=_MOST, schedule="closest", **settings)
-    lines = [first_line(declared)]
-    log = read_log(f"{lines[0]}\n".encode())
+    written = [{"number": 0, **first_entry(declared)}]
+    log = Log(declared)
+
+    def write(entry: dict[str, Any]) -> Log:
+        written.append({"number": len(written), **entry})
+        return with_entry(log, written[-1])
+
     for task in rng.permutation(np.repeat(np.arange(_TASKS), 25))[: rng.integers(300, 700)].tolist():
         made = sum(each.task == task for each in log.trials)
-        lines.append(trial_line(log, task, bool(x[task, made]) if successes else float(x[task, made])))
-        log = with_line(log, lines[-1])
+        log = write(trial_entry(log, task, bool(x[task, made]) if successes else float(x[task, made])))
         if rng.random() < 0.01:
-            lines.append(withdrawal_line(log, "mistyped"))
-            log = with_line(log, lines[-1])
+            log = write(withdrawal_entry(log, "mistyped"))
     path = folder / "run.jsonl"
-    path.write_text("".join(f"{line}\n" for line in lines))
+    path.write_text(_chained(written))
     trials = Trials(path)
-    with path.open("a") as file:
-        file.write(f"{trial_line(log, 0, bool(x[0, -1]) if successes else float(x[0, -1]))}\n")
+    write(trial_entry(log, 0, bool(x[0, -1]) if successes else float(x[0, -1])))
+    path.write_text(_chained(written))
     return trials.run(count_withdrawn=True), path, {"sha256": trials.sha256}
+
+
+def _chained(entries: list[dict[str, Any]]) -> str:
+    """The content of a log of these entries."""
+    lines, chain = [], ""
+    for entry in entries:
+        line, chain = line_of(entry, chain)
+        lines.append(f"{line}\n")
+    return "".join(lines)
 
 
 def _adaptive(
@@ -128,21 +132,3 @@ def _adaptive(
 def _only(chosen: np.ndarray) -> np.ndarray:
     """Each of these tasks, -1 for the others."""
     return np.where(np.isin(np.arange(_TASKS), chosen), np.arange(_TASKS), -1)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000, help="runs in all")
-    parser.add_argument("--every", type=int, default=50, help="one in so many has its risk lowered")
-    arguments = parser.parse_args()
-    parts = {each: 1 if kind.trials else 2 for each, kind in KINDS.items()}  # trials take longer
-    with contextlib.suppress(KeyboardInterrupt):
-        for (name, dtype), kind in KINDS.items():
-            make = functools.partial(made_run, kind, dtype)
-            seeds = range(-(-arguments.count * parts[name, dtype] // sum(parts.values())))
-            for line in as_row(name, dtype, *tally_of(make, seeds, every=arguments.every)):
-                print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,5 @@
-"""Random certificates with witnesses: the exact checker accepts each, and none with a risk below what it allows.
+"""Random certificates with witnesses, and whether the exact checker accepts each, and none with a smaller risk."""
 
-    python -m benchmarks.witnesses --count 10000
-
-prints, for each kind of certificate and precision, how many were made and how many of their rows claim something, were
-accepted, were written without a witness, and were refused with a risk one float below the smallest one that is allowed.
-"""
-
-import argparse
-import contextlib
 import functools
 import inspect
 import json
@@ -15,7 +7,7 @@ import math
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -191,9 +183,6 @@ def smallest_risk(case: Made, index: int) -> tuple[float, bool, bool]:
     return high, accepted(high), not accepted(math.nextafter(high, 0))
 
 
-# --- the table ----------------------------------------------------------------------------------------------------
-
-
 def tally(kind: Kind, dtype: str, seeds: range, *, every: int) -> tuple[Counter[str], list[str]]:
     """Counts over these certificates, of which one in ``every`` has its risk lowered; and what was refused."""
     lowers = every if kind.fixed == "threshold" else None
@@ -221,34 +210,3 @@ def tally_of(make: Callable[[int, Path], Made], seeds: range, *, every: int | No
                     counts["lowered"] += 1
                     counts["refused"] += all(smallest_risk(case, index)[1:])
     return counts, refused
-
-
-def _rows(count: int, every: int) -> Iterator[str]:
-    headings = ("certificates", "precision", "made", "rows that claim something", "accepted", "without a witness")
-    yield f"| {' | '.join((*headings, 'lowered', 'refused'))} |"
-    yield "|---|---|---|---|---|---|---|---|"
-    each = -(-count // (2 * len(KINDS)))
-    for name, kind in KINDS.items():
-        for dtype in ("float32", "float64"):
-            yield from as_row(name, dtype, *tally(kind, dtype, range(each), every=every))
-
-
-def as_row(name: str, dtype: str, counts: Counter[str], refused: list[str]) -> Iterator[str]:
-    """A line of the table, and what was refused."""
-    numbers = (counts[of] for of in ("made", "claim", "accepted", "without", "lowered", "refused"))
-    yield f"| {name} | {dtype} | {' | '.join(map(str, numbers))} |"
-    yield from refused
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=10_000, help="certificates in all")
-    parser.add_argument("--every", type=int, default=50, help="one in so many has its risk lowered")
-    arguments = parser.parse_args()
-    with contextlib.suppress(KeyboardInterrupt):
-        for line in _rows(arguments.count, arguments.every):
-            print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,8 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-from benchmarks.jaxprs import Interpreter
+from jaxprs import Interpreter
 
 # Relative errors in units of u = 2**-24; a unit in the last place (ulp) is at most 2 u. Quotients (div.full.f32) are
 # off by 2 ulp, reciprocals (rcp.approx) by 1, roots (sqrt.approx.f32) by 2**-23, their reciprocals by 2**-22.9 (PTX

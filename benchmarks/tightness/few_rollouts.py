@@ -1,0 +1,188 @@
+"""How few rollouts certify: adaptive and sequential certificates beside those of a fixed number of rollouts."""
+
+import dataclasses
+import functools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxcert
+from benchmarks._common import markdown
+from benchmarks.tightness.worlds import THRESHOLDS
+from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
+from jaxcert.sequential import certify_sequential
+from jaxcert.tasks import bridge_world
+
+SETTINGS: dict[str, Any] = {"support": (0, 1000), "delta": 0.01}
+PAPER: dict[str, Any] = {"bound": "empirical_bernstein", "method": "scenario", "beta": 1e-4}
+# Of certify_adaptive on the samples.
+ADAPTIVE: dict[str, Any] = {"num_tasks": 200, "max_rollouts": 8000, "delta": 0.01}
+WANTED = (("cheetah", 400.0, 0.9), ("cheetah", 500.0, 0.9), ("walker", 500.0, 0.9), ("walker", 600.0, 0.9))
+BRIDGE = (("right", 0.7), ("right", 0.8), ("left", 0.5), ("left", 0.6))
+NUM_ORDERS, KEYS = 20, range(20)
+
+
+def recorded() -> Iterator[str]:
+    columns = ("sample", "rollouts", "B", "the paper, all", "default, all", "sequential", "rollouts used per task")
+    return markdown(columns, (row for name in THRESHOLDS for row in _recorded(name)))
+
+
+def _recorded(name: str) -> Iterator[tuple]:
+    returns, thresholds = jaxcert.sample_returns(name), THRESHOLDS[name]
+    paper, default = (jaxcert.certify(returns, thresholds, **SETTINGS, **way).epsilon for way in (PAPER, {}))
+    for b, *of_all in zip(thresholds, paper, default, strict=True):
+        found = certify_sequential(orders(returns), b, **SETTINGS)
+        figures = map(float, (*of_all, np.mean(found.epsilon)))
+        yield name, " × ".join(map(str, returns.shape)), f"{b:g}", *figures, f"{np.mean(found.num_rollouts_used):.1f}"
+
+
+def orders(returns: np.ndarray) -> np.ndarray:
+    """The returns with the rollouts of each task in random orders, [orders, n, m]."""
+    rng = np.random.default_rng(0)
+    return np.stack([rng.permuted(returns, axis=1) for _ in range(NUM_ORDERS)])
+
+
+# --- until a wanted certificate is reached ------------------------------------------------------------------------
+
+
+class _State(NamedTuple):
+    obs: jax.Array
+    reward: jax.Array
+    done: jax.Array
+    key: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class _Recorded:
+    """An episode is one step, whose reward is drawn from the recorded returns of a task."""
+
+    returns: jax.Array
+
+    def reset(self, rng: jax.Array) -> _State:
+        return _State(jnp.zeros(()), jnp.zeros(()), jnp.zeros((), bool), rng)
+
+    def step(self, state: _State, action: jax.Array) -> _State:
+        return _State(state.obs, jax.random.choice(state.key, self.returns), jnp.ones((), bool), state.key)
+
+
+def recorded_env(returns: np.ndarray) -> MultiTaskEnv:
+    """Tasks drawn from those of the sample."""
+    rows = jnp.asarray(returns, jnp.float32)
+    return MultiTaskEnv(_Recorded, lambda key: jax.random.choice(key, rows), 1, (0.0, 1000.0))
+
+
+_POLICY = Policy(lambda params, obs, key: jnp.zeros(()), (), deterministic=True)
+
+
+def until() -> Iterator[str]:
+    """A row per wanted certificate, with the mean number of rollouts that began."""
+    ways = [(schedule, slots) for schedule in ("round_robin", "closest") for slots in (50, 200)]
+    columns = ("at least", "on", *(f"{schedule}, {slots} slots" for schedule, slots in ways))
+    rows = (
+        (f"{name} {b:g}", f"{safety:.0%}", *(_rollouts_until(name, b, safety, *way) for way in ways))
+        for name, b, safety in WANTED
+    )
+    return markdown(columns, rows)
+
+
+def _rollouts_until(name: str, threshold: float, safety: float, schedule: str, num_slots: int) -> str:
+    env = recorded_env(jaxcert.sample_returns(name))
+    settings = ADAPTIVE | {"until": safety, "num_slots": num_slots, "schedule": schedule}
+    runs = [certify_adaptive(env, _POLICY, jax.random.key(i), threshold, **settings) for i in KEYS]
+    return f"{np.mean([int(run.num_started) for run in runs]):,.0f}"
+
+
+# --- BridgeWorld --------------------------------------------------------------------------------------------------
+
+Call = Callable[[int], tuple[float, float]]  # from a seed to the risk, and episodes per task
+
+
+def bridge() -> Iterator[str]:
+    """A row per policy and threshold: episodes per task and time, beside the fixed number of equal risk."""
+    columns = ("policy", "B", "adaptive: risk", "episodes", "ms", "fixed: risk", "episodes", "ms")
+    return markdown((*columns, "times fewer episodes", "times the speed"), (_bridge(*each) for each in BRIDGE))
+
+
+def _bridge(name: str, b: float) -> tuple:
+    policy = bridge_world.table_policy(getattr(bridge_world, f"{name}_policy")())
+    call = functools.partial(_adaptive_bridge, policy, b)
+    wanted = float(np.mean([call(i)[0] for i in KEYS]))
+    adaptive, fixed = _averages(call, _fixed_of_equal_risk(policy, b, wanted))
+    shown = [f"{risk:.3f} | {count:.0f} | {1000 * spent:.0f}" for risk, count, spent in (adaptive, fixed)]
+    return name, f"{b}", *shown, f"{fixed[1] / adaptive[1]:.1f}", f"{fixed[2] / adaptive[2]:.2f}"
+
+
+def _adaptive_bridge(policy: Policy, threshold: float, seed: int) -> tuple[float, float]:
+    settings = {"num_tasks": 200, "max_rollouts": 200_000, "delta": 0.01, "max_rollouts_per_task": 1000}
+    settings |= {"binary": True, "num_slots": 1000}
+    found = certify_adaptive(bridge_world.ENV, policy, jax.random.key(seed), threshold, **settings)
+    return float(found.certificate.epsilon[0]), int(found.num_started) / 200
+
+
+def _fixed_bridge(policy: Policy, threshold: float, m: int, seed: int) -> tuple[float, float]:
+    settings = {"num_tasks": 200, "num_rollouts": m, "delta": 0.01, "bound": "clopper_pearson", "method": "binomial"}
+    found = certify_policy(bridge_world.ENV, policy, jax.random.key(seed), threshold, **settings)
+    return float(found.certificate.epsilon[0]), m
+
+
+def _fixed_of_equal_risk(policy: Policy, threshold: float, risk: float) -> Call:
+    """With the number of episodes per task, in steps of 50, whose mean risk is at most that."""
+    calls = [functools.partial(_fixed_bridge, policy, threshold, m) for m in range(50, 1001, 50)]
+    return next((call for call in calls if np.mean([call(i)[0] for i in KEYS]) <= risk), calls[-1])
+
+
+def _averages(*calls: Call) -> list[tuple[float, float, float]]:
+    """Mean risk and episodes over keys, and the median time of a call that compiles nothing; the calls take turns."""
+    found = np.asarray([[_timed(call, i) for call in calls] for i in (0, *KEYS)])[1:]
+    averages = zip(
+        found[..., 0].mean(axis=0), found[..., 1].mean(axis=0), np.median(found[..., 2], axis=0), strict=True
+    )
+    return [(float(risk), float(count), float(spent)) for risk, count, spent in averages]
+
+
+def _timed(call: Call, seed: int) -> tuple[float, float, float]:
+    begin = time.perf_counter()
+    risk, count = call(seed)
+    return risk, count, time.perf_counter() - begin
+
+
+# --- the figure ---------------------------------------------------------------------------------------------------
+
+COUNTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 90)
+WAYS: list[tuple[str, str, dict[str, Any]]] = [
+    ("the paper", "k:", PAPER),
+    ("default", "C0--", {}),
+    ("soft count", "C1-.", {"method": "soft"}),
+]
+
+
+def draw(path: str) -> None:
+    """Certified safety against rollouts per task: a fixed number of them, and adaptive."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    for axes, name in zip(figure.subplots(1, 2, sharey=True), THRESHOLDS, strict=True):
+        _panel(axes, name, 500.0)
+    figure.axes[0].set_ylabel("certified share of new tasks")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    figure.savefig(path, dpi=120)
+
+
+def _panel(axes: Any, name: str, b: float) -> None:
+    samples = orders(jaxcert.sample_returns(name))
+    for label, style, settings in WAYS:
+        counts = [m for m in COUNTS if m > 1 or settings is not PAPER]
+        safety = [jaxcert.certify(samples[..., :m], b, **SETTINGS, **settings).safety.mean() for m in counts]
+        axes.plot(counts, safety, style, label=label)
+    for i in range(5):
+        env, key = recorded_env(samples[0]), jax.random.key(i)
+        rollouts, safety = certify_adaptive(env, _POLICY, key, b, schedule="closest", **ADAPTIVE).growth()
+        axes.step(rollouts / 200, safety, "C2", where="post", lw=1, label=None if i else "adaptive, 5 runs")
+    axes.set(xscale="log", title=f"{name}, return of at least {b:g}", xlabel="rollouts per task (200 tasks)")
+    axes.set_xlim(1, 90)
+    axes.set_xticks(ticks := (1, 2, 5, 10, 20, 50), list(map(str, ticks)))
+    axes.minorticks_off()

@@ -1,0 +1,151 @@
+"""Environments and policies of one's own: what a module has under a name, as `my_package.envs:ENV`."""
+
+import contextlib
+import hashlib
+import importlib
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._files import content_of
+from jaxcert.rollouts import MultiTaskEnv, Policy
+from jaxcert.rollouts._collect import check_shapes
+from jaxcert.rollouts._policy import as_policy
+
+POLICY, ENV = "POLICY", "--env"
+_MARK = ":"
+
+
+class Named(NamedTuple):
+    """An environment or a policy that a module has.
+
+    Attributes:
+        text: module and name, as given.
+        value: the environment or the policy.
+        file: of the module.
+        sha256: of the text, the file, and the parameters of a policy.
+    """
+
+    text: str
+    value: Any
+    file: Path
+    sha256: str
+
+
+def is_named(text: str) -> bool:
+    """Whether it is a module with a name in it, and no file."""
+    return _MARK in text and not Path(text).exists()
+
+
+def own_environment(text: str) -> Named:
+    """The environment that a module has, or that a function of it gives.
+
+    Raises:
+        ValueError: there is none, or the module or the function fails.
+    """
+    env, file = _found(ENV, text)
+    shown = text
+    if callable(env) and not isinstance(env, MultiTaskEnv):
+        shown = f"{text}()"
+        with _telling(f"{shown} fails"):
+            env = env()
+    if not isinstance(env, MultiTaskEnv):
+        expected = "expected a MultiTaskEnv, or a function without arguments that gives one"
+        raise ValueError(f"{shown} is of type {type(env).__name__}; {expected}")
+    return Named(text, env, file, _digest(text, file, ()))
+
+
+def own_policy(text: str) -> Named:
+    """The policy that a module has.
+
+    Raises:
+        ValueError: there is none, or the module fails.
+    """
+    policy, file = _found(POLICY, text)
+    try:
+        policy = as_policy(policy)
+    except TypeError as error:
+        raise ValueError(f"{text}: {error}") from error
+    return Named(text, policy, file, _digest(text, file, policy.params))
+
+
+def check_together(env: MultiTaskEnv, policy: Policy, text: str) -> None:
+    """Raise ValueError where the policy does not act in the environment, before anything is computed."""
+    with _telling(f"{text} does not run in the environment", but=ValueError):
+        check_shapes(env, policy, jax.eval_shape(lambda: env.sample_tasks(jax.random.key(0), 1)))
+
+
+def _found(option: str, text: str) -> tuple[Any, Path]:
+    """What the module has under the name, and its file."""
+    module_name, mark, name = text.partition(_MARK)
+    if not (mark and all(part.isidentifier() for part in (*module_name.split("."), name))):
+        raise ValueError(f"{option} is {text!r}; expected MODULE:NAME, such as my_package.module:NAME")
+    module = _module(module_name)
+    if not hasattr(module, name):
+        raise ValueError(f"{text}: the module {module_name} has no {name!r}")
+    if getattr(module, "__file__", None) is None:
+        raise ValueError(f"{text}: the module {module_name} has no file; expected one that is written in a file")
+    return getattr(module, name), Path(str(module.__file__))
+
+
+def _module(name: str) -> ModuleType:
+    """The module, as `python -m` finds it: first in the working directory, which stays a place to import from."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    importlib.invalidate_caches()
+    with _telling(f"{name} cannot be imported", but=_NoModuleError):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if f"{name}.".startswith(f"{error.name}."):
+                raise _NoModuleError(f"there is no module {error.name} in {here}, and none is installed") from error
+            raise
+
+
+class _NoModuleError(ValueError):
+    """The module that the user named, or a package on the way to it, is not there."""
+
+
+@contextlib.contextmanager
+def _telling(what: str, but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+    """What a user's program raises becomes a ValueError with its type, its text and its place there."""
+    try:
+        yield
+    except but:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{what}: {type(error).__name__}: {error}{_place(error)}") from error
+
+
+def _place(error: BaseException) -> str:
+    """The last line of the working directory that was run, in words."""
+    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    own = [each for each in frames if each[0].is_relative_to(Path.cwd()) and "site-packages" not in each[0].parts]
+    return f" ({own[-1][0].name}, line {own[-1][1]})" if own else ""
+
+
+def _digest(text: str, file: Path, params: Any) -> str:
+    """SHA-256 of the text, the file, and the arrays with their types and shapes; each after its length."""
+    parts = [text.encode(), content_of(file, "a module")]
+    for leaf in map(_plain, jax.tree.leaves(params)):
+        parts += [f"{leaf.dtype} {leaf.shape}".encode(), leaf.tobytes()]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def _plain(leaf: Any) -> np.ndarray:
+    is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    array = np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+    if array.dtype == object:
+        raise ValueError(f"the parameters of the policy hold a {type(leaf).__name__}; expected arrays")
+    return array
