@@ -5,9 +5,9 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from jaxcert._files import check_output, content_of, lock_of, naming, parsed, write_new
 
@@ -23,36 +23,50 @@ _ENDS = (
     b' "a": 0}',
     *(value + end for value in (b"", b"0", *_ESCAPED, *_WORDS) for end in (b"}", b"]}")),
 )
+# More than the hash of an entry, which is the last of its line.
+_TAIL = 100
 _FORGOTTEN = "lines that it had before are missing or altered; expected these and perhaps more"
 
-# Takes in an entry; ValueError if it cannot follow those before.
-Take = Callable[[Mapping[str, Any]], None]
+Value = TypeVar("Value")
 
 
-class ChainedLog:
-    """A log that several processes may share; who reads it needs neither its lock nor a writable folder.
+class _Read(NamedTuple, Generic[Value]):
+    """What was read of a log; replaced as a whole, so that the next read goes on from there after an interruption."""
 
-    An entry that is altered, inserted or missing before others is found. One that is missing at the end is found only
-    by who has read it; a log that was written anew, with its hashes, is not found.
+    size: int  # in bytes
+    number: int  # of lines
+    tail: bytes  # the last of these bytes
+    chain: str  # the hash of the last entry, which is in the tail
+    torn: bytes  # what a write that was cut short left after them
+    sha256: Any  # of these bytes, to be copied
+    value: Value
+
+
+class ChainedLog(Generic[Value]):
+    """A log that several processes may share, and what its entries come to.
+
+    Who reads it needs neither its lock nor a writable folder. An entry that is altered, inserted or missing before
+    others is found when the log is opened. One that is missing at the end is found only by who has read it; a log that
+    was written anew, with its hashes, is not found.
 
     Args:
         path: of the file.
         kind: of the log, with its article, in messages.
+        value: what no entry comes to.
+        take: from a value and entries that were added, one after the other, to the value with them; ValueError for one
+            that cannot follow those before.
 
     Raises:
         ImportError: without filelock (extra ``io``).
 
     Attributes:
         lock: held by who adds entries.
-        content: the lines that were read, or added, without what a write that was cut short left after them.
-        torn: this.
-        chain: the hash of the last of them; "" before the first.
     """
 
-    def __init__(self, path: Path, kind: str) -> None:
+    def __init__(self, path: Path, kind: str, value: Value, take: Callable[[Value, Iterator[Any]], Value]) -> None:
         self.path, self.lock = path, lock_of(path)
-        self._kind, self._number = kind, 0
-        self.content, self.torn, self.chain = b"", b"", ""
+        self._kind, self._take = kind, take
+        self._read = _Read(0, 0, b"", "", b"", hashlib.sha256(), value)
 
     @staticmethod
     def start(path: str | os.PathLike[str], entry: Mapping[str, Any]) -> None:
@@ -60,70 +74,101 @@ class ChainedLog:
         write_new(check_output(path), f"{line_of({_NUMBER: 0, **entry})[0]}\n".encode())
 
     @property
+    def value(self) -> Value:
+        """What the entries that were read come to."""
+        return self._read.value
+
+    @property
+    def chain(self) -> str:
+        """The hash of the last entry; "" before the first."""
+        return self._read.chain
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the log up to its last complete line, which a line break ends."""
+        digest = self._read.sha256.copy()
+        digest.update(b"" if self._read.tail.endswith(b"\n") else b"\n")
+        return digest.hexdigest()
+
+    @property
     def is_begun(self) -> bool:
         """Whether there is an entry, or was one."""
-        return bool(self.content) or (self.path.exists() and self.path.stat().st_size > 0)
+        return self._read.size > 0 or (self.path.exists() and self.path.stat().st_size > 0)
 
-    def read(self, take: Take, *, cut: bool) -> None:
+    def read(self, *, cut: bool) -> None:
         """Take in the entries that were added since; ``cut`` ends an unfinished line, which needs the lock.
 
         Raises:
             ValueError: for a file without these lines, or with others than such entries; nothing is read then.
         """
-        content = self._bytes()
-        if not content.startswith(self.content):
-            raise ValueError(f"{self.path}: {_FORGOTTEN}")
-        added = content[len(self.content) :]
-        is_ended = self.content[-1:] in (b"", b"\n")
-        lines, torn = lines_of(added if is_ended else added.removeprefix(b"\n"))
-        chain = self.chain
-        for number, line in enumerate(lines, start=self._number):
-            chain = self._taken(take, line, number, chain)
-        whole = content.removesuffix(torn)
-        if cut:
-            _end_last(self.path, content, torn)
-            whole, torn = whole and whole.removesuffix(b"\n") + b"\n", b""
-        self.content, self.torn, self.chain, self._number = whole, torn, chain, self._number + len(lines)
+        before, added = self._read, self._added()
+        lines, torn = lines_of(added if before.tail[-1:] in (b"", b"\n") else added.removeprefix(b"\n"))
+        number, chain = before.number, before.chain
 
-    def _bytes(self) -> bytes:
-        if not self.content:
-            return content_of(self.path, self._kind)
-        return self.path.read_bytes() if self.path.exists() else b""
+        def entries() -> Iterator[dict[str, Any]]:
+            nonlocal number, chain
+            for line in lines:
+                entry, chain = _entry_of(line, number, chain)
+                yield entry
+                number += 1
 
-    def _taken(self, take: Take, line: bytes, number: int, before: str) -> str:
-        """Take in the entry of a line, and give its hash."""
         try:
-            entry = parsed(line)
-            if not isinstance(entry, dict) or type(entry.get(_NUMBER)) is not int or entry[_NUMBER] != number:
-                raise ValueError(
-                    f"expected an object of JSON with the number {number}, as lines are neither lost nor repeated"
-                )
-            chain = _linked(entry, before)
-            take(entry)
+            value = self._take(before.value, entries())
         except ValueError as error:
             raise ValueError(f"{self.path}: line {number + 1} is no entry of {self._kind}: {error}") from error
-        return chain
+        whole = added.removesuffix(torn)
+        if cut:
+            whole += self._end_last(before.size + len(whole), (before.tail + whole)[-1:], torn)
+            torn = b""
+        sha256 = before.sha256.copy()
+        sha256.update(whole)
+        tail = (before.tail + whole)[-_TAIL:]
+        self._read = _Read(before.size + len(whole), number, tail, chain, torn, sha256, value)
 
-    def add(self, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Add entries, on the disk when this returns, and give them with their numbers.
-
-        Under the lock, after ``read`` with ``cut``.
-        """
-        numbered = [{_NUMBER: number, **entry} for number, entry in enumerate(entries, start=self._number)]
-        lines, chain = [], self.chain
-        for entry in numbered:
-            line, chain = line_of(entry, chain)
+    def add(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Add entries, on the disk when this returns: under the lock, after ``read`` with ``cut``."""
+        lines, chain = [], self._read.chain
+        for number, entry in enumerate(entries, start=self._read.number):
+            line, chain = line_of({_NUMBER: number, **entry}, chain)
             lines.append(f"{line}\n")
         if lines:
-            _append(self.path, text := "".join(lines).encode())
-            self.content, self.chain, self._number = self.content + text, chain, self._number + len(lines)
-        return numbered
+            _append(self.path, "".join(lines).encode())
+            self.read(cut=False)
 
     def warn(self) -> None:
         """Warn, where a class is opened by its caller, of a last line that does not count."""
-        if self.torn:
+        if self._read.torn:
             words = "its last line is incomplete, being written or cut short, and does not count"
-            warnings.warn(f"{self.path}: {words}: {self.torn[:60]!r}", stacklevel=3)
+            warnings.warn(f"{self.path}: {words}: {self._read.torn[:60]!r}", stacklevel=3)
+
+    def _added(self) -> bytes:
+        """What follows the bytes that were read."""
+        before = self._read
+        if not before.size:
+            return content_of(self.path, self._kind)
+        content = b""
+        with contextlib.suppress(FileNotFoundError), self.path.open("rb") as file:
+            file.seek(before.size - len(before.tail))
+            content = file.read()
+        if not content.startswith(before.tail):
+            raise ValueError(f"{self.path}: {_FORGOTTEN}")
+        return content[len(before.tail) :]
+
+    def _end_last(self, size: int, last: bytes, torn: bytes) -> bytes:
+        """End a last line that has no ending, before another one is written, and give the ending.
+
+        A line that is whole counts. What was cut short is taken away: the call that wrote it did not return, so
+        that nothing was done because of it.
+        """
+        if torn:
+            warnings.warn(f"{self.path}: its last line was incomplete, and is cut off: {torn[:60]!r}", stacklevel=5)
+            with naming(self.path):
+                os.truncate(self.path, size)
+        if last in (b"", b"\n"):
+            return b""
+        with naming(self.path), self.path.open("ab") as file:
+            file.write(b"\n")
+        return b"\n"
 
 
 def line_of(entry: Mapping[str, Any], before: str = "") -> tuple[str, str]:
@@ -132,13 +177,16 @@ def line_of(entry: Mapping[str, Any], before: str = "") -> tuple[str, str]:
     return json.dumps({**entry, _CHAIN: chain}, allow_nan=False), chain
 
 
-def _linked(entry: Mapping[str, Any], before: str) -> str:
-    """The hash of an entry after the one with this hash; ValueError for none, or another."""
+def _entry_of(line: bytes, number: int, before: str) -> tuple[dict[str, Any], str]:
+    """The entry of a line, which has this number and follows the entry with this hash, and its own hash."""
+    entry = parsed(line)
+    if not isinstance(entry, dict) or type(entry.get(_NUMBER)) is not int or entry[_NUMBER] != number:
+        raise ValueError(f"expected an object of JSON with the number {number}, as lines are neither lost nor repeated")
     if _CHAIN not in entry:
         raise ValueError("has no chain; expected the hash of all entries up to it")
     if entry[_CHAIN] != _hash(entry, before):
         raise ValueError("its chain is not the hash of all entries up to it: one was altered, is missing or was added")
-    return entry[_CHAIN]
+    return entry, entry[_CHAIN]
 
 
 def _hash(entry: Mapping[str, Any], before: str) -> str:
@@ -178,18 +226,3 @@ def _append(path: Path, lines: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.ftruncate(file.fileno(), size)
             raise
-
-
-def _end_last(path: Path, content: bytes, torn: bytes) -> None:
-    """End a last line that has no ending, before another one is written.
-
-    A line that is whole counts. What was cut short is taken away: the call that wrote it did not return, so
-    that nothing was done because of it.
-    """
-    if torn:
-        warnings.warn(f"{path}: its last line was incomplete, and is cut off: {torn[:60]!r}", stacklevel=4)
-        with naming(path):
-            os.truncate(path, len(content) - len(torn))
-    elif content and not content.endswith(b"\n"):
-        with naming(path), path.open("ab") as file:
-            file.write(b"\n")

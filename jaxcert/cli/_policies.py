@@ -81,7 +81,15 @@ def find(policy: Path, env: str | None = None, *, deterministic: bool | None = N
     except FileNotFoundError as error:
         expected = f"a checkpoint, one of {', '.join(shipped())}, or MODULE:NAME with {ENV}"
         raise FileNotFoundError(f"{error}; expected {expected}") from error
-    return _of_file(path, None if env is None else own_environment(env), deterministic=deterministic is not False)
+    return _of_file(path, None if env is None else _own_environment(env), deterministic=deterministic is not False)
+
+
+def _own_environment(text: str) -> Named:
+    """An environment of one's own, which a protocol does not take for a shipped one of its name."""
+    own = own_environment(text)
+    if own.value.name in ENVIRONMENTS:
+        raise ValueError(f"{text} is named {own.value.name!r}, as a shipped environment is; expected another name")
+    return own
 
 
 def digest_of(policy: Path) -> str:
@@ -94,7 +102,7 @@ def digest_of(policy: Path) -> str:
 def _of_module(name: str, env: str | None, deterministic: bool | None) -> Found:
     if env is None:
         raise ValueError(f"{name} is a policy of your own; expected its environment, {ENV} MODULE:NAME")
-    own, found = own_environment(env), own_policy(name)
+    own, found = _own_environment(env), own_policy(name)
     declared = found.value.deterministic
     if deterministic is not None and declared is not deterministic:
         wanted = f"expected Policy(..., deterministic={deterministic}), as --stochastic or a protocol asks for"

@@ -1,9 +1,9 @@
 """A monitor in a file that outlives the process: tasks as they arrive, and what they say."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,15 @@ from jaxcert.monitoring._monitor_declared import (
     with_claim,
 )
 from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task, check_tasks, evidence, rows_after
+
+
+class _Known(NamedTuple):
+    """What a monitor knows: what was declared, the state, a row for each task, and its returns by its label."""
+
+    declared: Declared
+    state: MonitorState
+    rows: list[Row]
+    returns: dict[str, tuple[float, ...]]
 
 
 class Monitor:
@@ -60,13 +69,10 @@ class Monitor:
 
     def __init__(self, path: str | os.PathLike[str], *, claim: MonitoredClaim | None = None) -> None:
         self.path = Path(path)
-        self._file = ChainedLog(self.path, "a monitor")
-        self._known: dict[str, tuple[float, ...]] = {}
-        self.rows: list[Row] = []
-        self.declared: Declared
-        self.state: MonitorState
-        self._refresh(cut=False)
+        self._file: ChainedLog[Any] = ChainedLog(self.path, "a monitor", None, _after)
+        self._file.read(cut=False)
         self._file.warn()
+        self.declared = self._known.declared
         if claim is not None:
             with in_file(self.path):
                 self.declared = with_claim(self.declared, claim)
@@ -115,6 +121,20 @@ class Monitor:
         return cls(path, claim=claim)
 
     @property
+    def _known(self) -> _Known:
+        return self._file.value
+
+    @property
+    def state(self) -> MonitorState:
+        """After the tasks so far."""
+        return self._known.state
+
+    @property
+    def rows(self) -> list[Row]:
+        """A row for each task so far."""
+        return self._known.rows
+
+    @property
     def evidence(self) -> Evidence:
         """What the tasks so far say."""
         return evidence(self.state)
@@ -137,10 +157,10 @@ class Monitor:
         given = [Task(label, tuple(map(float, returns))) for label, returns in tasks]
         check_tasks(self.state.test, given)
         with self._file.lock:
-            self._refresh(cut=True)
-            new = self._new(given)
-            self._file.add([task_entry(task) for task in new])
-        return self._take(new)
+            self._file.read(cut=True)
+            before = len(self.rows)
+            self._file.add([task_entry(task) for task in self._new(given)])
+        return self.rows[before:]
 
     def __str__(self) -> str:
         """What may be said at this moment, with which confidence."""
@@ -165,46 +185,37 @@ class Monitor:
         """Those that are not recorded yet."""
         new: dict[str, Task] = {}
         for task in given:
-            before = self._known.get(task.label, new[task.label].returns if task.label in new else task.returns)
+            known = self._known.returns
+            before = known.get(task.label, new[task.label].returns if task.label in new else task.returns)
             if before != task.returns:
                 raise ValueError(
                     f"task {task.label} is recorded with returns {_few(before)}; expected the same, not "
                     f"{_few(task.returns)}: a label is of one task"
                 )
-            if task.label not in self._known:
+            if task.label not in known:
                 new.setdefault(task.label, task)
         return list(new.values())
 
-    def _refresh(self, *, cut: bool) -> None:
-        """Read what another process may have added; ``cut`` ends an unfinished line, which needs the lock."""
-        declared: Declared | None = vars(self).get("declared")
-        tasks: dict[str, Task] = {}
 
-        def take(entry: Mapping[str, Any]) -> None:
-            nonlocal declared
-            if declared is None:
-                declared = read_declared(entry)
-                return
-            task = read_task(entry)
-            if task.label in tasks or task.label in self._known:
-                raise ValueError(f"the task {task.label!r:.40} occurs twice; expected each task once")
-            tasks[task.label] = task
+def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
+    """What a monitor knows with more entries, of which its very first one declares it."""
+    known = before or _begun(next(entries, None))
+    tasks: dict[str, Task] = {}
+    for task in map(read_task, entries):
+        check_tasks(known.state.test, [task])
+        if task.label in tasks or task.label in known.returns:
+            raise ValueError(f"the task {task.label!r:.40} occurs twice; expected each task once")
+        tasks[task.label] = task
+    state, rows = rows_after(known.state, list(tasks.values()), len(known.rows))
+    returns = known.returns | {label: task.returns for label, task in tasks.items()}
+    return _Known(known.declared, state, [*known.rows, *rows], returns)
 
-        self._file.read(take, cut=cut)
-        if declared is None:
-            raise ValueError(f"{self.path}: holds no complete line; expected what was declared as the first one")
-        if not hasattr(self, "declared"):
-            self.declared, self.state = declared, declared.state()
-        with in_file(self.path):
-            check_tasks(self.state.test, list(tasks.values()))
-        self._take(list(tasks.values()))
 
-    def _take(self, tasks: Sequence[Task]) -> list[Row]:
-        """Advance the state by tasks that are on the disk."""
-        self.state, rows = rows_after(self.state, tasks, len(self.rows))
-        self.rows += rows
-        self._known |= {task.label: task.returns for task in tasks}
-        return rows
+def _begun(entry: Mapping[str, Any] | None) -> _Known:
+    if entry is None:
+        raise ValueError("holds no complete line; expected what was declared as the first one")
+    declared = read_declared(entry)
+    return _Known(declared, declared.state(), [], {})
 
 
 def _few(returns: tuple[float, ...]) -> str:

@@ -1,7 +1,7 @@
 r"""A certificate of tasks that stop by themselves, checked from its log in exact arithmetic, with the standard library.
 
 Run `python check_trials.py certificate.json run.jsonl`, with `check_certificate.py` beside it: everything is as there
-but what a witness is. Before the first trial n tasks, [a, b], B, delta, beta, bets l in [0, 1] and, for successes, g
+except what a witness is. Before the first trial n tasks, [a, b], B, delta, beta, bets l in [0, 1] and, for successes, g
 and T were declared. A task has independent returns X_1, X_2, ... of mean J, in their order, and the wealth
 
     W_t = mean over l of prod_{j <= t} (1 - l + l (X_j - a) / (B - a)).
@@ -176,7 +176,9 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
             _number(entry["number"]) == i, f"line {i + 1} of the log has the number {entry['number']}: one is missing"
         )
         if (gone := entry.get("withdrawn")) is not None:
-            label = next(name for name, held in tasks.items() if gone in held)
+            label = next((name for name, held in tasks.items() if gone in held), "")
+            is_first = all(_number(gone) != each[0] for each in withdrawn)
+            _need(label != "" and is_first, f"line {i + 1} of the log withdraws no trial")
             withdrawn.append((_number(gone), label, tasks[label][gone], entry["why"]))
             tasks[label][gone] = _number(declared["support"][0])
         else:

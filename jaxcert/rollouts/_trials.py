@@ -1,11 +1,10 @@
 """An experiment trial by trial, as with a robot, in a log that outlives the process."""
 
 import difflib
-import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import chex
 import numpy as np
@@ -20,6 +19,13 @@ from jaxcert.rollouts._trial_log import Log, Trial, first_entry, trial_entry, wi
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import fewest_to_pass
 from jaxcert.tables._labels import ask_about_labels
+
+
+class _Known(NamedTuple):
+    """What a log says, and what its trials come to."""
+
+    log: Log
+    counted: Counted
 
 
 class Trials:
@@ -65,10 +71,8 @@ class Trials:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._file = ChainedLog(self.path, "a log of trials")
-        self._log: Log | None = None
-        self._counted: Counted
-        self._refresh(cut=False)
+        self._file: ChainedLog[Any] = ChainedLog(self.path, "a log of trials", None, _after)
+        self._file.read(cut=False)
         self._file.warn()
 
     @classmethod
@@ -129,14 +133,18 @@ class Trials:
         return cls(path)
 
     @property
+    def _known(self) -> _Known:
+        return self._file.value
+
+    @property
     def declared(self) -> Declared:
         """What was fixed before the first trial."""
-        return self._held.declared
+        return self._known.log.declared
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials in their order, with those that were withdrawn; each has the place of its task."""
-        return self._held.trials
+        return self._known.log.trials
 
     @property
     def withdrawn(self) -> tuple[Trial, ...]:
@@ -151,12 +159,12 @@ class Trials:
     @property
     def sha256(self) -> str:
         """The SHA-256 of the log up to its last complete line, which a line break ends."""
-        return hashlib.sha256(self._file.content.removesuffix(b"\n") + b"\n").hexdigest()
+        return self._file.sha256
 
     @property
     def state(self) -> SequentialState:
         """Of the sequential experiment, after the trials that count."""
-        return self._counted.state
+        return self._known.counted.state
 
     def add(self, task: str, value: bool | float) -> None:
         """Record a trial; it is on the disk when this returns.
@@ -172,15 +180,14 @@ class Trials:
         """
         value = value if isinstance(value, bool) else float(value)
         with self._file.lock:
-            self._refresh(cut=True)
+            self._file.read(cut=True)
             place = self._place(task)
             self.declared.check_value(value)
             if not np.any(self.state.is_open[place]):
                 raise ValueError(
                     f"{self.path}: {task} is decided, and another trial is no evidence; expected a task that is not"
                 )
-            self._append(trial_entry(self._held, place, value))
-        self._counted = with_trial(self._counted, self.trials[-1])
+            self._file.add([trial_entry(self._known.log, place, value)])
 
     def undo(self, why: str) -> Trial:
         """Withdraw the last trial that counts; it stays in the log, with the reason.
@@ -199,13 +206,11 @@ class Trials:
         if not why:
             raise ValueError("why is empty; expected the reason, which stays in the log")
         with self._file.lock:
-            self._refresh(cut=True)
+            self._file.read(cut=True)
             with in_file(self.path):
-                entry = withdrawal_entry(self._held, why)
-            self._append(entry)
-        *others, gone = self._counted.trials
-        self._counted = counted(self.declared, others)
-        return next(trial for trial in self.trials if trial.number == gone.number)
+                entry = withdrawal_entry(self._known.log, why)
+            self._file.add([entry])
+        return next(trial for trial in self.trials if trial.number == entry["withdrawn"])
 
     def next_task(self) -> str | None:
         """The task that the schedule advises; None if every task is decided. Any other may be tried instead."""
@@ -224,7 +229,7 @@ class Trials:
             The run; its tasks have one parameter, their ``label``.
         """
         if not count_withdrawn:
-            return run_of(self.declared, self._counted, num_started=len(self.trials))
+            return run_of(self.declared, self._known.counted, num_started=len(self.trials))
         worst = self.declared.support[0]
         every = [each if each.withdrawn is None else each._replace(value=worst) for each in self.trials]
         return run_of(self.declared, counted(self.declared, every), num_started=len(every))
@@ -238,25 +243,18 @@ class Trials:
             f"{self.path}: has no task {task!r}; expected one that was declared, such as {', '.join(near)}"
         )
 
-    @property
-    def _held(self) -> Log:
-        if self._log is None:
-            raise ValueError(f"{self.path}: holds no complete line; expected what was declared as the first one")
-        return self._log
 
-    def _append(self, entry: Mapping[str, Any]) -> None:
-        (numbered,) = self._file.add([entry])
-        self._log = with_entry(self._log, numbered)
-
-    def _refresh(self, *, cut: bool) -> None:
-        """Read what another process may have added; ``cut`` ends an unfinished line, which needs the lock."""
-        log = self._log
-
-        def take(entry: Mapping[str, Any]) -> None:
-            nonlocal log
-            log = with_entry(log, entry)
-
-        self._file.read(take, cut=cut)
-        if log is not self._log or log is None:
-            self._log = log
-            self._counted = counted(self.declared, [each for each in self.trials if each.withdrawn is None])
+def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
+    """What a log says with more entries; trials that count are taken in one by one, unless one was withdrawn."""
+    log = None if before is None else before.log
+    for entry in entries:
+        log = with_entry(log, entry)
+    if log is None:
+        raise ValueError("holds no complete line; expected what was declared as the first one")
+    kept = [trial for trial in log.trials if trial.withdrawn is None]
+    found = counted(log.declared, ()) if before is None else before.counted
+    if tuple(kept[: len(found.trials)]) != found.trials:
+        found = counted(log.declared, ())
+    for trial in kept[len(found.trials) :]:
+        found = with_trial(found, trial)
+    return _Known(log, found)

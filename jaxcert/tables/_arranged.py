@@ -42,7 +42,6 @@ from jaxcert.tables._summary_rows import (
     ask_about_mean,
     check_no_sum,
     check_rows_are_trials,
-    check_tasks,
 )
 
 # What is better if it is less.
@@ -76,7 +75,6 @@ def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
         if rows.picked is None:
             raise
         raise ValueError(f"{error} (counted among the {len(rows.picked)} rows that are picked)") from error
-    check_tasks(found.tasks, roles.tasks)
     ask_about_cost(columns.value, found.returns)
     trial = None if columns.is_wide(every.names) and columns.trial not in every.names else columns.trial
     return found, columns._replace(trial=trial)

@@ -12,6 +12,7 @@ from jaxcert.tables._entries import in_double
 from jaxcert.tables._pooled import told_of
 from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Roles, conditions
+from jaxcert.tables._summary_rows import check_tasks
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
@@ -198,6 +199,7 @@ def from_frame(
     roles = Roles(task, trial, value, successes, trials, conditions(where), policy, only, unfinished, tasks)
     with told_of("", strict, 4):
         found, _ = arrange_table(frame, roles)
+        check_tasks(found.tasks, roles.tasks)
     check_missing(found, strict=strict)
     return found
 

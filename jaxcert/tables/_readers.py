@@ -160,9 +160,8 @@ def read_by(path: str | PathLike[str], roles: Roles, *, strict: bool = False) ->
     """The returns of a file or a folder, by the roles of its columns; see ``read_returns``."""
     path = Path(path)
     found, said = (_of_folder if path.is_dir() else _of_file)(path, roles, strict)
-    with in_file(path):
-        if roles.tasks is not None:
-            check_tasks(found.tasks, roles.tasks)
+    with in_file(path), told_of(f"{path}: ", strict, 5):
+        check_tasks(found.tasks, roles.tasks)
     unfinished = roles.unfinished if found.num_unfinished else None
     data = ReturnsFile(**vars(found), path=path, unfinished=unfinished, roles=roles, **said)
     check_missing(data, strict=strict, place=f"{path}: ")

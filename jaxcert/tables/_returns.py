@@ -1,4 +1,4 @@
-"""Returns [n, m] with a mask, from one row per rollout: the one place that makes them, for files and for frames."""
+"""Returns with their tasks, and the file that they are from."""
 
 import dataclasses
 import warnings

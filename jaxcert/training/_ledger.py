@@ -2,10 +2,10 @@
 
 import contextlib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -16,10 +16,17 @@ from jaxcert.training._checkpoint_budget import CheckpointBudget
 
 
 def digest(params: Any) -> str:
-    """Which policy it is: a hash of its arrays, whatever holds them."""
+    """Which policy it is: a hash of its arrays, whatever holds them; the same for two of which arrays change places."""
     arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(params)]
     parts = sorted(f"{array.dtype}{array.shape}".encode() + array.tobytes() for array in arrays)
     return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+class _Spent(NamedTuple):
+    """What was begun and what is done."""
+
+    deltas: dict[int, Fraction]
+    done: dict[tuple[int, str], bool]
 
 
 class Ledger:
@@ -38,11 +45,24 @@ class Ledger:
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else check_output(path)
-        self.deltas: dict[int, Fraction] = {}
-        self.done: dict[tuple[int, str], bool] = {}
-        self._file = None if self.path is None else ChainedLog(self.path, "a checkpoint")
+        self._in_memory = _Spent({}, {})
+        self._file = None if self.path is None else ChainedLog(self.path, "a checkpoint", self._in_memory, _after)
         self._lock: Any = contextlib.nullcontext() if self._file is None else self._file.lock
         self._refresh(cut=False)
+
+    @property
+    def deltas(self) -> dict[int, Fraction]:
+        """What each checkpoint that was begun takes of delta, by its number."""
+        return self._spent.deltas
+
+    @property
+    def done(self) -> dict[tuple[int, str], bool]:
+        """Whether training stopped there, for each checkpoint that is done, by its step and policy."""
+        return self._spent.done
+
+    @property
+    def _spent(self) -> _Spent:
+        return self._in_memory if self._file is None else self._file.value
 
     @property
     def last(self) -> int:
@@ -71,7 +91,6 @@ class Ledger:
                     f" {float(self.spent):g} is already spent: the budget differs from the one before"
                 )
             self._add({"checkpoint": number, "step": step, "certify/delta": delta})
-            self.deltas[number] = Fraction(delta)
         return number, delta
 
     def finish(self, number: int, step: int, policy: str, result: Mapping[str, Any], *, reached: bool) -> None:
@@ -80,24 +99,34 @@ class Ledger:
             self._refresh(cut=True)
             about = {"checkpoint": number, "step": step, "policy": policy, "done": True, "reached": reached}
             self._add({**about, **result})
-        self.done[step, policy] = reached
 
     def _add(self, entry: Mapping[str, Any]) -> None:
-        if self._file is not None:
+        if self._file is None:
+            self._in_memory = _after(self._in_memory, iter([entry]))
+        else:
             self._file.add([entry])
 
     def _refresh(self, *, cut: bool) -> None:
         """Read what another process may have added; ``cut`` ends an unfinished line, which needs the lock."""
-        if self._file is None or not self._file.is_begun:
-            return
-        deltas, done = dict(self.deltas), dict(self.done)
+        if self._file is not None and self._file.is_begun:
+            self._file.read(cut=cut)
 
-        def take(entry: Mapping[str, Any]) -> None:
-            _check(entry)
-            _take(entry, deltas, done)
 
-        self._file.read(take, cut=cut)
-        self.deltas, self.done = deltas, done
+def _after(before: _Spent, entries: Iterator[Mapping[str, Any]]) -> _Spent:
+    """What is spent and done after more entries: each is the next checkpoint, or the result of one of them."""
+    deltas, done = dict(before.deltas), dict(before.done)
+    for entry in entries:
+        _check(entry)
+        number, delta = entry["checkpoint"], Fraction(entry["certify/delta"])
+        if entry.get("done"):
+            if deltas.get(number) != delta:
+                raise ValueError("is done, and expected the checkpoint and certify/delta of a line before it")
+            done[entry["step"], entry["policy"]] = bool(entry.get("reached"))
+        elif number != len(deltas) + 1:
+            raise ValueError(f"expected the checkpoint {len(deltas) + 1}, as none is left out or repeated")
+        else:
+            deltas[number] = delta
+    return _Spent(deltas, done)
 
 
 def _check(entry: Mapping[str, Any]) -> None:
@@ -111,16 +140,3 @@ def _check(entry: Mapping[str, Any]) -> None:
         raise ValueError("expected its certify/delta to be a number in (0, 1)")
     if entry.get("done") and not isinstance(entry.get("policy"), str):
         raise ValueError("expected its policy to be a text")
-
-
-def _take(entry: Mapping[str, Any], deltas: dict[int, Fraction], done: dict[tuple[int, str], bool]) -> None:
-    """An entry after these checkpoints: the next one, or the result of one of them."""
-    number, delta = entry["checkpoint"], Fraction(entry["certify/delta"])
-    if not entry.get("done"):
-        if number != len(deltas) + 1:
-            raise ValueError(f"expected the checkpoint {len(deltas) + 1}, as none is left out or repeated")
-        deltas[number] = delta
-    elif deltas.get(number) != delta:
-        raise ValueError("is done, and expected the checkpoint and certify/delta of a line before it")
-    else:
-        done[entry["step"], entry["policy"]] = bool(entry.get("reached"))

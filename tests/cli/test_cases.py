@@ -79,7 +79,7 @@ def test_errored_trials_of_a_job_are_named_and_counted(tmp_path):
     rewards = {"1.0": [n for n, ok in names.items() if ok], "0.0": [n for n, ok in names.items() if not ok][:-2]}
     lost = [n for n, ok in names.items() if not ok][-2:]
     held = {"reward_stats": {"reward": rewards}, "exception_stats": {"AgentTimeoutError": lost}}
-    (tmp_path / "result.json").write_text(json.dumps({"id": "1", "stats": {"evals": {"a__b": held}}}))
+    (tmp_path / "result.json").write_text(json.dumps({"n_total_trials": 27, "stats": {"evals": {"a__b": held}}}))
     told = refused("certify", tmp_path / "result.json", *DELTA, "--suite", "--mean")
     assert "2 of 27 rollouts unfinished (listed under AgentTimeoutError)" in told
     assert "--unfinished" in told

@@ -1,7 +1,6 @@
 """Outputs whose names are taken while a command runs: what is there stays, and nothing of the result is lost."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -65,21 +64,25 @@ def test_plan(tmp_path, meanwhile, monkeypatch):
     figure = pytest.importorskip("matplotlib.figure")
     record, plot = tmp_path / "p.json", tmp_path / "p.png"
     meanwhile(_planned, "task_table", record)
-    table, *_ = check_taken(refused("plan", "--delta", 0.05, "--json", record), record)
+    status, out, err = command("plan", "--delta", 0.05, "--json", record)
+    table, *_ = check_taken(err, record)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "0.99" in out  # what was computed is shown
     assert json.loads(table.read_text())
     for path in (record, table):
         path.unlink()
-    monkeypatch.setattr(_planned, "plan", lambda *_, **__: SimpleNamespace(to_json=lambda: '{"planned": 1}', wish=""))
+    made = _planned.task_table([0.9], delta=0.05)
+    monkeypatch.setattr(_planned, "plan", lambda *_, **__: made)
     monkeypatch.setattr(_planned, "plot_plan", lambda _: figure.Figure().add_subplot())
     meanwhile(_planned, "plan", record, plot)
     planned = ("plan", "--assume", 0.8, 0.05, 0, "--support", 0, 1, "--delta", 0.05, "--json", record, "--plot", plot)
-    monkeypatch.setattr(_planned, "_print", lambda *_, **__: print("the plan"))
     monkeypatch.setattr(_planned, "protocol_of", lambda _: None)
     monkeypatch.setattr(_planned, "write_locked", lambda path, _: path.write_text("locked"))
     status, out, err = command(*planned, "--lock", tmp_path / "p.toml")
     found, _ = check_taken(err, record, plot)
-    assert json.loads(found.read_text()) == {"planned": 1}
-    assert (status, out, (tmp_path / "p.toml").read_text()) == (2, "the plan\n", "locked")
+    assert json.loads(found.read_text()) == json.loads(made.to_json())
+    assert (status, (tmp_path / "p.toml").read_text()) == (2, "locked")
+    assert made.heading in out
 
 
 def test_sweep(tmp_path, meanwhile):

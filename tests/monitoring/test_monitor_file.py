@@ -93,6 +93,23 @@ def test_a_line_that_was_cut_short_at_any_byte_is_left_out(tmp_path):
     assert again.add(tasks_for(again, 3)) == []
 
 
+def test_tasks_that_were_interrupted_count_once(tmp_path, monkeypatch):
+    monitor = COINS(tmp_path / "log")
+    tasks = tasks_for(monitor, 4)
+
+    def interrupted(state, tasks, _):
+        if tasks:
+            raise KeyboardInterrupt
+        return state, []
+
+    with monkeypatch.context() as patch:
+        patch.setattr("jaxcert.monitoring._monitor.rows_after", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            monitor.add(tasks[:2])
+    assert [row.label for row in monitor.add(tasks)] == ["task 2", "task 3"]
+    assert monitor.rows == Monitor(tmp_path / "log").rows
+
+
 def test_damage_is_refused(tmp_path):
     monitor = COINS(tmp_path / "log")
     monitor.add(tasks_for(monitor, 4))

@@ -468,6 +468,15 @@ def test_a_log_that_ends_without_a_line_break_is_the_same_when_it_has_grown(tmp_
     assert check_trials.read_log(trials.path.read_bytes(), before)[:2] == ([[1], []], before)
 
 
+@pytest.mark.parametrize("gone", [[7], [1, 1]])
+def test_a_trial_that_is_none_is_not_withdrawn(gone):
+    lines = [{"number": 0, "format": "jaxcert-trials-1", "tasks": ["a", "b"], "support": [0.0, 1.0]}]
+    lines += [{"number": 1, "task": "a", "success": True}]
+    lines += [{"number": 2 + i, "withdrawn": number, "why": "mistyped"} for i, number in enumerate(gone)]
+    with pytest.raises(ValueError, match="of the log withdraws no trial"):
+        check_trials.read_log(chained(lines).encode(), "")
+
+
 def test_withdrawn_trials_count_as_the_worst_at_their_places():
     first = {"number": 0, "format": "jaxcert-trials-1", "tasks": ["a", "b"], "support": [-1.5, 4.0]}
     lines = [first, *({"number": i + 1, "task": "ab"[i % 2], "score": 0.25 * i} for i in range(4))]

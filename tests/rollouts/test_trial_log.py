@@ -200,6 +200,27 @@ def test_a_disk_that_is_full_leaves_no_part(path, monkeypatch):
     assert Trials(path).trials == trials.trials
 
 
+def test_what_was_interrupted_is_read_again(path, monkeypatch):
+    """The line is on the disk; what it comes to is not known yet."""
+    trials = Trials(path)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    for record in (lambda: trials.add(LABELS[0], False), lambda: trials.undo("mistyped")):
+        before = len(path.read_bytes().splitlines())
+        with monkeypatch.context() as patch:
+            patch.setattr("jaxcert.rollouts._trials.with_entry", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                record()
+        assert len(path.read_bytes().splitlines()) == before + 1
+        trials.add(LABELS[1], True)
+    again = Trials(path)
+    assert trials.trials == again.trials
+    assert trials.sha256 == again.sha256
+    np.testing.assert_array_equal(trials.state.wealth, again.state.wealth)
+
+
 # --- processes ----------------------------------------------------------------------------------------------------
 
 _ADDING = """

@@ -239,7 +239,10 @@ def test_trials_that_are_listed_by_outcome_are_put_in_another_order(tmp_path):
     by_reward = {str(reward): [] for reward in (0.0, 0.5, 1.0)}
     for trial, reward in zip(trials, rng.choice(["0.0", "0.5", "1.0"], 240), strict=True):
         by_reward[reward].append(trial)
-    content = {"stats": {"evals": {"agent": {"reward_stats": {"reward": by_reward}, "exception_stats": {}}}}}
+    content = {
+        "n_total_trials": 240,
+        "stats": {"evals": {"agent": {"reward_stats": {"reward": by_reward}, "exception_stats": {}}}},
+    }
     found = read_returns(written(tmp_path, "result.json", json.dumps(content)))
     assert found.returns.shape == (30, 8)
     assert np.abs(found.returns[:, :4].mean() - found.returns[:, 4:].mean()) < 0.2

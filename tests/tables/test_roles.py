@@ -1,5 +1,6 @@
 """Roles of a table's columns: which rows are read, what tells tasks and policies apart, and what has no outcome."""
 
+import json
 import re
 import warnings
 
@@ -231,6 +232,31 @@ def test_a_recipe_that_is_none_is_told(tmp_path, recipe, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         read_returns(tmp_path / "r.json", recipe=tmp_path / "r.toml")
     assert read_returns(tmp_path / "r.json", recipe=written(tmp_path / "good.toml", GOOD)).returns.shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "content", "said"),
+    [
+        (
+            'records = "runs.*.trials.*"\nvalues = { ok = "ok" }',
+            {"runs": [{"trials": [{"ok": True}]}, {}]},
+            "runs[1] has no",
+        ),
+        (
+            'records = "runs.*.trials.*"\nvalues = { ok = "ok" }',
+            {"runs": [{"trials": []}]},
+            "is empty; expected records",
+        ),
+        ("lists = { good = true, bad = false }", {"good": ["a", "b"]}, "has no list 'bad'"),
+        ("lists = { good = true, bad = false }", {"good": ["a"], "bad": {"b": 1}}, "bad is an object, expected a list"),
+        ('number = "n"\nlists = { good = true }', {"good": ["a", "b"]}, "n is None, and 2 rollouts are listed"),
+        ('records = "runs.*"\nlists = { good = true }', {}, "has not one of records and lists"),
+    ],
+)
+def test_what_a_recipe_does_not_find_is_no_rollout_less(tmp_path, recipe, content, said):
+    recipe = written(tmp_path / "r.toml", f'name = "a tool"\n{recipe}\n')
+    with pytest.raises(ValueError, match=re.escape(said)):
+        read_returns(written(tmp_path / "r.json", json.dumps(content)), recipe=recipe)
 
 
 def written(path, text):

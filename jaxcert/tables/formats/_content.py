@@ -108,17 +108,26 @@ class Place(NamedTuple):
         """The entries of a list."""
         return [Place(each, f"{self.name}[{i}]") for i, each in enumerate(self._of(list, "a list"))]
 
-    def find(self, path: str, keys: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], "Place"]]:
-        """Each value at a path of names with dots, where ``*`` is each entry; with what every ``*`` stands for."""
+    def find(
+        self, path: str, keys: tuple[Any, ...] = (), *, all_there: bool = False
+    ) -> Iterator[tuple[tuple[Any, ...], "Place"]]:
+        """Each value at a path of names with dots, where ``*`` is each entry; with what every ``*`` stands for.
+
+        ``all_there``: ValueError where the path ends early; else there are no values there.
+        """
         name, _, rest = path.partition(".")
         if not path:
             yield keys, self
         elif name == "*" and isinstance(self.value, dict | list):
             for key in self.value if isinstance(self.value, dict) else range(len(self.value)):
                 each = self.field(key) if isinstance(key, str) else Place(self.value[key], f"{self.name}[{key}]")
-                yield from each.find(rest, (*keys, key))
+                yield from each.find(rest, (*keys, key), all_there=all_there)
+            if all_there and not self.value:
+                raise ValueError(f"{self._named} is empty; expected records")
         elif isinstance(self.value, dict) and name in self.value:
-            yield from self.field(name).find(rest, keys)
+            yield from self.field(name).find(rest, keys, all_there=all_there)
+        elif all_there:
+            raise ValueError(f"{self._named} has no {name!r:.40} on the way to its records, {path!r:.60}")
 
     def first(self, path: str) -> Any:
         """The first value at a path; None if there is none."""

@@ -14,7 +14,6 @@ from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._pooled import names_policies
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._summary_rows import check_tasks
 from jaxcert.tables.formats._content import Content, Place
 
 # A file may ask for any number of rollouts, and those that it lacks are made here.
@@ -115,7 +114,6 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     if not found.counted:
         values, lacking = with_worst(values, columns.value, lacking, roles.unfinished, support)
     returns = arrange(columns, tasks, episodes, values, counted=found.counted)
-    check_tasks(returns.tasks, None)
     told = found.told or f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
     lost = lost or f"{lacking.sum()} without an outcome"
     counted = f"{lost}, counted as {roles.unfinished:g}" if lacking.any() else ""

@@ -40,8 +40,8 @@ class Recipe(NamedTuple):
         rows = list((self._of_lists if self.lists else self._of_records)(Place(content.json)))
         if not rows:
             raise ValueError(f"holds no rollout at {self.records or ', '.join(self.lists)}; expected some")
-        stated = self.number and Place(content.json).first(self.number)
-        if stated and stated != len(rows):
+        stated = Place(content.json).first(self.number) if self.number else len(rows)
+        if stated != len(rows):
             raise ValueError(
                 f"{self.number} is {stated!r:.40}, and {len(rows)} rollouts are listed; expected all of them"
             )
@@ -56,14 +56,15 @@ class Recipe(NamedTuple):
         seen: dict[Any, str] = {}
         rows, policies = [], dict[str, None]()
         for path, value in self.lists.items():
-            for keys, place in whole.find(path):
+            found = list(whole.find(path))
+            if not found and not self.number:
+                raise ValueError(f"has no list {path!r:.60}; expected one, which may be empty")
+            for keys, place in found:
                 self._check_one_policy(policies, keys, place)
                 name = ".".join([path.split(".")[-1].replace("*", ""), *map(str, keys[-1:])]).strip(".")
                 ended = f"listed under {name}" if value == "unfinished" else ""
                 own = float(_role(value, keys, place)) if f"{value}"[:1] == "$" else value
-                for label in place.value if isinstance(place.value, list) else ():
-                    if not isinstance(label, str | int):
-                        raise ValueError(f"lists {label!r:.60} at {path}; expected labels of tasks")
+                for label in () if place.value is None else map(Place.label, place.items()):
                     if label in seen:
                         raise ValueError(f"lists {label!r:.60} under {seen[label]} and {name}; expected each once")
                     seen[label] = name
@@ -72,7 +73,7 @@ class Recipe(NamedTuple):
 
     def _of_records(self, whole: Place) -> Iterator[Row]:
         policies: dict[str, None] = {}
-        found = list(whole.find(self.records))
+        found = list(whole.find(self.records, all_there=True))
         check_one_policy(record for _, record in found)
         for number, (keys, record) in enumerate(found):
             self._check_one_policy(policies, keys, record)
@@ -148,9 +149,10 @@ def recipe_of(line: str) -> Recipe:
         if wrong := [
             each for each in inner if not isinstance(each, str if name != "lists" else str | bool | int | float)
         ]:
-            raise ValueError(f"has {wrong[0]!r:.40} in {name}; expected texts alone")
-    if "name" not in given or not (given.get("records") or given.get("lists")):
-        raise ValueError("lacks its name, or records or lists; expected them")
+            expected = "texts, numbers, true or false" if name == "lists" else "texts alone"
+            raise ValueError(f"has {wrong[0]!r:.40} in {name}; expected {expected}")
+    if "name" not in given or bool(given.get("records")) == bool(given.get("lists")):
+        raise ValueError("lacks its name, or has not one of records and lists; expected them")
     if not (given.get("values") or given.get("counts") or given.get("lists")):
         raise ValueError("lacks values; expected the fields of outcomes, such as values = {success = 'ok'}")
     lists = {name: tuple(each) for name, each in given.items() if isinstance(each, list)}
