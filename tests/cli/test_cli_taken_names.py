@@ -13,6 +13,7 @@ from jaxcert.cli import (
     _rollout_command,
     _sweep_command,
 )
+from jaxcert.planning import task_table
 from jaxcert.rollouts import load_adaptive
 from jaxcert.tables import read_returns
 
@@ -71,7 +72,7 @@ def test_plan(tmp_path, meanwhile, monkeypatch):
     assert json.loads(table.read_text())
     for path in (record, table):
         path.unlink()
-    made = _planned.task_table([0.9], delta=0.05)
+    made = task_table([0.9], delta=0.05)
     monkeypatch.setattr(_planned, "plan", lambda *_, **__: made)
     monkeypatch.setattr(_planned, "plot_plan", lambda _: figure.Figure().add_subplot())
     meanwhile(_planned, "plan", record, plot)

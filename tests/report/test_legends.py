@@ -70,10 +70,7 @@ def made_plan():
         SimpleNamespace(name=name, num_rollouts=m, cost=c * m, value=0.9)
         for (c, name), m in itertools.product(enumerate(("betting", "hoeffding", "soft", "dkw"), 1), (1, 10, 100))
     ]
-    question = SimpleNamespace(threshold=0.5, safety=0.9)
-    return SimpleNamespace(
-        question=question, considered=options, power=0.9, heading="Wanted: a wish", objective="least cost"
-    )
+    return SimpleNamespace(considered=options, power=0.9, heading="Wanted: a wish", objective="least cost")
 
 
 @pytest.mark.parametrize(
