@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from jaxcert._files import parsed
-from jaxcert.tables._arranged import check_successes
 from jaxcert.tables._columns import Columns, lowered
 from jaxcert.tables._entries import SPELLING_ALONE, as_seen, ask, number_of, spelled, words_like
 from jaxcert.tables._labels import ask_about_labels
-from jaxcert.tables._pooled import check_no_curve, check_one_policy, is_curve, tells_apart
+from jaxcert.tables._pooled import check_one_policy
 from jaxcert.tables._set_aside import set_aside
+from jaxcert.tables._single_rollouts import check_successes
 from jaxcert.tables._summary_rows import check_labels
+from jaxcert.tables._told_names import check_no_curve, is_curve, tells_apart
 
 _LARGEST = 1 << 16
 # Rows that stay to be compared with later ones, and tasks from which on lengths of episodes are no chance.

@@ -1,12 +1,13 @@
 """What the entries of a column mean: labels, numbers, successes in words, counts and rates of successes, or nothing."""
 
+import contextlib
 import decimal
 import math
 import numbers
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,19 @@ def first_alike(labels: Sequence[Any], key: Callable[[Any], Any]) -> tuple[Any, 
 def ask(message: str) -> None:
     """Warn; ``told_of`` says it again, with the file and where it was asked for."""
     warnings.warn(message, UserWarning, stacklevel=2)
+
+
+@contextlib.contextmanager
+def told_of(place: str, strict: bool, stacklevel: int) -> Iterator[None]:
+    """Warnings begin with the place; with ``strict`` they are errors, to which it is added elsewhere."""
+    with warnings.catch_warnings(record=not strict) as said:
+        warnings.simplefilter("error" if strict else "always", UserWarning)
+        try:
+            yield
+        except UserWarning as warning:
+            raise ValueError(str(warning)) from None
+    for each in said or ():
+        warnings.warn(f"{place}{each.message}", each.category, stacklevel=stacklevel)
 
 
 def as_totals(column: np.ndarray, name: str) -> np.ndarray:

@@ -15,8 +15,8 @@ from jaxcert._files import parsed
 from jaxcert.tables._entries import ask, check_spelled_once
 from jaxcert.tables._json_records import places_in, records_in
 from jaxcert.tables._picked_rows import conditions_in
-from jaxcert.tables._pooled import is_looked_at
 from jaxcert.tables._roles import Roles, checked
+from jaxcert.tables._told_names import is_looked_at
 
 _HEAD = 1000  # lines that say which fields there are, and of which type
 _DELIMITERS = ",;\t"

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from jaxcert.returns._paired import refuse_summary
-from jaxcert.tables._arranged import arrange_table, padded
-from jaxcert.tables._entries import in_double
-from jaxcert.tables._pooled import told_of
+from jaxcert.tables._arranged import arrange_table
+from jaxcert.tables._entries import in_double, told_of
 from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Roles, conditions
+from jaxcert.tables._single_rollouts import padded
 from jaxcert.tables._summary_rows import check_tasks
 
 

@@ -6,7 +6,7 @@ from shlex import quote
 from typing import Any
 
 from jaxcert.tables._columns import is_value
-from jaxcert.tables._pooled import tells_endings
+from jaxcert.tables._told_names import tells_endings
 
 _Record = dict[str, Any]
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from jaxcert.tables._columns import Columns, numbers_trials
 from jaxcert.tables._entries import ask, words_in
-from jaxcert.tables._pooled import GROUPS, MOST_CONDITIONS, PLACES, POLICIES, are_numbered, crossing, name_several
+from jaxcert.tables._pooled import MOST_CONDITIONS, are_numbered, crossing
+from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_several
 
 _MOMENTS = words_in("step steps iter iteration generation snapshot")
 _OF_TRAINING = _MOMENTS | words_in("seed epoch")
 _BESIDE = words_in("name id no number version v pt pth ckpt zip npz safetensors")
 _LONG_STEP = 1000
-_DIGITS = re.compile("[0-9]+")
 _LONG_NUMBER = re.compile("(.*[^0-9]|)([0-9]{1,15})(e[0-9]|[kKmM]|)([.][a-zA-Z]+|)")
 _ZEROS = {"": 0, "k": 3, "m": 6}
 _COUNTED = re.compile(r"(.+?)\s*#\s*([0-9]+)")
@@ -63,7 +63,7 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
     """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
     texts = [str(label) for label in labels]
     _ask_about_numbers(texts, "trials", POLICIES | _MOMENTS | words_in("epoch"))
-    stems = {_DIGITS.sub("", text) for text in texts}
+    stems = {DIGITS.sub("", text) for text in texts}
     # A few words are looked at with the tasks that have them.
     if len(texts) > MOST_CONDITIONS and not _ask_about_known(texts, "trials") and 1 < len(stems) <= len(texts) / 2:
         ask(
@@ -84,7 +84,7 @@ def _ask_about_known(texts: list[str], of: str) -> bool:
 
 def _ask_about_numbers(texts: list[str], of: str, words: set[str]) -> None:
     """Warn of labels such as ckpt_1 and ckpt_2, or 1000, 2000 and 3000."""
-    stems = {_DIGITS.sub("", text) for text in texts}
+    stems = {DIGITS.sub("", text) for text in texts}
     told = words_in(*stems) if len(stems) == 1 else set()
     found = [each for text in texts if (each := _LONG_NUMBER.fullmatch(text))]
     is_long = len(found) == len(texts) > 2 and len({each[1] + each[4] for each in found}) == 1

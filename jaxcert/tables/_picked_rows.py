@@ -8,10 +8,10 @@ import numpy as np
 
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import as_number, as_text, ask, codes
-from jaxcert.tables._pooled import are_endings, tells_apart, tells_endings
 from jaxcert.tables._roles import Roles, check_column
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
 from jaxcert.tables._summary_rows import sums_up
+from jaxcert.tables._told_names import are_endings, tells_apart, tells_endings
 
 
 class Rows(NamedTuple):

@@ -9,10 +9,9 @@ from typing import Any
 from jaxcert._files import check_suffix, content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import ask
+from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
 from jaxcert.tables._picked_rows import policies_in
-from jaxcert.tables._pooled import told_of
 from jaxcert.tables._returns import Returns, ReturnsFile, check_missing, how_many
 from jaxcert.tables._roles import Roles, conditions
 from jaxcert.tables._summary_rows import check_tasks

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert.tables._columns import Columns, NotNamedError, alike, guessed, lowered, rate_in
 from jaxcert.tables._entries import number_of, words_like
-from jaxcert.tables._pooled import check_no_curve, check_same_policy, is_looked_at, number_trials
+from jaxcert.tables._told_names import check_no_curve, check_same_policy, is_looked_at, number_trials
 
 # What a record says besides the columns; the value where it is a rate, of as many trials as another column says.
 PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "value")

@@ -13,12 +13,12 @@ import numpy as np
 from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
-from jaxcert.tables._arranged import check_sense
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import words_in
 from jaxcert.tables._file_tables import arrow_damage_told
-from jaxcert.tables._pooled import is_moment
 from jaxcert.tables._returns import Returns, how_many
+from jaxcert.tables._single_rollouts import check_sense
+from jaxcert.tables._told_names import is_moment
 
 _SUFFIXES = (".npz", ".parquet")
 _MOMENTS = words_in("epoch epochs checkpoint checkpoints step steps timestep timesteps")

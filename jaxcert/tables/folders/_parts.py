@@ -14,9 +14,9 @@ from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._file_tables import arrow_damage_told, plain_type
-from jaxcert.tables._pooled import is_curve, is_moment, names_policies, tells_apart, tells_endings
 from jaxcert.tables._roles import check_names
 from jaxcert.tables._set_aside import set_aside, sets_aside
+from jaxcert.tables._told_names import is_curve, is_moment, names_policies, tells_apart, tells_endings
 
 _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.

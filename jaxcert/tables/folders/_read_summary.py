@@ -18,10 +18,10 @@ from jaxcert._validation import check_count
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Histogram, Moments
 from jaxcert.returns.summaries._tally import Tally, tallies_for
-from jaxcert.tables._entries import ask
-from jaxcert.tables._pooled import name_several, told_of
+from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._summary_rows import check_labels, check_tasks
+from jaxcert.tables._told_names import name_several
 from jaxcert.tables.folders._parts import Layout, Part, Wanted, layout_of, parts_of, rows_of
 from jaxcert.tables.formats import folder_digest
 

@@ -15,10 +15,10 @@ from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._columns import Columns, NotNamedError
 from jaxcert.tables._entries import as_totals, ask, words_in
 from jaxcert.tables._labels import ask_about_trials_of
-from jaxcert.tables._pooled import is_no_trial
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
 from jaxcert.tables._summary_rows import sums_up
+from jaxcert.tables._told_names import is_no_trial
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import Format, Rollouts, arranged, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._arranged import arrange, check_pairs, with_worst
 from jaxcert.tables._columns import Columns, NotNamedError
 from jaxcert.tables._entries import codes
 from jaxcert.tables._labels import ask_about_labels
-from jaxcert.tables._pooled import names_policies
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
+from jaxcert.tables._single_rollouts import arrange, check_pairs, with_worst
+from jaxcert.tables._told_names import names_policies
 from jaxcert.tables.formats._content import Content, Place
 
 # A file may ask for any number of rollouts, and those that it lacks are made here.
