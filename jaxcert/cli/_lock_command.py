@@ -11,7 +11,7 @@ import typer
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
 from jaxcert.cli._options import in_full
-from jaxcert.cli._policies import digest_of
+from jaxcert.cli._policies import digest_of, environment_facts
 from jaxcert.cli._question_options import askable, chosen
 from jaxcert.cli._settled import check_size, completed
 from jaxcert.planning import Plan
@@ -38,7 +38,9 @@ def lock_protocol(
     tasks: Annotated[int, typer.Option(metavar="N", help="Number of tasks.")],
     rollouts: Annotated[int, typer.Option(metavar="M", help="Rollouts of each task.")],
     metric: Annotated[str | None, typer.Option(metavar="TEXT", help="What a return is, in words.")] = None,
-    environment: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the environment.")] = None,
+    environment: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the environment, or MODULE:NAME for one of your own.")
+    ] = None,
     policy: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Policy file, or MODULE:NAME of your own policy, of which the hash is kept."),
@@ -74,7 +76,7 @@ def lock_protocol(
         question=asking.question,
         options=asking.options,
         metric=metric,
-        environment=environment,
+        **({} if environment is None else environment_facts(environment)),
         policy_sha256=None if policy is None else digest_of(policy),
         seed=seed,
         task=task,

@@ -3,9 +3,11 @@
 import contextlib
 import hashlib
 import importlib
+import importlib.util
 import sys
 import traceback
 from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -59,6 +61,8 @@ def own_environment(text: str) -> Named:
     if not isinstance(env, MultiTaskEnv):
         expected = "expected a MultiTaskEnv, or a function without arguments that gives one"
         raise ValueError(f"{shown} is of type {type(env).__name__}; {expected}")
+    if not 0 < env.episode_length < 2**31:
+        raise ValueError(f"{shown} has episode_length={env.episode_length}; expected one from 1 to 2**31 - 1")
     return Named(text, env, file, _digest(text, file, ()))
 
 
@@ -73,6 +77,8 @@ def own_policy(text: str) -> Named:
         policy = as_policy(policy)
     except TypeError as error:
         raise ValueError(f"{text}: {error}") from error
+    if policy.deterministic not in (True, False, None):
+        raise ValueError(f"{text} has deterministic={policy.deterministic!r}; expected True, False or None")
     return Named(text, policy, file, _digest(text, file, policy.params))
 
 
@@ -103,11 +109,29 @@ def _module(name: str) -> ModuleType:
     importlib.invalidate_caches()
     with _telling(f"{name} cannot be imported", but=_NoModuleError):
         try:
-            return importlib.import_module(name)
+            return sys.modules.get(name) or _compiled(name)
         except ModuleNotFoundError as error:
             if f"{name}.".startswith(f"{error.name}."):
                 raise _NoModuleError(f"there is no module {error.name} in {here}, and none is installed") from error
             raise
+
+
+def _compiled(name: str) -> ModuleType:
+    """The module, compiled from its file, which is hashed: what was compiled before may be of another one."""
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    if not isinstance(spec.loader, SourceFileLoader):
+        return importlib.import_module(name)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        path = spec.loader.get_filename(name)
+        exec(compile(spec.loader.get_data(path), path, "exec"), vars(module))
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 class _NoModuleError(ValueError):

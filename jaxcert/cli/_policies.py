@@ -47,7 +47,8 @@ class Found(NamedTuple):
         """Its origin, as files of returns record it."""
         named = self.env.name or (self.own.text if self.own else "")
         made_of = {} if self.own is None else {"environment_sha256": self.own.sha256}
-        facts = {"policy": self.source, "policy_sha256": self.sha256, "environment": named, **made_of}
+        source = self.source if self.file is None or is_named(self.source) else self.file.name  # and no folders
+        facts = {"policy": source, "policy_sha256": self.sha256, "environment": named, **made_of}
         return {**facts, "deterministic": self.policy.deterministic}
 
     @property
@@ -90,6 +91,14 @@ def _own_environment(text: str) -> Named:
     if own.value.name in ENVIRONMENTS:
         raise ValueError(f"{text} is named {own.value.name!r}, as a shipped environment is; expected another name")
     return own
+
+
+def environment_facts(text: str) -> dict[str, str]:
+    """What a protocol locks of an environment: its name, and of one of one's own its digest."""
+    if not is_named(text):
+        return {"environment": text}
+    own = _own_environment(text)
+    return {"environment": own.value.name or own.text, "environment_sha256": own.sha256}
 
 
 def digest_of(policy: Path) -> str:

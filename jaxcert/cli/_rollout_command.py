@@ -115,7 +115,8 @@ def rollout(
     found = _policies.find(policy, env, deterministic=deterministic)
     check_distinct(*found.files, *files, working=_working(out))
     if locked is not None:
-        origin = {name: found.facts[name] for name in ("policy_sha256", "environment", "deterministic")}
+        kept = ("policy_sha256", "environment", "environment_sha256", "deterministic")
+        origin = {name: found.facts.get(name) for name in kept}
         refuse(protocol, locked.contradictions({**origin, "support": found.env.support}))
     facts = _facts(found, tasks)
     if rollouts is None:

@@ -15,7 +15,7 @@ from jaxcert.tables._columns import Columns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._written import returns_facts
 
-_ORIGIN = ("environment", "policy_sha256", "seed", "deterministic")
+_ORIGIN = ("environment", "environment_sha256", "policy_sha256", "seed", "deterministic")
 # Units of rounding by which releases and machines may differ in the largest beta that costs nothing.
 _ROUNDING = 32
 # What a protocol settles beside the settings.

@@ -57,8 +57,9 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     names, is_wide = columns.of_value(rows.names), columns.is_wide(rows.names)
     episode = None if columns.trial is None or is_wide else rows.column(columns.trial)
     read = {*columns.of_task(rows.names), *names}
-    others = [name for name in rows.names if name not in read]
-    pooled = check_one_policy(columns, others, task, rows.column)
+    others = [name for name in rows.names if name not in read and rows.names.count(name) == 1]
+    twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1 and str(name).strip())
+    pooled = (*check_one_policy(columns, others, task, rows.column), *twice)
     if len(parts := columns.of_task(rows.names)) > 1:
         ask_about_label(columns, parts, rows.labels)
     else:

@@ -14,6 +14,7 @@ import numpy as np
 
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", re.ASCII)  # 007 and 403e666 are texts, 1.1 and 1.10 two sections
 _DECIMALS = re.compile(r"[0-9]*\.([0-9]+)", re.ASCII)
 # So many successes of so many trials, as 31/50.
 _COUNTS = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", re.ASCII)
@@ -85,10 +86,11 @@ def check_spelled_once(labels: Sequence[Any], named: str) -> None:
 
 
 def as_seen(label: Any) -> Any:
-    """A label as who reads it sees it: without blanks around and doubled ones, accents composed, a number as such."""
-    if isinstance(label, str):
-        label = unicodedata.normalize("NFC", " ".join(label.split()))
-    return label if np.isnan(number := number_of(label)) else number
+    """A label as who reads it sees it: without blanks around and doubled ones, accents composed, 1.0 as 1."""
+    if not isinstance(label, str):
+        return label if np.isnan(number := number_of(label)) else number
+    text = unicodedata.normalize("NFC", " ".join(label.split()))
+    return float(text) if _WHOLE.fullmatch(text) else text
 
 
 def first_alike(labels: Sequence[Any], key: Callable[[Any], Any]) -> tuple[Any, Any] | None:

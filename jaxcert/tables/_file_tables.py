@@ -22,6 +22,7 @@ _HEAD = 1000  # lines that say which fields there are, and of which type
 _DELIMITERS = ",;\t"
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(\.[0-9]{3})+", re.ASCII)
 _LINE_END = re.compile(rb"[\r\n]")
+_COMMENT = re.compile(rb"(\xef\xbb\xbf)?#[^,;\t]")  # and no column that is called #
 _LONGEST_HEADER = _LONGEST_LINE = 2**20  # bytes
 _LONGEST_LABEL, _OVERHEAD = 64, 4096  # bytes of a label that is no text, and of a column
 
@@ -55,7 +56,7 @@ def csv_table(content: bytes, roles: Roles) -> Any:
     compute = import_extra("pyarrow.compute", "io")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError("is text in UTF-16; expected UTF-8, as which editors and spreadsheets save it, too")
-    if content.lstrip(b"\xef\xbb\xbf").startswith((b"sep=", b"#")):
+    if content.lstrip(b"\xef\xbb\xbf").startswith(b"sep=") or _COMMENT.match(content):
         raise ValueError("begins with a line that holds no names of columns; expected them in the first line")
     if b"\0" in content:
         raise ValueError("not a CSV file: it holds bytes that are not text")

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from jaxcert.tables._columns import Columns, numbers_trials
 from jaxcert.tables._entries import ask, words_in
 from jaxcert.tables._pooled import MOST_CONDITIONS, are_numbered, crossing
-from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_several
+from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_several, stems_of
 
 _MOMENTS = words_in("step steps iter iteration generation snapshot")
 _OF_TRAINING = _MOMENTS | words_in("seed epoch")
@@ -49,6 +50,12 @@ def ask_about_labels(labels: Sequence[Any]) -> None:
         _ask_about_numbers(texts, "tasks", POLICIES | _OF_TRAINING)
         if _ask_about_known(texts, "tasks"):
             return
+        if affix := _common_affix(texts):
+            ask(
+                f"of two labels of tasks one often is the other with {affix!r:.40}: if it tells policies or conditions "
+                "apart, all of them are taken for one policy here, and tasks are counted twice"
+            )
+            return
         stems = [found[1] for text in texts if (found := _COUNTED.fullmatch(text))]
         if len(stems) == len(texts) > len({*stems}) > 1:
             ask(_TRIALS.format(texts[0]))
@@ -63,13 +70,23 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
     """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
     texts = [str(label) for label in labels]
     _ask_about_numbers(texts, "trials", POLICIES | _MOMENTS | words_in("epoch"))
-    stems = {DIGITS.sub("", text) for text in texts}
+    stems = stems_of(texts)
     # A few words are looked at with the tasks that have them.
     if len(texts) > MOST_CONDITIONS and not _ask_about_known(texts, "trials") and 1 < len(stems) <= len(texts) / 2:
         ask(
             f"labels of trials are such as {texts[0]!r:.60} and {texts[-1]!r:.60}: if their words tell policies or "
             "conditions apart, all of them are taken for one policy here"
         )
+
+
+def _common_affix(texts: list[str]) -> str:
+    """What is added to most labels of one half to give those of the other, as _ft in mug and mug_ft; "" for nothing."""
+    known, found = {*texts}, Counter[str]()
+    for text in texts:
+        found.update({text[i:] for i in range(1, len(text)) if text[:i] in known})
+        found.update({text[:i] for i in range(1, len(text)) if text[i:] in known})
+    affix, times = next(iter(found.most_common(1)), ("", 0))
+    return affix if words_in(affix) and times >= max(3, 0.4 * len(texts)) else ""
 
 
 def _ask_about_known(texts: list[str], of: str) -> bool:

@@ -13,7 +13,6 @@ from jaxcert.tables._columns import Columns, is_value, lowered, numbers_trials
 from jaxcert.tables._entries import ask, codes, number_of, numbers_of, words_in, words_like
 from jaxcert.tables._told_names import (
     APART,
-    DIGITS,
     GROUPS,
     OF_POLICIES,
     POLICIES,
@@ -23,6 +22,7 @@ from jaxcert.tables._told_names import (
     is_moment,
     name_several,
     names_policies,
+    stems_of,
     tells_apart,
     tells_endings,
 )
@@ -95,7 +95,8 @@ def _check_told(name: Any, entries: np.ndarray, tasks: np.ndarray, picked: str, 
 
 def are_numbered(labels: np.ndarray) -> bool:
     """Whether labels of tasks are whole numbers, which may begin anew in each group of tasks."""
-    return bool(np.all(numbers_of(labels) % 1 == 0))
+    numbers = numbers_of(labels)
+    return bool(np.all(np.isfinite(numbers)) and np.all(numbers % 1 == 0))
 
 
 def crossing(one: np.ndarray, other: np.ndarray) -> float:
@@ -120,7 +121,7 @@ def _check_unexplained(name: Any, entries: np.ndarray, tasks: np.ndarray, trial:
         return
     if are_words:
         words = {*map(str, entries.tolist())}
-        if is_trial and len({DIGITS.sub("", word) for word in words}) == 1:  # as r0, r1
+        if is_trial and len(stems_of(words)) == 1:  # as r0, r1
             return
         are_short = all(len(word) <= _LONGEST_WORD and word[:1].isalnum() for word in words)
         is_told = is_balanced or (not is_trial and are_short and any(words_like(word) is None for word in words))

@@ -144,7 +144,7 @@ def ask_about_mean(found: Returns) -> None:
 def ask_about_lost(task: np.ndarray, trial: np.ndarray) -> None:
     """Warn of trials that are numbered and of which some numbers are missing, for all or for some tasks."""
     numbers = numbers_of(trial)
-    if not np.all(numbers % 1 == 0):
+    if not (np.all(np.isfinite(numbers)) and np.all(numbers % 1 == 0)):
         return
     distinct, num_tasks = np.unique(numbers), len({*task.tolist()})
     most = int(np.unique(codes(task, "task")[0], return_counts=True)[1].max())

@@ -63,7 +63,8 @@ _LENGTHS = {"n_steps", "num_steps"}
 _MAY_BE_MOMENTS = {"steps", "epoch", "round"}
 # Number the steps of one episode where they go up by one from row to row.
 STEPS = {"t", "step", "timestep", "time_step", "frame", "turn", "frame_index", "step_index", "step_id"}
-
+_LAST_NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")
+_RAN_ON = words_in("gpu cpu worker rank node host shard part batch day seed run trial")
 DIGITS = re.compile("([0-9]+)")
 
 
@@ -105,6 +106,13 @@ def name_several(entries: Iterable[Any]) -> bool:
     """Whether texts name several policies that are known, as gpt-4o and claude-3."""
     texts = (each for each in itertools.islice(entries, _MOST_LOOKED_AT) if isinstance(each, str))
     return len(_KNOWN & words_in(" ".join(texts))) > 1
+
+
+def stems_of(labels: Iterable[str]) -> set[str]:
+    """Labels without their last number; one for those that differ in the place where they ran besides."""
+    stems = {_LAST_NUMBER.sub("", label) for label in labels}
+    are_places = all(words_in(stem) and words_in(stem) <= _RAN_ON for stem in stems)
+    return {""} if are_places else stems
 
 
 def tells_endings(name: Any) -> bool:

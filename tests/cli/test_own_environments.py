@@ -1,6 +1,7 @@
 """`jaxcert rollout` with an environment and a policy of one's own, in modules of the working directory."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -52,6 +53,7 @@ TAKEN = dataclasses.replace(
     sample_task=lambda key: {"returns": sample(key)},
     environment=lambda task: ENV.environment(task["returns"]),
 )
+LONG = dataclasses.replace(ENV, episode_length=10**12)
 NO_TASKS = dataclasses.replace(ENV, sample_task=lambda key: sample(key)[0])
 NUMBER = 3
 """
@@ -84,6 +86,7 @@ def indexed(obs, key):
     return {}["push"]
 
 NUMBER = 3
+ODD = Policy(lambda params, obs, key: obs[:1], (), deterministic="yes")
 OBJECT = Policy(lambda params, obs, key: obs[:1], [object()])
 """
 OWN = ("own_policies:push", "--env", "own_envs:ENV")
@@ -180,6 +183,30 @@ def test_a_protocol_locks_them(folder):
     (folder / "own_policies.py").write_text(POLICIES.replace("0.3", "0.4"))
     assert "p.toml: policy_sha256 is " in refused(*other)
     assert not (folder / "other.npz").exists()
+
+
+def test_a_protocol_locks_the_environment_itself(folder):
+    lock = ("lock", "p.toml", "--support", 0, 8, "--delta", 0.05, *SIZES, "--threshold", 1)
+    assert command(*lock, "--environment", "own_envs:ENV").status == 0
+    rollout = ("rollout", *OWN, "--protocol", "p.toml", "--out", "r.parquet")
+    (folder / "own_envs.py").write_text(ENVS.replace("< 0.2", "< 0.9"))
+    forget(folder)
+    assert "environment_sha256" in refused(*rollout)
+    (folder / "own_envs.py").write_text(ENVS)
+    forget(folder)
+    assert command(*rollout).status == 0
+
+
+def test_what_is_hashed_is_what_is_run(folder):
+    """Also where a file was changed within the second in which it was compiled before."""
+    file = folder / "own_policies.py"
+    assert command("rollout", *OWN, *SIZES, "--out", "a.npz").status == 0
+    times = file.stat()
+    file.write_text(POLICIES.replace("0.3 * jnp.sign(obs[:1])", "-.3 * jnp.sign(obs[:1])", 1))
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    forget(folder)
+    assert command("rollout", *OWN, *SIZES, "--out", "b.npz").status == 0
+    assert not np.array_equal(*(read_returns(folder / name).returns for name in ("a.npz", "b.npz")))
 
 
 def test_what_is_said_to_be_sampled_is_sampled():
@@ -301,6 +328,8 @@ BROKEN = {
         ),
         ("own_syntax:push", "own_envs:ENV", "own_syntax cannot be imported: SyntaxError: "),
         ("own_program:push", "own_envs:ENV", "own_program cannot be imported: SystemExit: usage: own_program"),
+        ("own_policies:ODD", "own_envs:ENV", "has deterministic='yes'; expected True, False or None"),
+        ("own_policies:push", "own_envs:LONG", "has episode_length=1000000000000; expected one from 1 to"),
     ],
 )
 def test_what_cannot_be_run_is_told_in_words(folder, monkeypatch, policy, env, words):

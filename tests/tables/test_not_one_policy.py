@@ -624,6 +624,9 @@ def test_trials_that_number_policies_or_moments(label):
         ("mug_demo_{0}|cup_demo_{0}", "{0}", "if they end with the number of a trial"),
         ("{0}", "gpt4o-run{0}|o3-run{0}", "if their words tell policies or conditions apart"),
         ("{0}", "gpt4o-run{0}|claude-run{0}", "labels of trials are such as .* in which policies seem to be named"),
+        ("{0}", "exp1_seed{0}|exp2_seed{0}", "if their words tell policies or conditions apart"),
+        ("mug{0}a|mug{0}a_ft", "{0}", "one often is the other with '_ft'"),
+        ("mug{0}a|ft_mug{0}a", "{0}", "one often is the other with 'ft_'"),
         ("{0}", "epoch_{0}", "they are no trials of one policy"),
         ("{0}", "eval@{0}00k", "they are no trials of one policy"),
         ("{0}", "model_{0}000.pt", "they are no trials of one policy"),
@@ -640,6 +643,34 @@ def test_labels_that_name_more_than_tasks_and_trials(label, trial, message):
     frame = pd.DataFrame(rows, columns=["task", "trial"]).assign(success=[True, False, False] * (len(rows) // 3))
     with pytest.warns(UserWarning, match=message):
         from_frame(frame, trial="trial")
+
+
+@pytest.mark.parametrize(
+    ("label", "trial"),
+    [
+        ("1.{0}", "{0}"),
+        ("403e66{0}", "{0}"),
+        ("{0:03}", "{0}"),
+        ("{0}", "gpu1-{0}|gpu2-{0}"),
+        ("pick-v{0}", "{0}"),
+        ("task{0}|task{0}0", "{0}"),
+    ],
+)
+def test_usual_labels_of_tasks_and_trials(label, trial):
+    """Sections, hexadecimal numbers, leading zeros, and where trials ran; nothing is asked."""
+    tasks = [each.format(i) for i in range(1, 11) for each in label.split("|")]
+    rows = [(task, each.format(j)) for task in dict.fromkeys(tasks) for j in range(6) for each in trial.split("|")]
+    frame = pd.DataFrame(rows, columns=["task", "trial"])
+    frame["success"] = np.random.default_rng(0).random(len(rows)) < 0.7
+    assert len(from_frame(frame, trial="trial", strict=True).tasks) == len({*tasks})
+
+
+def test_columns_that_occur_twice_are_not_read(tmp_path):
+    """As blank ones that a spreadsheet leaves; others are named."""
+    path = tmp_path / "r.csv"
+    rows = "".join(f"t{i}x,{j},1,,,a,b\n" for i in range(6) for j in range(4))
+    path.write_text(f"task,trial,success,,,policy,policy\n{rows}")
+    assert read_returns(path).pooled == ("policy",)
 
 
 def test_numbers_of_trials_that_are_missing():
