@@ -24,7 +24,7 @@ _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(\.[0-9]{3})+", re.ASCII)
 _LINE_END = re.compile(rb"[\r\n]")
 _COMMENT = re.compile(rb"(\xef\xbb\xbf)?#[^,;\t]")  # and no column that is called #
 _LONGEST_HEADER = _LONGEST_LINE = 2**20  # bytes
-_LONGEST_LABEL, _OVERHEAD = 64, 4096  # bytes of a label that is no text, and of a column
+_LONGEST_LABEL, _FIRST = 64, 8  # bytes of a label that is no text, and entries that are looked at for their size
 
 
 @contextlib.contextmanager
@@ -209,26 +209,21 @@ def parquet_table(content: bytes, roles: Roles) -> Any:
     names = file.schema_arrow.names
     read = checked(names, roles).read(names)
     wanted = {*read, roles.policy, *(name for name, *_ in conditions_in(names, roles))}
-    large = _large_columns(file)
-    wanted |= {each.name for each in file.schema_arrow if is_looked_at(each.name) or each.name not in large}
     with arrow_damage_told("Parquet"):
+        large = _large_columns(file)
+        wanted |= {each.name for each in file.schema_arrow if is_looked_at(each.name) or each.name not in large}
         table = file.read(columns=[name for name in names if name in wanted])
     columns, unread = iter(table.columns), pa.nulls(len(table))
-    found = {name: next(columns) if name in wanted else unread for name in names}
-    return pa.table({name: each if name in read else _in_texts(each) for name, each in found.items()})
+    found = [(name, next(columns) if name in wanted else unread) for name in names]
+    return pa.table([each if name in read else _in_texts(each) for name, each in found], names=names)
 
 
 def _large_columns(file: Any) -> set[str]:
-    """The columns of lists and bytes that take more than labels do, as pictures."""
-    held = file.metadata
-    columns = [held.row_group(i).column(k) for i in range(held.num_row_groups) for k in range(held.num_columns)]
-    parts = [(each.path_in_schema, each.total_uncompressed_size) for each in columns]
-    most = _LONGEST_LABEL * held.num_rows + _OVERHEAD
-
-    def size(name: str) -> int:
-        return sum(count for path, count in parts if path == name or path.startswith(f"{name}."))
-
-    return {each.name for each in file.schema_arrow if not _is_plain(each.type) and size(each.name) > most}
+    """The columns of lists and bytes that take more than labels do, as pictures, by their first entries."""
+    names = [each.name for each in file.schema_arrow if not _is_plain(each.type)]
+    first = next(file.iter_batches(batch_size=_FIRST, columns=names), None) if names else None
+    sizes = {} if first is None else dict(zip(first.schema.names, first.columns, strict=True))
+    return {name for name, column in sizes.items() if column.nbytes > _LONGEST_LABEL * len(column)}
 
 
 def _in_texts(column: Any) -> Any:
