@@ -1,7 +1,7 @@
 """How many trials of each task of a fixed list show that enough of its tasks are good."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import chex
 import numpy as np
@@ -73,57 +73,80 @@ def plan_suite(
         certified: how many tasks are, in 0.9 of cases
         certify_each_task, which names the tasks, may certify more
     """
-    for name, value in (("delta", delta), ("power", power)):
-        check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")
-    if betas is not None:
-        check_open_unit("betas", np.atleast_1d(as_numbers("betas", betas)))
+    tasks = _checked(pilot, support, num_good, threshold, delta=delta, betas=betas, power=power)
     check_trials(max_rollouts)
-    tasks = trials_of("pilot", pilot, support)
-    low, high = map(float, split_support(tasks.support))
-    if not low < threshold < high:
-        raise ValueError(f"threshold is {threshold:g}; expected one inside the support ({low:g}, {high:g})")
-    n = tasks.num_tasks
-    if not is_count(num_good) or num_good > n:
-        raise ValueError(f"num_good is {num_good!r}; expected a whole number from 1 to the {n} tasks")
-    settings = {"support": tasks.support, "delta": delta, "betas": betas, "validate": False}
-
-    def count(drawn: np.ndarray, m: int) -> np.ndarray:
-        """How many tasks are certified with m trials of each, in each experiment."""
-        where = np.broadcast_to(np.arange(drawn.shape[-1]) < m, drawn.shape)
-        returns = drawn > 0 if tasks.binary else drawn
-        return np.asarray(certify_suite(returns, threshold, where=where, **settings).num_good)[:, 0]
-
-    def certified(drawn: np.ndarray, m: int) -> np.ndarray:
-        return count(drawn, m) >= num_good
-
-    experiments = Experiments(tasks.draw, certified, int(max_rollouts), least_length=16, most_fresh=2**22)
+    count = _Count(tasks, threshold, delta, betas)
+    experiments = Experiments(
+        tasks.draw, lambda drawn, m: count(drawn, m) >= num_good, int(max_rollouts), least_length=16, most_fresh=2**22
+    )
     found = fewest(experiments, power, (seed, 4))
     rows = sorted({m for m in (*_SHOWN, found or max_rollouts) if m <= max_rollouts})
     fresh = experiments.fresh(np.random.default_rng((seed, 4, 2)), rows[-1])
-    counts = [np.sort(np.concatenate([count(part, m) for part in fresh])) for m in rows]
-    powers = [float(np.mean(each >= num_good)) for each in counts]
-    name = ATTAINED.name if tasks.binary else betting.__name__
-    designs = [Design(name, n, m, None, None, m, float(m * n), power) for m, power in zip(rows, powers, strict=True)]
-    enough = tuple(design for design in designs if found and design.num_rollouts >= found)
+    counts = {m: np.sort(np.concatenate([count(part, m) for part in fresh])) for m in rows}
+    powers = {m: float(np.mean(each >= num_good)) for m, each in counts.items()}
+    heading = (
+        f"Wanted: at least {num_good} of {tasks.num_tasks} tasks certified at {threshold:g}, "
+        f"confidence {confidence(delta)}, in {power:.4g} of cases"
+    )
     return Plan(
-        heading=f"Wanted: at least {num_good} of {n} tasks certified at {threshold:g}, "
-        f"confidence {confidence(delta)}, in {power:.4g} of cases",
+        heading=heading,
         notice="" if found else f"No number of trials up to {max_rollouts} is sure to have a power of {power:.4g}.",
         table={
             "trials": list(map(str, rows)),
-            "in all": [f"{m * n:,}" for m in rows],
-            "power": [f"{power:.2f}" for power in powers],
+            "in all": [f"{m * tasks.num_tasks:,}" for m in rows],
+            "power": [f"{each:.2f}" for each in powers.values()],
             # The largest number that at least that share of the experiments reaches.
-            "certified": [str(each[int((1 - power) * each.size)]) for each in counts],
+            "certified": [str(each[int((1 - power) * each.size)]) for each in counts.values()],
         },
         remarks=(
             *([f"{found} trials of each task suffice, at 95 % confidence in fresh simulations"] if found else []),
             f"certified: how many tasks are, in {power:.4g} of cases",
             "certify_each_task, which names the tasks, may certify more",
         ),
-        designs=enough or tuple(sorted(designs, key=lambda design: -design.value)),
+        designs=_designs(tasks, powers, found),
         power=float(power),
     )
+
+
+class _Count(NamedTuple):
+    """How many tasks of a list are certified at a threshold."""
+
+    tasks: "Chances | PilotReturns"
+    threshold: float
+    delta: float
+    betas: Any
+
+    def __call__(self, drawn: np.ndarray, num_rollouts: int) -> np.ndarray:
+        """With the first rollouts of each task, in each experiment."""
+        where = np.broadcast_to(np.arange(drawn.shape[-1]) < num_rollouts, drawn.shape)
+        returns = drawn > 0 if self.tasks.binary else drawn
+        settings = {"support": self.tasks.support, "delta": self.delta, "betas": self.betas, "validate": False}
+        return np.asarray(certify_suite(returns, self.threshold, where=where, **settings).num_good)[:, 0]
+
+
+def _checked(
+    pilot: Any, support: Support | None, num_good: Any, threshold: float, *, delta: Any, betas: Any, power: Any
+) -> "Chances | PilotReturns":
+    """What draws trials of the list; ValueError for settings out of range."""
+    for name, value in (("delta", delta), ("power", power)):
+        check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")
+    if betas is not None:
+        check_open_unit("betas", np.atleast_1d(as_numbers("betas", betas)))
+    tasks = trials_of("pilot", pilot, support)
+    low, high = map(float, split_support(tasks.support))
+    if not low < threshold < high:
+        raise ValueError(f"threshold is {threshold:g}; expected one inside the support ({low:g}, {high:g})")
+    if not is_count(num_good) or num_good > tasks.num_tasks:
+        raise ValueError(f"num_good is {num_good!r}; expected a whole number from 1 to the {tasks.num_tasks} tasks")
+    return tasks
+
+
+def _designs(tasks: "Chances | PilotReturns", powers: dict[int, float], found: int) -> tuple[Design, ...]:
+    """A design for each number of trials that suffices; if none does, the most powerful first."""
+    name, n = ATTAINED.name if tasks.binary else betting.__name__, tasks.num_tasks
+    designs = [Design(name, n, m, None, None, m, float(m * n), power) for m, power in powers.items()]
+    enough = tuple(design for design in designs if found and design.num_rollouts >= found)
+    return enough or tuple(sorted(designs, key=lambda design: -design.value))
 
 
 class Chances:
