@@ -78,7 +78,7 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     )
     if episode is not None:
         ask_about_trials_of([*dict.fromkeys(episode.tolist())])
-        ask_about_lost(task, episode)
+        ask_about_lost(found, episode)
     ask_about_mean(found)
     assert found.rows is not None
     places = np.arange(len(task)) if rows.picked is None else rows.picked

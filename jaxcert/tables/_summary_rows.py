@@ -141,19 +141,18 @@ def ask_about_mean(found: Returns) -> None:
             )
 
 
-def ask_about_lost(task: np.ndarray, trial: np.ndarray) -> None:
+def ask_about_lost(found: Returns, trial: np.ndarray) -> None:
     """Warn of trials that are numbered and of which some numbers are missing, for all or for some tasks."""
-    numbers = numbers_of(trial)
+    numbers = np.unique(numbers_of(codes(trial, "trial")[1]))
     if not (np.all(np.isfinite(numbers)) and np.all(numbers % 1 == 0)):
         return
-    distinct, num_tasks = np.unique(numbers), len({*task.tolist()})
-    most = int(np.unique(codes(task, "task")[0], return_counts=True)[1].max())
-    if len(distinct) == len(numbers) and (gaps := _gaps_in(distinct.astype(np.int64), "trials")):
+    most, count = found.most_rollouts, len(trial)
+    if len(numbers) == count and (gaps := _gaps_in(numbers.astype(np.int64), "trials")):
         ask(f"{gaps}; if they failed or were lost, the rest looks better than it is")
-    elif most < len(distinct) <= 3 * most and len(numbers) > 2 * len(distinct) and num_tasks > 1:
+    elif most < len(numbers) <= 3 * most and count > 2 * len(numbers) and len(found.tasks) > 1:
         ask(
-            f"tasks have at most {most} trials each, of {len(distinct)} numbers from {distinct[0]:g} to "
-            f"{distinct[-1]:g}: if the others failed or were lost, the rest looks better than it is"
+            f"tasks have at most {most} trials each, of {len(numbers)} numbers from {numbers[0]:g} to "
+            f"{numbers[-1]:g}: if the others failed or were lost, the rest looks better than it is"
         )
 
 
