@@ -1,9 +1,8 @@
-"""A folder of Parquet files with more rollouts than memory holds, read by several numbers of processes."""
+"""A folder of Parquet files with more rollouts than memory holds."""
 
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,32 +10,29 @@ from pathlib import Path
 import numpy as np
 
 NUM_ROWS, NUM_TASKS, NUM_FILES = 10**8, 10**5, 20
-PROCESSES, BINS = (1, 2, 4), (100, 0)  # 0 bins: moments
+BINS = (100, 0)  # 0 bins: moments
 _READ = """
 import sys, time
-if __name__ == "__main__":
-    import jaxcert
-    from jaxcert.tables import read_summary
-    folder, processes, bins = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    begin = time.perf_counter()
-    data = read_summary(folder, support=(0, 1), num_bins=bins or None, processes=processes)
-    read, total = time.perf_counter() - begin, int(data.num_rollouts.sum())
-    bound = "dkw" if bins else "hoeffding"
-    found = jaxcert.certify(data.returns, 0.4, delta=0.01, bound=bound)
-    print(f"{read:.1f} s, {total / read / 1e6:.2f} million rows/s; safety at 0.4 {found.safety[0]:.6f}")
+import jaxcert
+from jaxcert.tables import read_summary
+folder, bins = sys.argv[1], int(sys.argv[2])
+begin = time.perf_counter()
+data = read_summary(folder, support=(0, 1), num_bins=bins or None)
+read, total = time.perf_counter() - begin, int(data.num_rollouts.sum())
+bound = "dkw" if bins else "hoeffding"
+found = jaxcert.certify(data.returns, 0.4, delta=0.01, bound=bound)
+print(f"{read:.1f} s, {total / read / 1e6:.2f} million rows/s; safety at 0.4 {found.safety[0]:.6f}")
 """
 
 
 def streaming(folder: Path) -> Iterator[str]:
-    """Each number of processes reads the folder in a new process; it is written if there is none."""
+    """Read in a new process, as counts and as moments; the folder is written if there is none."""
     if not folder.exists():
         write(folder)
     size = sum(file.stat().st_size for file in folder.iterdir())
     yield f"{size / 1e9:.2f} GB in {folder}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} threads"
     for bins in BINS:
-        for processes in PROCESSES:
-            kind = f"{bins} bins" if bins else "moments"
-            yield f"{kind}, {processes} processes: {measured(folder, processes, bins)}"
+        yield f"{f'{bins} bins' if bins else 'moments'}: {measured(folder, bins)}"
     yield f"load {os.getloadavg()[0]:.1f}"
 
 
@@ -60,18 +56,16 @@ def write(folder: Path) -> None:
 
 
 def measured(*arguments: object) -> str:
-    """What the script prints, with its time and the most that one of its processes held.
+    """What the script prints, with its time and the most memory that it held.
 
     Seconds of the processors say more than those of a clock where others are at work, too.
     """
-    with tempfile.TemporaryDirectory() as place:
-        file = Path(place) / "script.py"  # a spawned process reads it again
-        file.write_text(_READ)
-        begin = time.perf_counter()
-        running = subprocess.Popen([sys.executable, str(file), *map(str, arguments)], stdout=subprocess.PIPE, text=True)
-        assert running.stdout is not None
-        said = running.stdout.read().strip()
-        _, status, used = os.wait4(running.pid, 0)
+    begin = time.perf_counter()
+    command = [sys.executable, "-c", _READ, *map(str, arguments)]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    said = running.stdout.read().strip()
+    _, status, used = os.wait4(running.pid, 0)
     text = said if status == 0 else f"failed with status {os.waitstatus_to_exitcode(status)}"
     wall, processor = time.perf_counter() - begin, used.ru_utime + used.ru_stime
     return f"{text}; in all {wall:.1f} s, of processors {processor:.1f} s, at most {used.ru_maxrss / 2**10:,.0f} MiB"

@@ -30,9 +30,6 @@ class FolderOptions(NamedTuple):
         list[str] | None,
         typer.Option(metavar="NAME", help="Of a folder: a partition that does not tell tasks apart."),
     ] = None
-    processes: Annotated[
-        int | None, typer.Option(metavar="N", help="Of a folder: how many processes read it, by default 1.")
-    ] = None
 
     def check(self, path: Path, report: Path | None) -> None:
         """Raise ValueError beforehand for options of a folder given for a file, or a page of a folder."""
@@ -66,7 +63,7 @@ class FolderOptions(NamedTuple):
         options: dict[str, Any] = {"task": columns["task"], "value": columns["value"], "across": self.across or ()}
         support = complete(np.empty(0, type_in_folder(path, **options))).get("support")
         ends = None if support is None else (float(support[0]), float(support[1]))
-        options |= {name: value for name in ("num_bins", "processes") if (value := getattr(self, name)) is not None}
+        options |= {} if self.num_bins is None else {"num_bins": self.num_bins}
         return read_summary(path, support=ends, strict=strict, **options)
 
 

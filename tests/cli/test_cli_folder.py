@@ -113,14 +113,13 @@ def test_options_that_do_not_fit_are_refused(folder, returns, tmp_path):
     np.savez(tmp_path / "r.npz", returns=returns)
     for options, words in [
         (["--num-bins", "5"], "--num-bins given for"),
-        (["--across", "day", "--processes", "2"], "--across, --processes given for"),
+        (["--across", "day", "--num-bins", "2"], "--num-bins, --across given for"),
     ]:
         assert words in refused("certify", tmp_path / "r.npz", *SETTINGS, *options)
     assert "no such file" in refused("certify", tmp_path / "nothing", "--across", "day", *SETTINGS)
     of_folder = ("certify", folder, "--across", "day", "--delta", "0.01")
     for options, words in [
         (["--support", "0", "1000", "--report", tmp_path / "x.html"], "--report shows single rollouts"),
-        (["--support", "0", "1000", "--processes", "0"], "processes is 0; expected a whole number of at least 1"),
         (["--support", "0", "1000", "--num-bins", "0"], "num_bins is 0"),
         (["--support", "0", "10"], "expected a number in the support (0, 10)"),
         ([], "--support missing; expected the option, or a --protocol"),

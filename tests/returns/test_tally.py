@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert.returns.summaries import Histogram, Moments
-from jaxcert.returns.summaries._tally import _MOST, tallies_for
+from jaxcert.returns.summaries._tally import _MOST, tally_for
 
 N, M = 6, 40  # shapes that compile once
 
@@ -36,7 +36,7 @@ def test_counts_are_those_of_an_update(precision, support):
     for seed in range(5):
         returns, where = sample(seed, precision, support)
         empty = Histogram.empty(N, support=support, num_bins=7)
-        tally = tallies_for(Histogram.empty(1, support=support, num_bins=7))()
+        tally = tally_for(Histogram.empty(1, support=support, num_bins=7))
         tally.add(*rows_of(returns, where, seed))
         expected, found = empty.update(returns, where=where), tally.summary()
         np.testing.assert_array_equal(found.counts, expected.counts)
@@ -49,7 +49,7 @@ def test_double_returns_are_rounded_down_to_single_values():
     """The value next above 0.3 in float64 lies below the float32 that is nearest to 0.3."""
     empty = Histogram.empty(1, support=(0, 1), num_bins=10)
     values = np.asarray(empty.values, np.float64)
-    tally = tallies_for(empty)()
+    tally = tally_for(empty)
     tally.add(np.arange(11), values)
     tally.add(np.arange(10), np.nextafter(values, -np.inf)[1:])
     expected = np.eye(11) + np.diag(np.arange(11) < 10)
@@ -67,7 +67,7 @@ def exact_moments(x: np.ndarray, low: float, high: float) -> tuple[Fraction, Fra
 def test_moments_are_on_their_safe_sides_and_near(precision, support):
     returns, where = sample(3, precision, support)
     returns[1], returns[2] = support[1], np.asarray(sum(support) / 2, precision)  # no spread
-    tally = tallies_for(Moments.empty(1, support=support))()
+    tally = tally_for(Moments.empty(1, support=support))
     tally.add(*rows_of(returns, where, 0))
     found = tally.summary()
     digits, bits, u = (52, 64, 2.0**-53) if precision == "float64" else (24, 32, 2.0**-24)
@@ -84,30 +84,27 @@ def test_moments_are_on_their_safe_sides_and_near(precision, support):
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**30), st.lists(st.integers(0, 4), min_size=1, max_size=3))
-def test_neither_order_nor_splits_nor_merges_matter(seed, cuts):
+def test_neither_order_nor_splits_matter(seed, cuts):
     """For both kinds, to the last bit."""
     returns, where = sample(seed % 7, "float32", (0.0, 1.0))
     tasks, x = rows_of(returns, where, 0)
     cut = np.sort(np.asarray(cuts) * len(x) // 4)
     for kind in (
-        lambda: tallies_for(Histogram.empty(1, support=(0, 1), num_bins=7))(),
-        lambda: tallies_for(Moments.empty(1, support=(0, 1)))(),
+        lambda: tally_for(Histogram.empty(1, support=(0, 1), num_bins=7)),
+        lambda: tally_for(Moments.empty(1, support=(0, 1))),
     ):
-        whole, merged = kind(), kind()
+        whole, split = kind(), kind()
         whole.add(tasks, x)
         order = np.random.default_rng(seed).permutation(len(x))
         for piece in np.split(order, cut):
-            names, places = np.unique(tasks[piece], return_inverse=True)
-            part = kind()
-            part.add(places, x[piece])
-            merged.merge(part, names)
+            split.add(tasks[piece], x[piece])
         for name in vars(whole.summary()):
-            np.testing.assert_array_equal(getattr(merged.summary(), name), getattr(whole.summary(), name))
+            np.testing.assert_array_equal(getattr(split.summary(), name), getattr(whole.summary(), name))
 
 
 def test_moments_merge_with_those_of_an_update():
     returns, where = sample(0, "float32", (0.0, 1.0))
-    tally = tallies_for(Moments.empty(1, support=(0, 1)))()
+    tally = tally_for(Moments.empty(1, support=(0, 1)))
     tally.add(*rows_of(returns, where, 0))
     both = tally.summary().merge(Moments.empty(N, support=(0, 1)).update(returns, where=where))
     for i in range(N):
@@ -117,7 +114,7 @@ def test_moments_merge_with_those_of_an_update():
 
 def test_bounds_are_no_higher_than_from_the_returns():
     returns, where = sample(1, "float32", (0.0, 1.0))
-    tally = tallies_for(Histogram.empty(1, support=(0, 1), num_bins=7))()
+    tally = tally_for(Histogram.empty(1, support=(0, 1), num_bins=7))
     tally.add(*rows_of(returns, where, 0))
     for bound in ("betting", "hoeffding", "dkw"):
         function = getattr(jaxcert.bounds, bound)
@@ -130,13 +127,9 @@ def test_bounds_are_no_higher_than_from_the_returns():
 @pytest.mark.parametrize("num_bins", [1, None])
 def test_more_rows_than_a_summary_counts_are_refused(num_bins):
     empty = Histogram.empty(1, support=(0, 1), num_bins=1) if num_bins else Moments.empty(1, support=(0, 1))
-    make = tallies_for(empty)
-    tally, other = make(), make()
-    for each in (tally, other):
-        each.add(np.zeros(1, int), np.ones(1))
-        each.count[0] = _MOST - 1
+    tally = tally_for(empty)
+    tally.add(np.zeros(1, int), np.ones(1))
+    tally.count[0] = _MOST - 1
     tally.add(np.zeros(1, int), np.ones(1))
     with pytest.raises(ValueError, match=r"a task has 2147483648 rollouts; expected at most 2\*\*31 - 1"):
         tally.add(np.zeros(1, int), np.ones(1))
-    with pytest.raises(ValueError, match="a task has 4294967292 rollouts"):
-        other.merge(other, np.zeros(1, int))

@@ -20,8 +20,6 @@ import jaxcert
 from jaxcert.returns.summaries import Histogram, Moments
 from jaxcert.tables import read_summary
 from jaxcert.tables.folders import _parts
-from jaxcert.tables.folders._parts import parts_of
-from jaxcert.tables.folders._read_summary import shares_of
 
 N, M, BINS = 6, 40, 10
 
@@ -106,34 +104,6 @@ def test_neither_files_nor_groups_nor_batches_nor_order_matter(tmp_path, seed, c
     order = [tasks.tolist().index(label) for label in data.tasks]
     np.testing.assert_array_equal(data.returns.counts, np.asarray(expected.counts)[order])
     assert data.tasks.tolist() == list(dict.fromkeys(mixed["task_id"].to_pylist()))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [BINS, None])
-def test_processes_give_the_same_to_the_last_bit(tmp_path, kind):
-    folder = split(tmp_path / "d", rows(3, labels="text"), [50, 90, 170])
-    one, two = (read_summary(folder, support=(0, 1), num_bins=kind, processes=i) for i in (1, 2))
-    assert one.tasks.tolist() == two.tasks.tolist()
-    assert one.sha256 == two.sha256
-    for name, value in vars(one.returns).items():
-        np.testing.assert_array_equal(getattr(two.returns, name), value)
-
-
-@pytest.mark.slow
-def test_what_a_process_refuses_is_said(tmp_path):
-    folder = split(tmp_path / "d", rows(), [100])
-    saved(folder, "part-9.parquet", {"task_id": [1], "seed": [0], "total_return": [2.0]})
-    refused(folder, "part-9.parquet: row group 0, row 0: total_return is 2", processes=3)
-
-
-@pytest.mark.parametrize("processes", range(1, 7))
-def test_every_file_has_one_process(tmp_path, processes):
-    folder = split(tmp_path / "d", rows(), [1, 2, 230])
-    parts = parts_of(folder)
-    shares = shares_of(parts, processes)
-    assert [part for share in shares for part in share] == parts
-    assert 1 <= len(shares) <= processes
-    assert all(shares)
 
 
 def successes(folder: Path) -> np.ndarray:
@@ -341,7 +311,6 @@ def test_arguments_are_checked(tmp_path):
     folder = split(tmp_path / "d", rows(), [])
     refused(folder, "holds numbers; support is not given, expected (a, b)", support=None)
     for options, words in {
-        "processes is 0; expected a whole number of at least 1": {"processes": 0},
         "num_bins is 0; expected a whole number from 1 to 2**20": {"num_bins": 0},
         "support is (0, inf); a summary needs a finite upper end": {"support": (0, np.inf)},
         "dtype is float16; expected float32": {"dtype": np.float16},

@@ -1,8 +1,5 @@
 """Summaries of rows in any order, added up on the host in whole numbers."""
 
-import functools
-from collections.abc import Callable
-
 import jax.numpy as jnp
 import numpy as np
 
@@ -28,14 +25,6 @@ class Tally:
         """Add rows: the index of the task of each, int64 [rows], and returns in the support, float64 [rows]."""
         self._add_count(np.bincount(tasks, minlength=len(self.count)))
         self._add(tasks, x)
-
-    def merge(self, other: "Tally", tasks: np.ndarray) -> None:
-        """Add the rows of another tally of the same kind, whose task i is task ``tasks[i]`` here; these differ."""
-        count = np.zeros(max(len(self.count), int(tasks.max(initial=-1)) + 1), np.int64)
-        count[tasks] = other.count
-        self._add_count(count)
-        for total, part in zip(self.arrays, other.arrays, strict=True):
-            total[tasks] += part
 
     def _add_count(self, new: np.ndarray) -> None:
         """Make room for these tasks in place, without a second copy of what there is, and count their rows."""
@@ -71,7 +60,7 @@ class BinTally(Tally):
 
 
 class MomentTally(Tally):
-    r"""The sums of y and y^2 of moments, as whole numbers: the same for any order, split and merge.
+    r"""The sums of y and y^2 of moments, as whole numbers: the same for any order and split.
 
     y = (x - a) / (b - a) has four roundings, each of a relative size of at most u = 2**-53; times 1 - 6 u it is at most
     the exact one, and at least that times 1 - 10 u. With the floor, Y = floor(2**52 y) / 2**52 is at most 12 u below.
@@ -107,14 +96,11 @@ class MomentTally(Tally):
         return Moments(low=low, high=high, **whole, squares=jnp.asarray(up), valid=jnp.ones(len(m), bool))
 
 
-def tallies_for(empty: Histogram | Moments) -> Callable[[], Tally]:
-    """What makes tallies for a summary of that kind, in this process or in another.
-
-    A tally itself would arrive there with copies of NumPy's types, for which ``np.add.at`` is twenty times as slow.
-    """
+def tally_for(empty: Histogram | Moments) -> Tally:
+    """What rows are added to for a summary of that kind."""
     if isinstance(empty, Moments):
-        return functools.partial(MomentTally, float(empty.low), float(empty.high), empty.dtype)
-    return functools.partial(BinTally, np.asarray(empty.values, np.float64), empty.dtype)
+        return MomentTally(float(empty.low), float(empty.high), empty.dtype)
+    return BinTally(np.asarray(empty.values, np.float64), empty.dtype)
 
 
 def _halves(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,10 +1,7 @@
 """A folder of Parquet files as a summary, in memory that does not grow with the number of rollouts."""
 
-import concurrent.futures
 import dataclasses
-import functools
-import multiprocessing
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,15 +11,14 @@ from jax.typing import DTypeLike
 
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file
-from jaxcert._validation import check_count
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Histogram, Moments
-from jaxcert.returns.summaries._tally import Tally, tallies_for
+from jaxcert.returns.summaries._tally import tally_for
 from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._summary_rows import check_labels, check_tasks
 from jaxcert.tables._told_names import name_several
-from jaxcert.tables.folders._parts import Layout, Part, Wanted, layout_of, parts_of, rows_of
+from jaxcert.tables.folders._parts import Part, Wanted, layout_of, parts_of, rows_of
 from jaxcert.tables.formats import folder_digest
 
 
@@ -77,18 +73,17 @@ def read_summary(
     value: str = "total_return",
     across: Sequence[str] = (),
     dtype: DTypeLike | None = None,
-    processes: int = 1,
     strict: bool = False,
 ) -> ReturnsFolder:
     r"""Read a folder of Parquet files, one row per rollout, as a summary of each task.
 
     The rows are read a million at a time and counted, so that memory does not grow with their number: it is that of
-    the counts, 4 (num_bins + 1) bytes per task, once in each process and twice more where they are merged.
+    the counts, 4 (num_bins + 1) bytes per task.
 
-    Counts depend neither on the order of rows and files nor on the number of processes: they are those of
-    ``Histogram.update`` with all returns at once, and ``certify(data.returns, ...)`` says the same. Each return is
-    rounded down to one of num_bins + 1 values, which leaves every bound valid; with "betting", "dkw" and "hoeffding" it
-    is no higher than from the returns themselves, and at most one bin lower.
+    Counts do not depend on the order of rows and files: they are those of ``Histogram.update`` with all returns at
+    once, and ``certify(data.returns, ...)`` says the same. Each return is rounded down to one of num_bins + 1 values,
+    which leaves every bound valid; with "betting", "dkw" and "hoeffding" it is no higher than from the returns
+    themselves, and at most one bin lower.
 
     Files may lie in partitions, folders with names such as ``task=push``, whose name is then a column of text. All
     other partitions have to be named in ``across``, which says that a task of the same label in two of them is the
@@ -107,8 +102,6 @@ def read_summary(
         value: the column of returns, of numbers or booleans.
         across: partitions that do not tell tasks apart, such as a date.
         dtype: type of the summary, float32 or float64; by default JAX's default float.
-        processes: how many processes read. They are started anew, so that a script that asks for several has to do so
-            below ``if __name__ == "__main__":``.
         strict: refuse a folder in which some tasks have fewer rollouts than others.
 
     Returns:
@@ -120,7 +113,6 @@ def read_summary(
             has other columns than the first one, or changed while it was read; an entry is missing, or outside the
             support; a partition is not named; two files are the same; a task has more than 2**31 - 1 rollouts; an
             argument is invalid; with ``strict``, rollouts are missing. The message names file, row group and row.
-        RuntimeError: a process ended before it was done.
         ImportError: without pyarrow (extra `io`).
 
     Warns:
@@ -142,14 +134,15 @@ def read_summary(
     Reference: the theory page, section 5, on histograms and moments.
     """
     folder, across = Path(folder), (across,) if isinstance(across, str) else tuple(across)
-    check_count("processes", processes)
     import_extra("pyarrow.parquet", "io")
     parts, wanted = parts_of(folder), Wanted(task, value, across)
     layout = layout_of(parts[0], wanted)
     successes = layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    read = functools.partial(_read, wanted, layout, (float(empty.low), float(empty.high)), tallies_for(empty))
-    labels, tally, digests = _in_processes(shares_of(parts, processes), read)
+    labels, tally, digests = _Labels(), tally_for(empty), {}
+    for part in parts:
+        for tasks, values in rows_of(part, wanted, layout, (float(empty.low), float(empty.high)), digests):
+            tally.add(labels.places(tasks), values)
     if [part.name for part in parts_of(folder)] != [part.name for part in parts]:
         raise ValueError(f"{folder}: files were added or removed while it was read")
     if labels.known is None:
@@ -213,52 +206,6 @@ class _Labels:
         places[fresh] = len(known) + np.arange(np.count_nonzero(fresh))
         self.known = pa.concat_arrays([known, each.filter(pa.array(fresh))])
         return places[encoded.indices.to_numpy()]
-
-
-# What some of the files hold: the labels of tasks, their numbers, and the digests of the files by name.
-_Found = tuple[_Labels, Tally, dict[str, str]]
-
-
-def _in_processes(shares: list[list[Part]], read: Callable[[list[Part]], _Found]) -> _Found:
-    """What all files hold, a process for each share, with the tasks in the order in which they first appear."""
-    labels, tally, digests = read(shares[0] if len(shares) == 1 else [])
-    if len(shares) == 1:
-        return labels, tally, digests
-    # JAX does not survive a fork; a new process reads with NumPy alone and starts no device.
-    context = multiprocessing.get_context("spawn")
-    try:
-        with concurrent.futures.ProcessPoolExecutor(len(shares), mp_context=context) as pool:
-            jobs = [pool.submit(read, share) for share in shares]
-            while jobs:
-                its_labels, its_tally, its_digests = jobs.pop(0).result()
-                if its_labels.known is not None:
-                    tally.merge(its_tally, labels.places(its_labels.known))
-                digests |= its_digests
-    except concurrent.futures.BrokenExecutor as error:
-        raise RuntimeError(
-            "a reading process ended before it was done, for want of memory, or because the script that asks for "
-            'several processes does not do so below `if __name__ == "__main__":`'
-        ) from error
-    return labels, tally, digests
-
-
-def shares_of(parts: list[Part], processes: int) -> list[list[Part]]:
-    """The files, in their order, in at most so many groups of about the same size."""
-    ends = np.cumsum([part.size for part in parts], dtype=np.int64)
-    group = (ends - 1) * processes // max(int(ends[-1]), 1)
-    groups = [[part for part, place in zip(parts, group.tolist(), strict=True) if place == i] for i in range(processes)]
-    return [each for each in groups if each]
-
-
-def _read(
-    wanted: Wanted, layout: Layout, support: tuple[float, float], make: Callable[[], Tally], parts: list[Part]
-) -> _Found:
-    """What these files hold."""
-    labels, tally, digests = _Labels(), make(), {}
-    for part in parts:
-        for tasks, values in rows_of(part, wanted, layout, support, digests):
-            tally.add(labels.places(tasks), values)
-    return labels, tally, digests
 
 
 def _check_copies(parts: list[Part], digests: dict[str, str], task: str) -> None:
