@@ -1,6 +1,5 @@
 """What can be asked of files of returns, each with the command that asks it."""
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import told
 from jaxcert.cli._role_options import words_of
 from jaxcert.cli._tables import as_given
+from jaxcert.cli._typed import in_shell
 from jaxcert.questions import QUESTIONS
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
@@ -82,14 +82,14 @@ def _command(
     files: Sequence[ReturnsFile], roles: Mapping[str, Any], asked: list[str], *, listed: bool, has_support: bool = True
 ) -> str:
     """What is typed to ask this of these files; the support as far as a tool fixes it, never from the returns."""
-    paths = [f"./{file.path}" if str(file.path).startswith("-") else str(file.path) for file in files]
-    words = ["jaxcert", "certify" if len(files) == 1 else "compare", *paths, *words_of(roles)]
+    words = words_of(roles)
     words += ["--suite"] if listed else ["--sampled"] * files[0].fixed_list
     words += asked
     if has_support and not all(is_successes(file.like) for file in files):
         known = files[0].known_support
         words += ["--support", *(_ENDS if known is None else map(as_given, known))]
-    return shlex.join([*words, "--delta", "0.05"])
+    command = "certify" if len(files) == 1 else "compare"
+    return in_shell(command, [file.path for file in files], [*words, "--delta", "0.05"])
 
 
 def _asked(question: Question) -> list[str]:

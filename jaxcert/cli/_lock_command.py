@@ -13,13 +13,15 @@ from jaxcert.cli._asking import Asking, with_asking
 from jaxcert.cli._options import in_full
 from jaxcert.cli._policies import digest_of, environment_facts
 from jaxcert.cli._question_options import askable, chosen
-from jaxcert.cli._settled import check_size, completed
+from jaxcert.cli._settings import completed
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
 
 _ASKED = askable(num_inputs=1)
+# Sizes of arrays and what counts in them have 32 bits.
+_MOST_EPISODES = 2**31 - 1
 
 
 @with_asking(
@@ -109,6 +111,13 @@ def check_certifiable(protocol: Protocol) -> None:
     returns = jax.ShapeDtypeStruct((protocol.num_tasks, protocol.num_rollouts), dtype)
     with _console.warnings_on_stderr():
         jax.eval_shape(lambda x: question.function(x, **settings), returns)  # only traced
+
+
+def check_size(num_tasks: int, num_rollouts: int) -> None:
+    """Raise ValueError for more episodes than arrays can hold."""
+    if num_tasks * num_rollouts > _MOST_EPISODES:
+        found = f"{num_tasks} x {num_rollouts} episodes (tasks x rollouts)"
+        raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
 
 
 def protocol_of(plan: Plan) -> Protocol:

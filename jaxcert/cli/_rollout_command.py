@@ -14,16 +14,16 @@ import typer
 from rich.progress import ProgressColumn, Task
 from rich.text import Text
 
+from jaxcert._files import in_file
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._adaptive_rollout import Adaptive, adaptive_rollout, check_archive_path
-from jaxcert.cli._lock_command import check_certifiable
+from jaxcert.cli._lock_command import check_certifiable, check_size
+from jaxcert.cli._locked import Locked, ProtocolFile, locked_in
 from jaxcert.cli._options import Quiet, Stochastic, several, with_group
 from jaxcert.cli._outputs import Force, Writing, check_distinct, check_new, check_witness
 from jaxcert.cli._own_programs import ENV, POLICY
-from jaxcert.cli._settled import ProtocolFile, check_size, refuse
 from jaxcert.cli._unfinished import FIXED, Unfinished, is_unfinished, lock_file, unfinished, unfinished_file
 from jaxcert.planning import check
-from jaxcert.report import Protocol
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.rollouts._resumption import task_columns
@@ -90,17 +90,18 @@ def rollout(
 ) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
     check_witness(asked.witness, asked.json)
-    locked, deterministic = None if protocol is None else Protocol.read(protocol), False if stochastic else None
+    locked, deterministic = locked_in(protocol), False if stochastic else None
     if locked is not None:
+        settled = locked.protocol
         wished = {"delta": delta, "thresholds": threshold, "safeties": [] if safety is None else [safety]}
         wished |= {"beta": asked.beta, "num_tasks": tasks, "num_rollouts": rollouts, "seed": seed}
-        refuse(protocol, locked.contradictions(wished))
+        locked.check(wished)
         if stochastic:
-            refuse(protocol, [f"--stochastic: {line}" for line in locked.contradictions({"deterministic": False})])
-        _check_certifiable(protocol, locked, out)
-        tasks, rollouts, delta, asked = locked.num_tasks, locked.num_rollouts, locked.delta, asked._replace(beta=None)
-        seed = seed if locked.seed is None else locked.seed
-        deterministic = deterministic if locked.deterministic is None else locked.deterministic
+            locked.check({"deterministic": False}, "--stochastic: {}")
+        _check_certifiable(locked, out)
+        tasks, rollouts, delta = settled.num_tasks, settled.num_rollouts, settled.delta
+        asked, seed = asked._replace(beta=None), seed if settled.seed is None else settled.seed
+        deterministic = deterministic if settled.deterministic is None else settled.deterministic
     if tasks is None:
         raise ValueError("--tasks missing; expected the option, or a --protocol")
     check_size(tasks, rollouts or 1)
@@ -116,8 +117,7 @@ def rollout(
     check_distinct(*found.files, *files, working=_working(out))
     if locked is not None:
         kept = ("policy_sha256", "environment", "environment_sha256", "deterministic")
-        origin = {name: found.facts.get(name) for name in kept}
-        refuse(protocol, locked.contradictions({**origin, "support": found.env.support}))
+        locked.check({name: found.facts.get(name) for name in kept} | {"support": found.env.support})
     facts = _facts(found, tasks)
     if rollouts is None:
         adaptive_rollout(found, asked, out, facts, seed, force=force, quiet=quiet)
@@ -130,16 +130,13 @@ def _working(out: Path) -> dict[str, Path]:
     return {"the run so far": unfinished_file(out), "its lock": lock_file(out)}
 
 
-def _check_certifiable(path: Path | None, locked: Protocol, out: Path) -> None:
+def _check_certifiable(locked: Locked, out: Path) -> None:
     """Raise ValueError where `certify` would refuse the returns by the protocol, whatever they are."""
-    try:
-        check_certifiable(locked)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    with in_file(locked.path):
+        check_certifiable(locked.protocol)
     written = {"task": Columns().task, "value": Columns().value}
-    if different := locked.contradictions(written):
-        refuse(path, [f"of the table that rollout writes, {line}" for line in different])
-    named = [name for name in written if getattr(locked, name) is not None]
+    locked.check(written, "of the table that rollout writes, {}")
+    named = [name for name in written if getattr(locked.protocol, name) is not None]
     if named and out.suffix.lower() == ".npz":
         raise ValueError(f"{out}: has no columns, the protocol locks {' and '.join(named)}; expected a .parquet")
 

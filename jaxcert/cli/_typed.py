@@ -1,8 +1,9 @@
-"""The command as it was typed, for messages that end with one that works."""
+"""The command as it was typed, and commands for messages that end with one that works."""
 
 import contextvars
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 _TYPED: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("typed", default=())
 
@@ -43,3 +44,13 @@ def refuse_both(*options: str) -> None:
     given = [option for option in options if option in _TYPED.get()]
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)} are given; expected one of them")
+
+
+def in_shell(command: str, files: Iterable[str | Path], options: Iterable[str]) -> str:
+    """A command with these files and options, to be typed in a shell."""
+    return shlex.join(["jaxcert", command, *map(no_option, files), *options])
+
+
+def no_option(file: str | Path) -> str:
+    """The name of a file, which is no option whatever it begins with."""
+    return f"./{file}" if str(file).startswith("-") else str(file)

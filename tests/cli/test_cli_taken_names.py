@@ -8,7 +8,7 @@ from cli_harness import command, refused
 
 from jaxcert.cli import (
     _adaptive_rollout,
-    _certified,
+    _answering,
     _planned,
     _rollout_command,
     _sweep_command,
@@ -52,7 +52,7 @@ def check_taken(line, *paths):
 def test_certify(tmp_path, meanwhile):
     file, *outputs = (tmp_path / name for name in ("r.npz", "c.json", "c.png", "c.html"))
     np.savez(file, returns=RETURNS)
-    meanwhile(_certified, "ask", *outputs)
+    meanwhile(_answering, "ask", *outputs)
     options = [word for pair in zip(("--json", "--plot", "--report"), outputs, strict=True) for word in pair]
     line = refused("certify", file, "--support", 0, 1, "--delta", 0.05, "--threshold", 0.5, *options)
     record, plot, page = check_taken(line, *outputs)
