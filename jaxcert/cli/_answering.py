@@ -9,11 +9,10 @@ import numpy as np
 
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.cli import _console
-from jaxcert.cli._advised import advice_of
 from jaxcert.cli._answer import Answer, Request, every_step
 from jaxcert.cli._answer_files import write_outputs
 from jaxcert.cli._outputs import no_plot
-from jaxcert.cli._printed import print_answers
+from jaxcert.cli._printed import advice_of, print_answers
 from jaxcert.cli._question_options import check_rows
 from jaxcert.cli._reading import as_stated
 from jaxcert.cli._settings import check_listed, completed, completed_of_two, missing_examples

@@ -11,12 +11,12 @@ from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._advised import advice_of, reasons
 from jaxcert.cli._answer import Answer, Request
 from jaxcert.cli._answer_files import verify_command
 from jaxcert.cli._asking import Asked, Asking
 from jaxcert.cli._open_pairs import open_pairs
 from jaxcert.cli._outputs import Outputs, Writing, no_plot
+from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed, missing_examples
 from jaxcert.report import document_text

@@ -1,14 +1,27 @@
-"""What answers say on the terminal."""
+"""What answers say on the terminal, and why they say no more."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+import numpy as np
+
+from jaxcert.certificates import Status, floor_figures
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._figures import confidence
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._advised import reasons
 from jaxcert.cli._answer import Answer
 from jaxcert.cli._open_pairs import why_open
+from jaxcert.planning import Advice, advise
+from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import column_texts
+from jaxcert.report.html._report_sample import sample_of
+from jaxcert.report.html._report_trials import too_few_trials
+from jaxcert.tables import align_tasks
+
+# To read, not to compute with: each may take a second.
+_MOST_ADVICE = 5
+_UNKNOWN = "not for too few tasks alone; no more is known "
 
 
 def print_answers(answers: Mapping[str, Answer], by: str | None, delta: float | None) -> None:
@@ -45,3 +58,51 @@ def _print(answer: Answer) -> None:
     for line in (*reasons(answer), why_open(answer)):
         if line:
             show(line)
+
+
+def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:
+    """Why less is certified than wanted, by the names of the questions of which it is known."""
+    known: dict[str, Any] = {"num_rollouts": max(int(each.num_rollouts.max()) for each in answer.data)}
+    known |= {"safety": answer.request.wanted, "limit": _MOST_ADVICE}
+    return {
+        name: advise(certificate, support=answer.settings["support"], **known)
+        for name, certificate in answer.certificates.items()
+        if QUESTIONS[name].advised
+    }
+
+
+def reasons(answer: Answer) -> Iterator[str]:
+    """Why no more is certified: a line for each row that misses, as far as it is known."""
+    for name, entries in answer.advice.items():
+        yield from _advised(answer, name, entries)
+    for name, certificate in answer.certificates.items():
+        question = QUESTIONS[name]
+        if question.listed and question.each and all(each.has_rollouts for each in answer.data):
+            yield from _too_few_trials(answer, certificate, question)
+
+
+def _advised(answer: Answer, name: str, entries: Sequence[Advice | None]) -> Iterator[str]:
+    """A line for each row that misses what is wanted, of those that were looked at."""
+    unknown = _UNKNOWN + (
+        "of unequal numbers of rollouts" if any(each.missing for each in answer.data) else "with these settings"
+    )
+    certificate, fixed = answer.certificates[name], str(QUESTIONS[name].each)
+    missing = misses(certificate, safety=answer.request.wanted)
+    values = getattr(certificate, QUESTIONS[name].rows.columns[fixed])
+    for value, entry, missed in zip(values.tolist(), entries, missing.tolist(), strict=False):
+        if entry is not None or missed:
+            yield f"Why not more at {fixed} {floor_figures(value)}: {entry or unknown}."
+    if len(entries) < len(certificate):
+        yield f"Advice for the first {_MOST_ADVICE} of {missing.sum()} rows that miss."
+
+
+def _too_few_trials(answer: Answer, certificate: Any, question: Any) -> Iterator[str]:
+    """A line for each row of a fixed list at which nothing is certified, if so few trials are a reason."""
+    first, *others = align_tasks(*answer.data)
+    against, policies = (others[0], ("A", "B")) if others else (None, None)
+    support = answer.settings.get("support") or (0.0, 1.0)
+    sample = sample_of(certificate.num_tasks, first.returns, first.where, support, None, against, policies, None)
+    shown = column_texts(certificate, question, question.each)
+    for place in np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:_MOST_ADVICE]:
+        if why := too_few_trials(certificate, question, place, sample):
+            yield f"Why not all tasks at {question.each} {shown[place]}: {why}."

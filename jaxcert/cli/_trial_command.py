@@ -7,9 +7,10 @@ import typer
 
 from jaxcert._files import check_suffix, content_of
 from jaxcert.cli import _console
-from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, check_archive_path
+from jaxcert.cli._adaptive_rollout import check_archive_path
 from jaxcert.cli._options import several
 from jaxcert.cli._outputs import Force, Json, Witness, Writing, check_new, check_outputs, check_witness
+from jaxcert.cli._run import SCHEDULES_NAMED
 from jaxcert.cli._trial_texts import beginning, progress_of, standing, witnessed_records
 from jaxcert.cli._trial_texts import records as trial_records
 from jaxcert.cli._typed import refuse_both

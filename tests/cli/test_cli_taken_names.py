@@ -9,8 +9,8 @@ from cli_harness import command, refused
 from jaxcert.cli import (
     _adaptive_rollout,
     _answering,
+    _fixed_rollout,
     _planned,
-    _rollout_command,
     _sweep_command,
 )
 from jaxcert.planning import task_table
@@ -101,7 +101,7 @@ def test_sweep(tmp_path, meanwhile):
 
 def test_rollouts(tmp_path, meanwhile):
     out = tmp_path / "r.npz"
-    meanwhile(_rollout_command, "collect", out)
+    meanwhile(_fixed_rollout, "collect", out)
     (returns,) = check_taken(refused(*FIXED, "--out", out), out)
     assert read_returns(returns).returns.shape == (3, 2)
     assert {file.name for file in tmp_path.iterdir()} == {"r.npz", "r.1.npz"}
