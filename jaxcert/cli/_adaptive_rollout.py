@@ -11,7 +11,7 @@ import numpy as np
 from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
-from jaxcert.cli._outputs import Writing
+from jaxcert.cli._outputs import writing
 from jaxcert.cli._run import Adaptive, Run
 from jaxcert.cli._tables import as_given
 from jaxcert.cli._unfinished import unfinished
@@ -44,7 +44,7 @@ def adaptive_rollout(run: Run) -> None:
         "num_slots": asked.slots,
     }
     of_run = {"thresholds": [*asked.thresholds], **settings}
-    with unfinished(run, of_run) as kept, _console.progress(run.quiet) as show, kept.naming():
+    with unfinished(run, of_run) as kept, _console.progress(run.quiet) as show:
         line = _Line(asked, show)
 
         def look(so_far: AdaptiveCertificate) -> None:
@@ -52,18 +52,18 @@ def adaptive_rollout(run: Run) -> None:
             line.show(so_far)
 
         given = {"deadline": asked.deadline, "progress": look, "resume": kept.run}
-        result = certify_adaptive(
-            found.env, found.policy, jax.random.key(kept.seed), asked.thresholds, **settings, **given
-        )
-        goes_on, written = _by_deadline(result, asked, settings["max_rollouts"]), Writing()
-        saved = written.attempt(save_adaptive, out, result, facts=kept.facts, replace=kept.may_replace(out))
-        if asked.json is not None:
-            log = out if asked.witness and saved else None
-            record = run_record(result, rollouts={**kept.facts, **_costs(result)}, log=log)
-            written.attempt(write_certificates, asked.json, [record], replace=kept.may_replace(asked.json))
-        if not goes_on:
-            kept.remove()
-    written.check()
+        with kept.naming():
+            key = jax.random.key(kept.seed)
+            result = certify_adaptive(found.env, found.policy, key, asked.thresholds, **settings, **given)
+        goes_on = _by_deadline(result, asked, settings["max_rollouts"])
+        with writing() as write:
+            saved = write(save_adaptive, out, result, facts=kept.facts, replace=kept.may_replace(out))
+            if asked.json is not None:
+                log = out if asked.witness and saved else None
+                record = run_record(result, rollouts={**kept.facts, **_costs(result)}, log=log)
+                write(write_certificates, asked.json, [record], replace=kept.may_replace(asked.json))
+            if not goes_on:
+                kept.remove()
     _console.output().print("\n".join(_summary(run, result, kept.seed, goes_on=goes_on)))
 
 

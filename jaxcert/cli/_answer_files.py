@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxcert.cli import _tables
 from jaxcert.cli._answer import Answer
-from jaxcert.cli._outputs import Outputs, Writing, write_plot
+from jaxcert.cli._outputs import Outputs, write_plot, writing
 from jaxcert.cli._role_options import columns_in, role_option
 from jaxcert.cli._typed import in_shell, no_option
 from jaxcert.report import (
@@ -29,19 +29,19 @@ from jaxcert.tables import ReturnsFile, align_tasks, read_returns
 
 def write_outputs(wanted: Outputs, answers: Mapping[str, Answer]) -> None:
     """Write the files that are wanted, of one group of rows or of several, by their names."""
-    written, (first, *_) = Writing(), answers.values()
+    first, *_ = answers.values()
     digest = first.request.locked and first.request.locked.protocol.digest
-    if wanted.plot:
-        written.attempt(write_plot, wanted.plot, _axes(wanted, answers), replace=wanted.force)
-    if wanted.json:
-        records = [record for each in answers.values() for record in _records(each, witness=wanted.witness)]
-        if wanted.to_stdout:
-            print(document_text(certificate_document(records, protocol=digest)), end="")
-        else:
-            written.attempt(write_certificates, wanted.json, records, protocol=digest, replace=wanted.force)
-    if wanted.report:
-        written.attempt(_write_page, wanted.report, wanted, first, digest)
-    written.check()
+    with writing() as write:
+        if wanted.plot:
+            write(write_plot, wanted.plot, _axes(wanted, answers), replace=wanted.force)
+        if wanted.json:
+            records = [record for each in answers.values() for record in _records(each, witness=wanted.witness)]
+            if wanted.to_stdout:
+                print(document_text(certificate_document(records, protocol=digest)), end="")
+            else:
+                write(write_certificates, wanted.json, records, protocol=digest, replace=wanted.force)
+        if wanted.report:
+            write(_write_page, wanted.report, wanted, first, digest)
 
 
 def _records(answer: Answer, *, witness: bool) -> list[dict[str, Any]]:

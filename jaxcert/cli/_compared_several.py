@@ -15,7 +15,7 @@ from jaxcert.cli._answer import Answer, Request
 from jaxcert.cli._answer_files import verify_command
 from jaxcert.cli._asking import Asked, Asking
 from jaxcert.cli._open_pairs import open_pairs
-from jaxcert.cli._outputs import Outputs, Writing, no_plot
+from jaxcert.cli._outputs import Outputs, no_plot, writing
 from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed, missing_examples
@@ -97,17 +97,16 @@ def _of_list(board: Board, asking: Asking) -> str | None:
 
 def _write(wanted: Outputs, found: Leaderboard, reading: Mapping[str, Any]) -> None:
     """Write the files that are wanted."""
-    written = Writing()
-    if wanted.json:
-        content = document_text(leaderboard_document(found)).encode("utf-8", "backslashreplace")
-        written.attempt(write_whole, wanted.json, content, replace=wanted.force)
-    if wanted.report:
-        page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
-        page["facts"] = [shown_facts(each.path) for each in found.data]
+    with writing() as write:
         if wanted.json:
-            page["verify_command"] = verify_command(wanted.json, found.data, reading)
-        written.attempt(write_leaderboard, wanted.report, found, replace=wanted.force, **page)
-    written.check()
+            content = document_text(leaderboard_document(found)).encode("utf-8", "backslashreplace")
+            write(write_whole, wanted.json, content, replace=wanted.force)
+        if wanted.report:
+            page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
+            page["facts"] = [shown_facts(each.path) for each in found.data]
+            if wanted.json:
+                page["verify_command"] = verify_command(wanted.json, found.data, reading)
+            write(write_leaderboard, wanted.report, found, replace=wanted.force, **page)
 
 
 def _print(found: Leaderboard) -> None:

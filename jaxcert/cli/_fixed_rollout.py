@@ -10,7 +10,7 @@ from rich.progress import ProgressColumn, Task
 from rich.text import Text
 
 from jaxcert.cli import _console
-from jaxcert.cli._outputs import Writing
+from jaxcert.cli._outputs import writing
 from jaxcert.cli._unfinished import FIXED, Run, Unfinished, unfinished
 from jaxcert.planning import check
 from jaxcert.rollouts import collect
@@ -33,13 +33,12 @@ def fixed_rollout(run: Run, num_rollouts: int, safety: float | None) -> None:
             print(f"warning: {advice}", file=sys.stderr)
     with unfinished(run, {"num_rollouts": num_rollouts}, FIXED) as kept:
         key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(kept.seed)))
-        sampled, written = found.env.sample_tasks(key_tasks, run.num_tasks), Writing()
+        sampled = found.env.sample_tasks(key_tasks, run.num_tasks)
         check_parameters(columns := task_columns(sampled))
         returns = _in_parts(run, num_rollouts, sampled, key_rollouts, kept)
-        replace = kept.may_replace(out)
-        written.attempt(write_returns, out, returns, tasks=columns, facts=kept.facts, replace=replace)
-        kept.remove()
-    written.check()
+        with writing() as write:
+            write(write_returns, out, returns, tasks=columns, facts=kept.facts, replace=kept.may_replace(out))
+            kept.remove()
     means, of_each = returns.mean(axis=1), how_many(num_rollouts, "rollout")
     _console.output().print(
         f"{found.title}: {how_many(run.num_tasks, 'task')}, {of_each} each, seed {kept.seed}\n"

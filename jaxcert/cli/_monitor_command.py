@@ -15,7 +15,7 @@ import typer
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._monitor_input import Task, tasks_from
-from jaxcert.cli._outputs import Force, check_new, check_outputs, write_plot
+from jaxcert.cli._outputs import Force, check_outputs, write_plot
 from jaxcert.cli._role_options import TaskRole, ValueRole, columns_in, reading_of
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
@@ -71,8 +71,7 @@ def monitor(
     without an alarm, also if no episode was read, 1 with one, 2 for an error. Tasks that are sent again count once.
     Options of a monitor that has begun are fixed: they may be given again, and others are refused.
     """
-    check_outputs([("CERTIFICATE", certificate), ("--state", state)], ("--plot", plot))
-    check_new(plot, force=force)
+    check_outputs([("CERTIFICATE", certificate), ("--state", state)], ("--plot", plot), force=force)
     with _console.warnings_on_stderr():
         given = {"threshold": threshold, "epsilon": epsilon, "alpha": alpha, "num_rollouts": rollouts}
         given |= {"support": support, "successes": successes or None, "beta": beta}

@@ -11,7 +11,7 @@ from jaxcert import align_tasks
 from jaxcert._files import write_whole
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._lock_command import protocol_of, write_locked
-from jaxcert.cli._outputs import Force, Writing, check_new, check_outputs, write_plot
+from jaxcert.cli._outputs import Force, check_new, check_outputs, write_plot, writing
 from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
 from jaxcert.planning import (
     Assumptions,
@@ -47,8 +47,7 @@ class PlanOutputs(NamedTuple):
     def check(self, pilot: Path | None) -> None:
         """Raise beforehand for files that could not be written, or exist and may not be replaced."""
         outputs = ("--json", self.json), ("--plot", self.plot), ("--lock", self.lock)
-        check_outputs([("PILOT", pilot)], *outputs)
-        check_new(self.json, self.plot, force=self.force)
+        check_outputs([("PILOT", pilot)], *outputs, force=self.force)
         check_new(self.lock, force=False)
 
 
@@ -107,21 +106,20 @@ def table_of_tasks(
 
 def show_plan(found: Plan, wanted: PlanOutputs, lines: Sequence[str] = ()) -> None:
     """Write the wanted files, and print the plan."""
-    written = Writing()
-    if wanted.plot:
-        written.attempt(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
-    if wanted.json:
-        written.attempt(write_whole, wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
     show, is_wide = _console.output().print, found.wish is not None
-    show(*filter(None, [found.heading, found.notice]), "", sep="\n")
-    for line in lines:
-        show(line)
-    show(_tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False)
-    for remark in found.remarks:
-        show(remark)
-    if wanted.lock:
-        written.attempt(write_locked, wanted.lock, protocol_of(found))
-    written.check()
+    with writing() as write:
+        if wanted.plot:
+            write(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
+        if wanted.json:
+            write(write_whole, wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
+        show(*filter(None, [found.heading, found.notice]), "", sep="\n")
+        for line in lines:
+            show(line)
+        show(_tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False)
+        for remark in found.remarks:
+            show(remark)
+        if wanted.lock:
+            write(write_locked, wanted.lock, protocol_of(found))
 
 
 def _known(
