@@ -14,13 +14,13 @@ from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer import Answer, Request
 from jaxcert.cli._answer_files import verify_command
 from jaxcert.cli._asking import Asked, Asking
-from jaxcert.cli._open_pairs import open_pairs
 from jaxcert.cli._outputs import Outputs, no_plot, writing
 from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed, missing_examples
 from jaxcert.report import document_text
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, names_of, order_of
+from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report._recompute import ask
 from jaxcert.report.html import write_leaderboard
 from jaxcert.report.html._report_tables import shown_facts

@@ -10,11 +10,11 @@ from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._figures import confidence
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer import Answer
-from jaxcert.cli._open_pairs import why_open
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
+from jaxcert.report._open_pairs import why_open
 from jaxcert.report.html._report_sample import sample_of
 from jaxcert.report.html._report_trials import too_few_trials
 from jaxcert.tables import align_tasks
@@ -55,9 +55,12 @@ def _print(answer: Answer) -> None:
             table, note = _tables.answer_table(certificate, question, given), str(certificate)
         show("", table, "", sep="\n", soft_wrap=False, crop=False)
         show(naming(note, answer.policies))
-    for line in (*reasons(answer), why_open(answer)):
-        if line:
-            show(line)
+    for line in reasons(answer):
+        show(line)
+    if answer.policies:
+        (found, *_), support = answer.certificates.values(), answer.settings.get("support")
+        if why := why_open(answer.data, found, support, answer.policies):
+            show(why)
 
 
 def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:

@@ -2,18 +2,18 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert.certificates import Status
 from jaxcert.certificates._question import MEAN_ROWS
-from jaxcert.cli._answer import Answer
 from jaxcert.planning._experiments import Margin, likely_size
-from jaxcert.questions import QUESTIONS
+from jaxcert.questions import question_of
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.returns._prepared import is_successes
-from jaxcert.tables import Returns, ReturnsFile, align_tasks
+from jaxcert.tables import Returns, align_tasks
+from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import how_many
 
 _MOST_TASKS, _MOST_TRIALS = 2048, 1000
@@ -29,13 +29,12 @@ class _Outlook(NamedTuple):
     needed: str
 
 
-def why_open(answer: Answer) -> str | None:
+def why_open(data: Sequence[ReturnsFile], answer: Any, support: Any, names: Sequence[str]) -> str | None:
     """What would show that A is better on average, where that is asked and not certified; None for nothing to say."""
-    (name, found), *_ = answer.certificates.items()
-    question, names = QUESTIONS[name], answer.policies
-    if not names or question.rows is not MEAN_ROWS or found.status == Status.INVALID_INPUT or float(found.mean) >= 0:
+    question = question_of(answer)
+    if question.rows is not MEAN_ROWS or answer.status == Status.INVALID_INPUT or float(answer.mean) >= 0:
         return None
-    outlook = _outlook(answer.data, answer.settings["support"], float(found.delta), listed=question.listed)
+    outlook = _outlook(data, support, float(answer.delta), listed=question.listed)
     if outlook is None:
         return None
     said = f"Not shown: that {names[0]} is better than {names[1]} on average. In these data it is"
