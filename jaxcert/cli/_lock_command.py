@@ -11,13 +11,13 @@ import typer
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
 from jaxcert.cli._options import in_full
-from jaxcert.cli._policies import digest_of, environment_facts
 from jaxcert.cli._question_options import askable, chosen
 from jaxcert.cli._settings import completed
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
+from jaxcert.training._found_policies import digest_of, environment_facts
 
 _ASKED = askable(num_inputs=1)
 # Sizes of arrays and what counts in them have 32 bits.

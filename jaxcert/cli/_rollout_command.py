@@ -6,18 +6,18 @@ from typing import Annotated, Any
 import typer
 
 from jaxcert._files import in_file
-from jaxcert.cli import _policies
 from jaxcert.cli._adaptive_rollout import adaptive_rollout, check_archive_path
 from jaxcert.cli._fixed_rollout import fixed_rollout
 from jaxcert.cli._lock_command import check_certifiable, check_size
 from jaxcert.cli._locked import Locked, ProtocolFile, locked_in
 from jaxcert.cli._options import Quiet, Stochastic, several, with_group
 from jaxcert.cli._outputs import Force, check_distinct, check_new, check_witness
-from jaxcert.cli._own_programs import ENV, POLICY
 from jaxcert.cli._run import Adaptive, Run
 from jaxcert.cli._unfinished import is_unfinished, working_files
+from jaxcert.rollouts._own_programs import ENV, POLICY
 from jaxcert.tables import check_returns_path
 from jaxcert.tables._columns import Columns
+from jaxcert.training._found_policies import find, shipped
 
 
 @with_group("asked", Adaptive)
@@ -27,7 +27,7 @@ def rollout(
         typer.Argument(
             metavar=POLICY,
             help="A folder of `jaxcert.training.train` (its last checkpoint), one checkpoint of it, or a policy file "
-            f"(.npz); a policy shipped with the package: {', '.join(_policies.shipped())}; or, with {ENV}, MODULE:NAME "
+            f"(.npz); a policy shipped with the package: {', '.join(shipped())}; or, with {ENV}, MODULE:NAME "
             "of one of your own, a `Policy` or a function of an observation and a key.",
         ),
     ],
@@ -96,7 +96,7 @@ def rollout(
     check_distinct((POLICY, policy), *files, working=working)
     if not is_unfinished(out):
         check_new(out, asked.json, force=force)
-    found = _policies.find(policy, env, deterministic=deterministic)
+    found = find(policy, env, deterministic=deterministic)
     check_distinct(*found.files, *files, working=working)
     if locked is not None:
         kept = ("policy_sha256", "environment", "environment_sha256", "deterministic")

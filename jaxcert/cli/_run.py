@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import typer
 
 from jaxcert.cli._outputs import Witness
-from jaxcert.cli._policies import Found
 from jaxcert.rollouts._slots import SCHEDULES
+from jaxcert.training._found_policies import Found
 
 SCHEDULES_NAMED = ", ".join(SCHEDULES)
 
