@@ -21,6 +21,7 @@ from jaxcert.report import (
     write_certificates,
     write_report,
 )
+from jaxcert.report._every_step import curve_or_rows
 from jaxcert.report._leaderboard import names_of
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
@@ -55,7 +56,7 @@ def _records(answer: Answer, *, witness: bool) -> list[dict[str, Any]]:
 
 def _axes(wanted: Outputs, answers: Mapping[str, Answer]) -> Any:
     """The curve of each group, with the requested points."""
-    curves = {group: answer.curve for group, answer in answers.items()}
+    curves = {group: _curve(answer) for group, answer in answers.items()}
     shown = [each for found in answers.values() if not found.is_curve for each in found.certificates.values()]
     points = [pair for c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
     first, curve = next(iter(answers.values())), next(iter(curves.values()))
@@ -64,6 +65,11 @@ def _axes(wanted: Outputs, answers: Mapping[str, Answer]) -> Any:
     with drawing(None, wanted.size) as ax:
         named = {group or _tables.way(each): each for group, each in curves.items()}
         return plot_certificates(named, points=points, title=heading, ax=ax)
+
+
+def _curve(answer: Answer) -> Any:
+    certificate, *_ = answer.certificates.values()
+    return certificate if answer.is_curve else curve_or_rows(answer.data, certificate, answer.settings)
 
 
 def _write_page(path: Path, wanted: Outputs, answer: Answer, digest: str | None) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.cli import _console
-from jaxcert.cli._answer import Answer, Request, every_step
+from jaxcert.cli._answer import Answer, Request
 from jaxcert.cli._answer_files import write_outputs
 from jaxcert.cli._outputs import no_plot
 from jaxcert.cli._printed import advice_of, print_answers
@@ -21,6 +21,7 @@ from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._diagnose import WEAKER_BOUND
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import usual_questions
+from jaxcert.report._every_step import every_step
 from jaxcert.report._recompute import ask
 from jaxcert.report._witnesses import check_witnessed
 from jaxcert.tables import ReturnsFile

@@ -10,7 +10,7 @@ import typer
 from jaxcert import align_tasks
 from jaxcert._files import write_whole
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._lock_command import protocol_of, write_locked
+from jaxcert.cli._lock_command import write_locked
 from jaxcert.cli._outputs import Force, check_new, check_outputs, write_plot, writing
 from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
 from jaxcert.planning import (
@@ -25,6 +25,7 @@ from jaxcert.planning import (
 from jaxcert.planning._known_designs import DESIGNS
 from jaxcert.planning._pilot import support_of
 from jaxcert.report import plot_plan
+from jaxcert.report._certifiable import protocol_of
 from jaxcert.tables import ReturnsFile
 
 OF_SUCCESSES = [name for name, kind in DESIGNS.items() if kind.counts_successes]

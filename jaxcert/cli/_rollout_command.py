@@ -6,14 +6,15 @@ from typing import Annotated, Any
 import typer
 
 from jaxcert._files import in_file
+from jaxcert.cli import _console
 from jaxcert.cli._adaptive_rollout import adaptive_rollout, check_archive_path
 from jaxcert.cli._fixed_rollout import fixed_rollout
-from jaxcert.cli._lock_command import check_certifiable, check_size
 from jaxcert.cli._locked import Locked, ProtocolFile, locked_in
 from jaxcert.cli._options import Quiet, Stochastic, several, with_group
 from jaxcert.cli._outputs import Force, check_distinct, check_new, check_witness
 from jaxcert.cli._run import Adaptive, Run
 from jaxcert.cli._unfinished import is_unfinished, working_files
+from jaxcert.report._certifiable import check_certifiable, check_size
 from jaxcert.rollouts._own_programs import ENV, POLICY
 from jaxcert.tables import check_returns_path
 from jaxcert.tables._columns import Columns
@@ -110,7 +111,7 @@ def rollout(
 
 def _check_certifiable(locked: Locked, out: Path) -> None:
     """Raise ValueError where `certify` would refuse the returns by the protocol, whatever they are."""
-    with in_file(locked.path):
+    with _console.warnings_on_stderr(), in_file(locked.path):
         check_certifiable(locked.protocol)
     written = {"task": Columns().task, "value": Columns().value}
     locked.check(written, "of the table that rollout writes, {}")

@@ -11,10 +11,10 @@ from jaxcert.cli._adaptive_rollout import check_archive_path
 from jaxcert.cli._options import several
 from jaxcert.cli._outputs import Force, Json, Witness, check_outputs, check_witness, writing
 from jaxcert.cli._run import SCHEDULES_NAMED
-from jaxcert.cli._trial_texts import beginning, progress_of, standing, witnessed_records
-from jaxcert.cli._trial_texts import records as trial_records
+from jaxcert.cli._trial_texts import beginning, progress_of, standing
 from jaxcert.cli._typed import refuse_both
 from jaxcert.report import write_certificates
+from jaxcert.report._trial_records import trial_records, witnessed_trials
 from jaxcert.rollouts import Trials, save_adaptive
 
 trial = typer.Typer(
@@ -145,7 +145,7 @@ def trial_status(
     with writing() as write:
         if json is not None:
             with _console.warnings_on_stderr():
-                held = witnessed_records(log) if witness else records
+                held = witnessed_trials(log) if witness else records
             write(write_certificates, json, held, replace=force)
         if out is not None:
             write(save_adaptive, out, found.run(), facts=records[0]["rollouts"], replace=force)
