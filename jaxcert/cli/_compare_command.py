@@ -9,7 +9,7 @@ import typer
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.cli._answer import Request
 from jaxcert.cli._answering import answer_files
-from jaxcert.cli._asking import Asking, asked_of, with_asking
+from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
 from jaxcert.cli._compared_several import print_leaderboard
 from jaxcert.cli._options import Quiet, Strict, in_full, with_group
 from jaxcert.cli._outputs import Outputs
@@ -68,7 +68,7 @@ def compare_files(
     reading = {**reading_of(roles), "strict": strict}
     sources = sources_of([file_a, *([] if file_b is None else [file_b, *(others or [])])], reading)
     if len(sources) > 2:
-        print_leaderboard(sources, asking, reading, outputs, quiet=quiet)
+        print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, quiet=quiet)
         return
     asking = asking.named(2)
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))

@@ -1,7 +1,7 @@
 """Three policies or more on the same tasks: their leaderboard, as a table, a file and a page."""
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer import Answer, Request
 from jaxcert.cli._answer_files import verify_command
-from jaxcert.cli._asking import Asked, Asking
-from jaxcert.cli._outputs import Outputs, no_plot, writing
+from jaxcert.cli._asking import Asking
+from jaxcert.cli._outputs import no_plot, writing
 from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed, missing_examples
@@ -28,11 +28,10 @@ from jaxcert.tables import ReturnsFile, align_tasks
 from jaxcert.tables._returns import how_many
 
 
-def print_leaderboard(
-    files: Sequence[PolicySource], asking: Asking, reading: Mapping[str, Any], wanted: Outputs, *, quiet: bool
-) -> None:
+def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
-    _refuse_for_a_board(len(files), asking, wanted)
+    asking = request.asking
+    _refuse_for_a_board(request, len(files))
     board = board_of(asking.threshold, asking.listed, len(files))
     check_open_unit("delta", asking.delta)
     bound = None if _of_list(board, asking) else asking.bound
@@ -40,24 +39,26 @@ def print_leaderboard(
     given = [name for name, value in of_thresholds.items() if value is not None]
     if given and board.at is None:
         raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
-    wanted.check(*((f"file {i}", file) for i, file in enumerate(dict.fromkeys(each.file for each in files), 1)))
+    named = enumerate(dict.fromkeys(each.file for each in files), 1)
+    request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        data = as_stated([file.read(**reading) for file in files], asking.support)
+        data = as_stated([file.read(**request.roles) for file in files], asking.support)
         align_tasks(*data)
         missing = missing_examples(board.at or board.mean, asking, data[0].like, data[0].known_support)
         check_listed(data, board.mean, asking.listed, missing)
         show("certifying")
         found = _leaderboard(board, data, asking)
-        _write(wanted, found, reading)
+        _write(request, found)
     _print(found)
-    for line in _reasons(found, asking, reading, wanted):
+    for line in _reasons(request, found):
         _console.output().print(line)
 
 
-def _refuse_for_a_board(num_policies: int, asking: Asking, wanted: Outputs) -> None:
+def _refuse_for_a_board(request: Request, num_policies: int) -> None:
     """Raise ValueError for an option of two policies."""
-    if wanted.plot:
+    asking = request.asking
+    if request.outputs.plot:
         raise ValueError(no_plot(f"a leaderboard, which is printed of {num_policies} files"))
     others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")}
     for name, value in {**others, **asking.options}.items():
@@ -95,8 +96,9 @@ def _of_list(board: Board, asking: Asking) -> str | None:
     return bound if board.mean.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
 
-def _write(wanted: Outputs, found: Leaderboard, reading: Mapping[str, Any]) -> None:
+def _write(request: Request, found: Leaderboard) -> None:
     """Write the files that are wanted."""
+    wanted = request.outputs
     with writing() as write:
         if wanted.json:
             content = document_text(leaderboard_document(found)).encode("utf-8", "backslashreplace")
@@ -105,7 +107,7 @@ def _write(wanted: Outputs, found: Leaderboard, reading: Mapping[str, Any]) -> N
             page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
             page["facts"] = [shown_facts(each.path) for each in found.data]
             if wanted.json:
-                page["verify_command"] = verify_command(wanted.json, found.data, reading)
+                page["verify_command"] = verify_command(wanted.json, found.data, request.roles)
             write(write_leaderboard, wanted.report, found, replace=wanted.force, **page)
 
 
@@ -122,12 +124,11 @@ def _print(found: Leaderboard) -> None:
         console.print(said)
 
 
-def _reasons(found: Leaderboard, asking: Asking, reading: Mapping[str, Any], wanted: Outputs) -> Iterator[str]:
+def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:
     """Why nothing is certified at thresholds, for the policies of which that is so."""
     at = found.board.at
     if at is None:
         return
-    request = Request(asking, Asked({at.name: found.board.thresholds}, named=True), reading, wanted)
     for name, data, answers in zip(found.names, found.data, found.answers, strict=True):
         if np.any(np.asarray(answers[at.name].status) == Status.VACUOUS):
             answer = Answer(request, [data], {"support": found.support}, {at.name: answers[at.name]})
