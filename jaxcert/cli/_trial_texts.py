@@ -48,18 +48,18 @@ def _of_a_list(trials: Trials) -> str:
 
 def progress_of(trials: Trials, label: str) -> str:
     """One line on a task, and which one is next."""
-    place = trials.declared.tasks.index(label)
-    at = _at_thresholds(trials, fewest_to_pass(trials.state)[place], place)
+    place, thresholds = trials.declared.tasks.index(label), trials.declared.thresholds
+    named = [f" at {as_given(threshold)}" for threshold in thresholds] if len(thresholds) > 1 else [""]
+    at = [f"{word}{threshold}" for word, threshold in zip(_words(trials)[place], named, strict=True)]
     return f"{label}: {_tally(trials, place)}; {', '.join(at)}; {_next(trials)}"
 
 
 def standing(trials: Trials) -> Iterable[Any]:
     """How far the experiment is: a table, what is certified, what of it rests on trials that were withdrawn."""
-    tasks, thresholds, fewest = trials.declared.tasks, trials.declared.thresholds, fewest_to_pass(trials.state)
+    tasks, thresholds = trials.declared.tasks, trials.declared.thresholds
     columns = {"task": [*tasks], "trials": [_tally(trials, place) for place in range(len(tasks))]}
-    each = [_words(trials, fewest[place], place) for place in range(len(tasks))]
-    for i, threshold in enumerate(thresholds):
-        columns[f"at {as_given(threshold)}"] = [words[i] for words in each]
+    for threshold, words in zip(thresholds, zip(*_words(trials), strict=True), strict=True):
+        columns[f"at {as_given(threshold)}"] = [*words]
     yield plain_table(columns)
     yield "\n".join(["", *_certified(trials), *_outlook(trials), _next(trials)])
 
@@ -101,17 +101,10 @@ def _tally(trials: Trials, place: int) -> str:
     return f"{len(values)}, mean {np.mean(values):.6g}" if values else "0"
 
 
-def _at_thresholds(trials: Trials, fewest: np.ndarray, place: int) -> list[str]:
-    """How a task stands; with the threshold where there are several."""
-    words, thresholds = _words(trials, fewest, place), trials.declared.thresholds
-    if len(thresholds) == 1:
-        return words
-    return [f"{word} at {as_given(threshold)}" for word, threshold in zip(words, thresholds, strict=True)]
-
-
-def _words(trials: Trials, fewest: np.ndarray, place: int) -> list[str]:
-    is_open = np.asarray(trials.state.is_open)[place]
-    return [_word(bool(open_one), int(number)) for open_one, number in zip(is_open, fewest, strict=True)]
+def _words(trials: Trials) -> list[list[str]]:
+    """How each task stands at each threshold."""
+    is_open, fewest = np.asarray(trials.state.is_open).tolist(), fewest_to_pass(trials.state).tolist()
+    return [[_word(*each) for each in zip(*of, strict=True)] for of in zip(is_open, fewest, strict=True)]
 
 
 def _word(is_open: bool, fewest: int) -> str:
