@@ -12,7 +12,7 @@ from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
 from jaxcert.cli._outputs import writing
-from jaxcert.cli._run import Adaptive, Run
+from jaxcert.cli._run import Rolling, Run
 from jaxcert.cli._tables import as_given
 from jaxcert.cli._unfinished import unfinished
 from jaxcert.report import run_record, write_certificates
@@ -29,10 +29,10 @@ def check_archive_path(path: Path) -> None:
 
 def adaptive_rollout(run: Run) -> None:
     """Roll out, show how the certificate grows, print it, and write the run to a file."""
-    asked, out, found = run.asked, run.out, run.found
+    asked, out, found = run.asked, run.asked.out, run.found
     if asked.json is not None:
         check_output(asked.json)
-    settings = {
+    settings: dict[str, Any] = {
         "until": asked.until,
         "delta": asked.delta,
         "beta": asked.beta,
@@ -43,15 +43,15 @@ def adaptive_rollout(run: Run) -> None:
         "binary": asked.binary or None,
         "num_slots": asked.slots,
     }
-    of_run = {"thresholds": [*asked.thresholds], **settings}
-    with unfinished(run, of_run) as kept, _console.progress(run.quiet) as show:
+    of_run = {"thresholds": asked.thresholds, **settings}
+    with unfinished(run, of_run) as kept, _console.progress(asked.quiet) as show:
         line = _Line(asked, show)
 
         def look(so_far: AdaptiveCertificate) -> None:
             kept.save(so_far)
             line.show(so_far)
 
-        given = {"deadline": asked.deadline, "progress": look, "resume": kept.run}
+        given: Any = {"deadline": asked.deadline, "progress": look, "resume": kept.run}
         with kept.naming():
             key = jax.random.key(kept.seed)
             result = certify_adaptive(found.env, found.policy, key, asked.thresholds, **settings, **given)
@@ -77,11 +77,11 @@ def _summary(run: Run, result: AdaptiveCertificate, seed: int, *, goes_on: bool)
         f"{costs['begun']:,} rollouts, {costs['mean']:.1f} per task, {each}{as_slowest if costs['slowest'] else ''}",
         *_missed(result, run.asked),
         *(["the deadline ended it: the same command goes on from there"] if goes_on else []),
-        f"written to {run.out}",
+        f"written to {run.asked.out}",
     ]
 
 
-def _missed(run: AdaptiveCertificate, asked: Adaptive) -> list[str]:
+def _missed(run: AdaptiveCertificate, asked: Rolling) -> list[str]:
     """What became of the tasks where less than wanted is certified, and a setting that would have lost fewer."""
     state, lines = run.state, []
     passed, is_open = np.asarray(state.passed), np.asarray(state.is_open)
@@ -102,7 +102,7 @@ def _costs(run: AdaptiveCertificate) -> dict[str, Any]:
     return {"begun": begun, "mean": begun / counts.size, **numbers}
 
 
-def _by_deadline(run: AdaptiveCertificate, asked: Adaptive, limit: int) -> bool:
+def _by_deadline(run: AdaptiveCertificate, asked: Rolling, limit: int) -> bool:
     """Whether nothing else has ended the run."""
     if asked.deadline is None or int(run.num_started) >= limit:
         return False
@@ -114,7 +114,7 @@ def _by_deadline(run: AdaptiveCertificate, asked: Adaptive, limit: int) -> bool:
 class _Line:
     """One line on how far the certificate has grown."""
 
-    def __init__(self, asked: Adaptive, show: Callable[[str], None]) -> None:
+    def __init__(self, asked: Rolling, show: Callable[[str], None]) -> None:
         self.asked, self.write = asked, show
         self.before: tuple[float, int] | None = None
 

@@ -24,18 +24,18 @@ from jaxcert.tables._written import check_parameters
 _EPISODES, _SECONDS = 1000, 0.5
 
 
-def fixed_rollout(run: Run, num_rollouts: int, safety: float | None) -> None:
+def fixed_rollout(run: Run) -> None:
     """As many rollouts of each task, with a warning where they cannot certify what is wanted."""
-    found, asked, out = run.found, run.asked, run.out
-    if asked.thresholds or safety:
-        wanted = {"delta": asked.delta, "thresholds": asked.thresholds, "safety": safety}
+    found, asked, out, num_rollouts = run.found, run.asked, run.asked.out, run.asked.rollouts or 0
+    if asked.thresholds or asked.safety:
+        wanted: Any = {"delta": asked.delta, "thresholds": asked.thresholds, "safety": asked.safety}
         for advice in check(run.num_tasks, num_rollouts, support=found.env.support, **wanted):
             print(f"warning: {advice}", file=sys.stderr)
     with unfinished(run, {"num_rollouts": num_rollouts}, FIXED) as kept:
         key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(kept.seed)))
         sampled = found.env.sample_tasks(key_tasks, run.num_tasks)
         check_parameters(columns := task_columns(sampled))
-        returns = _in_parts(run, num_rollouts, sampled, key_rollouts, kept)
+        returns = _in_parts(run, sampled, key_rollouts, kept)
         with writing() as write:
             write(write_returns, out, returns, tasks=columns, facts=kept.facts, replace=kept.may_replace(out))
             kept.remove()
@@ -47,16 +47,16 @@ def fixed_rollout(run: Run, num_rollouts: int, safety: float | None) -> None:
     )
 
 
-def _in_parts(run: Run, num_rollouts: int, tasks: Any, key: jax.Array, kept: Unfinished) -> np.ndarray:
+def _in_parts(run: Run, tasks: Any, key: jax.Array, kept: Unfinished) -> np.ndarray:
     """The returns of all tasks; those of some after the other, so that an interrupted run goes on."""
-    env, num_tasks = run.found.env, run.num_tasks
+    env, num_tasks, num_rollouts = run.found.env, run.num_tasks, run.asked.rollouts or 0
     size = min(num_tasks, max(1, _EPISODES // num_rollouts))
     steps_per_task, wait, saved = num_rollouts * env.episode_length, _SECONDS, time.perf_counter()
     returns = np.empty((0, num_rollouts)) if kept.run is None else kept.run
     if returns.shape[1:] != (num_rollouts,) or len(returns) % size or len(returns) >= num_tasks + size:
         raise ValueError(f"{kept.path}: holds returns of shape {returns.shape}, damaged; remove it")
     done = [returns] if len(returns) else []
-    with _console.bar("rollouts", _Speed(), quiet=run.quiet) as update:
+    with _console.bar("rollouts", _Speed(), quiet=run.asked.quiet) as update:
         update(total=num_tasks * steps_per_task, advance=min(len(returns), num_tasks) * steps_per_task)
         try:
             for start in range(len(returns), num_tasks, size):

@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -10,16 +9,69 @@ from typing import Annotated, Any, NamedTuple
 import jax.numpy as jnp
 import typer
 
-from jaxcert.cli._outputs import Witness
+from jaxcert.cli._locked import Locked, ProtocolFile
+from jaxcert.cli._options import Quiet, Stochastic, several
+from jaxcert.cli._outputs import Force, Witness
+from jaxcert.rollouts._own_programs import ENV, POLICY
 from jaxcert.rollouts._slots import SCHEDULES
-from jaxcert.training._found_policies import Found
+from jaxcert.training._found_policies import Found, shipped
 
 SCHEDULES_NAMED = ", ".join(SCHEDULES)
+_OF_ROLLOUTS = ("until", "beta", "max_rollouts", "max_rollouts_per_task", "schedule", "binary", "slots", "deadline")
+# What only rollouts that end by themselves have.
+_ADAPTIVE = (*_OF_ROLLOUTS, "json", "witness")
 
 
-class Adaptive(NamedTuple):
-    """The options of rollouts until each task is decided, and what is asked: thresholds and delta."""
+class Rolling(NamedTuple):
+    """The options: what is rolled out, how often, and where it goes."""
 
+    policy: Annotated[
+        Path,
+        typer.Argument(
+            metavar=POLICY,
+            help="A folder of `jaxcert.training.train` (its last checkpoint), one checkpoint of it, or a policy file "
+            f"(.npz); a policy shipped with the package: {', '.join(shipped())}; or, with {ENV}, MODULE:NAME "
+            "of one of your own, a `Policy` or a function of an observation and a key.",
+        ),
+    ] = Path()
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="File for the returns (.parquet or .npz; with --threshold .npz).")
+    ] = Path()
+    env: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:NAME",
+            help="An environment of your own, such as my_package.envs:ENV in the working directory: a `MultiTaskEnv`, "
+            "or a function without arguments that gives one.",
+        ),
+    ] = None
+    tasks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of tasks.")] = None
+    rollouts: Annotated[
+        int | None, typer.Option(min=1, metavar="M", help="Rollouts of each task, the same for all.")
+    ] = None
+    threshold: Annotated[
+        list[Any] | None,
+        several(
+            "B",
+            "Without --rollouts: roll out each task until it is decided whether its expected return is at least B, and "
+            "certify B. With: performance to be certified later; warn if it cannot be",
+        ),
+    ] = None
+    safety: Annotated[
+        float | None, typer.Option(metavar="S", help="Safety to be certified later: warn if it cannot be.")
+    ] = None
+    delta: Annotated[
+        float | None,
+        typer.Option(metavar="D", help="Failure probability of each threshold's certificate; by default 0.01."),
+    ] = None
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed for the sampling; by default a new one."),
+    ] = None
+    stochastic: Stochastic = False
+    protocol: ProtocolFile = None
+    force: Force = False
+    quiet: Quiet = False
     until: Annotated[
         float | None, typer.Option(metavar="S", help="End once each threshold is certified on this share of new tasks.")
     ] = None
@@ -51,46 +103,54 @@ class Adaptive(NamedTuple):
     ] = None
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the certificate there.")] = None
     witness: Witness = False
-    thresholds: Sequence[float] = ()
-    delta: float = 0.01
+    deterministic: bool | None = None
 
-    def check(self, rollouts: int | None, safety: float | None) -> None:
-        """Raise ValueError for options that do not go together; ``rollouts``: the same number of each task."""
-        options = {name: value for name, value in self._asdict().items() if name not in ("thresholds", "delta")}
-        given = [name for name, value in options.items() if value is not None and value is not False]
-        if given and (rollouts is not None or not self.thresholds):
+    @property
+    def thresholds(self) -> list[float]:
+        """Performances to decide on, or to be certified later."""
+        return self.threshold or []
+
+    def settled(self, locked: Locked | None) -> "Rolling":
+        """With what the protocol says, which no option may contradict."""
+        asked = self._replace(deterministic=False if self.stochastic else None)
+        if locked is not None:
+            wished = {"delta": self.delta, "thresholds": self.threshold, "beta": self.beta, "seed": self.seed}
+            wished |= {"safeties": [] if self.safety is None else [self.safety]}
+            locked.check(wished | {"num_tasks": self.tasks, "num_rollouts": self.rollouts})
+            if self.stochastic:
+                locked.check({"deterministic": False}, "--stochastic: {}")
+            by = locked.protocol
+            asked = asked._replace(tasks=by.num_tasks, rollouts=by.num_rollouts, delta=by.delta, beta=None)
+            asked = asked._replace(seed=self.seed if by.seed is None else by.seed)
+            asked = asked._replace(deterministic=asked.deterministic if by.deterministic is None else by.deterministic)
+        return asked._replace(delta=0.01 if asked.delta is None else asked.delta)
+
+    def check(self) -> None:
+        """Raise ValueError for options that do not go together."""
+        given = [name for name in _ADAPTIVE if getattr(self, name) is not None and getattr(self, name) is not False]
+        if given and (self.rollouts is not None or not self.threshold):
             option = given[0].replace("_", "-")
             raise ValueError(f"--{option} needs a --threshold in place of --rollouts, which is a fixed number")
-        if rollouts is not None:
+        if self.rollouts is not None:
             return
-        if not self.thresholds:
+        if not self.threshold:
             raise ValueError("expected --rollouts, the same number for each task, or a --threshold to decide")
-        if safety is not None:
+        if self.safety is not None:
             raise ValueError("--safety needs --rollouts; expected --until in its place")
         if self.deadline is not None and not 0 < self.deadline < math.inf:
             raise ValueError(f"--deadline is {self.deadline:g}; expected a positive number of seconds")
 
 
 class Run(NamedTuple):
-    """What is rolled out, and where it goes.
-
-    Attributes:
-        found: the policy with its environment.
-        num_tasks: how many tasks are sampled.
-        asked: thresholds, delta, and when the rollouts of a task end.
-        out: the file.
-        seed: of the sampling; None for a new one, or that of the run so far.
-        force: whether files that exist are replaced.
-        quiet: whether to show no progress.
-    """
+    """The policy with its environment, and what is asked of it."""
 
     found: Found
-    num_tasks: int
-    asked: Adaptive
-    out: Path
-    seed: int | None
-    force: bool
-    quiet: bool
+    asked: Rolling
+
+    @property
+    def num_tasks(self) -> int:
+        """How many tasks are sampled."""
+        return self.asked.tasks or 0
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -118,11 +118,11 @@ class Unfinished:
 @contextlib.contextmanager
 def unfinished(run: Run, settings: Mapping[str, Any], kind: Kind = ADAPTIVE) -> Iterator[Unfinished]:
     """The run so far of one output and its record, which no other process has at the same time."""
-    out, facts = run.out, {**run.facts, **settings}
+    asked, out, facts = run.asked, run.asked.out, {**run.facts, **settings}
     with held_alone(_lock_file(out)) as is_alone:
         if not is_alone:
             raise ValueError(f"{_file(out)}: in use by another process; wait for it, or choose another --out")
-        yield Unfinished(out, run.asked.json, facts, run.seed, force=run.force, kind=kind)
+        yield Unfinished(out, asked.json, facts, asked.seed, force=asked.force, kind=kind)
 
 
 def is_unfinished(out: Path) -> bool:
