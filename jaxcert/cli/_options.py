@@ -120,9 +120,6 @@ Strict = Annotated[
         "without any row cannot be noticed), and in `certify` data that look like a mistake.",
     ),
 ]
-Stochastic = Annotated[
-    bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
-]
 
 
 def level(text: str) -> float | str:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import typer
 
 from jaxcert.cli._locked import Locked, ProtocolFile
-from jaxcert.cli._options import Quiet, Stochastic, several
+from jaxcert.cli._options import Quiet, several
 from jaxcert.cli._outputs import Force, Witness
 from jaxcert.rollouts._own_programs import ENV, POLICY
 from jaxcert.rollouts._slots import SCHEDULES
@@ -68,7 +68,9 @@ class Rolling(NamedTuple):
         int | None,
         typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed for the sampling; by default a new one."),
     ] = None
-    stochastic: Stochastic = False
+    stochastic: Annotated[
+        bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
+    ] = False
     protocol: ProtocolFile = None
     force: Force = False
     quiet: Quiet = False
