@@ -8,9 +8,8 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from jaxcert._files import parsed
+from jaxcert.tables._coded import Coded, as_objects, coded
 from jaxcert.tables._columns import Columns, lowered
 from jaxcert.tables._entries import SPELLING_ALONE, as_seen, ask, number_of, spelled, words_like
 from jaxcert.tables._labels import ask_about_labels
@@ -186,7 +185,7 @@ class _OtherColumns:
         check_no_curve([self._columns.task, *names], self._columns, [])
         if len({*self._labels}) < _SEVERAL_TASKS:
             names = [name for name in names if tells_apart(name) or is_curve(name) or lowered(name) in ("t", "frame")]
-        labels = np.asarray(self._labels, object)
+        labels = coded(as_objects(self._labels))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
@@ -205,8 +204,8 @@ class _OtherColumns:
             self._told.add(text)
         self._forget(open_label)
 
-    def _entries(self, name: Any) -> np.ndarray:
-        return np.fromiter((row.get(name) for row in self._rows), object, len(self._rows))
+    def _entries(self, name: Any) -> Coded:
+        return coded(as_objects(row.get(name) for row in self._rows))
 
     def _forget(self, open_label: str | None) -> None:
         kept = [i for i, label in enumerate(self._labels) if i < _FIRST_ROWS or label == open_label]

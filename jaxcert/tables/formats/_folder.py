@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from jaxcert._extras import import_extra
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
+from jaxcert.tables._coded import as_objects, as_totals, coded
 from jaxcert.tables._columns import Columns, NotNamedError
-from jaxcert.tables._entries import as_totals, ask, words_in
+from jaxcert.tables._entries import ask, words_in
 from jaxcert.tables._labels import ask_about_trials_of
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
@@ -214,7 +213,7 @@ def _episodes(path: Path, kind: Format | None, data: bytes) -> tuple[Format, Rol
         if not found.rows:
             raise ValueError("has no episode; expected at least one")
         usual = found.columns.value
-        as_totals(np.asarray([row.values[usual] for row in found.rows], object), usual)
+        as_totals(coded(as_objects(row.values[usual] for row in found.rows)), usual)
         return kind, found
 
 
