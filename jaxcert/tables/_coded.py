@@ -103,10 +103,19 @@ def _by_arrow(column: Any) -> Coded | None:
         found = column.cast(plain_type(column.type)).dictionary_encode().combine_chunks()
     except pa.ArrowNotImplementedError:
         return None
-    entries, places = found.dictionary.to_numpy(zero_copy_only=False), found.indices
+    entries, places = _as_array(found.dictionary), found.indices
     if found.null_count:
         entries, places = as_objects([*entries.tolist(), None]), places.fill_null(len(entries))
-    return Coded(entries, places.to_numpy().astype(np.int64))
+    return Coded(entries, np.from_dlpack(places).astype(np.int64))
+
+
+def _as_array(entries: Any) -> np.ndarray:
+    """An array of pyarrow, of text and numbers without its own conversion, which imports pandas."""
+    types = import_extra("pyarrow.types", "io")
+    if types.is_string(entries.type) or types.is_boolean(entries.type):
+        return np.asarray(entries.to_pylist(), object if types.is_string(entries.type) else bool)
+    is_number = types.is_integer(entries.type) or types.is_floating(entries.type)
+    return np.from_dlpack(entries) if is_number else entries.to_numpy(zero_copy_only=False)
 
 
 def plain_type(kind: Any) -> Any:
