@@ -16,6 +16,10 @@ from jaxcert.tables._summary_rows import sums_up
 from jaxcert.tables._told_names import are_endings, tells_apart, tells_endings
 
 
+# Columns that are kept for the next look: each takes eight bytes a row.
+_MOST_HELD = 8
+
+
 @dataclasses.dataclass(frozen=True)
 class Rows:
     """Rows of a table of pandas, Polars or pyarrow: all of them, or those that are picked, by their index."""
@@ -27,10 +31,13 @@ class Rows:
 
     def column(self, name: Any) -> Coded:
         """Its entries in these rows; None for one that is empty."""
-        if name not in self._held:
-            every = of_series(self.table[name])
-            self._held[name] = every if self.picked is None else every.at(self.picked)
-        return self._held[name]
+        if name in self._held:
+            return self._held[name]
+        every = of_series(self.table[name])
+        found = every if self.picked is None else every.at(self.picked)
+        if len(self._held) < _MOST_HELD:
+            self._held[name] = found
+        return found
 
     def at(self, picked: np.ndarray) -> "Rows":
         """Some rows of all, by their index."""
