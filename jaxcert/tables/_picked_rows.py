@@ -15,7 +15,6 @@ from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
 from jaxcert.tables._summary_rows import sums_up
 from jaxcert.tables._told_names import are_endings, tells_apart, tells_endings
 
-
 # Columns that are kept for the next look: each takes eight bytes a row.
 _MOST_HELD = 8
 
