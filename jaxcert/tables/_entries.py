@@ -15,6 +15,7 @@ import numpy as np
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", re.ASCII)  # 007 and 403e666 are texts, 1.1 and 1.10 two sections
+_SEPARATORS, _ZEROS = re.compile(r"[\s_-]+"), re.compile("(?<![0-9.])0+(?=[0-9])")
 _DECIMALS = re.compile(r"[0-9]*\.([0-9]+)", re.ASCII)
 # So many successes of so many trials, as 31/50.
 _COUNTS = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", re.ASCII)
@@ -70,6 +71,18 @@ def as_seen(label: Any) -> Any:
         return label if np.isnan(number := number_of(label)) else number
     text = unicodedata.normalize("NFC", " ".join(label.split()))
     return float(text) if _WHOLE.fullmatch(text) else text
+
+
+def loosely(label: Any) -> str:
+    """A label without what rarely tells tasks apart: case, which separators, ./ in front, zeros before a number.
+
+    Example:
+        >>> [*map(loosely, ("Task 01", "task-1", "./task_1", "1e3", "1000", "v1.05"))]
+        ['task_1', 'task_1', 'task_1', '1000', '1000', 'v1.05']
+    """
+    text = _ZEROS.sub("", _SEPARATORS.sub("_", str(label).strip().casefold().removeprefix("./")))
+    number = number_of(text)
+    return str(int(number)) if math.isfinite(number) and number.is_integer() else text
 
 
 def first_alike(labels: Sequence[Any], key: Callable[[Any], Any]) -> tuple[Any, Any] | None:

@@ -9,14 +9,20 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, as_totals, check_labels_whole, combined, counts_in, lack_outcome, pair_counts
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import ask, check_spelled_once, first_alike, words_in
+from jaxcert.tables._entries import ask, check_spelled_once, first_alike, loosely, words_in
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._summary_rows import (
     check_no_sum,
 )
 
 # What is better if it is less.
-_COSTS = words_in("cost costs loss losses regret penalty penalties violations collisions distance latency seconds")
+_COSTS = words_in("""
+    cost costs loss losses regret penalty penalties violation violations collision collisions distance latency seconds
+    error errors err mse rmse mae failures crashes falls drops damage damages mistakes misses perplexity ppl wer cer
+    duration runtime tokens jerk deviation
+""")
+# Also together: how long it took.
+_TIMES = ({"time", "to"}, {"steps", "to"}, {"completion", "time"}, {"wall", "time"}, {"elapsed", "time"})
 # Words of what is counted without being trials.
 _POINTS = words_in("score scores points grade mark marks tests reward return")
 # More than any table counts, and little enough for memory.
@@ -45,7 +51,7 @@ def arrange(
     labels, tasks = task
     if labels.dtype.kind in "OUS":  # of files that were put together
         check_spelled_once(labels.tolist(), f"column {names.task} holds")
-        if alike := first_alike(labels.tolist(), lambda label: str(label).casefold()):
+        if alike := first_alike(labels.tolist(), loosely):
             one, other = alike
             ask(f"column {names.task} holds {one!r:.40} and {other!r:.40}: if they are one task, it is counted twice")
     check_pairs(names, task, episode, apart)
@@ -74,7 +80,9 @@ def check_sense(name: str, returns: np.ndarray) -> None:
 
 def ask_about_cost(name: str, returns: np.ndarray) -> None:
     """Warn of a name of what is better if it is less."""
-    if (told := words_in(name) & _COSTS) and returns.dtype != bool:
+    words = words_in(name)
+    told = words & _COSTS or next((each for each in _TIMES if each <= words), set())
+    if told and returns.dtype != bool:
         ask(
             f"column {name} is of what is better if it is less, by its name ({min(told)}); certificates say "
             "that returns are at least so large: negate it to certify that it is at most so large"

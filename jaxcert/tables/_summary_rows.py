@@ -151,10 +151,13 @@ def ask_about_lost(found: Returns, trial: Coded) -> None:
     most, count = found.most_rollouts, len(trial.places)
     if len(numbers) == count and (gaps := _gaps_in(numbers.astype(np.int64), "trials")):
         ask(f"{gaps}; if they failed or were lost, the rest looks better than it is")
-    elif most < len(numbers) <= 3 * most and count > 2 * len(numbers) and len(found.tasks) > 1:
+        return
+    is_one = most == 1 < len(numbers) <= count / 2  # as the last of several attempts
+    if is_one or (1 < most < len(numbers) <= 3 * most and count > 2 * len(numbers) and len(found.tasks) > 1):
+        each = "each task has one trial" if is_one else f"tasks have at most {most} trials each"
         ask(
-            f"tasks have at most {most} trials each, of {len(numbers)} numbers from {numbers[0]:g} to "
-            f"{numbers[-1]:g}: if the others failed or were lost, the rest looks better than it is"
+            f"{each}, of {len(numbers)} numbers from {numbers[0]:g} to {numbers[-1]:g}: if the others failed or were "
+            "lost, the rest looks better than it is"
         )
 
 
