@@ -296,15 +296,6 @@ def test_a_safety_level_is_the_best_of_its_levels(wanted):
         assert found == pytest.approx(best_of_the_levels(counts, 20, wanted, 0.1), rel=1e-4)
 
 
-@pytest.mark.parametrize("array", [np.asarray, jnp.asarray])
-@pytest.mark.parametrize("support", [(2, 3), (0.5, 1), (0, 0.5)])
-def test_successes_outside_the_support_are_refused(array, support):
-    x = array(data_set([3, 4, 2], 4))
-    with pytest.raises(ValueError, match="the return of task 0, rollout"):
-        certify(x, 0.5, support=support, delta=0.05, bound="betting")
-    assert certify(x, 0.5, support=(-1, 2), delta=0.05, bound="betting").num_violations[0] <= 3
-
-
 def test_values_that_are_no_successes_certify_nothing_under_jit_and_are_refused_outside():
     x = drawn(np.random.default_rng(4), (60,), 4).astype(np.float32)
     x[3, 1] = 0.5
@@ -316,27 +307,3 @@ def test_values_that_are_no_successes_certify_nothing_under_jit_and_are_refused_
     assert (found.num_violations.tolist(), found.epsilon.tolist()) == ([60, 60], [1, 1])
     reached = certify_safety_level(x, 0.5, validate=False, **options)
     assert (float(reached.safety[0]), int(reached.status[0])) == (0, Status.INVALID_INPUT)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"support": (0, 2)}, r"support \(0, 1\)"),
-        ({"bound": "hoeffding", "method": "attained"}, "clopper_pearson"),
-        ({"beta": "best"}, "beta is 'best'"),
-        ({"beta": 1.5}, "beta"),
-        ({"delta": 0.0}, "delta"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        certify(data_set([3, 4], 4), 0.5, **{"delta": 0.05, **change})
-
-
-@pytest.mark.parametrize("masked", [False, True])
-def test_a_traced_delta_that_is_none_certifies_nothing(masked):
-    x = drawn(np.random.default_rng(5), (60,), 4)
-    where = np.ones_like(x) if masked else None
-    call = jax.jit(lambda delta: certify(x, 0.3, delta=delta, where=where).epsilon[0])
-    assert float(call(0.05)) < 0.5
-    assert [float(call(delta)) for delta in (0.0, 1.0, 2.0, -0.1, np.nan)] == [1.0] * 5

@@ -222,23 +222,6 @@ def test_a_value_that_is_no_success_is_a_violation_everywhere():
     assert set(levels.status.tolist()) == {Status.INVALID_INPUT}
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"kind": "attained_levels", "beta": 0.05}, "takes every level"),
-        ({"kind": "attained_levels", "bound": "hoeffding"}, "bound is 'hoeffding'"),
-        ({"kind": "attained_levels", "support": (0, 2)}, r"support \(0, 1\)"),
-        ({"kind": "successes"}, "attained_levels"),
-        ({"beta": "best"}, "beta is 'best'"),
-        ({"num_smallest": 3}, "num_smallest is 3"),
-        ({"num_smallest": 1, "where": np.arange(8).reshape(2, 4) > 0}, "no effect where rollouts"),
-    ],
-)
-def test_what_makes_no_sense_of_a_band_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        certify_band(data_set([3, 4], 4), 0.5, **{"delta": 0.05, **change})
-
-
 @pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
 def test_auto_takes_attained_levels_where_the_bound_is_for_successes():
     x = drawn(np.random.default_rng(1), (2, 60), 4)

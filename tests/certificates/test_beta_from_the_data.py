@@ -11,14 +11,13 @@ from oracles import binomial_is_safe
 from scipy import stats
 
 import jaxcert
-from jaxcert import Status, bounds, certify, certify_lower_bounds, certify_safety_level
+from jaxcert import bounds, certify
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._calibration import calibrated
 from jaxcert.certificates._counting import best_of_levels
 from jaxcert.certificates._method import BINOMIAL, CHOICE
 from jaxcert.report import certificate_record, plot_certificates, step_curve
 from jaxcert.returns.summaries import Histogram
-from jaxcert.sequential import certify_sequential
 from jaxcert.tasks import simple_grid
 
 RNG = np.random.default_rng(0)
@@ -152,40 +151,12 @@ def test_never_below_the_exact_risk(direct, precision):
 # --- under transformations ----------------------------------------------------------------------------------------
 
 
-def test_jit_vmap_and_batches(precision):
-    x = jnp.asarray(X.reshape(3, 20, 8), precision)
-    batch, mapped, compiled = auto(x), jax.vmap(auto)(x), jax.jit(auto)(x)
-    for other in (mapped, compiled):
-        assert jax.tree.structure(batch) == jax.tree.structure(other)
-        for one, two in zip(jax.tree.leaves(batch), jax.tree.leaves(other), strict=True):
-            if one.shape == two.shape:
-                np.testing.assert_allclose(one, two, rtol=1e-5)
-    assert (batch.epsilon.shape, batch.beta.shape, batch.lower_bounds.shape) == ((3, 4), (3, 4), (3, 20))
-    assert batch.epsilon.dtype == batch.beta.dtype == precision
-
-
 def test_a_traced_delta_is_divided_by_the_union_bound():
     traced = jax.jit(lambda delta, beta: auto(delta=delta, thresholds=beta))(0.05, jnp.asarray(B, jnp.float32))
     assert np.all(traced.epsilon >= auto().epsilon)
     third = float(np.float32(0.05)) / 3
     alone = [certify(X, B, **SETTINGS | {"delta": third}, beta=beta).epsilon for beta in BETAS]
     np.testing.assert_allclose(traced.epsilon, np.min(alone, axis=0), rtol=1e-5)
-
-
-@pytest.mark.parametrize("delta", [0.0, 1.0, 2.0, -0.1, np.nan])
-def test_a_bad_delta_certifies_nothing(delta):
-    for found in (jax.jit(lambda delta: auto(delta=delta))(delta), auto(delta=delta, validate=False)):
-        assert np.all(found.safety == 0)
-        assert np.all(found.status == Status.INVALID_INPUT)
-
-
-def test_bad_returns_and_thresholds_count_against_it():
-    spoilt = X.copy()
-    spoilt[:6, 0] = [np.nan, np.inf, -np.inf, 2, -1, np.nan]
-    found = jax.jit(auto)(spoilt)
-    assert np.all(found.status == Status.INVALID_INPUT)
-    assert np.all(found.num_violations >= 6)
-    assert float(jax.jit(lambda b: auto(thresholds=b))(jnp.asarray([np.nan])).safety[0]) == 0
 
 
 # --- where it is shown, and what is refused -----------------------------------------------------------------------
@@ -210,32 +181,6 @@ def test_a_policy_is_certified_as_its_returns_are():
     alone = auto(found.returns, method="attained")  # of an environment that declares successes
     np.testing.assert_array_equal(found.certificate.beta, alone.beta)
     np.testing.assert_allclose(found.certificate.epsilon, alone.epsilon, rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"beta": "best"}, "beta is 'best'; expected a number, or 'auto'"),
-        ({"beta": np.array(["auto"])}, "beta has dtype <U4; expected real numbers"),
-        ({"method": "scenario"}, "beta is 'auto'; scenario needs a number, or None for its default"),
-        ({"delta": 0.0}, r"delta is 0; expected a probability in \(0, 1\)"),
-        ({"delta": [0.1, 0.2]}, "delta has shape"),
-    ],
-)
-def test_refuses(change, message):
-    with pytest.raises(ValueError, match=message):
-        auto(**change)
-
-
-def test_other_functions_say_what_they_need():
-    with pytest.raises(ValueError, match="beta is 'auto'; expected a number: the level of the given lower bounds"):
-        certify_lower_bounds(X[:, 0], 0.5, delta=0.1, beta="auto")
-    with pytest.raises(ValueError, match="beta is 'auto'; expected a number, or None for the largest level that"):
-        certify_safety_level(X, 0.5, beta="auto", **SETTINGS)
-    with pytest.raises(ValueError, match="beta"):
-        certify_sequential(X, 0.5, beta="auto", **SETTINGS)
-    with pytest.raises(ValueError, match="betas of the grid holds 'auto'; expected numbers"):
-        jaxcert.sweep.Grid([0.5], betas="auto", deltas=0.1)
 
 
 def test_the_second_certificate_needs_no_calibration(monkeypatch):

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from asked import ways
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -24,18 +25,10 @@ GIVEN = {"support": SUPPORT, "delta": DELTA}
 OF_DIFFERENCES = {"support": (-8.0, 8.0), "delta": DELTA}
 MARGINS = [-4.0, -1.0, 1.5]
 
-ASKED = {
-    "certify": lambda x, **given: jaxcert.certify(x, MARGINS, **given),
-    "auto": lambda x, **given: jaxcert.certify(x, MARGINS, beta="auto", **given),
-    "soft": lambda x, **given: jaxcert.certify(x, MARGINS, method="soft", **given),
+WAYS = ways(MARGINS, [0.5, 0.8], alpha=[0.2, 0.5], cap=[1.0, 2.0])
+ASKED = {each: WAYS[each] for each in ("certify", "auto", "soft", "safety_level", "together", "band", "interval")}
+ASKED |= {each: WAYS[each] for each in ("anytime", "mean", "cvar")} | {
     "hoeffding": lambda x, **given: jaxcert.certify(x, MARGINS, bound="hoeffding", **given),
-    "safety_level": lambda x, **given: jaxcert.certify_safety_level(x, [0.5, 0.8], **given),
-    "together": lambda x, **given: jaxcert.certify_safety_level(x, [0.5, 0.8], simultaneous=True, **given),
-    "band": lambda x, **given: jaxcert.certify_band(x, MARGINS, **given),
-    "interval": lambda x, **given: jaxcert.certify_interval(x, MARGINS, complete=True, **given),
-    "anytime": lambda x, **given: jaxcert.certify_anytime(x, MARGINS, **given),
-    "mean": lambda x, **given: jaxcert.certify_mean(x, **given),
-    "cvar": lambda x, **given: jaxcert.certify_cvar(x, [0.2, 0.5], cap=[1.0, 2.0], **given),
     "weighted": lambda x, **given: jaxcert.certify_weighted(x, MARGINS, np.ones(N), max_weight=1.5, **given),
     "weighted_mean": lambda x, **given: jaxcert.certify_mean(weighted(x, np.ones(N), max_weight=1.5), **given),
 }

@@ -20,8 +20,7 @@ def exact_mean(averages: np.ndarray, weights: np.ndarray, largest: float, cap: f
     """Equation (20.3) at alpha = 1: c - c Lambda (1 - L), with the betting bound L in many digits."""
     shares = [rational(min(x, cap)) / rational(cap) for x in averages]
     values = [1 - rational(w) / rational(largest) * (1 - s) for w, s in zip(weights, shares, strict=True)]
-    distinct = sorted(set(values))
-    lower = betting(Sample(distinct, [values.count(v) for v in distinct], None), delta)
+    lower = betting(Sample.counted(values, None), delta)
     return arb(rational(cap)) * (1 - arb(rational(largest)) * (1 - lower))
 
 
