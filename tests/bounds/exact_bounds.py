@@ -117,9 +117,6 @@ def dkw(sample: Sample, beta: float) -> arb:
     return total
 
 
-# --- betting ------------------------------------------------------------------------------------------------------
-
-
 def betting(sample: Sample, beta: float) -> arb:
     """(3.11): the largest of (3.10) over c, found in floats and evaluated exactly. Never above the supremum."""
     if sample.mean == 0:
@@ -181,9 +178,6 @@ def _bisect(holds: Callable[[mpmath.mpf], bool], low: mpmath.mpf, high: mpmath.m
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
-
-
-# --- the bounds beside their definitions --------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)

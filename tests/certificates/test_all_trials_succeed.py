@@ -88,9 +88,6 @@ def test_sentences():
     assert str(nothing).endswith("certified about the probability that all of the next 4 trials succeed.")
 
 
-# --- the mean of single trials ------------------------------------------------------------------------------------
-
-
 def test_single_trials_have_the_exact_limit():
     found = certify_mean(SINGLE, delta=0.01)
     exact_limit = stats.beta.ppf(0.01, 190, 11)  # 0.9018; the betting bound says 0.8892

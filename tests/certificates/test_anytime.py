@@ -30,9 +30,6 @@ def returns(seed: int = 0, shape: tuple[int, ...] = (N, M)) -> np.ndarray:
     return (0.8 * means + 0.2 * rng.random(shape) * means).astype(np.float32)
 
 
-# --- the numbers ------------------------------------------------------------------------------------------------------
-
-
 def cases(seed: int, size: int) -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(seed)
     n = np.round(10 ** rng.uniform(0, 4, size)).astype(int)
@@ -119,9 +116,6 @@ def test_derivatives(x64):
         assert float(slope) == pytest.approx(float(ends[0] - ends[1]) / 2e-5, rel=1e-5)
 
 
-# --- how often it fails -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("share", [0.03, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.3, 0.9))])
 def test_fails_at_some_moment_no_more_often_than_delta(share):
     """At the edge: each task is a violation with the largest probability, share = epsilon (1 - beta)."""
@@ -143,9 +137,6 @@ def _most_without_failure(share: float, moments: int, delta: float, beta: float)
         fails |= middle < 0
         low, high = np.where(fails, middle, low), np.where(fails, high, middle)
     return low
-
-
-# --- the certificate --------------------------------------------------------------------------------------------------
 
 
 def test_history_is_the_running_minimum(precision):
@@ -186,9 +177,6 @@ def test_reports_and_plans_take_it():
     np.testing.assert_array_equal(curve.epsilon, again.epsilon)
     with pytest.raises(ValueError, match="on 'anytime' there is no advice"):
         advise(found, support=(0, 1), num_rollouts=M, safety=0.999)
-
-
-# --- invalid arguments ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

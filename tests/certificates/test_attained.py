@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from lists import data_set
 from scipy import stats
 
 from jaxcert import Status, certify, certify_safety_level
@@ -16,17 +17,9 @@ from jaxcert.numerics._coins import coins_limit
 from jaxcert.rollouts.summaries import Histogram
 
 
-def data_set(counts, num_rollouts: int) -> np.ndarray:
-    """Successes first: bool[..., n, m] from counts [..., n]."""
-    return np.arange(num_rollouts) < np.asarray(counts)[..., None]
-
-
 def drawn(rng: np.random.Generator, shape: tuple[int, ...], num_rollouts: int) -> np.ndarray:
     """Tasks whose success probability has the density 9 p^8."""
     return rng.random((*shape, num_rollouts)) < rng.beta(9, 1, shape)[..., None]
-
-
-# --- levels -------------------------------------------------------------------------------------------------------
 
 
 def exact_level(c: int, m: int, threshold: Fraction) -> Fraction:
@@ -59,9 +52,6 @@ def test_shares_of_delta_are_all_of_it():
         assert len(delta_shares(m)) == len(LEVELS)
         assert min(delta_shares(m)) > 0
         assert math.isclose(sum(delta_shares(m)), 1)
-
-
-# --- the exact failure probability --------------------------------------------------------------------------------
 
 
 def histograms(n: int, m: int) -> np.ndarray:
@@ -143,9 +133,6 @@ def test_unequal_rollouts_fail_no_more_often_than_delta(most, delta):
                 assert chance[epsilon < risk].sum() <= delta * (1 + 1e-9)
 
 
-# --- coins --------------------------------------------------------------------------------------------------------
-
-
 def few_heads(coins: list[Fraction], k: int) -> Fraction:
     """P[at most k heads], exactly."""
     law = [Fraction(1)]
@@ -182,9 +169,6 @@ def test_the_closed_form_of_many_coins_is_no_tighter(monkeypatch):
     exact = [float(coins_limit(q, jnp.full(1, count), jnp.full(1, 0.05))[0]) for count in k]
     assert all(one >= other * (1 - 1e-4) for one, other in zip(closed, exact, strict=True))
     assert closed[-1] == exact[-1] == 1
-
-
-# --- what people have ---------------------------------------------------------------------------------------------
 
 
 def by_hand(x: np.ndarray, threshold: float, delta: float, levels: tuple[float, ...]) -> float:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from lists import data_set
 from scipy import stats
 
 from jaxcert import Status, certify, certify_band, certify_safety_level, certify_tail
@@ -14,7 +15,7 @@ from jaxcert.certificates._attained import GRID, attained_level
 from jaxcert.certificates._attained_limits import levels_tried
 from jaxcert.certificates._calibration import local_level
 from jaxcert.numerics._tails import limit
-from tests.certificates.test_attained import chances, data_set, drawn, exact_level, histograms
+from tests.certificates.test_attained import chances, drawn, exact_level, histograms
 
 SMALL, DELTA = [(10, 1), (5, 4), (4, 6)], 0.2
 THRESHOLDS = np.asarray([0.1, 0.3, 0.5, 0.7, 0.9, 0.97], np.float32)
@@ -40,9 +41,6 @@ def worlds(m: int, epsilon: np.ndarray):
     for column, threshold in zip(epsilon.T, THRESHOLDS.tolist(), strict=True):
         for risk in np.nextafter(np.unique(column[column < 1]), 2)[:6]:
             yield adversarial(m, threshold, risk)
-
-
-# --- the exact failure probability --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("n", "m"), SMALL)
@@ -106,9 +104,6 @@ def test_unequal_rollouts_fail_no_more_often_than_delta_together():
         wrong = np.any(epsilon < risks, axis=1) | np.any(safety < wanted.astype(float) - 1e-12, axis=1)
         worst = max(worst, chance[wrong].sum())
     assert DELTA / 50 < worst <= DELTA * (1 + 1e-9)
-
-
-# --- by hand ------------------------------------------------------------------------------------------------------
 
 
 def by_hand(x: np.ndarray, threshold: float, delta: float) -> float:
@@ -180,9 +175,6 @@ def test_the_tail_of_successes_is_below_that_of_all_thresholds():
     one = certify_tail(certify_band(x, None, delta=0.05, beta=0.05), [0.3, 0.6])
     assert np.all(np.asarray(tail.cvar) > np.asarray(one.cvar))
     assert "the probability of success on the worst 0.3" in str(tail)
-
-
-# --- what people have ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")

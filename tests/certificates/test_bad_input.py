@@ -11,8 +11,10 @@ from asked import Way, ways
 from jaxcert import (
     Status,
     certify,
+    certify_improvement,
     certify_lower_bounds,
     certify_lower_bounds_band,
+    certify_mean_difference,
     certify_safety_level,
     certify_tail,
     consecutive_successes_threshold,
@@ -103,6 +105,14 @@ def says_nothing(found) -> bool:
     return not np.any(found.safety) and bool(np.all(found.epsilon == getattr(found, "safety_upper", 1) == 1))
 
 
+# Of the other policy alone, too, with as many rollouts and with more.
+TRACED_WAYS = WAYS | {
+    "improvement on it": Way(certify_improvement, {"margins": 0.1}, lambda x: {"returns_a": 0 * X + 1, "returns_b": x}),
+    "improvement of more": Way(
+        certify_improvement, {"margins": 0.1}, lambda x: {"returns_a": 0 * X[:, :20] + 1, "returns_b": x}
+    ),
+    "difference to it": Way(certify_mean_difference, {}, lambda x: {"returns_a": 0 * X + 1, "returns_b": x}),
+}
 # Where it is traced.
 TRACED = [
     *({"delta": bad} for bad in (0.0, 1.0, 2.5, -0.1, np.nan)),
@@ -114,9 +124,9 @@ TRACED = [
 
 
 @pytest.mark.filterwarnings("ignore:scenario at beta")
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", TRACED_WAYS)
 def test_nothing_is_certified_from_what_cannot_be_refused(name):
-    way = WAYS[name]
+    way = TRACED_WAYS[name]
     settings = {"delta": "delta", "at": next(filter(way.takes, ("thresholds", "margins", "safety", "alpha")), None)}
     settings["beta"] = next(filter(way.takes, ("beta", "betas") * (name not in ("auto", "together"))), None)
 

@@ -31,9 +31,6 @@ def returns(seed: int = 0, shape: tuple[int, ...] = (N, M)) -> np.ndarray:
     return (0.8 * means + 0.2 * rng.random(shape) * means).astype(np.float32)
 
 
-# --- what it says -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("beta", [0.01, 0.3])
 def test_equal_local_levels_are_certificates_at_a_smaller_delta(precision, beta):
     x, wanted = returns().astype(precision), np.linspace(0.2, 0.9, 7)
@@ -115,9 +112,6 @@ def test_coverage_of_rollouts(bound):
     assert stats.binomtest(failures, repetitions, 0.2, alternative="greater").pvalue > 1e-4
 
 
-# --- how it is called -------------------------------------------------------------------------------------------------
-
-
 def test_a_traced_delta_is_divided_by_the_union_bound():
     lower = np.arange(N, dtype=np.float32)
 
@@ -130,9 +124,6 @@ def test_a_traced_delta_is_divided_by_the_union_bound():
     assert float(whole.level) == pytest.approx(DELTA / N, rel=1e-5)
     assert float(few.level) == pytest.approx(DELTA / 5, rel=1e-5)
     assert float(whole.level) <= DELTA / N
-
-
-# --- what else takes it -----------------------------------------------------------------------------------------------
 
 
 def test_its_text_and_record_say_that_all_holds_together():

@@ -18,7 +18,6 @@ from jaxcert.certificates._counting import best_of_levels
 from jaxcert.certificates._method import BINOMIAL, CHOICE
 from jaxcert.report import certificate_record, plot_certificates, step_curve
 from jaxcert.returns.summaries import Histogram
-from jaxcert.tasks import simple_grid
 
 RNG = np.random.default_rng(0)
 X = RNG.beta(RNG.uniform(4, 12, (60, 1)), 2, (60, 8)).astype(np.float32)
@@ -38,9 +37,6 @@ def best_of(lower, threshold=0.5, *, delta_each, delta=0.01):
     levels = jnp.asarray(delta_each, lower.dtype), jnp.asarray(delta, lower.dtype)
     fields = best_of_levels(BINOMIAL, lower, lower.shape[-1], thresholds, betas, *levels, None)
     return SimpleNamespace(**fields, thresholds=thresholds)
-
-
-# --- what it reports ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
@@ -79,13 +75,8 @@ def test_a_summary_serves_as_well():
     np.testing.assert_array_equal(found.beta, alone.beta)
 
 
-def test_safety_does_not_rise_with_the_threshold_however_many_there_are():
-    thresholds = np.linspace(0, 1, 300)  # more than 3 n: through a table of all k
-    many = auto(thresholds=thresholds)
-    assert np.all(np.diff(many.safety) <= 0)
-    few = auto(thresholds=thresholds[::75])
-    for name in ("epsilon", "beta", "num_violations", "num_valid", "status"):
-        np.testing.assert_array_equal(getattr(many, name)[::75], getattr(few, name))
+def test_safety_does_not_rise_with_the_threshold():
+    assert np.all(np.diff(auto(thresholds=np.linspace(0, 1, 300)).safety) <= 0)
 
 
 def test_a_task_that_fails_at_a_larger_level_fails():
@@ -93,9 +84,6 @@ def test_a_task_that_fails_at_a_larger_level_fails():
     lower[0] = 1.0  # which no sound bound does, but for rounding
     assert int(best_of(lower, delta_each=0.01).num_violations[0]) == 40
     assert float(best_of(lower[::-1], delta_each=0.01).epsilon[0]) < 1
-
-
-# --- how often it fails -------------------------------------------------------------------------------------------
 
 
 def failures(delta_each: float, *, risk: float = 0.9797, repetitions: int = 20_000) -> int:
@@ -129,9 +117,6 @@ def test_coverage_where_performances_lie_at_the_threshold(bound, share):
     assert stats.binomtest(fails, 10 * batch, 0.05, alternative="greater").pvalue > 1e-3
 
 
-# --- on which side ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("direct", [True, False])
 def test_never_below_the_exact_risk(direct, precision):
     rng, n, size = np.random.default_rng(3), 150, 100 if direct else 5000
@@ -148,18 +133,12 @@ def test_never_below_the_exact_risk(direct, precision):
         assert np.all(found.epsilon[:, 0] <= best * room)
 
 
-# --- under transformations ----------------------------------------------------------------------------------------
-
-
 def test_a_traced_delta_is_divided_by_the_union_bound():
     traced = jax.jit(lambda delta, beta: auto(delta=delta, thresholds=beta))(0.05, jnp.asarray(B, jnp.float32))
     assert np.all(traced.epsilon >= auto().epsilon)
     third = float(np.float32(0.05)) / 3
     alone = [certify(X, B, **SETTINGS | {"delta": third}, beta=beta).epsilon for beta in BETAS]
     np.testing.assert_allclose(traced.epsilon, np.min(alone, axis=0), rtol=1e-5)
-
-
-# --- where it is shown, and what is refused -----------------------------------------------------------------------
 
 
 def test_it_can_be_printed_written_and_drawn():
@@ -172,15 +151,6 @@ def test_it_can_be_printed_written_and_drawn():
     assert plot_certificates({"auto": found}).axes
     with pytest.raises(ValueError, match="certificate has a beta for each threshold, expected one"):
         step_curve(found)
-
-
-def test_a_policy_is_certified_as_its_returns_are():
-    env, policy = simple_grid.ENV, simple_grid.POLICY
-    budget = {"num_tasks": 30, "num_rollouts": 10, "delta": 0.05, "beta": "auto"}
-    found = jaxcert.certify_policy(env, policy, jax.random.key(0), B, **budget)
-    alone = auto(found.returns, method="attained")  # of an environment that declares successes
-    np.testing.assert_array_equal(found.certificate.beta, alone.beta)
-    np.testing.assert_allclose(found.certificate.epsilon, alone.epsilon, rtol=1e-6)
 
 
 def test_the_second_certificate_needs_no_calibration(monkeypatch):

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from asked import ways
 from compilations import compilations
 from scipy import stats
 
@@ -32,15 +33,29 @@ def thresholds_for(bound: str, count: int = 7) -> np.ndarray:
     return np.linspace(0.1, 0.95, count, dtype=np.float32) * support_for(bound)[1]
 
 
-@pytest.mark.parametrize("method", [pytest.param("binomial", marks=pytest.mark.slow), "scenario"])
-def test_few_thresholds_equal_many_bit_for_bit(method):
-    """Few certificates are solved one by one, many are gathered from a table over k."""
-    x, levels = returns_for("hoeffding"), thresholds_for("hoeffding", 101)
-    settings = {"support": SUPPORT, "delta": 0.01, "bound": "hoeffding", "method": method}
-    many, few = certify(x, levels, **settings), certify(x, levels[::10], **settings)
-    np.testing.assert_array_equal(few.epsilon, many.epsilon[::10])
-    np.testing.assert_array_equal(few.num_valid, many.num_valid[::10])
-    assert len(set(many.epsilon.tolist())) > 2
+@pytest.mark.filterwarnings("ignore:scenario at beta")
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(n, marks=pytest.mark.slow) for n in ("certify", "suite", "weighted")), "auto", "scenario"]
+)
+def test_few_thresholds_say_what_many_say(name):
+    """Few are solved one by one, many, more than three for a task, are gathered from a table over k."""
+    options = {"method": "scenario", "bound": "hoeffding"} if name == "scenario" else {}
+    x, way = returns_for("betting"), ways()["certify" if name == "scenario" else name]
+    levels = np.linspace(0, SUPPORT[1], 301, dtype=np.float32)
+    many, few = (way(x, thresholds=t, support=SUPPORT, delta=0.1, **options) for t in (levels, levels[::60]))
+    for field in ("epsilon", "beta", "num_violations", "num_valid", "status", "num_good", "allowance"):
+        if np.ndim(getattr(few, field, 0)):
+            np.testing.assert_array_equal(getattr(many, field)[..., ::60], getattr(few, field))
+    assert len(set(many.num_violations.tolist())) > 2
+
+
+def test_few_thresholds_say_what_many_say_of_soft_counts():
+    """Many are computed without the padding that few have."""
+    levels = np.linspace(0.1, 9.9, 600, dtype=np.float32)
+    options = {"support": SUPPORT, "delta": 0.1, "method": "soft"}
+    many, few = (certify(returns_for("betting"), t, **options) for t in (levels, levels[::60]))
+    np.testing.assert_allclose(many.safety[::60], few.safety, rtol=2e-5, atol=2e-6)
+    np.testing.assert_array_equal(many.num_violations[::60], few.num_violations)
 
 
 def test_leading_axes_are_batched():
@@ -68,9 +83,6 @@ def test_thresholds_and_levels_are_rounded_to_the_safe_side():
     assert float(got.delta) <= 0.1
 
 
-# --- given lower bounds -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("bad", [jnp.nan, jnp.inf])
 def test_a_given_lower_bound_that_is_none_certifies_nothing_under_jit(bad):
     lower = jnp.asarray([1.0, bad, 3.0, 2.0, -jnp.inf] * 10)
@@ -86,9 +98,6 @@ def test_given_performances_known_exactly():
     got = certify_lower_bounds(np.arange(100.0), 10.0, delta=0.01, beta=0.0)
     want = jaxcert.binomial_epsilon(10, 100, 0.0, 0.01)
     np.testing.assert_allclose(got.epsilon, want, rtol=1e-6)
-
-
-# --- safety level -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:scenario at beta")
@@ -191,9 +200,6 @@ def test_certified_on_90_percent_of_the_samples(name, bound, method, beta, want,
     x = jaxcert.sample_returns(name).astype(precision)
     got = certify_safety_level(x, 0.9, support=(0, 1000), delta=0.01, beta=beta, bound=bound, method=method)
     assert round(float(got.thresholds[0])) == want
-
-
-# --- compilation, pytrees, printing -----------------------------------------------------------------------------------
 
 
 def test_a_third_threshold_does_not_compile_again():

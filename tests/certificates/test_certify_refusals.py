@@ -121,17 +121,11 @@ def test_beta_zero_is_for_the_binomial_certificate_alone():
         scenario_epsilon(0, 10, 0.0, 0.1)
 
 
-# --- values that cannot be read ---------------------------------------------------------------------------------------
-
-
 def test_a_value_that_is_not_binary_certifies_nothing_under_jit():
     x = np.ones((20, 30), np.float32)
     x[4, 2] = 0.5
     got = jax.jit(lambda x: certify(x, 0.1, support=(0, 1), delta=0.1, bound="clopper_pearson"))(x)
     assert (int(got.num_violations[0]), float(got.epsilon[0])) == (20, 1)
-
-
-# --- axes -------------------------------------------------------------------------------------------------------------
 
 
 def _look_swapped(returns, where=None) -> np.ndarray:
@@ -196,9 +190,6 @@ def test_a_rollout_that_no_task_has_is_no_reason_to_refuse():
     where = np.broadcast_to(np.arange(padded.shape[1]) < X.shape[1], padded.shape)
     got, plain = certify(padded, 0.5, where=where, **GOOD), certify(X, 0.5, **GOOD)
     assert got.num_violations[0] == plain.num_violations[0]
-
-
-# --- found by trying to break it --------------------------------------------------------------------------------------
 
 
 def test_a_level_per_threshold_is_refused_even_unvalidated():

@@ -34,6 +34,12 @@ def call(x, thresholds=WANTED, *, support=SUPPORT, **options):
     )
 
 
+def upper_end(h: np.ndarray, beta: float) -> np.ndarray:
+    """From the number of tasks below the threshold."""
+    limit = np.where(h > 0, stats.beta.ppf(DELTA / 2, np.maximum(h, 1), N - h + 1), 0)
+    return 1 - np.maximum(limit - beta, 0) / (1 - beta)
+
+
 @pytest.mark.parametrize("bound", ["hoeffding", "empirical_bernstein", "dkw", "betting"])
 def test_both_sides_are_their_definitions(precision, bound):
     x = returns().astype(precision)
@@ -46,8 +52,7 @@ def test_both_sides_are_their_definitions(precision, bound):
     assert np.all(np.asarray(found.upper_bounds) >= x.mean(axis=1) - 1e-6)
     h = np.sum(np.asarray(upper)[:, None] < WANTED, axis=0)
     np.testing.assert_array_equal(found.num_below, h)
-    limit = np.where(h > 0, stats.beta.ppf(DELTA / 2, np.maximum(h, 1), N - h + 1), 0)
-    np.testing.assert_allclose(found.safety_upper, 1 - np.maximum(limit - BETA, 0) / (1 - BETA), rtol=1e-5)
+    np.testing.assert_allclose(found.safety_upper, upper_end(h, BETA), rtol=1e-5)
     assert np.all(np.asarray(found.safety) <= np.asarray(found.safety_upper))
     assert found.safety_upper.dtype == precision
 
@@ -79,8 +84,7 @@ def test_the_upper_bounds_have_a_level_of_their_own():
         upper = -np.asarray(bounds.hoeffding(-x, level, support=(-2.0, 1.0)))
         np.testing.assert_allclose(found.upper_bounds, upper, rtol=1e-5, atol=1e-6)
         h = np.sum(upper[:, None] < WANTED, axis=0)
-        limit = np.where(h > 0, stats.beta.ppf(DELTA / 2, np.maximum(h, 1), N - h + 1), 0)
-        np.testing.assert_allclose(found.safety_upper, 1 - np.maximum(limit - level, 0) / (1 - level), rtol=1e-5)
+        np.testing.assert_allclose(found.safety_upper, upper_end(h, level), rtol=1e-5)
         if "beta" not in options:
             np.testing.assert_array_equal(found.safety, both.safety)
 
@@ -146,9 +150,6 @@ def test_the_interval_falls_with_the_threshold_and_rises_with_the_returns(seed, 
         low, high = np.asarray(getattr(found, name)), np.asarray(getattr(better, name))
         assert low[1] <= low[0]
         assert np.all(high >= low - 1e-6)
-
-
-# --- bad input, and words ---------------------------------------------------------------------------------------------
 
 
 @given(st.floats(-0.99, 1.99, allow_subnormal=False))

@@ -23,9 +23,6 @@ X = (1000 * RNG.beta(5, 2, (N, M))).astype(np.float32)
 MASK = np.arange(M) < RNG.integers(1, M + 1, (N, 1))
 
 
-# --- the samples --------------------------------------------------------------------------------------------------
-
-
 def test_the_cheetah_on_average_and_in_the_worst_tenth():
     """The figures of docs/means_and_tails.md, from one rollout per task and from all."""
     all_of_them, one = (certify_mean(x, **GOOD).mean for x in (CHEETAH, CHEETAH[:, :1]))
@@ -63,9 +60,6 @@ def test_a_cap_from_a_pilot(sample, size, wanted):
     rng, returns = np.random.default_rng(0), jaxcert.sample_returns(sample)
     caps = [np.quantile(returns[rng.permutation(200)[:size], 0], 0.05) for _ in range(100)]
     assert certify_cvar(returns, 0.1, cap=caps, **GOOD).mean.mean() == pytest.approx(wanted, abs=5)
-
-
-# --- exact values -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "oracle"), [("betting", betting), ("hoeffding", hoeffding)])
@@ -114,9 +108,6 @@ def test_a_mean_is_the_bound_on_averages_of_tasks():
     np.testing.assert_allclose(certify_mean(X, **GOOD).mean, wanted, rtol=1e-5)
 
 
-# --- how it moves -------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5]), st.sampled_from([300.0, 700.0]))
 def test_better_returns_larger_shares_and_larger_deltas_certify_no_less(seed, alpha, cap):
@@ -158,9 +149,6 @@ def test_summaries_in_place_of_returns(kind):
         assert found.num_tasks == N
 
 
-# --- bad input ----------------------------------------------------------------------------------------------------
-
-
 def changed(value: float) -> np.ndarray:
     x = X.copy()
     x[3, 4] = value
@@ -189,9 +177,6 @@ def test_a_traced_tail_that_is_none_certifies_nothing(name, value):
     assert found.mean[0] == -np.inf
 
 
-# --- words --------------------------------------------------------------------------------------------------------
-
-
 def test_sentences():
     found = certify_cvar(CHEETAH, [0.1, 0.125, 1.0], cap=[600.0, 600.0, 1000.0], **GOOD)
     first, second, third = str(found).splitlines()
@@ -213,9 +198,6 @@ def test_sentences_where_nothing_is_said():
     assert str(bad).endswith(f"about the mean of the expected return ({Status.INVALID_INPUT.advice}).")
     nothing = jax.jit(lambda delta: certify_mean(X, support=(0, 1000), delta=delta))(jnp.float32(0))
     assert "nothing is certified about the mean of the expected return" in str(nothing)
-
-
-# --- one success or failure per task ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.9, 1.0])

@@ -20,9 +20,6 @@ MASK = np.arange(M) < RNG.integers(1, M + 1, (N, 1))
 THRESHOLDS = [0.0, 400.0, 700.0, 900.0, 1001.0]
 
 
-# --- the numbers --------------------------------------------------------------------------------------------------
-
-
 def test_the_cheetah():
     """The figures of docs/means_and_tails.md."""
     wanted = {"first": [0.9672, 0.9357, 0.7259], "all": [0.9746, 0.9548, 0.7140]}
@@ -76,9 +73,6 @@ def test_zeros_of_either_sign_and_the_smallest_numbers():
         assert (float(found.safety[0]) > 0) == reached
 
 
-# --- bad input ----------------------------------------------------------------------------------------------------
-
-
 def changed(value: float) -> np.ndarray:
     x = X.copy()
     x[3, 4] = value
@@ -96,9 +90,6 @@ def test_a_task_with_a_return_that_is_no_number_has_failed(rollouts, value):
     np.testing.assert_array_equal(found.safety, call(worst).safety)
 
 
-# --- words --------------------------------------------------------------------------------------------------------
-
-
 def test_sentences():
     found = certify_episode(CHEETAH, [500.0, 2000.0], delta=0.01)
     first, second = str(found).splitlines()
@@ -114,9 +105,6 @@ def test_sentences():
     bad = certify_episode(changed(np.nan), 500.0, delta=0.01, validate=False)
     assert str(bad).endswith(f"({Status.INVALID_INPUT.advice})")
     assert "safety of shape (2, 1)" in repr(certify_episode(np.stack([X, X]), 500.0, delta=0.1))
-
-
-# --- successes in a row -------------------------------------------------------------------------------------------
 
 
 def test_the_threshold_for_several_in_a_row_is_rounded_up(precision):

@@ -71,9 +71,6 @@ def test_a_zero_count_is_the_smallest_share():
     assert joint.raised(joint.counts(0.05), 0.05) == pytest.approx(1 - (1 - 0.1 ** (1 / 30)) / 0.1, abs=2e-4)
 
 
-# --- the calls --------------------------------------------------------------------------------------------------------
-
-
 def returns(precision: str) -> np.ndarray:
     return (np.linspace(0.5, 1.0, 200)[:, None] * np.ones((200, 50))).astype(precision)
 

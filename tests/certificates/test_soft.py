@@ -27,9 +27,6 @@ RETURNS = np.random.default_rng(0).beta(6, 2, (N, M)).astype(np.float32)
 SUPPORTS = [(0.0, 1.0), (-5.0, 3.0), (1e6, 1e6 + 1), (0.0, 1e-30), (-1e30, 1e30), (0.0, 1000.0)]
 
 
-# --- the numbers --------------------------------------------------------------------------------------------------
-
-
 def exact_evidence(x: np.ndarray, threshold: float, low: float) -> Fraction:
     a, b = Fraction(float(low)), Fraction(float(threshold))
     ratios = [(Fraction(float(value)) - a) / (b - a) for value in x]
@@ -147,9 +144,6 @@ def test_moved_quotients_and_functions_stay_on_the_safe_side(monkeypatch):
         monkeypatch.setattr(f"jaxcert.{holder}.{name}", original)
 
 
-# --- what a certificate holds ---------------------------------------------------------------------------------------
-
-
 def test_fields_of_the_certificate(precision):
     x = RETURNS.astype(precision)
     found = certify(x, [0.3, 0.7, 0.99], **SETTINGS)
@@ -219,9 +213,6 @@ def test_a_task_with_missing_returns_counts_in_full():
         certify(bad, 0.5, **SETTINGS)
 
 
-# --- what it refuses ------------------------------------------------------------------------------------------------
-
-
 def test_what_needs_lower_bounds_is_refused():
     soft = certify(RETURNS, 0.5, **SETTINGS)
     for call in (
@@ -244,9 +235,6 @@ def test_summaries_are_refused(empty, beta):
         certify(summary, 0.5, delta=0.05, method="soft", beta=beta)
 
 
-# --- how few rollouts suffice ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "m", "most"), [("walker", 1, 0.12), ("walker", 2, 0.07), ("walker", 5, 0.045), ("cheetah", 5, 0.14)]
 )
@@ -255,12 +243,3 @@ def test_the_samples_at_500_with_few_rollouts(name, m, most):
     orders = np.stack([rng.permuted(jaxcert.sample_returns(name), axis=1)[:, :m] for _ in range(20)])
     found = certify(orders, 500.0, support=(0, 1000), delta=0.01, method="soft")
     assert np.median(found.epsilon) <= most
-
-
-def test_many_thresholds_say_what_each_of_them_says():
-    """They are computed without the padding that few have."""
-    thresholds = np.linspace(0.01, 0.99, 600).astype(np.float32)
-    many = certify(RETURNS, thresholds, **SETTINGS)
-    few = certify(RETURNS, thresholds[::60], **SETTINGS)
-    np.testing.assert_allclose(many.safety[::60], few.safety, rtol=2e-5, atol=2e-6)
-    np.testing.assert_array_equal(many.num_violations[::60], few.num_violations)

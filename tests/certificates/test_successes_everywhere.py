@@ -128,9 +128,6 @@ def test_what_successes_have_no_meaning_for_is_refused_in_words(call, words):
         call()
 
 
-# --- advice -------------------------------------------------------------------------------------------------------
-
-
 def _all_succeed(n: int, m: int, threshold: float, **options) -> float:
     return float(certify(np.ones((n, m), bool), threshold, **DELTA, **options).safety[0])
 
@@ -171,8 +168,6 @@ def test_advice_beyond_what_successes_can_show():
     assert advice is not None
     assert advice.tasks_needed == 42
 
-
-# --- files --------------------------------------------------------------------------------------------------------
 
 RECORDED = {
     "levels": (certify, [0.0, 0.5, 0.8], {}),
@@ -242,9 +237,6 @@ def test_the_command_line_takes_the_bound_of_the_method(tmp_path, options):
     if "--json" in options:
         (row,) = json.loads(out)["certificates"][0]["rows"]
         assert row["safety"] == pytest.approx(float(found.safety[0]), abs=2e-5)
-
-
-# --- policies -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("beta", ["auto", pytest.param(None, marks=SLOW), pytest.param(0.1, marks=SLOW)])

@@ -17,8 +17,6 @@ from jaxcert.bounds import hoeffding
 from jaxcert.numerics._coins import coins_allowed
 from jaxcert.rollouts.summaries import Histogram
 
-# --- coins --------------------------------------------------------------------------------------------------------
-
 
 def exactly_allowed(heads: list[Fraction], k: int, level: Fraction) -> tuple[int, bool]:
     """The largest x by rational numbers, and whether some probability is close to the level."""
@@ -47,9 +45,6 @@ def test_no_fewer_coins_are_allowed_than_by_rational_numbers(parts, k, level, dt
         found = int(coins_allowed(*arrays))
     assert found >= exact
     assert found == exact or close
-
-
-# --- the exact failure probability --------------------------------------------------------------------------------
 
 
 def every_outcome(mask: bool, **options):
@@ -93,9 +88,6 @@ def test_bounds_fail_no_more_often_than_delta():
     found = certify_suite(returns, threshold, support=(0, 1), delta=delta, bound="hoeffding", betas=[0.3, 0.6])
     failures = int(np.sum(np.asarray(found.num_good) > 0))
     assert stats.binomtest(failures, 4000, delta, alternative="greater").pvalue > 1e-3
-
-
-# --- what it says -------------------------------------------------------------------------------------------------
 
 
 def test_at_least_37_of_40():
@@ -151,9 +143,6 @@ def test_more_successes_never_say_less():
                 assert np.all(good[(*outcome[:i], outcome[i] + 1, *outcome[i + 1 :])] >= said)
 
 
-# --- shapes, types, bad input -------------------------------------------------------------------------------------
-
-
 def test_a_summary_says_what_its_returns_say(precision):
     returns = np.random.default_rng(0).integers(0, 3, (12, 10)) / np.asarray(2, precision)
     found = certify_suite(returns, [0.2, 0.4], support=(0, 1), delta=0.1)
@@ -178,14 +167,3 @@ def test_a_part_of_the_list_has_places_in_it():
             found.among(wrong)
     assert len(found[:1]) == 1
     np.testing.assert_array_equal(found[0].among([1]), [1])
-
-
-def test_allowances_of_many_thresholds_are_those_of_one_at_a_time():
-    """Of few levels and thresholds they are looked up, of many searched."""
-    rng = np.random.default_rng(0)
-    passed, thresholds = rng.random((60, 12)) < rng.beta(6, 2, (60, 1)), np.linspace(0.05, 0.98, 40)
-    many = certify_suite(passed, thresholds, delta=0.05)
-    for i in range(0, 40, 7):
-        one = certify_suite(passed, thresholds[i], delta=0.05)
-        np.testing.assert_array_equal(many.allowance[..., i], one.allowance[..., 0])
-        np.testing.assert_array_equal(many.num_good[i], one.num_good[0])

@@ -79,9 +79,6 @@ def test_all_shares_hold_together():
     assert float(np.mean(tail.quantiles[:, 24])) > 0.1
 
 
-# --- where little is known --------------------------------------------------------------------------------------------
-
-
 def test_without_a_lower_end_there_are_quantiles_alone():
     found = certify_lower_bounds_band(np.arange(N, dtype=np.float32), None, delta=DELTA, beta=0.1)
     tail = certify_tail(found, [1e-3, 0.5])

@@ -32,9 +32,6 @@ LEVELS = [0.2, 0.5, 0.7]
 KINDS = [("binomial", 0.3), ("soft", 0.5)]
 
 
-# --- exact values -------------------------------------------------------------------------------------------------
-
-
 def cases(dtype: np.dtype, size: int = 25):
     """Shares of tasks that pass, weights and the largest: ends, zeros and tiny numbers among them."""
     rng = np.random.default_rng(1)
@@ -115,9 +112,6 @@ def test_the_certificate_is_that_of_its_definition(method, beta, precision):
     assert found.method == f"weighted_{method}"
 
 
-# --- beside certify -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("sample", ["walker", pytest.param("cheetah", marks=pytest.mark.slow)])
 def test_equal_weights_are_close_to_certify(sample):
     """The soft count is the same, the count loses to Clopper-Pearson."""
@@ -154,9 +148,6 @@ def test_effective_size():
     sizes = jaxcert.weighted(np.stack([RETURNS] * 3), batch, max_weight=2.0).effective_size
     np.testing.assert_allclose(sizes, [size, size, 0], rtol=1e-5)
     assert jaxcert.weighted(RETURNS, np.ones(N), max_weight=1).effective_size == N
-
-
-# --- invalid values -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["binomial", "soft"])
@@ -220,9 +211,6 @@ def test_weights_that_a_batch_shares():
     np.testing.assert_allclose(shared.epsilon[0], certify_weighted(RETURNS, LEVELS, WEIGHTS, **GOOD).epsilon, rtol=1e-5)
 
 
-# --- text ---------------------------------------------------------------------------------------------------------
-
-
 def test_what_it_says():
     found = certify_weighted(RETURNS, [0.3, 0.99], WEIGHTS, **GOOD)
     first, second = str(found).splitlines()
@@ -233,9 +221,6 @@ def test_what_it_says():
     assert repr(found).startswith("Certificate(thresholds=[0.3, 0.99], safety=[")
     assert repr(found).endswith("method='weighted_binomial')")
     assert (found.source, found.question, float(found.max_weight)) == ("reweighted", "weighted", 2.0)
-
-
-# --- successes ----------------------------------------------------------------------------------------------------
 
 
 def test_successes_attain_levels_by_themselves():

@@ -140,9 +140,6 @@ def _fixed(rng: np.random.Generator, kind: Kind, x: np.ndarray, low: float, high
     return np.maximum(thresholds, low)
 
 
-# --- risks one float below what is allowed ------------------------------------------------------------------------
-
-
 def verdicts(certificate: Path, returns: Path) -> list[tuple[bool, str]]:
     """Of each row whether it is accepted, and its sentence or the reason."""
     return [(holds, words) for holds, words in check_exactly(certificate, returns) if holds is not None]

@@ -39,9 +39,6 @@ FILE = Path(check_certificate.__file__)
 FRACTIONS = st.fractions(0, 1, max_denominator=50)
 
 
-# --- the theorem, against its definition --------------------------------------------------------------------------
-
-
 @given(st.lists(FRACTIONS, min_size=1, max_size=6), st.integers(-1, 7), FRACTIONS)
 def test_at_most_k_heads_by_all_outcomes(coins, k, delta):
     chance = Fraction(0)
@@ -76,9 +73,6 @@ def test_what_a_bet_wins_by_its_definition(bet, excess, low):
 def test_a_risk_that_is_no_probability_proves_nothing(p):
     with pytest.raises(ValueError, match="no probability"):
         check_certificate.rarely(1, {p: 2}, Fraction(1, 2))
-
-
-# --- one file, alone ----------------------------------------------------------------------------------------------
 
 
 def test_it_is_one_file_of_the_standard_library():
@@ -123,9 +117,6 @@ def test_it_knows_the_questions_that_have_witnesses_and_the_format():
     assert set(check_certificate.STATEMENTS) == {name for name, each in QUESTIONS.items() if each.witness is not None}
     assert all(QUESTIONS[name].each == each for name, (each, *_) in check_certificate.STATEMENTS.items())
     assert (check_certificate.FORMAT, check_certificate.FORMAT_VERSION) == (FORMAT, FORMAT_VERSION)
-
-
-# --- what the library writes --------------------------------------------------------------------------------------
 
 
 def record_of(case) -> dict:
@@ -212,9 +203,6 @@ def test_the_smallest_risk_is_accepted_and_one_float_less_refused(cases):
     true = exact_risk(record["rows"][index], record)
     assert Fraction(math.nextafter(risk, 0)) - Fraction(1, 2**50) < true < Fraction(risk) + Fraction(1, 2**50)
     assert record["rows"][index]["epsilon"] == pytest.approx(risk, rel=1e-5)
-
-
-# --- alterations --------------------------------------------------------------------------------------------------
 
 
 def with_record(case, record, *, digest: bool = True) -> Path:
@@ -406,8 +394,6 @@ def test_a_file_that_says_a_thing_twice_or_is_no_certificate_is_refused(cases, t
         (tmp_path / "c.json").write_text(altered)
         assert reasons(tmp_path / "c.json", case.returns) != []
 
-
-# --- tables -------------------------------------------------------------------------------------------------------
 
 USUAL = {"task": "task_id", "trial": "episode_id", "value": "total_return"}
 

@@ -36,16 +36,12 @@ from jaxcert.sequential._rule import calibrated_goals
 pytest.importorskip("filelock")
 
 FILE = Path(check_trials.__file__)
-FRACTIONS = st.fractions(0, 1, max_denominator=50)
 BETS = st.lists(st.fractions(0, 1, max_denominator=20), min_size=1, max_size=3)
 
 
 def numbers(values) -> list[Number]:
     """As JSON has them."""
     return [Number(str(float(x))) for x in values]
-
-
-# --- the theorem, against its definition --------------------------------------------------------------------------
 
 
 def wealth(bets, returns, low, threshold) -> Fraction:
@@ -132,9 +128,6 @@ def test_a_threshold_that_no_coin_is_below_proves_nothing(threshold):
         check_trials.by_successes(rule, [Fraction(1)], threshold, Fraction(2), Fraction(1, 2))
 
 
-# --- what the library writes --------------------------------------------------------------------------------------
-
-
 def documented(case) -> dict[str, Any]:
     (record,) = json.loads(case.certificate.read_text())["certificates"]
     return record
@@ -183,9 +176,6 @@ def test_the_smallest_risk_is_accepted_and_one_float_less_refused(cases):
     assert accepted
     assert refused
     assert documented(cases["trials of successes", "float64"])["rows"][0]["epsilon"] == pytest.approx(risk, rel=1e-9)
-
-
-# --- alterations --------------------------------------------------------------------------------------------------
 
 
 def of_stops(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -402,9 +392,6 @@ def test_a_log_has_every_task_once_and_the_hash_of_each_line(cases, tmp_path):
     assert "line 2 of the log has another hash" in reason(relogged(case, tmp_path, other_time, with_chain=False))
 
 
-# --- logs and runs ------------------------------------------------------------------------------------------------
-
-
 def test_a_log_that_has_grown_is_read_up_to_the_trials_of_the_certificate(cases):
     case = cases["trials of successes", "float64"]
     record, content = documented(case), case.returns.read_bytes()
@@ -531,9 +518,6 @@ def test_the_file_of_a_run_is_read_in_its_own_precision(cases, is_double):
         with x64_context(is_double):
             assert all(holds for holds, _ in verdicts(case.certificate, case.returns))
             assert jax.numpy.result_type(float) == ("float64" if is_double else "float32")
-
-
-# --- one file, beside the other -----------------------------------------------------------------------------------
 
 
 def test_it_is_one_file_of_the_standard_library():

@@ -17,12 +17,6 @@ from jaxcert.report import plot_certificates, save_figure
 RETURNS = np.random.default_rng(0).beta(9, 1, (60, 20)).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 def drawn(axes) -> dict:
     return {line.get_label(): line for line in axes.lines}
 

@@ -22,7 +22,7 @@ SHIFTS = [
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "shift"])
+@pytest.mark.parametrize("name", KINDS)
 def test_every_kind_after_every_shift(tmp_path, name, dtype):
     options = {"certify": jaxcert.certify, "asked": LEVELS, **KINDS[name]}
     certify, asked = (options.pop(key) for key in ("certify", "asked"))

@@ -17,14 +17,8 @@ from scipy.optimize import brentq
 from jaxcert import shifted_epsilon
 from jaxcert.tasks import bridge_world, pendulum, simple_grid, task_divergence
 
+pytestmark = pytest.mark.usefixtures("promoting")
 NAMES = ("total_variation", "kl", "chi2", "ratio")
-
-
-@pytest.fixture(autouse=True)
-def _as_a_user_has_it():
-    """TensorFlow Probability relies on implicit promotion."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +42,6 @@ def assert_tight(found, wanted, *, room=1e-12):
     for name, value, exact in zip(NAMES, found, wanted, strict=True):
         assert mpmath.mpf(value) >= exact - mpmath.mpf(10) ** -18, name
         assert value <= exact * (1 + room) + room or value == exact, name
-
-
-# --- single distributions -----------------------------------------------------------------------------------------
 
 
 def truncated(mean, std, low=-mpmath.inf, high=mpmath.inf):
@@ -288,8 +279,6 @@ def test_bernoulli_logits(tfd):
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
 
 
-# --- compound distributions ---------------------------------------------------------------------------------------
-
 WEIGHTS = st.lists(st.floats(0.015625, 1, width=32), min_size=3, max_size=3)
 
 
@@ -383,9 +372,6 @@ def test_support_that_is_larger_is_infinitely_far():
     found = divergences(bridge_world.task_distribution(), narrow)
     assert found[0] == pytest.approx(0.5, rel=1e-6)
     assert np.all(np.isinf(found[1:]))
-
-
-# --- what is refused ----------------------------------------------------------------------------------------------
 
 
 def test_bad_input_is_named(tfd):

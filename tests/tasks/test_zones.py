@@ -181,9 +181,6 @@ def test_other_tasks_are_other_environments():
         zones.env(num_stages=(1, 4))
 
 
-# --- steering -----------------------------------------------------------------------------------------------------
-
-
 def test_steering_succeeds_nearly_always():
     """0.9975 of 4,000 episodes of 1000 steps; a random policy in 0.025."""
     tasks = zones.ENV.sample_tasks(jax.random.key(5), 100)

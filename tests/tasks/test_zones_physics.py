@@ -13,9 +13,6 @@ from jaxcert.tasks.zones._robot import Robot, at_rest, colours_at, has_left, lid
 NUM_LAYOUTS = 10_000
 
 
-# --- the reference ------------------------------------------------------------------------------------------------
-
-
 def reference_step(position, velocity, heading, action):
     """Position, velocity, heading, angular velocity and acceleration after 0.05 s."""
     force, turn = (max(-1.0, min(1.0, float(part))) for part in action)
@@ -54,9 +51,6 @@ def reference_layout(rng):
     return np.array(places)
 
 
-# --- random states ------------------------------------------------------------------------------------------------
-
-
 def robots(rng, n):
     """Anywhere, at any speed up to 3, a few of them faster so that the limit matters; actions beyond [-1, 1]."""
     position, heading = rng.uniform(-3.3, 3.3, (n, 2)), rng.uniform(-np.pi, np.pi, n)
@@ -86,9 +80,6 @@ def precision(request):
 
     with x64_context(request.param == "float64"):
         yield request.param
-
-
-# --- motion -------------------------------------------------------------------------------------------------------
 
 
 def test_a_step_is_that_of_the_reference(precision):
@@ -145,9 +136,6 @@ def test_a_robot_nowhere_has_left():
     assert bool(has_left(at_rest(jnp.array([jnp.nan, 0.0]), jnp.zeros(()))))
 
 
-# --- lidar --------------------------------------------------------------------------------------------------------
-
-
 def test_the_lidar_is_that_of_the_reference(precision):
     position, velocity, heading, _, centres = robots(np.random.default_rng(3), 1000)
     dtype = jnp.result_type(float)
@@ -197,9 +185,6 @@ def test_rotating_the_world_changes_no_distance():
     for name in ("position", "velocity", "acceleration"):
         rotated = np.asarray(getattr(here[0], name)) @ matrix.T
         np.testing.assert_allclose(getattr(there[0], name), rotated, atol=2e-5)
-
-
-# --- layouts ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
