@@ -225,10 +225,11 @@ def test_shapes_masks_summaries_and_compiled_calls_agree():
         np.testing.assert_array_equal(other.num_violations, found.num_violations)
     np.testing.assert_allclose(one.epsilon, found.epsilon[0], rtol=1e-6)
     np.testing.assert_allclose(many.at(0.4).epsilon, found.epsilon[0, 2:3], rtol=1e-6)
-    auto = certify(x, thresholds, beta="auto", **options)
-    np.testing.assert_array_equal(auto.epsilon, found.epsilon)
-    assert found.method == "attained"
-    assert found.bound == "clopper_pearson"
+    counted = {"support": (0, 1), "beta": "auto", "bound": "clopper_pearson", **options}
+    assert certify(x.astype(np.float32), thresholds, method="binomial", **counted).method == "binomial"
+    for auto in (certify(x, thresholds, beta="auto", **options), certify(x.astype(np.float32), thresholds, **counted)):
+        np.testing.assert_array_equal(auto.epsilon, found.epsilon)
+        assert (auto.method, auto.bound) == ("attained", "clopper_pearson")
 
 
 def test_a_given_level_counts_as_before_and_divides_by_less():

@@ -10,7 +10,7 @@ import pytest
 from lists import data_set
 from scipy import stats
 
-from jaxcert import Status, certify, certify_band, certify_safety_level, certify_tail
+from jaxcert import Status, certify_band, certify_safety_level, certify_tail
 from jaxcert.certificates._attained import GRID, attained_level
 from jaxcert.certificates._attained_limits import levels_tried
 from jaxcert.certificates._calibration import local_level
@@ -212,14 +212,3 @@ def test_a_value_that_is_no_success_is_a_violation_everywhere():
     assert set(certify_tail(found, [0.1, 0.5]).status.tolist()) == {Status.INVALID_INPUT}
     levels = certify_safety_level(x, [0.5, 0.9], method="attained", simultaneous=True, **options)
     assert set(levels.status.tolist()) == {Status.INVALID_INPUT}
-
-
-@pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
-def test_auto_takes_attained_levels_where_the_bound_is_for_successes():
-    x = drawn(np.random.default_rng(1), (2, 60), 4)
-    thresholds = np.asarray([-1.0, 0.0, 0.4, 0.8, 1.0, 2.0], np.float32)
-    options = {"support": (0, 1), "delta": 0.05, "beta": "auto", "bound": "clopper_pearson"}
-    found = certify(x.astype(np.float32), thresholds, **options)
-    np.testing.assert_array_equal(found.epsilon, certify(x, thresholds, delta=0.05).epsilon)
-    assert found.method == "attained"
-    assert certify(x.astype(np.float32), thresholds, method="binomial", **options).method == "binomial"

@@ -18,6 +18,7 @@ from jaxcert import (
     certify_safety_level,
     certify_tail,
     consecutive_successes_threshold,
+    paired,
     weighted,
 )
 from jaxcert.rollouts.summaries import Histogram, Moments
@@ -106,7 +107,13 @@ def says_nothing(found) -> bool:
 
 
 # Of the other policy alone, too, with as many rollouts and with more.
+PAIRS, WEIGHED = ("certify", "soft", "safety_level", "band", "interval", "anytime", "mean", "cvar"), ("mean", "cvar")
 TRACED_WAYS = WAYS | {
+    **{f"{name} of pairs": WAYS[name]._replace(data=lambda x: {"returns": paired(x, 0 * X)}) for name in PAIRS},
+    **{
+        f"{name} of weighted": WAYS[name]._replace(data=lambda x: {"returns": weighted(x, np.ones(40), max_weight=1.5)})
+        for name in WEIGHED
+    },
     "improvement on it": Way(certify_improvement, {"margins": 0.1}, lambda x: {"returns_a": 0 * X + 1, "returns_b": x}),
     "improvement of more": Way(
         certify_improvement, {"margins": 0.1}, lambda x: {"returns_a": 0 * X[:, :20] + 1, "returns_b": x}

@@ -143,20 +143,13 @@ def test_under_jit_and_vmap():
         np.testing.assert_allclose(one[1], other, rtol=1e-6)
 
 
-def test_a_return_that_cannot_be_refuses_or_fails_closed():
+def test_a_return_that_cannot_be_is_named_with_its_policy():
     bad = A.copy()
     bad[3, 1] = 9
     with pytest.raises(
         ValueError, match=r"returns_b: the return of task 3, rollout 1 is 9, outside the support \(0, 8\)"
     ):
         jaxcert.certify(paired(A, bad), 0.0, **GIVEN)
-    for name in ("certify", "safety_level", "band", "interval", "anytime", "soft"):
-        found = ASKED[name](paired(bad, B), validate=False, **GIVEN)
-        assert np.all(np.asarray(found.status) == jaxcert.Status.INVALID_INPUT)
-        assert not np.any(np.asarray(found.safety) > 0)
-    missing = np.where(bad == 9, np.nan, bad)
-    assert jaxcert.certify(paired(A, missing), 0.0, validate=False, **GIVEN).num_violations[0] >= 1
-    assert jaxcert.certify_mean(paired(missing, B), validate=False, **GIVEN).mean == -jnp.inf
 
 
 REFUSED = {

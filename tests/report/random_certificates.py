@@ -63,6 +63,24 @@ class Made(NamedTuple):
     warned: list[str]
 
 
+class Cases(dict):
+    """Made when they are first asked for."""
+
+    def __init__(self, make: Callable[[Any], Made]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, name: Any) -> Made:
+        self[name] = self.make(name)
+        return self[name]
+
+
+def record_of(case: Made) -> dict[str, Any]:
+    """The only record of its certificate file."""
+    (record,) = json.loads(case.certificate.read_text())["certificates"]
+    return record
+
+
 def made(kind: Kind, dtype: str, seed: int, folder: Path) -> Made:
     """A random certificate of that kind, written with its witnesses; half of the files of returns are tables."""
     rng = np.random.default_rng(seed)

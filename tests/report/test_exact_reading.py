@@ -25,13 +25,19 @@ def certified(path, out, **roles):
     return out
 
 
-def altered(certificate, of_file, **data):
-    """The same certificate about another file, read in another way, with the right sums."""
+def changed(certificate, change):
+    """The file with another first record, and the digest of that."""
     document = json.loads(certificate.read_text())
-    document["certificates"][0]["data"] |= {"sha256": hashlib.sha256(of_file.read_bytes()).hexdigest(), **data}
+    change(document["certificates"][0])
     del document["digest"]
     certificate.write_text(json.dumps(document | {"digest": document_digest(document)}))
     return certificate
+
+
+def altered(certificate, of_file, **data):
+    """The same certificate about another file, read in another way, with the right sums."""
+    sums = {"sha256": hashlib.sha256(of_file.read_bytes()).hexdigest(), **data}
+    return changed(certificate, lambda record: record["data"].update(sums))
 
 
 def verdicts(certificate, returns):
@@ -75,11 +81,7 @@ def test_names_of_tasks_that_are_none_are_refused(tmp_path):
     out = tmp_path / "c.json"
     ask = ("certify", path, "--suite", "--each-task", "--threshold", 0.5, "--delta", 0.1, "--json", out)
     assert command(*ask).status == 0
-    document = json.loads(out.read_text())
-    document["certificates"][0]["settings"]["tasks"][0] = {}
-    del document["digest"]
-    out.write_text(json.dumps(document | {"digest": document_digest(document)}))
-    found = command("verify", out, path)
+    found = command("verify", changed(out, lambda record: record["settings"]["tasks"].__setitem__(0, {})), path)
     assert found.status != 0
     assert "Traceback" not in found.err
 
@@ -99,12 +101,9 @@ def test_lost_rollouts_of_the_other_policy_help_nobody(tmp_path):
     ask = ("compare", a, zero, "--support", 0, 1, "--delta", 0.1, "--mean", "--json", out)
     assert command(*ask).status == 0
     assert command("verify", out, a, zero).status == 0
-    document = json.loads(out.read_text())
-    other = document["certificates"][0]["others"][0]
-    other |= {"file": "lost.csv", "sha256": hashlib.sha256(lost.read_bytes()).hexdigest()}
+    other = {"file": "lost.csv", "sha256": hashlib.sha256(lost.read_bytes()).hexdigest()}
     other["unfinished"] = {"num_rollouts": sum(not won for _, _, won in some), "counted_as": 0.0}
-    del document["digest"]
-    out.write_text(json.dumps(document | {"digest": document_digest(document)}))
+    changed(out, lambda record: record["others"][0].update(other))
     assert "would help A" in command("verify", out, a, lost).out
 
 
@@ -144,14 +143,10 @@ def test_a_warning_about_the_choice_of_rows_is_given_again(tmp_path):
 def test_columns_that_hold_a_trial_each_are_read_by_all_exact_checks(tmp_path):
     rows = [(i, *((i + j) % 9 > 0 for j in range(4))) for i in range(40)]
     path, out = table(tmp_path / "wide.csv", [map(int, row) for row in rows], "task,s0,s1,s2,s3"), tmp_path / "c.json"
-    assert certify_wide(path, out).status == 0
+    asked = ("--value", "s0,s1,s2,s3", "--threshold", 0.5, "--delta", 0.1, "--json", out, "--witness")
+    assert command("certify", path, *asked).status == 0
     assert command("verify", "--exact", out, path).out.startswith("proven: certificate 1, row 1 of 1: With confidence")
     assert check_certificate.main(str(out), str(path)) == 0
-
-
-def certify_wide(path, out):
-    return command("certify", path, "--value", "s0,s1,s2,s3", "--threshold", 0.5, "--delta", 0.1, "--json", out,
-                   "--witness")  # fmt: skip
 
 
 def test_the_check_that_stands_alone_reads_whole_tables(tmp_path, capsys):
