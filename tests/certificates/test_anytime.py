@@ -9,8 +9,8 @@ from scipy import stats
 
 from jaxcert import anytime_epsilon, binomial_epsilon, certify, certify_anytime
 from jaxcert.certificates._anytime_epsilon import series
-from jaxcert.planning import advise
 from jaxcert.report import step_curve
+from tests.certificates.test_band import returns
 
 N, M = 60, 20
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
@@ -22,12 +22,6 @@ def mixture(q: float, k: int, n: int, alpha: float, gamma: float) -> mpmath.mpf:
         q, a, c = (mpmath.mpf(float(x)) for x in (q, alpha, gamma))
         ratio = mpmath.betainc(a + k, c + n - k, 0, q) / mpmath.betainc(a, c, 0, q)
         return ratio / (q**k * (1 - q) ** (n - k))
-
-
-def returns(seed: int = 0, shape: tuple[int, ...] = (N, M)) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    means = rng.beta(6, 2, (*shape[:-1], 1))
-    return (0.8 * means + 0.2 * rng.random(shape) * means).astype(np.float32)
 
 
 def cases(seed: int, size: int) -> tuple[np.ndarray, ...]:
@@ -140,7 +134,7 @@ def _most_without_failure(share: float, moments: int, delta: float, beta: float)
 
 
 def test_history_is_the_running_minimum(precision):
-    x = returns().astype(precision)
+    x = returns(shape=(N, M)).astype(precision)
     found = certify_anytime(x, [0.4, 0.6, 0.9], beta=0.1, prior=(0.5, 3.0), **SETTINGS)
     lower = np.asarray(certify(x, 0.5, beta=0.1, **SETTINGS).lower_bounds)
     counts = np.cumsum(lower[:, None] < np.asarray(found.thresholds), axis=0)
@@ -155,7 +149,7 @@ def test_history_is_the_running_minimum(precision):
 
 
 def test_stops_at_the_first_moment_with_the_wanted_safety():
-    found = certify_anytime(returns(), [0.3, 0.99], **SETTINGS)
+    found = certify_anytime(returns(shape=(N, M)), [0.3, 0.99], **SETTINGS)
     first = np.asarray(found.first_reached(0.8))
     safety = 1 - np.asarray(found.history, float)
     assert first[0] == np.argmax(safety[:, 0] >= 0.8) + 1
@@ -165,18 +159,16 @@ def test_stops_at_the_first_moment_with_the_wanted_safety():
 
 
 def test_says_that_it_holds_at_every_moment():
-    text = str(certify_anytime(returns(), [0.4, 0.999], **SETTINGS))
+    text = str(certify_anytime(returns(shape=(N, M)), [0.4, 0.999], **SETTINGS))
     assert text.startswith("With confidence 0.95, at every moment of the sampling of tasks: on a new task")
     assert "tasks: nothing is certified about an expected return of at least 0.999" in text
 
 
-def test_reports_and_plans_take_it():
-    found = certify_anytime(returns(), 0.4, **SETTINGS)
+def test_its_curve_is_the_certificate_at_many_thresholds():
+    found = certify_anytime(returns(shape=(N, M)), 0.4, **SETTINGS)
     curve = step_curve(found)
-    again = certify_anytime(returns(), curve.thresholds, **SETTINGS)
+    again = certify_anytime(returns(shape=(N, M)), curve.thresholds, **SETTINGS)
     np.testing.assert_array_equal(curve.epsilon, again.epsilon)
-    with pytest.raises(ValueError, match="on 'anytime' there is no advice"):
-        advise(found, support=(0, 1), num_rollouts=M, safety=0.999)
 
 
 @pytest.mark.parametrize(

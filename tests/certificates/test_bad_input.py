@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from asked import Way, ways
+from asked import Way, spoilt, ways
 
 from jaxcert import (
     Status,
@@ -43,17 +43,11 @@ WAYS["attained masked"] = Way(certify, {**WAYS["attained"].fixed, "where": np.on
 WAYS["attained safety_level"] = Way(certify_safety_level, {"safety": 0.5, "method": "attained"}, successes)
 
 
-def changed(value: float) -> np.ndarray:
-    x = X.copy()
-    x[3, 7] = value
-    return x
-
-
 OUTSIDE = r"(, outside the support \(0, 1\)|; Clopper-Pearson expects binary returns)"
 # Of every question that has the setting.
 REFUSED = [
-    ({"x": changed(np.nan)}, "return of task .*3.*, rollout 7 is nan; expected a finite number"),
-    ({"x": changed(np.inf)}, "return of task .*3.*, rollout 7 is inf; expected a finite number"),
+    ({"x": spoilt(X, np.nan)}, "return of task .*3.*, rollout 4 is nan; expected a finite number"),
+    ({"x": spoilt(X, np.inf)}, "return of task .*3.*, rollout 4 is inf; expected a finite number"),
     ({"x": X[0]}, r"returns.* have shape|have tasks of shape"),
     ({"x": X[:0]}, "hold no tasks"),
     ({"x": X[:, :0]}, "hold no rollouts"),
@@ -62,8 +56,8 @@ REFUSED = [
     ({"delta": 1.0}, r"delta is 1; expected a probability in \(0, 1\)"),
     ({"delta": np.nan}, r"delta is nan; expected a probability in \(0, 1\)"),
     ({"delta": [0.1, 0.2]}, r"delta has shape \(2,\); expected a scalar"),
-    ({"x": changed(1.5), "support": (0.0, 1.0)}, rf"rollout 7 is 1.5{OUTSIDE}"),
-    ({"x": changed(-0.5), "support": (0.0, 1.0)}, rf"rollout 7 is -0.5{OUTSIDE}"),
+    ({"x": spoilt(X, 1.5), "support": (0.0, 1.0)}, rf"rollout 4 is 1.5{OUTSIDE}"),
+    ({"x": spoilt(X, -0.5), "support": (0.0, 1.0)}, rf"rollout 4 is -0.5{OUTSIDE}"),
     ({"support": None}, "support is None; expected a pair"),
     ({"support": (1.0, 0.0)}, r"support is \(1, 0\); expected a < b"),
     ({"bound": "none"}, "bound is 'none'[;,] .*expected"),
@@ -124,7 +118,7 @@ TRACED_WAYS = WAYS | {
 TRACED = [
     *({"delta": bad} for bad in (0.0, 1.0, 2.5, -0.1, np.nan)),
     *({"low": np.nan}, {"low": -np.inf}, {"low": 2.0}, {"high": np.nan}, {"high": 0.0}),
-    *({"x": changed(bad)} for bad in (1.5, -0.5, np.inf, -np.inf)),
+    *({"x": spoilt(X, bad)} for bad in (1.5, -0.5, np.inf, -np.inf)),
     *({"beta": bad} for bad in (1.0, -1.0, 1.5, np.nan)),
     *({"at": bad} for bad in (np.nan, np.inf, -np.inf)),
 ]
@@ -156,7 +150,7 @@ def test_nothing_is_certified_from_what_cannot_be_refused(name):
             assert says_nothing(nothing), change
             assert np.all(nothing.status == Status.INVALID_INPUT), change
     assert says_nothing(found(beta=0.0)) or not settings["beta"]
-    missing = found(x=changed(np.nan))
+    missing = found(x=spoilt(X, np.nan))
     assert np.all(missing.status == Status.INVALID_INPUT)
     if hasattr(missing, "lower_bounds"):
         assert np.flatnonzero(np.isneginf(missing.lower_bounds)).tolist() == [3]
@@ -270,8 +264,8 @@ OWN = [
     ("mean_difference", {"bound": "dkw"}, "bound is 'dkw'; expected one of betting, hoeffding"),
 ]
 TWO = [
-    ({"returns_a": changed(np.nan)}, "returns_a: the return of task 3, rollout 7 is nan; expected a finite number"),
-    ({"returns_b": changed(1.5)}, r"returns_b: the return of task 3, rollout 7 is 1.5, outside the support \(0, 1\)"),
+    ({"returns_a": spoilt(X, np.nan)}, "returns_a: the return of task 3, rollout 4 is nan; expected a finite number"),
+    ({"returns_b": spoilt(X, 1.5)}, r"returns_b: the return of task 3, rollout 4 is 1.5, outside the support \(0, 1\)"),
     ({"returns_a": X[0], "returns_b": X[0]}, r"returns_a: returns have shape \(30,\)"),
     ({"returns_b": X[:7]}, r"returns_a and returns_b have tasks of shapes \(40,\) and \(7,\); expected the same"),
     ({"returns_b": HISTOGRAM}, "returns_b are a summary"),

@@ -18,7 +18,6 @@ from jaxcert import (
     certify_lower_bounds_band,
 )
 from jaxcert.certificates._calibration import local_level
-from jaxcert.planning import advise
 from jaxcert.report import certificate_record, step_curve
 
 N, M, DELTA = 60, 30, 0.05
@@ -133,8 +132,6 @@ def test_its_text_and_record_say_that_all_holds_together():
     record = certificate_record(found, support=SUPPORT)
     assert record["note"].startswith("All rows hold together")
     assert "for all together" in record["rows"][0]["sentence"]
-    with pytest.raises(ValueError, match="on 'band' there is no advice"):
-        advise(found, support=SUPPORT, num_rollouts=M, safety=0.99)
 
 
 def test_the_curve_of_a_report_is_the_band():

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from asked import spoilt
 from bounds.exact_bounds import Sample, averages, betting, drawn, hoeffding, rational
 from flint import arb
 from hypothesis import given, settings
@@ -149,19 +150,13 @@ def test_summaries_in_place_of_returns(kind):
         assert found.num_tasks == N
 
 
-def changed(value: float) -> np.ndarray:
-    x = X.copy()
-    x[3, 4] = value
-    return x
-
-
 def test_an_impossible_return_in_a_summary_leaves_nothing():
-    summary = Histogram.empty(N, support=(0, 1000), num_bins=10).update(changed(1001.0), validate=False)
+    summary = Histogram.empty(N, support=(0, 1000), num_bins=10).update(spoilt(X, 1001.0), validate=False)
     assert certify_mean(summary, delta=0.01, validate=False).mean == -np.inf
 
 
 def test_an_impossible_return_says_nothing_of_other_data_sets():
-    found = certify_cvar(np.stack([X, changed(-1.0)]), 0.5, cap=600.0, validate=False, **GOOD)
+    found = certify_cvar(np.stack([X, spoilt(X, -1.0)]), 0.5, cap=600.0, validate=False, **GOOD)
     np.testing.assert_allclose(found.mean[0], certify_cvar(X, 0.5, cap=600.0, **GOOD).mean, rtol=1e-5)
     assert found.mean[1].tolist() == [-np.inf]
 
@@ -194,7 +189,7 @@ def test_sentences_where_nothing_is_said():
     vacuous = certify_cvar(CHEETAH, 0.01, cap=1000.0, **GOOD)
     assert vacuous.status.tolist() == [Status.VACUOUS]
     assert "at least 0 on average over the worst 1 % of tasks. (the least that is possible" in str(vacuous)
-    bad = certify_mean(changed(np.nan), validate=False, **GOOD)
+    bad = certify_mean(spoilt(X, np.nan), validate=False, **GOOD)
     assert str(bad).endswith(f"about the mean of the expected return ({Status.INVALID_INPUT.advice}).")
     nothing = jax.jit(lambda delta: certify_mean(X, support=(0, 1000), delta=delta))(jnp.float32(0))
     assert "nothing is certified about the mean of the expected return" in str(nothing)

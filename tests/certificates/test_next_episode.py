@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from asked import spoilt
 from bounds.exact_bounds import Sample, betting
 from flint import arb, fmpq
 from scipy import stats
@@ -73,19 +74,13 @@ def test_zeros_of_either_sign_and_the_smallest_numbers():
         assert (float(found.safety[0]) > 0) == reached
 
 
-def changed(value: float) -> np.ndarray:
-    x = X.copy()
-    x[3, 4] = value
-    return x
-
-
 @pytest.mark.parametrize("rollouts", ["all", "first"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_task_with_a_return_that_is_no_number_has_failed(rollouts, value):
     call = jax.jit(lambda x: certify_episode(x, [0.0, 500.0], delta=0.1, rollouts=rollouts))
     worst = X.copy()
     worst[3] = -1
-    found = call(changed(value))
+    found = call(spoilt(X, value))
     assert found.status.tolist() == [Status.INVALID_INPUT] * 2
     np.testing.assert_array_equal(found.safety, call(worst).safety)
 
@@ -102,7 +97,7 @@ def test_sentences():
     )
     assert found.status.tolist() == [Status.CERTIFIED, Status.VACUOUS]
     assert repr(found).startswith("EpisodeCertificate(thresholds=[500, 2000], safety=[0.954")
-    bad = certify_episode(changed(np.nan), 500.0, delta=0.01, validate=False)
+    bad = certify_episode(spoilt(X, np.nan), 500.0, delta=0.01, validate=False)
     assert str(bad).endswith(f"({Status.INVALID_INPUT.advice})")
     assert "safety of shape (2, 1)" in repr(certify_episode(np.stack([X, X]), 500.0, delta=0.1))
 

@@ -18,8 +18,6 @@ from jaxcert import Status, certify, certify_weighted
 from jaxcert.certificates._averages import kept_share, ratios_of
 from jaxcert.certificates._registry import weighted_epsilon
 from jaxcert.certificates._soft import BETS
-from jaxcert.planning import advise
-from jaxcert.report import step_curve
 from jaxcert.returns._sample import numbers_as_sample
 from jaxcert.returns._weighted import TaskWeights
 
@@ -194,15 +192,6 @@ def test_weights_whose_mean_is_near_1_or_may_be_chance_are_taken():
     assert int(few.status[0]) != Status.INVALID_INPUT
     with pytest.raises(ValueError, match="mean"):
         certify_weighted(RETURNS, 0.2, np.full(N, 0.001), **GOOD)
-
-
-def test_what_counts_tasks_without_weights_is_refused():
-    """A curve of the same bounds would be one of the sampled tasks, and so would any advice."""
-    found = certify_weighted(RETURNS, 0.9, WEIGHTS, **GOOD)
-    with pytest.raises(ValueError, match="answers 'weighted', which has no curve: certify more"):
-        step_curve(found)
-    with pytest.raises(ValueError, match="on 'weighted' there is no advice"):
-        advise(found, support=(0, 1), num_rollouts=M, safety=0.9)
 
 
 def test_weights_that_a_batch_shares():

@@ -14,9 +14,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from alterations import altered_record
 
 import jaxcert
-from jaxcert.report import certificate_record, check_exactly, document_digest, document_text, write_certificates
+from jaxcert.report import certificate_record, check_exactly, write_certificates
 from jaxcert.report._recompute import precision
 from jaxcert.tables import read_returns
 
@@ -163,16 +164,6 @@ def verdicts(certificate: Path, returns: Path) -> list[tuple[bool, str]]:
     return [(holds, words) for holds, words in check_exactly(certificate, returns) if holds is not None]
 
 
-def altered(certificate: Path, change: Callable[[dict[str, Any]], object]) -> Path:
-    """The certificate file with a change of its first record, and a digest that fits."""
-    document = json.loads(certificate.read_text())
-    change(document["certificates"][0])
-    document["digest"] = document_digest(document)
-    path = certificate.with_name("altered.json")
-    path.write_text(document_text(document))
-    return path
-
-
 def with_risk(row: dict[str, Any], risk: float) -> None:
     """A row with another risk, and the safety that follows from its decimal."""
     row["epsilon"], row["safety"] = risk, 1 - risk
@@ -188,7 +179,7 @@ def smallest_risk(case: Made, index: int) -> tuple[float, bool, bool]:
     """The smallest float that is accepted as the risk of a row; whether it is, and the one below it is not."""
 
     def accepted(risk: float) -> bool:
-        path = altered(case.certificate, lambda record: with_risk(record["rows"][index], risk))
+        path = altered_record(case.certificate, lambda record: with_risk(record["rows"][index], risk))
         return verdicts(path, case.returns)[index][0]
 
     low, high = 0.0, json.loads(case.certificate.read_text())["certificates"][0]["rows"][index]["epsilon"]

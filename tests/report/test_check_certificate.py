@@ -3,7 +3,6 @@
 import ast
 import copy
 import hashlib
-import json
 import math
 import re
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alterations import every_alteration, of_tables
+from alterations import altered, every_alteration, of_tables
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,8 +27,6 @@ from jaxcert.report import (
     check_certificate,
     check_exactly,
     check_trials,
-    document_digest,
-    document_text,
     write_certificates,
 )
 from jaxcert.report._document import FORMAT, FORMAT_VERSION
@@ -200,13 +197,8 @@ def test_the_smallest_risk_is_accepted_and_one_float_less_refused(cases):
 
 
 def with_record(case, record, *, digest: bool = True) -> Path:
-    document = json.loads(case.certificate.read_text())
-    document["certificates"] = [record]
-    if digest:
-        document["digest"] = document_digest(document)
-    path = case.certificate.with_name("altered.json")
-    path.write_text(document_text(document))
-    return path
+    change = {"certificates": [record]}
+    return altered(case.certificate, lambda document: document.update(change), new_digest=digest, name="altered.json")
 
 
 def reasons(certificate: Path, returns: Path) -> list[str]:
@@ -364,17 +356,17 @@ def test_altered_returns_are_refused_even_with_their_own_hash(cases, name, tmp_p
     given = row["witness"].get("bets") or row["witness"]["successes"]
     passing = next(i for i, each in enumerate(given) if each is not None)
     low = record["settings"]["support"][0]
-    for what, altered in of_tables(text, passing, low):
-        (tmp_path / "r.csv").write_text(altered)
+    for what, other in of_tables(text, passing, low):
+        (tmp_path / "r.csv").write_text(other)
         assert reasons(case.certificate, tmp_path / "r.csv") != [], what
-        record["data"]["sha256"] = hashlib.sha256(altered.encode()).hexdigest()
+        record["data"]["sha256"] = hashlib.sha256(other.encode()).hexdigest()
         assert reasons(with_record(case, record), tmp_path / "r.csv") != [], what
 
 
 def test_a_file_that_says_a_thing_twice_or_is_no_certificate_is_refused(cases, tmp_path):
     case = cases["betting"]
     text = case.certificate.read_text()
-    for altered in (
+    for other in (
         text.replace('"rows"', '"rows": [], "rows"'),
         text.replace('"epsilon"', '"epsilon": 0.5, "epsilon"'),
         text.replace('"format_version": 5', '"format_version": 4'),
@@ -385,7 +377,7 @@ def test_a_file_that_says_a_thing_twice_or_is_no_certificate_is_refused(cases, t
         "",
         "{}",
     ):
-        (tmp_path / "c.json").write_text(altered)
+        (tmp_path / "c.json").write_text(other)
         assert reasons(tmp_path / "c.json", case.returns) != []
 
 

@@ -17,11 +17,11 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from alterations import of_records, of_rows
+from alterations import altered_record, of_records, of_rows
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
-from random_certificates import Cases, altered, record_of, smallest_risk, tally_of, verdicts
+from random_certificates import Cases, record_of, smallest_risk, tally_of, verdicts
 from random_runs import KINDS, made_run
 
 from jaxcert.questions import QUESTIONS
@@ -217,9 +217,11 @@ def test_every_alteration_is_refused(cases, name):
     changes += [(what, lambda one, each=each: each(one["rows"][row])) for what, each in row_changes]
     assert len(changes) > 90
     assert not refused(case.certificate, lambda _: returns, row)
-    assert not refused(altered(case.certificate, lambda one: None), lambda _: returns, row)
+    assert not refused(altered_record(case.certificate, lambda one: None), lambda _: returns, row)
     accepted = [
-        what for what, change in changes if not refused(altered(case.certificate, change), lambda _: returns, row)
+        what
+        for what, change in changes
+        if not refused(altered_record(case.certificate, change), lambda _: returns, row)
     ]
     assert accepted == []
 
@@ -234,7 +236,7 @@ def test_an_upper_end_is_refused(cases):
         row["sentence"] = row["sentence"].replace("probability at least ", "a probability between ")[:-1] + " and 1."
         row.update(safety_upper=1.0, num_below=0)
 
-    path = altered(case.certificate, with_upper_end)
+    path = altered_record(case.certificate, with_upper_end)
     assert verdicts(path, case.returns)[0] == (
         False,
         "refused: certificate 1, row 1 of 2: it has num_below, safety_upper, which no answer to its question has",
@@ -267,7 +269,7 @@ def relogged(case, folder: Path, change, *, with_chain: bool = True) -> Path:
     digest = hashlib.sha256(text.encode()).hexdigest()
     counts = [sum(line.get("task") == label for line in changed) for label in changed[0]["tasks"]]
     sizes = {"min": min(counts), "max": max(counts), "total": sum(counts)}
-    return altered(case.certificate, lambda one: one["data"].update(sha256=digest, num_rollouts=sizes))
+    return altered_record(case.certificate, lambda one: one["data"].update(sha256=digest, num_rollouts=sizes))
 
 
 def is_refused(certificate: Path, log: Path) -> bool:
@@ -349,7 +351,7 @@ def test_a_log_declares_numbers(cases, tmp_path, name):
 
     def refused_with(one=lambda one: None, **declared):
         path = relogged(case, tmp_path, lambda lines: lines[0].update(declared))
-        return is_refused(altered(path, one), log)
+        return is_refused(altered_record(path, one), log)
 
     assert not refused_with()
     assert refused_with(bets=[])
@@ -403,7 +405,7 @@ def test_what_a_certificate_says_was_declared_is_what_the_log_declares(cases):
     assert stated.keys() <= declared.keys()
 
     def with_declared(**changes) -> Path:
-        return altered(case.certificate, lambda one: one["rollouts"].update(declared={**stated, **changes}))
+        return altered_record(case.certificate, lambda one: one["rollouts"].update(declared={**stated, **changes}))
 
     assert not is_refused(with_declared(), case.returns)
     for changes in ({"delta": held["delta"] / 2}, {"tasks": held["tasks"][:-1]}, {"bets": [0.5]}, {"extra": 1}):
@@ -422,7 +424,7 @@ def test_what_a_certificate_says_of_its_log_is_what_the_log_holds(cases, name):
     wrong["withdrawn"] = [*true["withdrawn"], {"number": 1, "task": "a", "value": 1.0, "why": "mistyped"}]
 
     def saying(facts) -> Path:
-        return altered(case.certificate, lambda one: one["rollouts"].update(facts))
+        return altered_record(case.certificate, lambda one: one["rollouts"].update(facts))
 
     assert not is_refused(saying(true), case.returns)
     assert is_refused(saying({**true, name: wrong[name]}), case.returns)
@@ -469,12 +471,12 @@ def test_withdrawn_trials_count_as_the_worst_at_their_places():
 def test_an_ordinary_certificate_of_a_log_is_refused(cases):
     """A bet or a number of successes that the data chose proves nothing where the data chose when to stop."""
     case = cases["trials of successes", "float64"]
-    path = altered(case.certificate, lambda one: one.update(question="safety"))
+    path = altered_record(case.certificate, lambda one: one.update(question="safety"))
     assert is_refused(path, case.returns)
     document = path.read_bytes()
     with pytest.raises(ValueError, match="unpack"):
         list(check_certificate.check(document, lambda data: check_trials.read_log(case.returns.read_bytes(), "")))
-    without = altered(case.certificate, lambda one: one.pop("rollouts"))
+    without = altered_record(case.certificate, lambda one: one.pop("rollouts"))
     with pytest.raises(ValueError, match="the question is 'sequential'"):
         list(check_exactly(without, case.returns))
 

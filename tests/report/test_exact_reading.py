@@ -4,10 +4,11 @@ import hashlib
 import json
 
 import pytest
+from alterations import altered, altered_record
 from cli_harness import command
 
 import jaxcert
-from jaxcert.report import certificate_record, check_certificate, document_digest, write_certificates
+from jaxcert.report import certificate_record, check_certificate, write_certificates
 from jaxcert.report._exact_check import check_exactly
 from jaxcert.tables import read_returns
 
@@ -25,19 +26,10 @@ def certified(path, out, **roles):
     return out
 
 
-def changed(certificate, change):
-    """The file with another first record, and the digest of that."""
-    document = json.loads(certificate.read_text())
-    change(document["certificates"][0])
-    del document["digest"]
-    certificate.write_text(json.dumps(document | {"digest": document_digest(document)}))
-    return certificate
-
-
-def altered(certificate, of_file, **data):
+def of_another(certificate, of_file, **data):
     """The same certificate about another file, read in another way, with the right sums."""
     sums = {"sha256": hashlib.sha256(of_file.read_bytes()).hexdigest(), **data}
-    return changed(certificate, lambda record: record["data"].update(sums))
+    return altered(certificate, lambda document: document["certificates"][0]["data"].update(sums))
 
 
 def verdicts(certificate, returns):
@@ -55,7 +47,7 @@ def test_lost_rollouts_count_as_the_worst_return_alone(full, tmp_path):
     assert verdicts(certificate, full) == [True]
     counted = {"num_rollouts": 107, "counted_as": 0.8}
     with pytest.raises(ValueError, match="count as another return than the worst"):
-        verdicts(altered(certificate, lost, unfinished=counted), lost)
+        verdicts(of_another(certificate, lost, unfinished=counted), lost)
     honest = certified(lost, tmp_path / "honest.json", unfinished=0.0)
     assert (
         verdicts(honest, lost) == [True] or json.loads(honest.read_text())["certificates"][0]["rows"][0]["safety"] == 0
@@ -70,7 +62,7 @@ def test_roles_say_nothing_that_the_columns_deny(tmp_path, roles):
     path = table(tmp_path / "t.csv", rows, "task,trial,return,alt")
     certificate = certified(path, tmp_path / "c.json", value="alt")
     columns = json.loads(certificate.read_text())["certificates"][0]["data"]["columns"]
-    certificate = altered(certificate, path, columns=columns | {"value": "return"}, roles=roles)
+    certificate = of_another(certificate, path, columns=columns | {"value": "return"}, roles=roles)
     with pytest.raises(ValueError, match="its roles"):
         verdicts(certificate, path)
     assert command("verify", certificate, path, "--exact").status != 0
@@ -81,7 +73,7 @@ def test_names_of_tasks_that_are_none_are_refused(tmp_path):
     out = tmp_path / "c.json"
     ask = ("certify", path, "--suite", "--each-task", "--threshold", 0.5, "--delta", 0.1, "--json", out)
     assert command(*ask).status == 0
-    found = command("verify", changed(out, lambda record: record["settings"]["tasks"].__setitem__(0, {})), path)
+    found = command("verify", altered_record(out, lambda record: record["settings"]["tasks"].__setitem__(0, {})), path)
     assert found.status != 0
     assert "Traceback" not in found.err
 
@@ -103,7 +95,7 @@ def test_lost_rollouts_of_the_other_policy_help_nobody(tmp_path):
     assert command("verify", out, a, zero).status == 0
     other = {"file": "lost.csv", "sha256": hashlib.sha256(lost.read_bytes()).hexdigest()}
     other["unfinished"] = {"num_rollouts": sum(not won for _, _, won in some), "counted_as": 0.0}
-    changed(out, lambda record: record["others"][0].update(other))
+    out = altered_record(out, lambda record: record["others"][0].update(other))
     assert "would help A" in command("verify", out, a, lost).out
 
 
@@ -155,5 +147,5 @@ def test_the_check_that_stands_alone_reads_whole_tables(tmp_path, capsys):
     single = table(tmp_path / "b.csv", [(i, j, 1) for i in range(40) for j in range(4)], "task,trial,success")
     certificate = certified(single, tmp_path / "c.json")
     assert check_certificate.main(certificate, single) == 0
-    assert check_certificate.main(altered(certificate, single, roles={"where": ["kind = b"]}), path) == 1
+    assert check_certificate.main(of_another(certificate, single, roles={"where": ["kind = b"]}), path) == 1
     assert "read in another way" in capsys.readouterr().out

@@ -147,13 +147,6 @@ def test_what_is_not_needed_is_not_imported(tmp_path):
     assert done.stdout == "set()\nFalse\n"
 
 
-def test_a_mean_is_not_drawn_as_a_share_of_tasks():
-    mean = jaxcert.certify_mean(np.full((40, 6), 0.5, np.float32), support=(0, 1), delta=0.1)
-    for given in (mean, {"mean": mean}):
-        with pytest.raises(ValueError, match="a MeanCertificate; expected certificates of a share of new tasks"):
-            plot_certificates(given)
-
-
 def test_an_estimate_is_not_called_certified():
     estimate = jaxcert.baselines.certify_plug_in(np.full((50, 4), 0.75, np.float32), [0.5, 0.7], delta=0.01)
     certificate = jaxcert.certify_lower_bounds(np.full(50, 0.75), [0.5, 0.7], delta=0.01, beta=0.05)

@@ -1,13 +1,13 @@
 """A certificate file is verified from the returns, and no alteration goes unnoticed."""
 
 import copy
-import json
 import re
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
+from alterations import altered
 from conftest import x64_context
 
 import jaxcert
@@ -17,7 +17,6 @@ from jaxcert.report import (
     certificate_record,
     certificate_schema,
     document_digest,
-    document_text,
     read_certificate,
     verify,
     write_certificates,
@@ -42,16 +41,6 @@ def recorded(folder: Path, certify=jaxcert.certify, asked=LEVELS, **options) -> 
     record = certificate_record(found, support=(0, 1), data=data)
     write_certificates(folder / "c.json", [record], protocol=LOCKED.digest)
     return folder / "c.json"
-
-
-def altered(path: Path, change, *, new_digest: bool = True) -> Path:
-    """The file with a change of its document, which the digest follows."""
-    document = json.loads(path.read_text())
-    change(document)
-    if new_digest:
-        document["digest"] = document_digest(document)
-    path.write_text(document_text(document))
-    return path
 
 
 def shifted(returns, asked, **options):

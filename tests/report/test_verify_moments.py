@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_verify import RETURNS, SETTINGS, altered, saved
+from alterations import altered
+from test_verify import RETURNS, SETTINGS, saved
 
 import jaxcert
 from jaxcert.certificates import _certify_anytime

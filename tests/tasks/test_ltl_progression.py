@@ -210,36 +210,27 @@ def test_several_stages_at_one_position():
     assert ltl.step(task, ltl.initial_state(task), only_ab).tolist() == [False, False, True, False]
 
 
-@pytest.mark.parametrize(
-    ("word", "reach", "avoid", "mask"),
-    [
-        ("", "acb", "d-a", [1, 1, 1]),
-        ("a", "cb-", "-a-", [1, 1, 0]),
-        ("ac", "b--", "a--", [1, 0, 0]),
-        ("aca", "cb-", "-a-", [1, 1, 0]),  # the last stage failed, the one before is shown again
-        ("acacb", "---", "---", [0, 0, 0]),
-        ("d", "---", "---", [0, 0, 0]),
-    ],
-)
-def test_remaining(word, reach, avoid, mask):
-    task = task_of("!d U (a & F(c & !a U b))", depth=3)
-    found = ltl.remaining(task, run(task, word)[-1])
-    assert found.mask.tolist() == mask
-    for rows, letters in ((found.reach, reach), (found.avoid, avoid)):
-        np.testing.assert_array_equal(rows, [[letter == name for name in NAMES] for letter in letters])
+LAST_STAGE_FAILS, OFTEN_FINISHED = "!d U (a & F(c & !a U b))", "!d U (b & F(a | c & !a U d))"
 
 
 @pytest.mark.parametrize(
-    ("word", "reach", "avoid", "mask"),
+    ("text", "word", "reach", "avoid", "mask"),
     [
-        ("", "ba-", "d--", [1, 1, 0]),  # the second stage can be the end, so the third one is not shown
-        ("b", "a--", "---", [1, 0, 0]),
-        ("bc", "d--", "a--", [1, 0, 0]),
-        ("bca", "---", "---", [0, 0, 0]),  # the second stage was still left
+        (LAST_STAGE_FAILS, "", "acb", "d-a", [1, 1, 1]),
+        (LAST_STAGE_FAILS, "a", "cb-", "-a-", [1, 1, 0]),
+        (LAST_STAGE_FAILS, "ac", "b--", "a--", [1, 0, 0]),
+        (LAST_STAGE_FAILS, "aca", "cb-", "-a-", [1, 1, 0]),  # the last stage failed, the one before is shown again
+        (LAST_STAGE_FAILS, "acacb", "---", "---", [0, 0, 0]),
+        (LAST_STAGE_FAILS, "d", "---", "---", [0, 0, 0]),
+        # The second stage can be the end, so the third one is not shown.
+        (OFTEN_FINISHED, "", "ba-", "d--", [1, 1, 0]),
+        (OFTEN_FINISHED, "b", "a--", "---", [1, 0, 0]),
+        (OFTEN_FINISHED, "bc", "d--", "a--", [1, 0, 0]),
+        (OFTEN_FINISHED, "bca", "---", "---", [0, 0, 0]),  # the second stage was still left
     ],
 )
-def test_what_finishes_a_task_is_shown_as_its_end(word, reach, avoid, mask):
-    task = task_of("!d U (b & F(a | c & !a U d))", depth=3)
+def test_remaining(text, word, reach, avoid, mask):
+    task = task_of(text, depth=3)
     found = ltl.remaining(task, run(task, word)[-1])
     assert found.mask.tolist() == mask
     for rows, letters in ((found.reach, reach), (found.avoid, avoid)):

@@ -15,13 +15,6 @@ pytestmark = pytest.mark.usefixtures("promoting")
 NAMES = ("total_variation", "kl", "chi2", "ratio")
 
 
-@pytest.fixture(scope="module")
-def tfd():
-    from tensorflow_probability.substrates import jax as tfp
-
-    return tfp.distributions
-
-
 def divergences(q, p):
     return [task_divergence(q, p, name) for name in NAMES]
 
