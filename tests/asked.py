@@ -1,5 +1,6 @@
-"""Each way to certify, as a function of returns and of the settings that ways have in common."""
+"""Each question of the registry, and other methods for some, as functions of returns and of settings in common."""
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import jaxcert
+from jaxcert.questions import QUESTIONS
 
 
 def spoilt(x: np.ndarray, value: float) -> np.ndarray:
@@ -24,7 +25,7 @@ class Way(NamedTuple):
     Attributes:
         function: the public function.
         fixed: its settings, beside those of a call.
-        data: the arguments that returns [..., n, m] become; a second policy has zeros.
+        data: the arguments that returns [..., n, m] become.
     """
 
     function: Callable
@@ -34,6 +35,10 @@ class Way(NamedTuple):
     def __call__(self, x, **settings):
         return self.function(**{**self.data(x), **self.fixed, **settings})
 
+    def asked(self, **settings) -> "Way":
+        """The same with more settings."""
+        return self._replace(fixed={**self.fixed, **settings})
+
     def takes(self, setting: str) -> bool:
         return setting in inspect.signature(self.function).parameters
 
@@ -42,42 +47,29 @@ class Way(NamedTuple):
         return {name: value for name, value in settings.items() if self.takes(name)}
 
 
-def _beside_none(x) -> dict:
-    return {"returns_a": x, "returns_b": (jnp if isinstance(x, jax.Array) else np).zeros_like(x)}
-
-
-def _two_policies(x) -> dict:
-    both = tuple(_beside_none(x).values())
-    return {"returns": (jnp if isinstance(x, jax.Array) else np).stack(both, axis=max(-3, -1 - np.ndim(x)))}
-
-
-def _with_weights(x) -> dict:
-    return {"returns": x, "weights": np.ones(np.shape(x)[-2:-1])}
+def _data(name: str, x) -> dict[str, Any]:
+    """Beside a policy that returns nothing but 0, and with weights of 1, where a question takes those."""
+    if name == "ranking" or len(QUESTIONS[name].inputs) > 1:
+        xp = jnp if isinstance(x, jax.Array) else np
+        zeros, weights = xp.zeros_like(x), np.ones(np.shape(x)[-2:-1])
+        both = xp.stack([x, zeros], axis=max(-3, -1 - np.ndim(x))) if name == "ranking" else x
+        data = {"returns": both, "returns_a": x, "returns_b": zeros, "weights": weights}
+        return {each: data[each] for each in QUESTIONS[name].inputs}
+    return {"returns": x}
 
 
 def ways(thresholds: Any = 0.3, safety: Any = 0.5, *, alpha: Any = 0.5, cap: Any = 1.0) -> dict[str, Way]:
-    """By name, at these thresholds or safeties."""
-    at = {"thresholds": thresholds}
-    weighted = {**at, "max_weight": 1.0}
-    return {
-        "certify": Way(jaxcert.certify, at),
-        "auto": Way(jaxcert.certify, {**at, "beta": "auto"}),
-        "soft": Way(jaxcert.certify, {**at, "method": "soft"}),
-        "safety_level": Way(jaxcert.certify_safety_level, {"safety": safety}),
-        "together": Way(jaxcert.certify_safety_level, {"safety": safety, "simultaneous": True}),
-        "band": Way(jaxcert.certify_band, at),
-        "interval": Way(jaxcert.certify_interval, {**at, "complete": True}),
-        "anytime": Way(jaxcert.certify_anytime, at),
-        "sequential": Way(jaxcert.certify_sequential, at),
-        "episode": Way(jaxcert.certify_episode, at),
-        "weighted": Way(jaxcert.certify_weighted, weighted, _with_weights),
-        "soft weighted": Way(jaxcert.certify_weighted, {**weighted, "method": "soft"}, _with_weights),
-        "improvement": Way(jaxcert.certify_improvement, {"margins": thresholds}, _beside_none),
-        "mean": Way(jaxcert.certify_mean, {}),
-        "cvar": Way(jaxcert.certify_cvar, {"alpha": alpha, "cap": cap}),
-        "mean_difference": Way(jaxcert.certify_mean_difference, {}, _beside_none),
-        "ranking": Way(jaxcert.certify_ranking, {}, _two_policies),
-        "suite": Way(jaxcert.certify_suite, at),
-        "each_task": Way(jaxcert.certify_each_task, at),
-        "suite_mean": Way(jaxcert.certify_suite_mean, {}),
+    """By name, at these numbers."""
+    at = {"threshold": thresholds, "margin": thresholds, "safety": safety, "alpha": alpha}
+    own = {"cvar": {"cap": cap}, "weighted": {"max_weight": 1.0}}
+    found = {}
+    for name, question in QUESTIONS.items():
+        fixed = {question.fixed: at[question.each]} if question.fixed else {}
+        fixed |= question.declared | own.get(name, {})
+        found[name] = Way(question.function, fixed, functools.partial(_data, name))
+    return found | {
+        "auto": found["safety"].asked(beta="auto"),
+        "soft": found["safety"].asked(method="soft"),
+        "together": found["safety_level"].asked(simultaneous=True),
+        "soft weighted": found["weighted"].asked(method="soft"),
     }

@@ -36,7 +36,7 @@ WHOLE = {
 }
 
 
-NAMES = ["certify", "auto", "soft", "band", "interval", "improvement", "shift", "anytime", "weighted", "sequential"]
+NAMES = ["safety", "auto", "soft", "band", "interval", "improvement", "shift", "anytime", "weighted", "sequential"]
 NAMES += ["episode"]
 
 
@@ -44,7 +44,7 @@ NAMES += ["episode"]
 def certificates():
     asked = ways(THRESHOLDS)
     found = {name: asked[name](jnp.asarray(RETURNS), **asked[name].among(SETTINGS)) for name in {*NAMES} - {"shift"}}
-    return found | {"shift": jaxcert.certify_shift(found["certify"], divergence="kl", radius=0.02)}
+    return found | {"shift": jaxcert.certify_shift(found["safety"], divergence="kl", radius=0.02)}
 
 
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -104,7 +104,7 @@ def test_the_table_has_the_numbers_that_were_given(certificates, name):
     frame = certificates[name].to_frame()
     assert frame.threshold.tolist() == THRESHOLDS
     assert frame.delta.unique().tolist() == [0.05]
-    if name in ("certify", "band", "interval", "improvement"):
+    if name in ("safety", "band", "interval", "improvement"):
         assert frame.beta.unique().tolist() == [0.05]
     np.testing.assert_array_equal(frame.safety, getattr(certificates[name], "certificate", certificates[name]).safety)
     assert isinstance(frame.status.dtype, pd.CategoricalDtype)

@@ -6,16 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from asked import Way, spoilt, ways
+from asked import spoilt, ways
 
 from jaxcert import (
     Status,
-    certify,
-    certify_improvement,
     certify_lower_bounds,
     certify_lower_bounds_band,
-    certify_mean_difference,
-    certify_safety_level,
     certify_tail,
     consecutive_successes_threshold,
     paired,
@@ -24,8 +20,8 @@ from jaxcert import (
 from jaxcert.rollouts.summaries import Histogram, Moments
 
 WAYS = ways()
-WAYS["scenario"] = WAYS["certify"]._replace(fixed={"thresholds": 0.3, "method": "scenario"})
-WAYS["each_task, complete"] = WAYS["each_task"]._replace(fixed={"thresholds": 0.3, "complete": True})
+WAYS["scenario"] = WAYS["safety"].asked(method="scenario")
+WAYS["each_task, complete"] = WAYS["each_task"].asked(complete=True)
 X = np.random.default_rng(0).permuted(np.linspace(0.2, 0.8, 1200, dtype=np.float32).reshape(40, 30), axis=1)
 GOOD = {"support": (0.0, 1.0), "delta": 0.1}
 WEIGHTS = np.where(np.arange(40) % 4, 2 / 3, 2.0)
@@ -33,14 +29,14 @@ WEIGHTS = np.where(np.arange(40) % 4, 2 / 3, 2.0)
 
 def successes(x) -> dict:
     """As numbers, with the values that are none."""
-    return {
-        "returns": (jnp if isinstance(x, jax.Array) else np).where((x >= 0) & (x <= 1), (x > 0.3).astype(x.dtype), x)
-    }
+    where = (jnp if isinstance(x, jax.Array) else np).where
+    return {"returns": where((x >= 0) & (x <= 1), (x > 0.3).astype(x.dtype), x)}
 
 
-WAYS["attained"] = Way(certify, {"thresholds": 0.3, "method": "attained"}, successes)
-WAYS["attained masked"] = Way(certify, {**WAYS["attained"].fixed, "where": np.ones(X.shape, bool)}, successes)
-WAYS["attained safety_level"] = Way(certify_safety_level, {"safety": 0.5, "method": "attained"}, successes)
+WAYS["attained"], WAYS["attained safety_level"] = (
+    WAYS[name].asked(method="attained")._replace(data=successes) for name in ("safety", "safety_level")
+)
+WAYS["attained masked"] = WAYS["attained"].asked(where=np.ones(X.shape, bool))
 
 
 OUTSIDE = r"(, outside the support \(0, 1\)|; Clopper-Pearson expects binary returns)"
@@ -97,22 +93,22 @@ def says_nothing(found) -> bool:
         return not np.any(found.num_good) and not np.any(getattr(found, "num_bad", False))
     if hasattr(found, "mean"):
         return np.isneginf(found.mean).all()
-    return not np.any(found.safety) and bool(np.all(found.epsilon == getattr(found, "safety_upper", 1) == 1))
+    ends = found.epsilon, getattr(found, "safety_upper", 1)
+    return not np.any(found.safety) and all(np.all(end == 1) for end in ends)
 
 
 # Of the other policy alone, too, with as many rollouts and with more.
-PAIRS, WEIGHED = ("certify", "soft", "safety_level", "band", "interval", "anytime", "mean", "cvar"), ("mean", "cvar")
+ONES = np.ones_like(X)
+PAIRS, WEIGHED = ("safety", "soft", "safety_level", "band", "interval", "anytime", "mean", "cvar"), ("mean", "cvar")
 TRACED_WAYS = WAYS | {
     **{f"{name} of pairs": WAYS[name]._replace(data=lambda x: {"returns": paired(x, 0 * X)}) for name in PAIRS},
     **{
         f"{name} of weighted": WAYS[name]._replace(data=lambda x: {"returns": weighted(x, np.ones(40), max_weight=1.5)})
         for name in WEIGHED
     },
-    "improvement on it": Way(certify_improvement, {"margins": 0.1}, lambda x: {"returns_a": 0 * X + 1, "returns_b": x}),
-    "improvement of more": Way(
-        certify_improvement, {"margins": 0.1}, lambda x: {"returns_a": 0 * X[:, :20] + 1, "returns_b": x}
-    ),
-    "difference to it": Way(certify_mean_difference, {}, lambda x: {"returns_a": 0 * X + 1, "returns_b": x}),
+    "improvement on it": WAYS["improvement"]._replace(data=lambda x: {"returns_a": ONES, "returns_b": x}),
+    "improvement of more": WAYS["improvement"]._replace(data=lambda x: {"returns_a": ONES[:, :20], "returns_b": x}),
+    "difference to it": WAYS["mean_difference"]._replace(data=lambda x: {"returns_a": ONES, "returns_b": x}),
 }
 # Where it is traced.
 TRACED = [
@@ -144,8 +140,8 @@ def test_nothing_is_certified_from_what_cannot_be_refused(name):
     assert not says_nothing(good)
     for change in TRACED:
         ((setting, bad),) = change.items()
-        of_a_list = way.takes("thresholds") and hasattr(good, "num_good") and np.isinf(bad).all()  # which is known
-        if settings.get(setting, way.takes("support")) and not of_a_list:
+        known = hasattr(good, "num_good") and setting == "at" and np.isinf(bad)  # which tasks of a list reach it
+        if settings.get(setting, way.takes("support")) and not known:
             nothing = found(**change)
             assert says_nothing(nothing), change
             assert np.all(nothing.status == Status.INVALID_INPUT), change
@@ -207,11 +203,11 @@ OWN = [
     ("band", {"kind": "attained_levels", "bound": "hoeffding", "x": SUCCESSES}, "bound is 'hoeffding'"),
     ("band", {"kind": "attained_levels", "support": (0, 2), "x": SUCCESSES}, r"support \(0, 1\)"),
     ("band", {"num_smallest": 1, "where": ~FIRST, "x": SUCCESSES}, "no effect where rollouts"),
-    ("certify", {"support": (0, 2), "method": "attained", "x": SUCCESSES}, r"support \(0, 1\)"),
-    ("certify", {"bound": "hoeffding", "method": "attained", "x": SUCCESSES}, "clopper_pearson"),
-    ("certify", {"support": (2, 3), "x": SUCCESSES, "bound": "betting"}, "the return of task 0, rollout"),
-    ("certify", {"support": (0.5, 1), "x": SUCCESSES, "bound": "betting"}, "the return of task 0, rollout"),
-    ("certify", {"support": (0, 0.5), "x": SUCCESSES, "bound": "betting"}, "the return of task 1, rollout"),
+    ("safety", {"support": (0, 2), "method": "attained", "x": SUCCESSES}, r"support \(0, 1\)"),
+    ("safety", {"bound": "hoeffding", "method": "attained", "x": SUCCESSES}, "clopper_pearson"),
+    ("safety", {"support": (2, 3), "x": SUCCESSES, "bound": "betting"}, "the return of task 0, rollout"),
+    ("safety", {"support": (0.5, 1), "x": SUCCESSES, "bound": "betting"}, "the return of task 0, rollout"),
+    ("safety", {"support": (0, 0.5), "x": SUCCESSES, "bound": "betting"}, "the return of task 1, rollout"),
     ("interval", {"complete": False}, "complete is False; expected True, which declares"),
     ("interval", {"complete": 1}, "complete is 1; expected True"),
     ("interval", {"support": OPEN}, r"support is \(0, inf\); upper bounds need a finite upper end"),

@@ -18,13 +18,13 @@ RETURNS = np.random.default_rng(0).uniform(0, 1, (*BATCH, N, 4)).astype(np.float
 TASKS = [f"task {i}" for i in range(N)]
 THRESHOLDS, SETTINGS = [0.1, 0.3], {"support": (0, 1), "delta": 0.1}
 WAYS = ways(THRESHOLDS, [0.3, 0.5], alpha=[0.5, 1.0])
-TYPES = ["certify", "auto", "safety_level", "band", "interval", "improvement", "anytime", "weighted", "sequential"]
+TYPES = ["safety", "auto", "safety_level", "band", "interval", "improvement", "anytime", "weighted", "sequential"]
 TYPES += ["episode", "suite", "mean", "cvar", "ranking"]
 # Each type of answer, from returns [..., n, m].
 ASK = {name: lambda x, way=WAYS[name]: way(x, **way.among(SETTINGS)) for name in TYPES} | {
     "curve": lambda x: jaxcert.certify_band(x, None, **SETTINGS),
     "successes": lambda x: jaxcert.certify_band(x > 0.1, THRESHOLDS, delta=0.1),
-    "shift": lambda x: jaxcert.certify_shift(ASK["certify"](x), divergence="kl", radius=0.02),
+    "shift": lambda x: jaxcert.certify_shift(ASK["safety"](x), divergence="kl", radius=0.02),
     "each_task": lambda x: WAYS["each_task"](x, tasks=TASKS, **SETTINGS),
     "tail": lambda x: jaxcert.certify_tail(jaxcert.certify_band(x, None, **SETTINGS), [0.3, 0.5]),
 }
@@ -102,7 +102,7 @@ def words_of(certificate) -> str:
 
 
 def test_thresholds_of_a_batch(single):
-    many = stacked(single["certify"])
+    many = stacked(single["safety"])
     check_equal(many[0, 2, 1], many[0, 2][1])
     check_equal(many[..., 1], jax.tree.map(lambda leaf: leaf[..., 1:] if leaf.shape == (*BATCH, 2) else leaf, many))
     check_equal(many[1, ..., ::-1], many[1][:, ::-1])
@@ -114,14 +114,14 @@ def test_thresholds_of_a_batch(single):
 
 
 def test_beta_is_chosen_for_each_threshold_or_given(single):
-    auto, given = stacked(single["auto"]), stacked(single["certify"])
+    auto, given = stacked(single["auto"]), stacked(single["safety"])
     assert auto[1, 2, 0].beta.shape == (1,)
     assert given[1, 2, 0].beta.shape == ()
 
 
 def test_a_setting_for_some_of_the_axes_alone(single):
     """An axis of size 1 stands for all."""
-    many = stacked(single["certify"])
+    many = stacked(single["safety"])
     delta = jnp.asarray([[0.1], [0.2]], jnp.float32)
     some = dataclasses.replace(many, delta=delta)
     assert some[1, 2].delta == delta[1, 0]
@@ -130,7 +130,7 @@ def test_a_setting_for_some_of_the_axes_alone(single):
 
 
 def test_parts_of_a_batch_under_transformations(single):
-    many = stacked(single["certify"])
+    many = stacked(single["safety"])
     check_equal(jax.jit(lambda all_: all_[1, 2])(many), many[1, 2])
     check_equal(jax.vmap(lambda row: row[2])(many), many[:, 2])
     check_equal(jax.vmap(jax.vmap(lambda one: one[1]))(many), many[..., 1])
@@ -152,7 +152,7 @@ def test_parts_of_a_batch_under_transformations(single):
 )
 def test_what_is_no_index(single, index, error, words):
     with pytest.raises(error, match=words):
-        stacked(single["certify"])[index]
+        stacked(single["safety"])[index]
 
 
 def test_no_index_into_what_has_no_axes(single):
@@ -161,7 +161,7 @@ def test_no_index_into_what_has_no_axes(single):
         with pytest.raises(TypeError, match="the certificate is a single one, without axes"):
             single[name][0]
     with pytest.raises(IndexError, match="has 2 entries; the certificate has 2 thresholds"):
-        single["certify"][0, 1]
+        single["safety"][0, 1]
 
 
 @EACH
@@ -228,7 +228,7 @@ def test_thresholds_label_their_axis_where_they_are_the_same():
 
 def test_a_data_set_goes_through_a_file(single, tmp_path):
     xarray = pytest.importorskip("xarray")
-    data = stacked(single["certify"]).to_xarray(("seed", "checkpoint"))
+    data = stacked(single["safety"]).to_xarray(("seed", "checkpoint"))
     data.to_netcdf(tmp_path / "found.nc", engine="scipy")
     with xarray.open_dataset(tmp_path / "found.nc", engine="scipy") as read:
         np.testing.assert_array_equal(read.safety, data.safety)
@@ -261,14 +261,14 @@ def test_tables_in_both_precisions(precision):
 )
 @pytest.mark.parametrize("way", ["to_frame", "to_xarray"])
 def test_names_that_do_not_fit(single, way, settings, words):
-    alike = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*BATCH, *leaf.shape)), single["certify"])
+    alike = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*BATCH, *leaf.shape)), single["safety"])
     with pytest.raises(ValueError, match=words):
         getattr(alike, way)(**settings)
 
 
 def test_no_table_of_traced_values(single):
     with pytest.raises(ValueError, match="expected it outside of jit and vmap"):
-        jax.vmap(lambda one: one.to_xarray())(stacked(single["certify"]))
+        jax.vmap(lambda one: one.to_xarray())(stacked(single["safety"]))
 
 
 def test_every_type_of_answer_is_tested(single):

@@ -35,12 +35,12 @@ def thresholds_for(bound: str, count: int = 7) -> np.ndarray:
 
 @pytest.mark.filterwarnings("ignore:scenario at beta")
 @pytest.mark.parametrize(
-    "name", [*(pytest.param(n, marks=pytest.mark.slow) for n in ("certify", "suite", "weighted")), "auto", "scenario"]
+    "name", [*(pytest.param(n, marks=pytest.mark.slow) for n in ("safety", "suite", "weighted")), "auto", "scenario"]
 )
 def test_few_thresholds_say_what_many_say(name):
     """Few are solved one by one, many, more than three for a task, are gathered from a table over k."""
     options = {"method": "scenario", "bound": "hoeffding"} if name == "scenario" else {}
-    x, way = returns_for("betting"), ways()["certify" if name == "scenario" else name]
+    x, way = returns_for("betting"), ways()["safety" if name == "scenario" else name]
     levels = np.linspace(0, SUPPORT[1], 301, dtype=np.float32)
     many, few = (way(x, thresholds=t, support=SUPPORT, delta=0.1, **options) for t in (levels, levels[::60]))
     for field in ("epsilon", "beta", "num_violations", "num_valid", "status", "num_good", "allowance"):
@@ -262,3 +262,24 @@ def test_scenario_warns_beyond_its_range_and_not_within():
         call(beta=0.1)
     call(beta=0.1 / 40)
     call(beta=0.0111)
+
+
+RANDOM, SCORES = np.random.default_rng(0).random((60, 5), np.float32), {"support": (0.0, 1.0)}
+# One for the question, one for the table of its risks, and for successes those of their levels.
+CALLS = {
+    "floats": (2, lambda delta: jaxcert.certify(RANDOM, 0.5, **SCORES, delta=delta)),
+    "successes": (3, lambda delta: jaxcert.certify(RANDOM > 0.3, 0.5, delta=delta)),
+    "mean": (1, lambda delta: jaxcert.certify_mean(RANDOM, **SCORES, delta=delta)),
+    "list of successes": (3, lambda delta: jaxcert.certify_suite(RANDOM > 0.3, 0.5, delta=delta)),
+    "safety level": (2, lambda delta: jaxcert.certify_safety_level(RANDOM, 0.8, **SCORES, delta=delta)),
+    "scenario": (2, lambda delta: jaxcert.certify(RANDOM, 0.5, **SCORES, delta=delta, method="scenario")),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CALLS)
+def test_a_question_is_few_programs(name):
+    most, call = CALLS[name]
+    jax.clear_caches()
+    assert compilations(lambda: call(0.0123)) <= most
+    assert compilations(lambda: call(0.0321)) == 0

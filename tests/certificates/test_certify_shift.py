@@ -16,7 +16,7 @@ from jaxcert.certificates import BandCertificate
 from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.planning import advise
 from jaxcert.report import certificate_record, step_curve
-from jaxcert.sequential._wealth import SequentialCertificate
+from jaxcert.sequential import SequentialCertificate
 
 CHEETAH = jaxcert.sample_returns("cheetah")
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}

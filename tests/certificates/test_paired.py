@@ -26,7 +26,7 @@ OF_DIFFERENCES = {"support": (-8.0, 8.0), "delta": DELTA}
 MARGINS = [-4.0, -1.0, 1.5]
 
 WAYS = ways(MARGINS, [0.5, 0.8], alpha=[0.2, 0.5], cap=[1.0, 2.0])
-ASKED = {each: WAYS[each] for each in ("certify", "auto", "soft", "safety_level", "together", "band", "interval")}
+ASKED = {each: WAYS[each] for each in ("safety", "auto", "soft", "safety_level", "together", "band", "interval")}
 ASKED |= {each: WAYS[each] for each in ("anytime", "mean", "cvar")} | {
     "hoeffding": lambda x, **given: jaxcert.certify(x, MARGINS, bound="hoeffding", **given),
     "weighted": lambda x, **given: jaxcert.certify_weighted(x, MARGINS, np.ones(N), max_weight=1.5, **given),
@@ -117,7 +117,7 @@ def test_a_pair_counts_if_both_rollouts_do():
     where_a, where_b = RNG.random((2, N, M)) < 0.8
     where_a[:, 0] = where_b[:, 0] = True
     pairs = paired(A, B, where_a=where_a, where_b=where_b)
-    for name in ("certify", "safety_level", "mean", "interval"):
+    for name in ("safety", "safety_level", "mean", "interval"):
         assert_alike(ASKED[name](pairs, **GIVEN), ASKED[name](A - B, where=where_a & where_b, **OF_DIFFERENCES))
 
 

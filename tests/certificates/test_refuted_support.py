@@ -48,7 +48,7 @@ def in_steps(x):
     return certificate(state, 0.05)
 
 
-OF_A_SHARE = ["certify", "auto", "soft", "safety_level", "together", "band", "anytime", "interval", "weighted"]
+OF_A_SHARE = ["safety", "auto", "soft", "safety_level", "together", "band", "anytime", "interval", "weighted"]
 OF_A_SHARE += ["soft weighted", "sequential"]
 WAYS = ways([0.1])
 CALLS = {name: lambda x, way=WAYS[name]: way(x, **OPTIONS) for name in OF_A_SHARE} | {

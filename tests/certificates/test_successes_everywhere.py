@@ -47,7 +47,7 @@ def test_every_call_takes_successes_without_a_support(name):
         way(np.float32(0.5) * X, **DELTA)
 
 
-@pytest.mark.parametrize("name", ["certify", "mean", "suite_mean", "weighted"])
+@pytest.mark.parametrize("name", ["safety", "mean", "suite_mean", "weighted"])
 def test_what_is_masked_may_be_anything_and_lists_are_taken(name):
     way = WAYS[name]
     same(way(np.where(MASK, X, np.nan), where=MASK, **DELTA), way(X, where=MASK, **DELTA))
@@ -96,7 +96,7 @@ def test_under_a_transformation_they_are_declared():
         jax.jit(lambda x: jaxcert.certify(x, 0.3, delta=0.1))(jnp.asarray(X, jnp.float32))
 
 
-@pytest.mark.parametrize("name", ["certify", "mean", "mean_difference"])
+@pytest.mark.parametrize("name", ["safety", "mean", "mean_difference"])
 def test_a_container_is_refused_for_what_it_is(name):
     """Not for the support that its successes do not need."""
     with pytest.raises(ValueError, match=r"the arrays data\.returns and where=data\.where"):

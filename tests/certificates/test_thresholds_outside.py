@@ -19,7 +19,7 @@ SETTINGS = {"support": (0, 1), "delta": 0.1}
 ABOVE = r"is 50, above the support \(-?\d, 1\): no policy reaches that; is it in another unit, such as per cent\?"
 BELOW = r"is -2, below the support \(-?\d, 1\): every policy reaches that"
 
-NAMES = ["certify", "soft", "weighted", "band", "interval", "anytime", "sequential", "improvement"]
+NAMES = ["safety", "soft", "weighted", "band", "interval", "anytime", "sequential", "improvement"]
 OTHERS = {
     "pairs": lambda t: certify(jaxcert.paired(X, X[:, ::-1]), t, **SETTINGS),
     "weights": lambda t: certify(jaxcert.weighted(X, np.ones(20), max_weight=1), t, **SETTINGS),

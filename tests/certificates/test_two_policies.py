@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert import Status, certify_improvement, certify_mean_difference, certify_ranking
-from jaxcert.returns._paired import Paired
+from jaxcert.returns import Paired
 from jaxcert.returns._sample import Needs, sample_of
 
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}

@@ -8,8 +8,7 @@ from alterations import altered, altered_record
 from cli_harness import command
 
 import jaxcert
-from jaxcert.report import certificate_record, check_certificate, write_certificates
-from jaxcert.report._exact_check import check_exactly
+from jaxcert.report import certificate_record, check_certificate, check_exactly, write_certificates
 from jaxcert.tables import read_returns
 
 

@@ -19,7 +19,6 @@ from jaxcert.tasks.zones._trajectory_plot import (
     PALETTE,
     _show_stage,
     _stage_picture,
-    plot_trajectories,
     wrapped,
 )
 from jaxcert.training import sample_policy
@@ -196,7 +195,7 @@ def test_what_cannot_be_followed():
 
 def test_a_picture_shows_zones_ways_stages_and_ends():
     formula = "F(red & F(green & !yellow U purple))"
-    figure = plot_trajectories(ROW, FORWARD, task(formula), KEY, num_episodes=2)
+    figure = zones.plot_trajectories(ROW, FORWARD, task(formula), KEY, num_episodes=2)
     assert figure.get_suptitle() == formula
     assert len(figure.axes) == 2
     for axes in figure.axes:
