@@ -76,13 +76,6 @@ def test_default_betas():
     assert Status.OUT_OF_RANGE not in np.asarray(scenario.status)
 
 
-def test_thresholds_and_levels_are_rounded_to_the_safe_side():
-    x = returns_for("betting")
-    got = certify(x, 0.1, support=SUPPORT, delta=0.1)
-    assert float(got.thresholds[0]) >= 0.1
-    assert float(got.delta) <= 0.1
-
-
 @pytest.mark.parametrize("bad", [jnp.nan, jnp.inf])
 def test_a_given_lower_bound_that_is_none_certifies_nothing_under_jit(bad):
     lower = jnp.asarray([1.0, bad, 3.0, 2.0, -jnp.inf] * 10)

@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 
 import jaxcert
-from jaxcert import Status, certify, certify_lower_bounds, certify_safety_level
+from jaxcert import Status, certify
 from jaxcert.bounds import betting
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import evaluate
 from jaxcert.certificates._soft import BETS, default_alpha, evidence, least_evidence, shares, soft_epsilon
 from jaxcert.numerics import _elementary
 from jaxcert.numerics._rounding import cast_host
-from jaxcert.report import step_curve
 from jaxcert.returns._sample import numbers_as_sample
 from jaxcert.rollouts.summaries import Histogram, Moments
-from jaxcert.sweep import Grid
 
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05, "method": "soft"}
 N, M = 40, 4
@@ -211,20 +209,6 @@ def test_a_task_with_missing_returns_counts_in_full():
     np.testing.assert_allclose(found.epsilon[1], certify(worst, 0.5, **SETTINGS).epsilon[0], rtol=1e-6)
     with pytest.raises(ValueError, match="task 3, rollout 1"):
         certify(bad, 0.5, **SETTINGS)
-
-
-def test_what_needs_lower_bounds_is_refused():
-    soft = certify(RETURNS, 0.5, **SETTINGS)
-    for call in (
-        lambda: certify_lower_bounds(RETURNS[:, 0], 0.5, beta=0.1, delta=0.1, method="soft"),
-        lambda: certify_safety_level(RETURNS, 0.9, **SETTINGS),
-        lambda: jax.jit(lambda x: certify_safety_level(x, 0.9, **SETTINGS))(RETURNS),
-        lambda: step_curve(soft),
-    ):
-        with pytest.raises(ValueError, match=r"soft.* counts no lower bounds"):
-            call()
-    with pytest.raises(ValueError, match="methods of the grid holds 'soft'; expected binomial, scenario"):
-        Grid(thresholds=0.5, methods="soft")
 
 
 @pytest.mark.parametrize("beta", [None, 0.3])

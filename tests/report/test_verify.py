@@ -47,20 +47,6 @@ def shifted(returns, asked, **options):
     return jaxcert.certify_shift(jaxcert.certify(returns, asked, **options), divergence="kl", radius=0.02)
 
 
-KINDS = {
-    "default": {},
-    "auto": {"beta": "auto"},
-    "soft": {"method": "soft"},
-    "scenario": {"method": "scenario", "beta": 1e-4},
-    "hoeffding": {"bound": "hoeffding", "beta": 0.1},
-    "band": {"certify": jaxcert.certify_band},
-    "smallest": {"certify": jaxcert.certify_band, "num_smallest": 8},
-    "safety": {"certify": jaxcert.certify_safety_level, "asked": [0.5, 0.8]},
-    "simultaneous": {"certify": jaxcert.certify_safety_level, "asked": [0.5, 0.8], "simultaneous": True},
-    "anytime": {"certify": jaxcert.certify_anytime, "prior": (2.0, 0.5)},
-}
-
-
 def test_what_was_written_is_verified(tmp_path):
     found = verify(recorded(tmp_path), tmp_path / "returns.npz")
     assert found.differences == ()

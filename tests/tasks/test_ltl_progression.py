@@ -284,14 +284,13 @@ def test_jit_vmap_and_types(precision):
         (np.ones(3, bool), np.ones(4, np.int32), r"true_propositions is int32\[4\]; expected bool\[4\]"),
     ],
 )
-def test_arguments_of_step(state, holding, message):
+def test_arguments_of_step_and_remaining(state, holding, message):
+    task = task_of("F(a & F b)")
     with pytest.raises(ValueError, match=message):
-        ltl.step(task_of("F(a & F b)"), state, holding)
-
-
-def test_argument_of_remaining():
-    with pytest.raises(ValueError, match=r"state is bool\[2\]; expected bool\[3\]"):
-        ltl.remaining(task_of("F(a & F b)"), np.ones(2, bool))
+        ltl.step(task, state, holding)
+    if message.startswith("state"):
+        with pytest.raises(ValueError, match=message):
+            ltl.remaining(task, state)
 
 
 @pytest.fixture(scope="module")
