@@ -18,19 +18,9 @@ SUPPORT = (0.0, 10.0)
 METHODS = ("binomial", "scenario")
 
 
-def returns_for(bound: str, shape: tuple[int, ...] = (40, 60)) -> np.ndarray:
+def returns(shape: tuple[int, ...] = (40, 60)) -> np.ndarray:
     rng = np.random.default_rng(3)
-    if bound == "clopper_pearson":
-        return (rng.random(shape) < rng.beta(5, 2, (*shape[:-1], 1))).astype(np.float32)
     return (10 * rng.beta(6, 2, shape) * rng.beta(8, 1, (*shape[:-1], 1))).astype(np.float32)
-
-
-def support_for(bound: str) -> tuple[float, float]:
-    return (0.0, 1.0) if bound == "clopper_pearson" else SUPPORT
-
-
-def thresholds_for(bound: str, count: int = 7) -> np.ndarray:
-    return np.linspace(0.1, 0.95, count, dtype=np.float32) * support_for(bound)[1]
 
 
 @pytest.mark.filterwarnings("ignore:scenario at beta")
@@ -40,7 +30,7 @@ def thresholds_for(bound: str, count: int = 7) -> np.ndarray:
 def test_few_thresholds_say_what_many_say(name):
     """Few are solved one by one, many, more than three for a task, are gathered from a table over k."""
     options = {"method": "scenario", "bound": "hoeffding"} if name == "scenario" else {}
-    x, way = returns_for("betting"), ways()["safety" if name == "scenario" else name]
+    x, way = returns(), ways()["safety" if name == "scenario" else name]
     levels = np.linspace(0, SUPPORT[1], 301, dtype=np.float32)
     many, few = (way(x, thresholds=t, support=SUPPORT, delta=0.1, **options) for t in (levels, levels[::60]))
     for field in ("epsilon", "beta", "num_violations", "num_valid", "status", "num_good", "allowance"):
@@ -53,13 +43,13 @@ def test_few_thresholds_say_what_many_say_of_soft_counts():
     """Many are computed without the padding that few have."""
     levels = np.linspace(0.1, 9.9, 600, dtype=np.float32)
     options = {"support": SUPPORT, "delta": 0.1, "method": "soft"}
-    many, few = (certify(returns_for("betting"), t, **options) for t in (levels, levels[::60]))
+    many, few = (certify(returns(), t, **options) for t in (levels, levels[::60]))
     np.testing.assert_allclose(many.safety[::60], few.safety, rtol=2e-5, atol=2e-6)
     np.testing.assert_array_equal(many.num_violations[::60], few.num_violations)
 
 
 def test_leading_axes_are_batched():
-    x, levels = returns_for("betting", (2, 3, 20, 30)), thresholds_for("betting")
+    x, levels = returns((2, 3, 20, 30)), np.linspace(1, 9.5, 7, dtype=np.float32)
     batch = certify(x, levels, support=SUPPORT, delta=0.1)
     assert batch.safety.shape == (2, 3, 7)
     assert batch.lower_bounds.shape == (2, 3, 20)
@@ -69,7 +59,7 @@ def test_leading_axes_are_batched():
 
 
 def test_default_betas():
-    x = returns_for("hoeffding")
+    x = returns()
     assert float(certify(x, 1.0, support=SUPPORT, delta=0.1, bound="hoeffding").beta) == np.float32(0.05)
     scenario = certify(x, 1.0, support=SUPPORT, delta=0.1, bound="hoeffding", method="scenario")
     np.testing.assert_allclose(scenario.beta, 0.1 / 40, rtol=1e-6)
@@ -97,7 +87,7 @@ def test_given_performances_known_exactly():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("wanted", [0.2, 0.5, 0.8, 0.99])
 def test_safety_level_is_the_largest_order_statistic_allowed(method, wanted):
-    x = returns_for("betting")
+    x = returns()
     settings = {"support": SUPPORT, "delta": 0.05, "beta": 0.02, "method": method}
     got = certify_safety_level(x, wanted, **settings)
     lower = np.sort(np.asarray(certify(x, 1.0, **settings).lower_bounds))
@@ -140,7 +130,7 @@ def test_default_beta_of_a_safety_level_costs_nothing(n, wanted, precision):
 
 
 def test_default_beta_serves_every_wanted_safety():
-    x = returns_for("betting")
+    x = returns()
     apart = [certify_safety_level(x, s, support=SUPPORT, delta=0.05) for s in (0.5, 0.8)]
     together = certify_safety_level(x, [0.5, 0.8], support=SUPPORT, delta=0.05)
     assert float(together.beta) == pytest.approx(min(float(one.beta) for one in apart), rel=1e-6)
@@ -167,7 +157,7 @@ def test_default_beta_under_jit(precision):
 
 
 def test_several_safety_levels_at_once_are_monotone():
-    got = certify_safety_level(returns_for("betting"), [0.1, 0.5, 0.8], support=SUPPORT, delta=0.05)
+    got = certify_safety_level(returns(), [0.1, 0.5, 0.8], support=SUPPORT, delta=0.05)
     assert got.thresholds.shape == (3,)
     assert np.all(np.diff(got.thresholds) <= 0)
 
@@ -196,7 +186,7 @@ def test_certified_on_90_percent_of_the_samples(name, bound, method, beta, want,
 
 
 def test_a_third_threshold_does_not_compile_again():
-    x = jnp.asarray(returns_for("betting"))
+    x = jnp.asarray(returns())
 
     def call(beta, delta, levels, high):
         return certify(x, levels, support=(0.0, high), delta=delta, beta=beta)
@@ -216,7 +206,7 @@ def test_the_sentence_of_a_concrete_certificate():
 
 
 def test_printing_works_on_batches_and_tracers():
-    x = returns_for("hoeffding", (2, 20, 30))
+    x = returns((2, 20, 30))
     assert "shape (2, 1)" in str(certify(x, 5.0, support=SUPPORT, delta=0.1, bound="hoeffding"))
     seen = []
 
@@ -244,13 +234,13 @@ def test_every_status_has_its_case(change, status):
     arguments = {"thresholds": 2.0, "support": SUPPORT, "delta": 0.1, "beta": 0.01} | change
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        got = certify(returns_for("betting"), **arguments)
+        got = certify(returns(), **arguments)
     assert Status(int(got.status[0])) is status
     assert status.advice
 
 
 def test_scenario_warns_beyond_its_range_and_not_within():
-    call = functools.partial(certify, returns_for("betting"), 2.0, support=SUPPORT, delta=0.1, method="scenario")
+    call = functools.partial(certify, returns(), 2.0, support=SUPPORT, delta=0.1, method="scenario")
     with pytest.warns(UserWarning, match=r"beta = 0.1 > sqrt\(2 delta\) / num_tasks = 0.0112"):
         call(beta=0.1)
     call(beta=0.1 / 40)

@@ -167,12 +167,8 @@ def verdicts(certificate: Path, returns: Path) -> list[tuple[bool, str]]:
 def with_risk(row: dict[str, Any], risk: float) -> None:
     """A row with another risk, and the safety that follows from its decimal."""
     row["epsilon"], row["safety"] = risk, 1 - risk
-    while not _adds_up(row):
+    while Fraction(repr(row["epsilon"])) + Fraction(repr(row["safety"])) > 1:
         row["safety"] = math.nextafter(row["safety"], 0)
-
-
-def _adds_up(row: dict[str, Any]) -> bool:
-    return Fraction(repr(row["epsilon"])) + Fraction(repr(row["safety"])) <= 1
 
 
 def smallest_risk(case: Made, index: int) -> tuple[float, bool, bool]:

@@ -90,10 +90,6 @@ def test_violated_if_the_best_continuation_fails(kind):
     assert 0.01 < found.mean() < 0.9
 
 
-def copies(leaf):
-    return jnp.broadcast_to(leaf, (16, *leaf.shape))
-
-
 def test_violated_if_every_continuation_fails():
     """All continuations by up to three positions of two propositions."""
     positions = [set(), {"a"}, {"b"}, {"a", "b"}]
@@ -102,7 +98,8 @@ def test_violated_if_every_continuation_fails():
         task = ltl.from_formula(formula, ["a", "b"], depth=3)
         prefixes = [list(word) for word in itertools.product(positions, repeat=2)]
         traces = np.array([[[name in held for name in "ab"] for held in word] for word in prefixes])
-        found = ltl.is_violated(states_after(jax.tree.map(copies, task), traces)[:, -1])
+        tasks = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (16, *leaf.shape)), task)
+        found = ltl.is_violated(states_after(tasks, traces)[:, -1])
         words = [list(word) for length in range(4) for word in itertools.product(positions, repeat=length)]
         wanted = [not any(holds(formula, prefix + word) for word in words) for prefix in prefixes]
         np.testing.assert_array_equal(found, wanted)
