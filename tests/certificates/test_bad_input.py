@@ -21,6 +21,7 @@ from jaxcert.rollouts.summaries import Histogram, Moments
 
 WAYS = ways()
 WAYS["scenario"] = WAYS["safety"].asked(method="scenario")
+WAYS["episode by first rollouts"] = WAYS["episode"].asked(rollouts="first")
 WAYS["each_task, complete"] = WAYS["each_task"].asked(complete=True)
 X = np.random.default_rng(0).permuted(np.linspace(0.2, 0.8, 1200, dtype=np.float32).reshape(40, 30), axis=1)
 GOOD = {"support": (0.0, 1.0), "delta": 0.1}
@@ -145,6 +146,7 @@ def test_nothing_is_certified_from_what_cannot_be_refused(name):
             nothing = found(**change)
             assert says_nothing(nothing), change
             assert np.all(nothing.status == Status.INVALID_INPUT), change
+            assert not way.takes("safety") or np.all(np.isneginf(nothing.thresholds)), change
     assert says_nothing(found(beta=0.0)) or not settings["beta"]
     missing = found(x=spoilt(X, np.nan))
     assert np.all(missing.status == Status.INVALID_INPUT)
