@@ -17,12 +17,6 @@ from jaxcert.report import plot_certificates, save_figure
 RETURNS = np.random.default_rng(0).beta(9, 1, (60, 20)).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 def drawn(axes) -> dict:
     return {line.get_label(): line for line in axes.lines}
 
@@ -151,13 +145,6 @@ def test_what_is_not_needed_is_not_imported(tmp_path):
     root, command = Path(jaxcert.__file__).parents[1], [sys.executable, "-c", code, str(tmp_path / "trials.csv")]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\nFalse\n"
-
-
-def test_a_mean_is_not_drawn_as_a_share_of_tasks():
-    mean = jaxcert.certify_mean(np.full((40, 6), 0.5, np.float32), support=(0, 1), delta=0.1)
-    for given in (mean, {"mean": mean}):
-        with pytest.raises(ValueError, match="a MeanCertificate; expected certificates of a share of new tasks"):
-            plot_certificates(given)
 
 
 def test_an_estimate_is_not_called_certified():
