@@ -22,8 +22,7 @@ from jaxcert.cli import (
     _trial_command,
     _verify_command,
 )
-from jaxcert.cli._other_spellings import as_read, usage_told
-from jaxcert.cli._typed import remember
+from jaxcert.cli._typed import as_read, remember, usage_told
 
 _app = typer.Typer(
     add_completion=False,

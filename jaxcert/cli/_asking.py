@@ -1,6 +1,7 @@
 """What a command asks: its options, and the question by its name, by a word or an option, or by the numbers alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
@@ -98,34 +99,32 @@ class Asking(NamedTuple):
         """The shortcuts of questions that were given."""
         return [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
 
-    def named(self) -> "Asking":
-        """With the name of the question; without one where it is left to the numbers, as of a sample of tasks.
+    def named(self, num_policies: int = 1) -> "Asking":
+        """With the name of the question about so many policies; of one, without a name where it is left to the numbers.
 
         Raises:
             ValueError: what was given names several questions, or none.
         """
-        return self._replace(question=self._name(1) or self._by_options())
+        word = "".join(self.words)
+        if num_policies == 2 and self.listed and self.question is None:
+            self._refuse_margin()
+            word = word or ("" if any(self.numbers.values()) else "mean")
+        rest = self._by_options if num_policies == 1 else self._by_numbers
+        return self._replace(question=self._name(num_policies, word) or rest())
 
-    def named_of_two(self) -> "Asking":
-        """With the name of the question about two policies.
+    def shared(self, count: int) -> "Asking":
+        """The settings of each of several answers, which fail together with probability delta (theory page)."""
+        if self.delta is None or count == 1:
+            return self
+        return self._replace(delta=math.nextafter(self.delta / count, 0.0))
 
-        Raises:
-            ValueError: what was given names several questions, or none.
-        """
-        if self.question is None and self.listed:
-            _refuse_margin(self.options.get("margin"))
-            if not self.words and not any(self.numbers.values()):
-                return self._replace(mean=True).named_of_two()
-        return self._replace(question=self._name(2) or self._by_numbers())
-
-    def _name(self, num_policies: int) -> str | None:
+    def _name(self, num_policies: int, word: str) -> str | None:
         """The name of the question that is given, or stands for a word."""
         if self.words[1:] or (self.question is not None and self.words):
             several = [f"--{word}" for word in self.words] + ["--question"] * (self.question is not None)
             raise ValueError(f"{' and '.join(several)} are given; expected one of them")
-        if self.question is not None or not (self.words or self.listed):
+        if self.question is not None or not (word or self.listed):
             return self.question
-        word = "".join(self.words)
         found = usual_questions(self.numbers, shortcut=word, listed=bool(self.listed), num_policies=num_policies)
         if not found:
             raise ValueError(f"--{word} is about a fixed list of tasks; expected --suite as well")
@@ -157,21 +156,20 @@ class Asking(NamedTuple):
             raise ValueError(f"{taken}; expected one of them by --question, or {', '.join(usual)}")
         return (at_numbers or [name for name, each in of_pairs.items() if each.each is None])[0]
 
+    def _refuse_margin(self) -> None:
+        """Raise ValueError for margins of a list, which are its thresholds."""
+        if margins := self.options.get("margin"):
+            instead = {"--threshold": [",".join(map(as_given, margins))]}
+            raise ValueError(
+                "--margin is about new tasks; of a fixed list --threshold is the difference that a task has to reach, "
+                f"for example: {typed_with(instead, without=['--margin'])}"
+            )
+
 
 def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Command], Command]:
     """A decorator for a command with ``asking``, which asks one of these; ``changes`` as for ``options_of``."""
     added = [*options_of(Asking, **changes), *options_of_questions(questions)]
     return taking("asking", added, lambda given: Asking(options=given_of_questions(given), **given))
-
-
-def _refuse_margin(margins: Sequence[float] | None) -> None:
-    """Raise ValueError for margins of a list, which are its thresholds."""
-    if margins:
-        instead = {"--threshold": [",".join(map(as_given, margins))]}
-        raise ValueError(
-            "--margin is about new tasks; of a fixed list --threshold is the difference that a task has to reach, for "
-            f"example: {typed_with(instead, without=['--margin'])}"
-        )
 
 
 class Asked(NamedTuple):
@@ -215,8 +213,8 @@ class Asked(NamedTuple):
         return gated
 
 
-def asked_of(asking: Asking, known: Mapping[str, Question]) -> Asked:
-    """The questions, of those that the command knows, and the numbers that are fixed beforehand for each."""
+def asked_of(asking: Asking, num_policies: int = 1) -> Asked:
+    """The questions about so many policies, and the numbers that are fixed beforehand for each."""
     given, options = asking.numbers, asking.options
     if asking.question is None:
         usual = usual_questions(given)
@@ -224,7 +222,7 @@ def asked_of(asking: Asking, known: Mapping[str, Question]) -> Asked:
             checked_options(question, options)
         numbers = {question.name: given.get(question.each or "") for question in usual}
         return Asked({name: list(values) for name, values in numbers.items() if values}, named=False)
-    question = chosen(asking.question, known)
+    question = chosen(asking.question, askable(num_policies))
     for name, values in given.items():
         if values and question.each != name:
             raise ValueError(not_taken(f"--{name} is", question))

@@ -1,21 +1,24 @@
 """`jaxcert certify`: from a file of returns to printed certificates."""
 
+import functools
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from jaxcert.cli._asking import Asking, with_asking
-from jaxcert.cli._certified import ASKED
-from jaxcert.cli._certify_run import Source, certify_returns
+from jaxcert.cli._answer import Request
+from jaxcert.cli._answering import answer_files
+from jaxcert.cli._asking import Asking, asked_of, with_asking
+from jaxcert.cli._locked import ProtocolFile, locked_in
 from jaxcert.cli._options import Quiet, Strict, with_group
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._parquet_folder import FolderOptions
-from jaxcert.cli._role_options import with_roles
-from jaxcert.cli._settled import ProtocolFile
+from jaxcert.cli._question_options import askable
+from jaxcert.cli._role_options import reading_of, with_roles
+from jaxcert.cli._settings import completed
 
 
-@with_asking(ASKED)
+@with_asking(askable(num_inputs=1))
 @with_group("folder", FolderOptions)
 @with_group("outputs", Outputs, json="Write a certificate file there; - for stdout.")
 @with_roles
@@ -54,4 +57,11 @@ def certify_file(
     roles: dict[str, Any],
 ) -> None:
     """Certify the returns in FILE."""
-    certify_returns(Source(file, folder, roles, strict, by), asking, wanted, protocol, outputs, quiet=quiet)
+    folder.check(file, outputs.report)
+    outputs.check(("FILE", file), ("--protocol", protocol))
+    asking, locked = asking.named(), locked_in(protocol)
+    if locked is not None:
+        asking, roles = locked.settle(asking), locked.roles(roles)
+    request = Request(asking, asked_of(asking), reading_of(roles), outputs, wanted, locked, strict, by)
+    complete = functools.partial(completed, request.asked.questions[0], asking)
+    answer_files(request, file, lambda **read: [folder.read(file, complete, strict=strict, **read)], quiet=quiet)

@@ -1,19 +1,25 @@
 """`jaxcert choose`: what a file of returns holds, and what can be asked of it; no certificate is computed."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
 
+from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
-from jaxcert.cli._choices import Choice, choices, elsewhere, facts
 from jaxcert.cli._parquet_folder import refuse_parquet_folder
-from jaxcert.cli._reading import as_stated, read_file
-from jaxcert.cli._role_options import reading_of, with_roles
+from jaxcert.cli._question_options import askable
+from jaxcert.cli._reading import as_stated, read_file, told
+from jaxcert.cli._role_options import reading_of, with_roles, words_of
+from jaxcert.cli._tables import as_given, rollouts_words
+from jaxcert.cli._typed import in_shell
+from jaxcert.questions import QUESTIONS
+from jaxcert.report._writers import sizes_of
+from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks
+from jaxcert.tables._returns import how_many
 
 _NEW = "If the tasks were drawn at random from those that new ones come from:"
 _LISTED = "If the tasks are a fixed list, all of which was run, and that list alone counts:"
@@ -26,6 +32,20 @@ _BEFOREHAND = (
     "largest return that can occur; delta 0.05 means confidence 0.95. --complete declares that no rollout was "
     "cut short."
 )
+_LEADERBOARD = (
+    "a leaderboard: the mean of each policy, what it reaches at a threshold, and who is at least as good as whom"
+)
+# Usual ones; X, LOW and HIGH stand for numbers that only the user knows, and that are not read off the returns.
+_EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X", ("LOW", "HIGH")
+
+
+class Choice(NamedTuple):
+    """A question, whether it is about a fixed list of tasks, and the command that asks it of these files."""
+
+    name: str
+    words: str
+    listed: bool
+    command: str
 
 
 @with_roles
@@ -49,35 +69,90 @@ def choose(
         files = as_stated([read_file(path, **reading_of(roles)) for path in paths], None)
     if len(files) > 1:
         align_tasks(*files)
-    found = choices(files, roles)
+    found = _choices(files, roles)
     if as_json:
         print(json.dumps(_document(files, found), indent=2))
     else:
         _print(files, found)
 
 
+def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Choice]:
+    """Every question that the command line asks of so many files; those about a list first, where they hold one."""
+    if len(files) > 2:
+        asked = [("leaderboard", _LEADERBOARD, listed, True, ["--threshold", _NUMBER]) for listed in (False, True)]
+    else:
+        asked = [
+            (name, question.words, question.listed, question.has_support, _naming(question))
+            for name, question in askable(len(files)).items()
+            if not _needs_whole(question, files)
+        ]
+    found = [
+        Choice(name, words, listed, _command(files, roles, listed, has_support, options))
+        for name, words, listed, has_support, options in asked
+    ]
+    return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
+
+
+def _naming(question: Question) -> list[str]:
+    """The options that name a question, with what has to be fixed beforehand, or declared."""
+    words = ["--question", question.name] if question.shortcut is None else []
+    words += [f"--{question.shortcut}"] if question.shortcut else []
+    needed = {option.name: option.type for option in question.options if option.is_needed}
+    for name, kind in ({} if question.each is None else {question.each: list} | needed).items():
+        flag = f"--{name.replace('_', '-')}"
+        words += [flag] if kind is bool else [flag, _EXAMPLES.get(name, _NUMBER)]
+    return words
+
+
+def _needs_whole(question: Question, files: Sequence[ReturnsFile]) -> bool:
+    """Whether it has an upper end, which is not certified of unfinished rollouts, and some are."""
+    return bool(question.declared.get("complete")) and any(file.num_unfinished for file in files)
+
+
+def _command(
+    files: Sequence[ReturnsFile], roles: Mapping[str, Any], listed: bool, has_support: bool, asked: Sequence[str]
+) -> str:
+    """What is typed to ask this of these files; the support as far as a tool fixes it, never from the returns."""
+    words = [*words_of(roles), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list), *asked]
+    if has_support and not all(is_successes(file.like) for file in files):
+        known = files[0].known_support
+        words += ["--support", *(_ENDS if known is None else map(as_given, known))]
+    command = "certify" if len(files) == 1 else "compare"
+    return in_shell(command, [file.path for file in files], [*words, "--delta", "0.05"])
+
+
+def _elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
+    """The other questions, and where they are asked, or why not of these files; of three, nowhere."""
+    if len(files) > 2:
+        return
+    asked, others = askable(len(files)), askable(3 - len(files))
+    of_others = "jaxcert choose A B" if len(files) == 1 else "jaxcert choose FILE"
+    for name, question in QUESTIONS.items():
+        if name in asked and _needs_whole(question, files):
+            yield question, "of files in which every rollout is finished"
+        elif name not in asked:
+            in_python = f"in Python, {question.function.__name__}"
+            yield question, of_others if name in others else question.command or in_python
+
+
 def _document(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> dict[str, list]:
-    others = [{"name": question.name, "words": question.words, "where": where} for question, where in elsewhere(files)]
     held = [
         {
             "path": str(each.path),
             "num_tasks": len(each.tasks),
-            "num_rollouts": _range(each.num_rollouts),
+            "num_rollouts": sizes_of(each.num_rollouts),
             "told": each.told,
         }
         for each in files
     ]
+    others = [{"name": question.name, "words": question.words, "where": where} for question, where in _elsewhere(files)]
     return {"files": held, "questions": [one._asdict() for one in found], "elsewhere": others}
-
-
-def _range(counts: np.ndarray) -> dict[str, int]:
-    return {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())}
 
 
 def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
     show = _console.output().print
     for file in files:
-        show("\n".join(facts(file)))
+        show("\n".join(_facts(file)))
     if len(files) > 1:
         show(f"\n{_OF_TWO if len(files) == 2 else _OF_MANY}")
     for listed in dict.fromkeys(choice.listed for choice in found):
@@ -86,10 +161,18 @@ def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
             if choice.listed == listed:
                 show(f"\n  {choice.words}")
                 print(f"    {choice.command}")  # in one line, to be copied
-    if others := list(elsewhere(files)):
+    if others := list(_elsewhere(files)):
         show("\nAsked elsewhere:\n")
     for question, where in others:
         show(f"  {question.words} ({where})")
     if all(int(each.num_rollouts.max()) == 1 for each in files):
         show(f"\n{_ONE_EACH}")
     show(f"\n{_BEFOREHAND}")
+
+
+def _facts(file: ReturnsFile) -> list[str]:
+    """What a file holds, a line each; nothing that a threshold could be chosen by."""
+    counts, kind = file.num_rollouts, "successes and failures" if is_successes(file.like) else "numbers"
+    each = rollouts_words(counts).partition(",")[0]
+    lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"]
+    return lines + [f"  {line}" for line in ([f"missing: {file.missing}"] if file.missing else []) + told(file)]

@@ -1,18 +1,20 @@
 """`jaxcert compare`: two policies on the same tasks, from a file of returns of each."""
 
+import functools
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.cli._asking import Asking, with_asking
-from jaxcert.cli._compared import compare_two
+from jaxcert.cli._answer import Request
+from jaxcert.cli._answering import answer_files
+from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
 from jaxcert.cli._compared_several import print_leaderboard
 from jaxcert.cli._options import Quiet, Strict, in_full, with_group
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable, required_words
-from jaxcert.cli._reading import sources_of
+from jaxcert.cli._reading import read_two, sources_of
 from jaxcert.cli._role_options import reading_of, with_roles
 
 _ASKED = askable(num_inputs=2)
@@ -65,5 +67,10 @@ def compare_files(
     """
     reading = {**reading_of(roles), "strict": strict}
     sources = sources_of([file_a, *([] if file_b is None else [file_b, *(others or [])])], reading)
-    asks = compare_two if len(sources) == 2 else print_leaderboard
-    asks(sources, asking, reading, outputs, quiet=quiet)
+    if len(sources) > 2:
+        print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, quiet=quiet)
+        return
+    asking = asking.named(2)
+    outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
+    request = Request(asking, asked_of(asking, 2), reading, outputs)
+    answer_files(request, file_a, functools.partial(read_two, sources), quiet=quiet)

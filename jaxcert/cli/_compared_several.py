@@ -1,7 +1,7 @@
 """Three policies or more on the same tasks: their leaderboard, as a table, a file and a page."""
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,35 +10,28 @@ from jaxcert._files import write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Status, ceil_figures
-from jaxcert.certificates._question import Question
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._advised import advice_of, print_advice, print_too_few_trials
+from jaxcert.cli._answer import Answer, Request
+from jaxcert.cli._answer_files import verify_command
 from jaxcert.cli._asking import Asking
-from jaxcert.cli._certify_outputs import verify_command
-from jaxcert.cli._open_pairs import open_pairs
-from jaxcert.cli._outputs import Outputs, Writing, no_plot
+from jaxcert.cli._outputs import no_plot, writing
+from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, as_stated, told
-from jaxcert.cli._role_options import columns_in
-from jaxcert.cli._settled import check_listed, completed, missing_examples
+from jaxcert.cli._settings import OF_EVERY, check_listed, completed, missing_examples
 from jaxcert.report import document_text
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, names_of, order_of
+from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report._recompute import ask
 from jaxcert.report.html import write_leaderboard
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.tables import ReturnsFile, align_tasks
 from jaxcert.tables._returns import how_many
 
-_WITH_SUPPORT = (
-    "the option, the smallest and the largest possible return of every policy (returns of bool, and columns such as "
-    "true and false, need none)"
-)
 
-
-def print_leaderboard(
-    files: Sequence[PolicySource], asking: Asking, reading: Mapping[str, Any], wanted: Outputs, *, quiet: bool
-) -> None:
+def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
-    _refuse_for_a_board(len(files), asking, wanted)
+    asking = request.asking
+    _refuse_for_a_board(request, len(files))
     board = board_of(asking.threshold, asking.listed, len(files))
     check_open_unit("delta", asking.delta)
     bound = None if _of_list(board, asking) else asking.bound
@@ -46,25 +39,26 @@ def print_leaderboard(
     given = [name for name, value in of_thresholds.items() if value is not None]
     if given and board.at is None:
         raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
-    wanted.check(*((f"file {i}", file) for i, file in enumerate(dict.fromkeys(each.file for each in files), 1)))
+    named = enumerate(dict.fromkeys(each.file for each in files), 1)
+    request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        data = as_stated([file.read(**reading) for file in files], asking.support)
+        data = as_stated([file.read(**request.roles) for file in files], asking.support)
         align_tasks(*data)
-        for each in data:
-            missing = missing_examples(board.at or board.mean, asking, each.like, each.known_support)
-            check_listed(each, board.mean, asking.listed, missing=missing)
+        missing = missing_examples(board.at or board.mean, asking, data[0].like, data[0].known_support)
+        check_listed(data, board.mean, asking.listed, missing)
         show("certifying")
         found = _leaderboard(board, data, asking)
-        _write(wanted, found, columns_in(reading))
+        _write(request, found)
     _print(found)
-    if board.at is not None:
-        _print_reasons(found, board.at)
+    for line in _reasons(request, found):
+        _console.output().print(line)
 
 
-def _refuse_for_a_board(num_policies: int, asking: Asking, wanted: Outputs) -> None:
+def _refuse_for_a_board(request: Request, num_policies: int) -> None:
     """Raise ValueError for an option of two policies."""
-    if wanted.plot:
+    asking = request.asking
+    if request.outputs.plot:
         raise ValueError(no_plot(f"a leaderboard, which is printed of {num_policies} files"))
     others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")}
     for name, value in {**others, **asking.options}.items():
@@ -78,7 +72,7 @@ def _refuse_for_a_board(num_policies: int, asking: Asking, wanted: Outputs) -> N
 def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> Leaderboard:
     """What is certified, each statement at its share of delta; successes have a support."""
     asked, delta = board.at or board.mean, float(asking.delta or 0.0)
-    of_each = [completed(asked, asking, each.like, each.known_support, instead=_WITH_SUPPORT) for each in data]
+    of_each = [completed(asked, asking, each.like, each.known_support, instead=OF_EVERY) for each in data]
     support = of_each[0]["support"]
     settled = asking._replace(support=support, delta=board.share(delta))
     answers = [_answers(board, each, settled) for each in data]
@@ -102,19 +96,19 @@ def _of_list(board: Board, asking: Asking) -> str | None:
     return bound if board.mean.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
 
-def _write(wanted: Outputs, found: Leaderboard, columns: Mapping[str, str | None]) -> None:
+def _write(request: Request, found: Leaderboard) -> None:
     """Write the files that are wanted."""
-    written = Writing()
-    if wanted.json:
-        content = document_text(leaderboard_document(found)).encode("utf-8", "backslashreplace")
-        written.attempt(write_whole, wanted.json, content, replace=wanted.force)
-    if wanted.report:
-        page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
-        page["facts"] = [shown_facts(each.path) for each in found.data]
+    wanted = request.outputs
+    with writing() as write:
         if wanted.json:
-            page["verify_command"] = verify_command(wanted.json, found.data, columns)
-        written.attempt(write_leaderboard, wanted.report, found, replace=wanted.force, **page)
-    written.check()
+            content = document_text(leaderboard_document(found)).encode("utf-8", "backslashreplace")
+            write(write_whole, wanted.json, content, replace=wanted.force)
+        if wanted.report:
+            page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
+            page["facts"] = [shown_facts(each.path) for each in found.data]
+            if wanted.json:
+                page["verify_command"] = verify_command(wanted.json, found.data, request.roles)
+            write(write_leaderboard, wanted.report, found, replace=wanted.force, **page)
 
 
 def _print(found: Leaderboard) -> None:
@@ -130,11 +124,13 @@ def _print(found: Leaderboard) -> None:
         console.print(said)
 
 
-def _print_reasons(found: Leaderboard, at: Question) -> None:
+def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:
     """Why nothing is certified at thresholds, for the policies of which that is so."""
+    at = found.board.at
+    if at is None:
+        return
     for name, data, answers in zip(found.names, found.data, found.answers, strict=True):
-        answer = {at.name: answers[at.name]}
         if np.any(np.asarray(answers[at.name].status) == Status.VACUOUS):
-            _console.output().print(f"{name}:")
-            print_advice([data], None, answer, advice_of([data], {"support": found.support}, None, answer))
-            print_too_few_trials([data], {"support": found.support}, answer)
+            answer = Answer(request, [data], {"support": found.support}, {at.name: answers[at.name]})
+            yield f"{name}:"
+            yield from reasons(answer._replace(advice=advice_of(answer)))

@@ -16,7 +16,7 @@ import jaxcert
 from jaxcert.certificates import Certificate
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._options import Quiet
-from jaxcert.cli._outputs import Force, Writing, check_new, write_plot
+from jaxcert.cli._outputs import Force, check_new, write_plot, writing
 from jaxcert.report import check_figure_path, plot_certificates
 from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world, simple_grid
@@ -93,7 +93,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Certify an example with a known answer, then two trained policies, each in two ways."""
-    files, written = _files(out), Writing()
+    files = _files(out)
     check_new(*files, force=force)
     with warnings.catch_warnings(), _console.progress(quiet) as show:
         warnings.simplefilter("ignore", UserWarning)  # about the paper's beta; the explanation mentions it
@@ -102,10 +102,10 @@ def demo(
         show("drawing")
         figures = [_figure(*pair) for pair in zip(cases, results, strict=True)]
     out.mkdir(exist_ok=True)
-    for file, figure in zip(files, figures, strict=True):
-        written.attempt(write_plot, file, figure, replace=force)
-    _print(_console.output(), cases, results, [] if quiet else files)
-    written.check()
+    with writing() as write:
+        for file, figure in zip(files, figures, strict=True):
+            write(write_plot, file, figure, replace=force)
+        _print(_console.output(), cases, results, [] if quiet else files)
 
 
 def _files(out: Path) -> list[Path]:

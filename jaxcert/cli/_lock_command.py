@@ -1,23 +1,20 @@
 """`jaxcert lock`: the settings of an experiment, written down before its data."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import typer
 
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
 from jaxcert.cli._options import in_full
-from jaxcert.cli._policies import digest_of, environment_facts
 from jaxcert.cli._question_options import askable, chosen
-from jaxcert.cli._settled import check_size, completed
-from jaxcert.planning import Plan
-from jaxcert.questions import QUESTIONS
+from jaxcert.cli._settings import completed
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
+from jaxcert.report._certifiable import check_certifiable
+from jaxcert.training._found_policies import digest_of, environment_facts
 
 _ASKED = askable(num_inputs=1)
 
@@ -92,46 +89,7 @@ def write_locked(out: Path, protocol: Protocol) -> None:
     Raises:
         ValueError: for settings that `jaxcert certify` refuses whatever the returns are.
     """
-    check_certifiable(protocol)
+    with _console.warnings_on_stderr():
+        check_certifiable(protocol)
     protocol.write(out)
     _console.output().print(f"locked in {out}, digest {protocol.digest}")
-
-
-def check_certifiable(protocol: Protocol) -> None:
-    """Raise ValueError for settings that `jaxcert certify` refuses whatever the returns are."""
-    check_size(protocol.num_tasks, protocol.num_rollouts)
-    question, dtype = QUESTIONS[protocol.asked], jnp.result_type(float)
-    values = [] if protocol.fixed is None else protocol.fixed.tolist()
-    repeated = [value for i, value in enumerate(values) if dtype.type(value) in map(dtype.type, values[:i])]
-    if repeated:
-        raise ValueError(f"{question.each} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
-    settings = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
-    returns = jax.ShapeDtypeStruct((protocol.num_tasks, protocol.num_rollouts), dtype)
-    with _console.warnings_on_stderr():
-        jax.eval_shape(lambda x: question.function(x, **settings), returns)  # only traced
-
-
-def protocol_of(plan: Plan) -> Protocol:
-    """The best design of a plan, as a protocol.
-
-    Raises:
-        ValueError: there is no design, or one whose rollouts stop by themselves.
-    """
-    if plan.best is None:
-        raise ValueError("there is no design to lock: the budget allows none")
-    design, wish = plan.best, plan.wish
-    assert wish is not None
-    if design.kind.stopped is not None:
-        raise ValueError("a sequential design has no fixed number of rollouts; exclude it with --design")
-    asked: dict[str, Any] = (
-        {"thresholds": (wish.threshold,)} if wish.threshold is not None else {"safeties": (wish.safety,)}
-    )
-    return Protocol(
-        support=wish.support,
-        delta=float(wish.delta),
-        num_tasks=design.num_tasks,
-        num_rollouts=design.num_rollouts,
-        beta=design.beta,
-        **design.kind.arguments,
-        **asked,
-    )

@@ -3,10 +3,8 @@
 import contextlib
 import csv
 import hashlib
-import io
 import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +12,12 @@ import typer
 
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
-from jaxcert.cli._monitor_input import Task, tasks_from
-from jaxcert.cli._outputs import Force, check_new, check_outputs, write_plot
+from jaxcert.cli._outputs import Force, check_outputs, write_plot
 from jaxcert.cli._role_options import TaskRole, ValueRole, columns_in, reading_of
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
 from jaxcert.monitoring._monitor_declared import Declared, check_same
+from jaxcert.monitoring._stream import tasks_from
 from jaxcert.report import document_digest, plot_evidence, read_certificate
 
 _HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
@@ -71,52 +69,57 @@ def monitor(
     without an alarm, also if no episode was read, 1 with one, 2 for an error. Tasks that are sent again count once.
     Options of a monitor that has begun are fixed: they may be given again, and others are refused.
     """
-    check_outputs([("CERTIFICATE", certificate), ("--state", state)], ("--plot", plot))
-    check_new(plot, force=force)
+    check_outputs([("CERTIFICATE", certificate), ("--state", state)], ("--plot", plot), force=force)
     with _console.warnings_on_stderr():
         given = {"threshold": threshold, "epsilon": epsilon, "alpha": alpha, "num_rollouts": rollouts}
         given |= {"support": support, "successes": successes or None, "beta": beta}
         watching = _opened(state, certificate, given, complete=complete)
+    said = sys.stderr if rows else sys.stdout
     columns = {**columns_in(reading_of({"task": task, "value": value})), "trial": None}
     try:
         _feed(watching, columns, rows=rows)
     except ValueError:
         # What ends in the middle of a task must not hide an alarm.
         if _has_reached(watching, change=change):
-            _say(watching, rows=rows)
+            print(watching, file=said)
         raise
     finally:
         if plot is not None:
             write_plot(plot, plot_evidence(watching.rows, alpha=watching.declared.alpha), replace=force)
-    _say(watching, rows=rows)
+    print(watching, file=said)
     if _has_reached(watching, change=change):
         raise typer.Exit(1)
 
 
 def _feed(watching: Monitor, columns: dict[str, Any], *, rows: bool) -> None:
     """Add what standard input brings; a terminal brings nothing, and is not waited for."""
+    lines, is_empty = csv.writer(sys.stdout, lineterminator="\n"), True
     if rows:
-        _print_rows(None)
+        lines.writerow(_HEADER)
+        sys.stdout.flush()
     if sys.stdin.isatty():
         return
-    is_empty = True
-    for tasks in _tasks(watching, columns):
+    declared = watching.declared
+    settings: Any = {"support": declared.support, "tell": lambda text: _say(f"warning: {text}")}
+    for tasks in tasks_from(sys.stdin.buffer, declared.num_rollouts, columns, **settings):
         before, is_empty = watching.evidence, False
         new = watching.add(tasks)
         _tell(watching, before)
-        if rows:
-            _print_rows(new)
+        if rows:  # on the disk before they are printed, so that a sender may forget them
+            lines.writerows(map(_cells, new))
+            sys.stdout.flush()
     if is_empty:
         # No error: an hour without a task says nothing against the claim.
-        print("warning: no episode was read from standard input", file=sys.stderr)
+        _say("warning: no episode was read from standard input")
 
 
 def _has_reached(watching: Monitor, *, change: bool) -> bool:
     return bool(watching.evidence.changed if change else watching.evidence.alarm)
 
 
-def _say(watching: Monitor, *, rows: bool) -> None:
-    print(watching, file=sys.stderr if rows else sys.stdout)
+def _say(text: str) -> None:
+    """Say it on stderr, at once."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _opened(state: Path, certificate: Path | None, given: dict[str, Any], *, complete: bool) -> Monitor:
@@ -212,30 +215,16 @@ def _sha256(certificate: Path) -> str:
     return hashlib.sha256(content_of(certificate, "a certificate")).hexdigest()
 
 
-def _tasks(watching: Monitor, columns: dict[str, Any]) -> Iterator[list[Task]]:
-    """What standard input brings, as the monitor takes it."""
-    declared = watching.declared
-    return tasks_from(sys.stdin.buffer, declared.num_rollouts, columns, support=declared.support)
-
-
 def _tell(watching: Monitor, before: Any) -> None:
     """An alarm is told at once."""
     now = watching.evidence
     if now.alarm and not before.alarm:
-        print(f"alarm after task {int(now.alarm_at)}", file=sys.stderr, flush=True)
+        _say(f"alarm after task {int(now.alarm_at)}")
     if now.changed and not before.changed:
-        print(f"change found after task {int(now.change_at)}", file=sys.stderr, flush=True)
+        _say(f"change found after task {int(now.change_at)}")
 
 
-def _print_rows(rows: list[Row] | None) -> None:
-    """The header, or rows: on the disk before they are printed, so that a sender may forget them."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    if rows is None:
-        lines.writerow(_HEADER)
-    for row in rows or []:
-        logs = [math.exp(min(log, 700.0)) for log in (row.log_evidence, row.log_change)]
-        mean = sum(row.returns) / len(row.returns)
-        lines.writerow([row.number, row.label, f"{mean:.9g}", int(row.is_against), *(f"{x:.6g}" for x in logs)])
-    sys.stdout.write(text.getvalue())
-    sys.stdout.flush()
+def _cells(row: Row) -> list[Any]:
+    evidence = [math.exp(min(log, 700.0)) for log in (row.log_evidence, row.log_change)]
+    mean = sum(row.returns) / len(row.returns)
+    return [row.number, row.label, f"{mean:.9g}", int(row.is_against), *(f"{x:.6g}" for x in evidence)]

@@ -1,6 +1,7 @@
 """The files that a command writes: checked before anything is computed, and written when all is."""
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -88,16 +89,17 @@ class Outputs(NamedTuple):
         check_witness(self.witness, self.json)
         if self.names and self.report is None:
             raise ValueError("--tasks-in-report is for a page; expected --report")
-        check_outputs(inputs, ("--json", self.record), ("--plot", self.plot), ("--report", self.report))
-        check_new(self.record, self.plot, self.report, force=self.force)
+        outputs = ("--json", self.record), ("--plot", self.plot), ("--report", self.report)
+        check_outputs(inputs, *outputs, force=self.force)
 
 
-def check_outputs(inputs: Iterable[Named], *outputs: Named) -> None:
-    """Raise ValueError for files that could not be written, or that are others of the command."""
+def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
+    """Raise ValueError for files that could not be written, that are others of the command, or that exist."""
     for option, path in outputs:
         if path is not None:
             _CHECKS.get(option, check_output)(path)
     check_distinct(*inputs, *outputs)
+    check_new(*(path for _, path in outputs), force=force)
 
 
 def check_distinct(*named: Named, working: Mapping[str, Path] | None = None) -> None:
@@ -138,25 +140,26 @@ def no_plot(what: str) -> str:
     )
 
 
-class Writing:
-    """Files written one after the other: one whose name was taken meanwhile keeps no other from being written."""
+@contextlib.contextmanager
+def writing() -> Iterator[Callable[..., bool]]:
+    """Give a function that calls one that writes a file, and says whether it did.
 
-    def __init__(self) -> None:
-        self._taken: list[str] = []
+    Files are written one after the other: one whose name was taken meanwhile keeps no other from being written, and is
+    told at the end.
+    """
+    taken: list[str] = []
 
-    def attempt(self, write: Callable[..., None], *arguments: Any, **options: Any) -> bool:
-        """Write a file, and remember if its name was taken; whether it was written."""
+    def attempt(write: Callable[..., None], *arguments: Any, **options: Any) -> bool:
         try:
             write(*arguments, **options)
         except FileExistsError as error:
-            self._taken.append(str(error))
+            taken.append(str(error))
             return False
         return True
 
-    def check(self) -> None:
-        """Raise FileExistsError if a name was taken."""
-        if self._taken:
-            raise FileExistsError("; ".join(self._taken))
+    yield attempt
+    if taken:
+        raise FileExistsError("; ".join(taken))
 
 
 def write_plot(file: Path, ax: Any, *, replace: bool = True) -> None:

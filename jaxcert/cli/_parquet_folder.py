@@ -1,6 +1,5 @@
 """A folder of Parquet files in place of a file of returns: its options, and how it is read."""
 
-import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -9,7 +8,8 @@ import numpy as np
 import typer
 
 from jaxcert.cli._reading import read_file
-from jaxcert.cli._role_options import others_given, reading_of, role_option
+from jaxcert.cli._role_options import others_given, reading_of, words_of
+from jaxcert.cli._typed import in_shell
 from jaxcert.tables import ReturnsFile, read_summary
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
@@ -74,9 +74,8 @@ def refuse_parquet_folder(path: Path, columns: Mapping[str, Any]) -> None:
     read = {name: reading_of(columns)[name] for name in ("task", "value")}
     named = {name: column for name in read if (column := columns[name]) is not None}
     support = [] if type_in_folder(path, **read, across=()) is bool else ["--support", "LOW", "HIGH"]
-    chosen = [word for name, column in named.items() for word in (role_option(name, column), column)]
-    words = ["jaxcert", "certify", str(path), *chosen, "--threshold", "X", *support, "--delta", "0.05"]
+    options = [*words_of(named), "--threshold", "X", *support, "--delta", "0.05"]
     raise ValueError(
         f"{path}: is a folder of Parquet files, whose single rollouts are not kept; expected a file, or a question at "
-        f"once, for example: {shlex.join(words)} (--mean or --safety S in place of --threshold X)"
+        f"once, for example: {in_shell('certify', [path], options)} (--mean or --safety S in place of --threshold X)"
     )

@@ -1,154 +1,123 @@
 """Plans: from what is given to a table, and the files that are wanted."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import typer
 
-from jaxcert import align_tasks
 from jaxcert._files import write_whole
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._lock_command import protocol_of, write_locked
-from jaxcert.cli._outputs import Force, Writing, check_new, check_outputs, write_plot
+from jaxcert.cli._lock_command import write_locked
+from jaxcert.cli._outputs import write_plot, writing
+from jaxcert.cli._plan_options import OF_SUCCESSES, Planning, PlanOutputs
 from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
-from jaxcert.planning import (
-    Assumptions,
-    Plan,
-    plan,
-    plan_difference,
-    plan_suite,
-    success_table,
-    task_table,
-)
-from jaxcert.planning._known_designs import DESIGNS
+from jaxcert.planning import Assumptions, Plan, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._pilot import support_of
 from jaxcert.report import plot_plan
-from jaxcert.tables import ReturnsFile
+from jaxcert.report._certifiable import protocol_of
+from jaxcert.tables import ReturnsFile, align_tasks
 
-OF_SUCCESSES = [name for name, kind in DESIGNS.items() if kind.counts_successes]
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 _NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"
+_NO_THRESHOLD = "--threshold is not given; expected the"
+_OF_DESIGNS = ("safety", "budget", "assume", "design", "beta", "plot", "lock")
+_BESIDE = "--{{name}} is given with --{}, which {}; expected --threshold alone"
+# A plan, and the returns that it is made from.
+Planned = tuple[Plan, list[ReturnsFile]]
 
 
-class PlanOutputs(NamedTuple):
-    """Which files are wanted: the result, the plot, and a protocol; and whether files that exist are replaced."""
-
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw what each number of rollouts leads to (.png, .svg, .pdf).")
-    ] = None
-    lock: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Lock the best design in a protocol (.toml) for `certify`.")
-    ] = None
-    force: Force = False
-
-    def check(self, pilot: Path | None) -> None:
-        """Raise beforehand for files that could not be written, or exist and may not be replaced."""
-        outputs = ("--json", self.json), ("--plot", self.plot), ("--lock", self.lock)
-        check_outputs([("PILOT", pilot)], *outputs)
-        check_new(self.json, self.plot, force=self.force)
-        check_new(self.lock, force=False)
+def planned(asked: Planning, reading: dict[str, Any]) -> Planned:
+    """What is asked for: of a fixed list, a table of tasks, of two policies, or the best designs."""
+    if asked.suite:
+        return _of_list(asked, reading)
+    if asked.pilot is None and asked.assume is None:
+        asked.refuse("budget", "plot", "lock", "against", words="--{name} needs PILOT or --assume")
+        return _table_of_tasks(asked), []
+    return _of_designs(asked, reading) if asked.against is None else _of_two(asked, reading)
 
 
-def plan_list(
-    pilot: Path | None, reading: dict[str, Any], num_good: int, threshold: float | None, **stated: Any
-) -> tuple[Plan, list[str]]:
-    """How many trials of each task of a fixed list certify so many of its tasks; and what is told of the file."""
-    if pilot is None:
+def _of_list(asked: Planning, reading: dict[str, Any]) -> Planned:
+    """How many trials of each task of a fixed list certify so many of its tasks."""
+    asked.refuse(*_OF_DESIGNS, "against", words=_BESIDE.format("suite", "counts the tasks of PILOT"))
+    if asked.pilot is None:
         raise ValueError("--suite needs PILOT, returns of the tasks of the list")
-    if threshold is None:
-        raise ValueError("--threshold is not given; expected the performance that makes a task of the list a good one")
-    data = _pilots([pilot], reading, stated["support"])
-    return plan_suite(data[0].returns, num_good, threshold, **stated), told(*data)
+    if asked.threshold is None:
+        raise ValueError(f"{_NO_THRESHOLD} performance that makes a task of the list a good one")
+    data = _pilots(asked, reading)
+    stated: dict[str, Any] = asked.stated | {"max_rollouts": asked.max_rollouts}
+    return plan_suite(data[0].returns, asked.suite or 0, asked.threshold, **stated), data
 
 
-def plan_two(
-    pilot: Path | None, against: Path, reading: dict[str, Any], margin: float | None, listed: int | None, **stated: Any
-) -> tuple[Plan, list[str]]:
-    """How many tasks show that the first policy is better than the second; or trials of a list, at most ``listed``."""
-    if margin is None and listed is None:
-        raise ValueError("--threshold is not given; expected the wanted difference of the two policies")
-    assert pilot is not None
-    data = _pilots([pilot, against], reading, stated["support"])
-    a, b = align_tasks(*data)
-    most = {} if listed is None else {"listed": True, "max_rollouts": listed}
-    return plan_difference(a.returns, b.returns, margin or 0.0, **stated, **most), told(*data)
+def _of_two(asked: Planning, reading: dict[str, Any]) -> Planned:
+    """How many tasks show that the first policy is better than the second; or trials of a list."""
+    asked.refuse(*_OF_DESIGNS, words=_BESIDE.format("against", "compares means"))
+    if asked.threshold is None and asked.suite is None:
+        raise ValueError(f"{_NO_THRESHOLD} wanted difference of the two policies")
+    data, of_list = _pilots(asked, reading), {"listed": True, "max_rollouts": asked.max_rollouts}
+    (a, b), listed = align_tasks(*data), {} if asked.suite is None else of_list
+    return plan_difference(a.returns, b.returns, asked.threshold or 0.0, **asked.stated, **listed), data
 
 
-def plan_designs(
-    pilot: Path | None,
-    assume: tuple[float, float, float] | None,
-    reading: dict[str, Any],
-    *,
-    quiet: bool,
-    **stated: Any,
-) -> tuple[Plan, list[str]]:
-    """The best designs, from a pilot or from what is assumed; and what is told of the file."""
-    with _console.progress(quiet) as show:
-        show("reading")
-        known, lines = _known(pilot, assume, reading, stated["support"])
-        show("planning")
-        return plan(known, **{**stated, "support": stated["support"] or (0, 1)}), lines
+def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
+    """The best designs, from a pilot or from what is assumed."""
+    asked.refuse("beta", words="--{name} is for the table; with a pilot, beta belongs to the plan")
+    if asked.safety and len(asked.safety) > 1:
+        raise ValueError("--safety is given several times; expected one with a pilot")
+    if asked.pilot is not None and asked.assume is not None:
+        raise ValueError("PILOT and --assume are both given; expected one of them")
+    data = [] if asked.pilot is None else _pilots(asked, reading)
+    if not data and asked.support is None:
+        raise ValueError(_NO_SUPPORT)
+    stated: dict[str, Any] = asked.stated | {
+        "support": asked.support or (0, 1),
+        "safety": asked.safety[0] if asked.safety else None,
+    }
+    others = ("threshold", "max_rollouts", "budget", "cost_per_task", "cost_per_rollout")
+    stated |= {name: getattr(asked, name) for name in others}
+    known = data[0].returns if data else _assumed(*(asked.assume or ()))
+    return plan(known, **stated, designs=tuple(asked.design or ()) or None), data
 
 
-def table_of_tasks(
-    safety: list[float] | None, threshold: float | None, designs: list[str] | None, *, delta: float, **stated: Any
-) -> Plan:
+def _assumed(mean: float, of_tasks: float, of_rollouts: float) -> Assumptions:
+    return Assumptions(mean, of_tasks, of_rollouts or None)
+
+
+def _table_of_tasks(asked: Planning) -> Plan:
     """The tasks that safeties need, or of successes at a threshold by their trials."""
-    safeties = np.asarray(safety or _SAFETIES)
-    if threshold is None:
-        return task_table(safeties, delta=delta, **stated)
+    safeties, designs = np.asarray(asked.safety or _SAFETIES), asked.design
+    if asked.threshold is None:
+        return task_table(safeties, delta=asked.delta, beta=asked.beta, max_violations=asked.max_violations)
     if not designs or not set(designs) <= set(OF_SUCCESSES):
         raise ValueError("--threshold needs PILOT or --assume")
-    return success_table(safeties, threshold=threshold, delta=delta)
+    return success_table(safeties, threshold=asked.threshold, delta=asked.delta)
 
 
-def show_plan(found: Plan, wanted: PlanOutputs, lines: Sequence[str] = ()) -> None:
-    """Write the wanted files, and print the plan."""
-    written = Writing()
-    if wanted.plot:
-        written.attempt(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
-    if wanted.json:
-        written.attempt(write_whole, wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
-    show, is_wide = _console.output().print, found.wish is not None
-    show(*filter(None, [found.heading, found.notice]), "", sep="\n")
-    for line in lines:
-        show(line)
-    show(_tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False)
-    for remark in found.remarks:
-        show(remark)
-    if wanted.lock:
-        written.attempt(write_locked, wanted.lock, protocol_of(found))
-    written.check()
-
-
-def _known(
-    pilot: Path | None, assume: tuple[float, float, float] | None, reading: dict[str, Any], support: Any
-) -> tuple[Any, list[str]]:
-    """The returns of a pilot, or what is assumed of them; and what is told of the file."""
-    if pilot is not None and assume is not None:
-        raise ValueError("PILOT and --assume are both given; expected one of them")
-    if pilot is not None:
-        data = _pilots([pilot], reading, support)
-        return data[0].returns, told(*data)
-    assert assume is not None
-    if support is None:
-        raise ValueError(_NO_SUPPORT)
-    mean, of_tasks, of_rollouts = assume
-    return Assumptions(mean, of_tasks, of_rollouts or None), []
-
-
-def _pilots(files: list[Path], reading: dict[str, Any], support: Any) -> list[ReturnsFile]:
+def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of a policy, or of two: as many rollouts of each task, and a support that is known."""
-    sources = list(map(PolicySource, files))
-    data = as_stated(read_two(sources, **reading) if files[1:] else [sources[0].read(**reading)], support)
+    sources = [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
+    data = as_stated(read_two(sources, **reading) if sources[1:] else [sources[0].read(**reading)], asked.support)
     for each in data:
         if each.where is not None and not np.all(each.where):
             raise ValueError(
                 f"{each.path}: some tasks have fewer rollouts than others; expected as many of each in a pilot"
             )
-    if support_of(data[0].returns, support) is None:
+    if support_of(data[0].returns, asked.support) is None:
         raise ValueError(_NO_SUPPORT)
     return data
+
+
+def show_plan(found: Plan, data: list[ReturnsFile], wanted: PlanOutputs) -> None:
+    """Write the wanted files, and print the plan."""
+    show, is_wide = _console.output().print, found.wish is not None
+    with writing() as write:
+        if wanted.plot:
+            write(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
+        if wanted.json:
+            write(write_whole, wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
+        show(*filter(None, [found.heading, found.notice]), "", sep="\n")
+        for line in told(*data):
+            show(line)
+        show(_tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False)
+        for remark in found.remarks:
+            show(remark)
+        if wanted.lock:
+            write(write_locked, wanted.lock, protocol_of(found))

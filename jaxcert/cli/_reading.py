@@ -17,15 +17,15 @@ from jaxcert.tables._readers import policies_of
 _MOST_NAMED = 40
 
 
-def read_file(path: Path, *, strict: bool = False, unfinished: float | None = None, **columns: Any) -> ReturnsFile:
+def read_file(path: Path, **options: Any) -> ReturnsFile:
     """The returns of a file; where a name is missing or could mean several things, the error ends with a command."""
     try:
-        return read_returns(path, strict=strict, unfinished=unfinished, **columns)
+        return read_returns(path, **options)
     except ValueError as error:
         if not isinstance(error.__cause__, NotNamedError):
             raise
         expected, unread = error.__cause__.expected, error.__cause__.unread
-        options = {"strict": strict, "unfinished": unfinished, **columns, **expected}
+        options |= expected
         are_known = not {"task", "value"} & expected.keys()
         if are_known and not any(expected.values()) and _has_single_rollouts(path, options):
             return read_returns(path, **options)
@@ -44,7 +44,8 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
                 f"apart; otherwise: {typed_with(added)}"
             ) from error
         is_known = all(expected.get(name, name) for name in ("task", "value"))
-        if unread or not (is_known and _can_be_read(path, **options)) or _may_leave_out(path, options, expected):
+        may_leave_out = bool(expected.get("trial")) and _holds_returns(path, options)
+        if unread or may_leave_out or not (is_known and _can_be_read(path, options)):
             raise ValueError(
                 f"{error}; expected {_listed(added)} with the names of such columns, of a table with one row per trial"
             ) from error
@@ -61,43 +62,39 @@ def _flags(expected: Mapping[str, str | None]) -> dict[str, list[str]]:
     return {role_option(name, value): [value or ""] for name, value in expected.items()}
 
 
-def _has_single_rollouts(path: Path, options: dict[str, Any]) -> bool:
+def _quietly(path: Path, options: Mapping[str, Any], **others: Any) -> ReturnsFile:
+    """What is read with these options, of which nothing is told."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return read_returns(path, **{**options, **others})
+
+
+def _has_single_rollouts(path: Path, options: Mapping[str, Any]) -> bool:
     """Whether each task has one row, so that no column has to tell its rollouts apart.
 
     Raises:
         ValueError: an entry is none, which is to be told before any name of a column.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        rows = read_returns(path, **{**options, "strict": False}).rows
+    rows = _quietly(path, options, strict=False).rows
     return rows is not None and bool(np.all((rows == rows[:, :1]) | (rows == 0)))
 
 
-def _may_leave_out(path: Path, options: dict[str, Any], expected: dict[str, str | None]) -> bool:
-    """Whether returns may have been guessed to be what tells the rollouts of a task apart."""
-    return bool(expected.get("trial")) and _holds_returns(path, options)
-
-
-def _can_be_read(path: Path, **options: Any) -> bool:
+def _can_be_read(path: Path, options: Mapping[str, Any]) -> bool:
     """Whether a file is read with these options, or needs the name of another column, which is told then."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            read_returns(path, **options)
+        _quietly(path, options)
     except ValueError as error:
         return isinstance(error.__cause__, NotNamedError)
     return True
 
 
-def _holds_returns(path: Path, wanted: dict[str, Any]) -> bool:
+def _holds_returns(path: Path, wanted: Mapping[str, Any]) -> bool:
     """Whether what was guessed to be the episodes may be returns instead, which would be left out of a certificate.
 
     As successes in words, as numbers that are not whole, or where it tells no rollouts of a task apart.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            found = read_returns(path, **{**wanted, "value": wanted["trial"], "trial": None})
+        found = _quietly(path, wanted, value=wanted["trial"], trial=None)
     except ValueError:  # labels
         return False
     counted = found.returns if found.where is None else found.returns[found.where]

@@ -10,63 +10,52 @@ from jaxcert.cli._options import taking
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._roles import Roles
 
-_Text = str | None
-_OPTIONS: dict[str, tuple[Any, tuple[str, ...], str, str]] = {
+# The metavar and the help of each; of another type than text, and by other flags than its name, where that is said.
+_OPTIONS = {
     "task": (
-        _Text,
-        ("--task", "--task-from-path"),
         "NAME",
         "Column of the tasks, in a table; by default task_id or task. Several, with commas, are the label together. "
         "For a folder with a file per task, the pattern of their paths, with {task} where the task's label stands, as "
         "in '{task}/monitor.csv' or '{task}.csv'; with {trial} where each file is one more run on all tasks.",
     ),
     "trial": (
-        _Text,
-        ("--trial",),
         "NAME",
         "Column of the trials, in a table; by default episode_id, or episode, trial, rollout or attempt; '' if it has "
         "none.",
     ),
     "value": (
-        _Text,
-        ("--value",),
         "NAME",
         "Column of the outcomes, in a table; by default total_return, or return, score, success or passed; with "
         "--trials of the rate of success. Several, with commas, hold a trial each. In another tool's file, the name of "
         "the score; in an .npz file, of the array.",
     ),
-    "successes": (_Text, ("--successes",), "NAME", "Column that counts successes, with --trials."),
-    "trials": (_Text, ("--trials",), "NAME", "Column that counts trials, with --successes, or --value for a rate."),
+    "successes": ("NAME", "Column that counts successes, with --trials."),
+    "trials": ("NAME", "Column that counts trials, with --successes, or --value for a rate."),
     "where": (
-        list[str] | None,
-        ("--where",),
         "TEXT",
         "Read these rows of a table alone: 'arm = clean', 'arm != clean' or 'seed in 1, 2' (repeatable).",
     ),
-    "policy": (_Text, ("--policy",), "NAME", "Column of policies, in a table that holds several."),
-    "only": (_Text, ("--only",), "NAME", "The policy whose rows are read, an entry of --policy."),
+    "policy": ("NAME", "Column of policies, in a table that holds several."),
+    "only": ("NAME", "The policy whose rows are read, an entry of --policy."),
     "unfinished": (
-        float | None,
-        ("--unfinished",),
         "X",
         "The return of a rollout without an outcome (blank, or a word such as abandoned or error), or that another "
         "tool's file marks as ended by an error or at a limit, or as never run: the worst one, such as 0. By default, "
         "a file with such rollouts is refused.",
     ),
-    "tasks": (_Text, ("--tasks",), "N", "How many tasks there have to be, or a file with their labels, one in a line."),
+    "tasks": ("N", "How many tasks there have to be, or a file with their labels, one in a line."),
     "records": (
-        _Text,
-        ("--records",),
         "PATH",
         "Where the records stand in a JSON file, as data.runs or 'tasks.*.trials'; column $1 is what the first * is.",
     ),
-    "recipe": (_Text, ("--recipe",), "FILE", "A TOML file that says how a JSON file of another tool is read."),
+    "recipe": ("FILE", "A TOML file that says how a JSON file of another tool is read."),
 }
+_KINDS, _FLAGS = {"where": list[str], "unfinished": float}, {"task": ("--task", "--task-from-path")}
 
 
 def _option(name: str) -> Any:
-    _, flags, metavar, words = _OPTIONS[name]
-    return typer.Option(*flags, metavar=metavar, help=words)
+    metavar, words = _OPTIONS[name]
+    return typer.Option(*_FLAGS.get(name, [f"--{name}"]), metavar=metavar, help=words)
 
 
 # Of commands that read less than a file of returns.
@@ -75,15 +64,13 @@ TrialRole = Annotated[str | None, _option("trial")]
 ValueRole = Annotated[str | None, _option("value")]
 
 
+def _parameter(name: str) -> inspect.Parameter:
+    kind: Any = Annotated[_KINDS.get(name, str) | None, _option(name)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+
+
 # A decorator for a command with ``roles``: which options of the group were given, by the parameters of `read_returns`.
-with_roles = taking(
-    "roles",
-    [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, _option(name)])
-        for name, (kind, *_) in _OPTIONS.items()
-    ],
-    dict,
-)
+with_roles = taking("roles", map(_parameter, _OPTIONS), dict)
 
 
 def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:

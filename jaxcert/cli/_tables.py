@@ -10,13 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from jaxcert.certificates import Certificate, ceil_figures, floor_to
-from jaxcert.certificates._arguments import AUTO
-from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import texts_of
-from jaxcert.report.html._report_tables import shortened
+from jaxcert.report.html._report_tables import level_words, shortened
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many
 
@@ -74,7 +72,7 @@ def _settings(certificates: Mapping[str, Any]) -> list[str]:
     """Bound, method and beta, which may depend on what was fixed beforehand."""
     certificate, *_ = certificates.values()
     each = {name: QUESTIONS[name].each for name in certificates}
-    betas = {each[name]: _level(one) for name, one in certificates.items()}
+    betas = {each[name]: level_words(getattr(one, "beta", None)) for name, one in certificates.items()}
     same = len(set(betas.values())) == 1
     beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
     named = {name: getattr(certificate, name, "") for name in ("bound", "method")} | {"beta": beta}
@@ -92,14 +90,8 @@ def rollouts_words(counts: np.ndarray) -> str:
 def way(certificate: Any) -> str:
     """How it was certified, in a few words."""
     named = [getattr(certificate, name, "") for name in ("bound", "method")]
-    level = _level(certificate)
+    level = level_words(getattr(certificate, "beta", None))
     return ", ".join(filter(None, [*named, f"beta {level}" if level else ""]))
-
-
-def _level(certificate: Any) -> str:
-    if not hasattr(certificate, "beta"):
-        return ""
-    return AUTO if certificate.beta.ndim else level_figures(certificate.beta)
 
 
 def answer_table(certificate: Any, question: Question, given: Sequence[float]) -> Table:

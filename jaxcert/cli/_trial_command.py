@@ -7,13 +7,14 @@ import typer
 
 from jaxcert._files import check_suffix, content_of
 from jaxcert.cli import _console
-from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, check_archive_path
+from jaxcert.cli._adaptive_rollout import check_archive_path
 from jaxcert.cli._options import several
-from jaxcert.cli._outputs import Force, Json, Witness, Writing, check_new, check_outputs, check_witness
-from jaxcert.cli._trial_texts import beginning, progress_of, standing, witnessed_records
-from jaxcert.cli._trial_texts import records as trial_records
+from jaxcert.cli._outputs import Force, Json, Witness, check_outputs, check_witness, writing
+from jaxcert.cli._run import SCHEDULES_NAMED
+from jaxcert.cli._trial_texts import beginning, progress_of, standing
 from jaxcert.cli._typed import refuse_both
 from jaxcert.report import write_certificates
+from jaxcert.report._trial_records import trial_records, witnessed_trials
 from jaxcert.rollouts import Trials, save_adaptive
 
 trial = typer.Typer(
@@ -134,21 +135,20 @@ def trial_status(
     force: Force = False,
 ) -> None:
     """Say how far LOG is, and what is certified so far."""
-    check_outputs([("LOG", log)], ("--json", json), ("--out", out))
     if out is not None:
         check_archive_path(out)
-    check_new(json, out, force=force)
+    check_outputs([("LOG", log)], ("--json", json), ("--out", out), force=force)
     check_witness(witness, json)
     with _console.warnings_on_stderr():
         found = Trials(log)
-    records, written = trial_records(found), Writing()
-    if json is not None:
-        with _console.warnings_on_stderr():
-            held = witnessed_records(log) if witness else records
-        written.attempt(write_certificates, json, held, replace=force)
-    if out is not None:
-        written.attempt(save_adaptive, out, found.run(), facts=records[0]["rollouts"], replace=force)
-    written.check()
+    records = trial_records(found)
+    with writing() as write:
+        if json is not None:
+            with _console.warnings_on_stderr():
+                held = witnessed_trials(log) if witness else records
+            write(write_certificates, json, held, replace=force)
+        if out is not None:
+            write(save_adaptive, out, found.run(), facts=records[0]["rollouts"], replace=force)
     for part in standing(found):
         _console.output().print(part)
 

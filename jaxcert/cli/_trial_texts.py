@@ -1,26 +1,19 @@
-"""What `jaxcert trial` says of an experiment: lines, a table, and records for a certificate file."""
+"""What `jaxcert trial` says of an experiment: lines, and a table."""
 
-import shlex
-import warnings
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jaxcert.certificates import floor_to
 from jaxcert.cli._tables import as_given, plain_table
-from jaxcert.report import run_record
-from jaxcert.report._recompute import precision
+from jaxcert.cli._typed import in_shell
 from jaxcert.rollouts import Trials
-from jaxcert.rollouts._declared import to_json
 from jaxcert.sequential import certificate
 from jaxcert.sequential._wealth import fewest_to_pass, if_all_pass
 from jaxcert.tables._returns import how_many
 
 _AT_ANY_TIME = "This holds at every moment of the experiment: go on, or stop, whenever you like."
-_LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"
-_COUNTED = "counted as the worst return, at their places: this holds for whatever reason they were withdrawn"
 
 
 def beginning(trials: Trials) -> list[str]:
@@ -43,71 +36,32 @@ def beginning(trials: Trials) -> list[str]:
 def _of_a_list(trials: Trials) -> str:
     """What to do instead with tasks that nobody drew: a list needs as many trials of each, whatever they show."""
     declared = trials.declared
-    command = [
-        "jaxcert",
-        "certify",
-        "trials.csv",
-        "--suite",
-        "--threshold",
-        ",".join(map(as_given, declared.thresholds)),
-    ]
-    command += [] if declared.successes else ["--support", *map(as_given, declared.support)]
+    options = ["--suite", "--threshold", ",".join(map(as_given, declared.thresholds))]
+    options += [] if declared.successes else ["--support", *map(as_given, declared.support)]
+    options += ["--delta", as_given(declared.delta)]
     return (
         "this is about new tasks, from which these are drawn at random; of a fixed list, such as placements chosen by "
         "hand, make as many trials of each, a number fixed beforehand, and write task,trial,"
-        f"{'success' if declared.successes else 'score'} to a file: "
-        f"{shlex.join([*command, '--delta', as_given(declared.delta)])}"
+        f"{'success' if declared.successes else 'score'} to a file: {in_shell('certify', ['trials.csv'], options)}"
     )
 
 
 def progress_of(trials: Trials, label: str) -> str:
     """One line on a task, and which one is next."""
-    place = trials.declared.tasks.index(label)
-    at = _at_thresholds(trials, fewest_to_pass(trials.state)[place], place)
+    place, thresholds = trials.declared.tasks.index(label), trials.declared.thresholds
+    named = [f" at {as_given(threshold)}" for threshold in thresholds] if len(thresholds) > 1 else [""]
+    at = [f"{word}{threshold}" for word, threshold in zip(_words(trials)[place], named, strict=True)]
     return f"{label}: {_tally(trials, place)}; {', '.join(at)}; {_next(trials)}"
 
 
 def standing(trials: Trials) -> Iterable[Any]:
     """How far the experiment is: a table, what is certified, what of it rests on trials that were withdrawn."""
-    tasks, thresholds, fewest = trials.declared.tasks, trials.declared.thresholds, fewest_to_pass(trials.state)
+    tasks, thresholds = trials.declared.tasks, trials.declared.thresholds
     columns = {"task": [*tasks], "trials": [_tally(trials, place) for place in range(len(tasks))]}
-    each = [_words(trials, fewest[place], place) for place in range(len(tasks))]
-    for i, threshold in enumerate(thresholds):
-        columns[f"at {as_given(threshold)}"] = [words[i] for words in each]
+    for threshold, words in zip(thresholds, zip(*_words(trials), strict=True), strict=True):
+        columns[f"at {as_given(threshold)}"] = [*words]
     yield plain_table(columns)
     yield "\n".join(["", *_certified(trials), *_outlook(trials), _next(trials)])
-
-
-def records(trials: Trials) -> list[dict[str, Any]]:
-    """Of the certificate, for a certificate file; where trials were withdrawn, a second one, which counts them."""
-    found = [_record(trials, _LEFT_OUT, count_withdrawn=False)]
-    return found + ([_record(trials, _COUNTED, count_withdrawn=True)] if trials.withdrawn else [])
-
-
-def witnessed_records(path: Path) -> list[dict[str, Any]]:
-    """With what proves it: the one that counts all trials of the log, in double precision, as they are declared."""
-    with precision("float64"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # said when the log was read before
-            trials = Trials(path)
-        return [_record(trials, _COUNTED, count_withdrawn=True, log=path, sha256=trials.sha256)]
-
-
-def _record(trials: Trials, words: str, *, count_withdrawn: bool, **proof: Any) -> dict[str, Any]:
-    run, declared = trials.run(count_withdrawn=count_withdrawn), trials.declared
-    withdrawn = [
-        {"number": each.number, "task": declared.tasks[each.task], "value": each.value, "why": each.withdrawn}
-        for each in trials.withdrawn
-    ]
-    facts = {
-        "source": "trials",
-        "log": trials.path.name,
-        "last_hash": trials.last_hash,
-        "num_trials": len(trials.trials) - len(trials.withdrawn),
-    }
-    facts |= {"declared": to_json(declared), "withdrawn": withdrawn}
-    facts |= {"withdrawn_are": words} if withdrawn else {}
-    return run_record(run, rollouts=facts, **proof)
 
 
 def _certified(trials: Trials) -> list[str]:
@@ -147,17 +101,10 @@ def _tally(trials: Trials, place: int) -> str:
     return f"{len(values)}, mean {np.mean(values):.6g}" if values else "0"
 
 
-def _at_thresholds(trials: Trials, fewest: np.ndarray, place: int) -> list[str]:
-    """How a task stands; with the threshold where there are several."""
-    words, thresholds = _words(trials, fewest, place), trials.declared.thresholds
-    if len(thresholds) == 1:
-        return words
-    return [f"{word} at {as_given(threshold)}" for word, threshold in zip(words, thresholds, strict=True)]
-
-
-def _words(trials: Trials, fewest: np.ndarray, place: int) -> list[str]:
-    is_open = np.asarray(trials.state.is_open)[place]
-    return [_word(bool(open_one), int(number)) for open_one, number in zip(is_open, fewest, strict=True)]
+def _words(trials: Trials) -> list[list[str]]:
+    """How each task stands at each threshold."""
+    is_open, fewest = np.asarray(trials.state.is_open).tolist(), fewest_to_pass(trials.state).tolist()
+    return [[_word(*each) for each in zip(*of, strict=True)] for of in zip(is_open, fewest, strict=True)]
 
 
 def _word(is_open: bool, fewest: int) -> str:

@@ -1,8 +1,11 @@
-"""The command as it was typed, for messages that end with one that works."""
+"""The command as it was typed, and commands for messages that end with one that works."""
 
 import contextvars
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
 
 _TYPED: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("typed", default=())
 
@@ -43,3 +46,75 @@ def refuse_both(*options: str) -> None:
     given = [option for option in options if option in _TYPED.get()]
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)} are given; expected one of them")
+
+
+def in_shell(command: str, files: Iterable[str | Path], options: Iterable[str]) -> str:
+    """A command with these files and options, to be typed in a shell."""
+    return shlex.join(["jaxcert", command, *map(no_option, files), *options])
+
+
+def no_option(file: str | Path) -> str:
+    """The name of a file, which is no option whatever it begins with."""
+    return f"./{file}" if str(file).startswith("-") else str(file)
+
+
+# What is often typed in another way: a support with a comma, a list without a number, a confidence for delta.
+_PAIR, _CONFIDENCE, _LIST = "--support", "--confidence", "--suite"
+
+
+def as_read(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with ``--support 0,1`` as ``--support 0 1``, and ``--suite`` of a plan alone as ``--suite 0``."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    read, command = [*_apart(arguments[:end])], next((each for each in arguments if not each.startswith("-")), "")
+    return [*(_with_number(read) if command == "plan" else read), *arguments[end:]]
+
+
+def _with_number(arguments: Sequence[str]) -> Iterator[str]:
+    for each, after in zip(arguments, [*arguments[1:], ""], strict=True):
+        yield each
+        if each == _LIST and not after.lstrip("-").isdecimal():
+            yield "0"
+
+
+def _apart(arguments: Sequence[str]) -> Iterator[str]:
+    before = ""
+    for each in arguments:
+        if before == _PAIR and each.count(",") == 1:
+            yield from map(str.strip, each.split(","))
+        elif each.startswith(f"{_PAIR}=") and each.count(",") == 1:
+            yield from (_PAIR, *map(str.strip, each.partition("=")[2].split(",")))
+        else:
+            yield each
+        before = each
+
+
+def usage_told(error: Any, arguments: Sequence[str]) -> str:
+    """The message of a usage error; for a confidence, with the delta that says the same, if the command has one."""
+    text, context = error.format_message(), error.ctx
+    if getattr(error, "option_name", None) != _CONFIDENCE or context is None:
+        return text
+    if all(each.name != "delta" for each in context.command.params):
+        return text
+    given = _value_of(_CONFIDENCE, arguments)
+    delta = _delta(given)
+    example = f"--delta {delta}" if delta else "--delta 0.05 for a confidence of 0.95"
+    return f"{_CONFIDENCE} is no option; expected the probability of failure, {example}"
+
+
+def _value_of(option: str, arguments: Sequence[str]) -> str:
+    """What follows an option, by a blank or =; empty if nothing does."""
+    for each, after in zip(arguments, [*arguments[1:], ""], strict=True):
+        name, mark, value = each.partition("=")
+        if name == option:
+            return value if mark else after
+    return ""
+
+
+def _delta(confidence: str) -> str:
+    """One minus a confidence, which may be in per cent, exactly; empty for what is none."""
+    try:
+        number = Decimal(confidence.strip().removesuffix("%"))
+    except InvalidOperation:
+        return ""
+    number = number / 100 if 1 < number < 100 else number
+    return f"{(1 - number).normalize():f}" if 0 < number < 1 else ""

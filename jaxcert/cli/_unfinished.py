@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert._archive import ROLLOUTS, read_archive, write_archive
-from jaxcert._files import held_alone
+from jaxcert._files import held_alone, in_file
 from jaxcert.cli._outputs import check_new
+from jaxcert.cli._run import Run
 from jaxcert.report import read_certificate
 from jaxcert.rollouts import adaptive_facts, load_adaptive, save_adaptive
 from jaxcert.tables import returns_facts
@@ -60,7 +61,7 @@ class Unfinished:
         force: bool,
         kind: Kind = ADAPTIVE,
     ) -> None:
-        self.path, self.force, self._kind = unfinished_file(out), force, kind
+        self.path, self.force, self._kind = _file(out), force, kind
         self._readers = {out: kind.facts_of_output, **({} if json is None else {json: _record_facts})}
         begun = kind.facts(self.path) if self.path.exists() else None
         self.facts = {**facts, "seed": self._seed(begun) if seed is None else seed}
@@ -88,15 +89,9 @@ class Unfinished:
         """Delete the file; the output is written."""
         self.path.unlink(missing_ok=True)
 
-    @contextlib.contextmanager
-    def naming(self) -> Iterator[None]:
+    def naming(self) -> contextlib.AbstractContextManager:
         """Errors of a run that goes on name the file from which it does so."""
-        try:
-            yield
-        except ValueError as error:
-            if self.run is None:
-                raise
-            raise ValueError(f"{self.path}: {error}") from error
+        return contextlib.nullcontext() if self.run is None else in_file(self.path)
 
     def _seed(self, begun: Mapping[str, Any] | None) -> int:
         # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
@@ -121,30 +116,31 @@ class Unfinished:
 
 
 @contextlib.contextmanager
-def unfinished(
-    out: Path, json: Path | None, facts: Mapping[str, Any], seed: int | None, *, force: bool, kind: Kind = ADAPTIVE
-) -> Iterator[Unfinished]:
+def unfinished(run: Run, settings: Mapping[str, Any], kind: Kind = ADAPTIVE) -> Iterator[Unfinished]:
     """The run so far of one output and its record, which no other process has at the same time."""
-    with held_alone(lock_file(out)) as is_alone:
+    out, facts = run.out, {**run.facts, **settings}
+    with held_alone(_lock_file(out)) as is_alone:
         if not is_alone:
-            raise ValueError(f"{unfinished_file(out)}: in use by another process; wait for it, or choose another --out")
-        yield Unfinished(out, json, facts, seed, force=force, kind=kind)
+            raise ValueError(f"{_file(out)}: in use by another process; wait for it, or choose another --out")
+        yield Unfinished(out, run.asked.json, facts, run.seed, force=run.force, kind=kind)
 
 
 def is_unfinished(out: Path) -> bool:
     """Whether there is a run that the same command goes on with."""
-    return unfinished_file(out).exists()
+    return _file(out).exists()
 
 
-def unfinished_file(out: Path) -> Path:
-    """Where the run so far of an output is."""
+def working_files(out: Path) -> dict[str, Path]:
+    """Files and folders beside an output that are its command's own, by what they are for."""
+    return {"the run so far": _file(out), "its lock": _lock_file(out)}
+
+
+def _file(out: Path) -> Path:
     return out.with_name(f"{out.name}.unfinished")
 
 
-def lock_file(out: Path) -> Path:
-    """Which file is locked by the process that makes the run of an output."""
-    path = unfinished_file(out)
-    return path.with_name(f"{path.name}.lock")
+def _lock_file(out: Path) -> Path:
+    return out.with_name(f"{out.name}.unfinished.lock")
 
 
 def _record_facts(path: Path) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jaxcert.report import check_trials
 from jaxcert.report._exact_check import run_exactly
 from jaxcert.report._witnesses import where_proven
-from jaxcert.report._writers import certificate_record
+from jaxcert.report._writers import certificate_record, sizes_of
 from jaxcert.rollouts import AdaptiveCertificate
 from jaxcert.rollouts._run_witness import stops_of
 
@@ -59,8 +61,7 @@ def run_record(
         return record
     dtype = record["settings"]["dtype"]
     found = run_exactly(log, sha256, dtype)
-    counts = [*map(len, found[0])]
-    sizes = {"min": min(counts), "max": max(counts), "total": sum(counts)}
+    sizes = sizes_of(np.asarray([*map(len, found[0])]))
     data = {"file": Path(log).name, "sha256": found[1], "num_rollouts": sizes, "dtype": dtype, "columns": None}
     witnesses = [stops_of(run, i) for i in range(len(record["rows"]))]
     record = {**record, "data": data}

@@ -210,16 +210,20 @@ def _shift(certificate: Any) -> dict[str, Any]:
 
 
 def _data(data: ReturnsFile) -> dict[str, Any]:
-    counts = data.num_rollouts
     return {
         "file": data.path.name,
         "sha256": data.sha256,
-        "num_rollouts": {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())},
+        "num_rollouts": sizes_of(data.num_rollouts),
         "dtype": str(data.returns.dtype),
         "columns": None if data.columns is None else data.columns._asdict(),
         **({"unfinished": _unfinished(data)} if data.num_unfinished else {}),
         **data.how_read,
     }
+
+
+def sizes_of(counts: np.ndarray) -> dict[str, int]:
+    """The fewest and the most rollouts of a task, and how many there are in all."""
+    return {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())}
 
 
 def _unfinished(data: ReturnsFile) -> dict[str, Any]:

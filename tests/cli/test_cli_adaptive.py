@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
-from jaxcert.cli import _adaptive_rollout, _rollout_command, _unfinished
+from jaxcert.cli import _adaptive_rollout, _fixed_rollout, _unfinished
 from jaxcert.rollouts import adaptive_facts, load_adaptive
 
 SIZES = ("--tasks", 40, "--slots", 4, "--seed", 3)
@@ -268,9 +268,9 @@ def test_it_says_what_became_of_the_tasks_where_less_is_certified_than_wanted(tm
 
 def test_without_a_threshold_the_number_is_fixed(tmp_path, monkeypatch):
     """And it goes on from an interrupted run of the same number alone."""
-    monkeypatch.setattr(_rollout_command, "_EPISODES", 20)
+    monkeypatch.setattr(_fixed_rollout, "_EPISODES", 20)
     path, arguments = tmp_path / "r.npz", ("rollout", "bridge_world_left", "--tasks", 9, "--seed", 3)
-    collect, calls = _rollout_command.collect, []
+    collect, calls = _fixed_rollout.collect, []
 
     def interrupted(*args, **kwargs):
         calls.append(1)
@@ -279,7 +279,7 @@ def test_without_a_threshold_the_number_is_fixed(tmp_path, monkeypatch):
         return collect(*args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_rollout_command, "collect", interrupted)
+        patch.setattr(_fixed_rollout, "collect", interrupted)
         assert command(*arguments, "--rollouts", 5, "--out", path).status == 130
     assert "with num_rollouts = 5, not 6" in refused(*arguments, "--rollouts", 6, "--out", path)
     outcome = command(*arguments, "--rollouts", 5, "--out", path)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_harness import command
 
-from jaxcert.cli import _rollout_command
+from jaxcert.cli import _fixed_rollout
 from jaxcert.tables import read_returns
 from jaxcert.tasks import pendulum
 from jaxcert.tasks.locomotion import _environments
@@ -65,7 +65,7 @@ def test_returns_are_written_with_what_they_come_from(folder, tmp_path):
 
 def interrupt_third_part(monkeypatch):
     """Interrupts as Ctrl-C does; gives a list that grows with every part that is begun."""
-    collect, calls = _rollout_command.collect, []
+    collect, calls = _fixed_rollout.collect, []
 
     def interrupted(*args, **kwargs):
         calls.append(1)
@@ -73,12 +73,12 @@ def interrupt_third_part(monkeypatch):
             raise KeyboardInterrupt
         return collect(*args, **kwargs)
 
-    monkeypatch.setattr(_rollout_command, "collect", interrupted)
+    monkeypatch.setattr(_fixed_rollout, "collect", interrupted)
     return calls
 
 
 def test_interrupted_rollouts_go_on(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_rollout_command, "_EPISODES", 10)
+    monkeypatch.setattr(_fixed_rollout, "_EPISODES", 10)
     whole, out = tmp_path / "whole.npz", tmp_path / "returns.npz"
     policy = tmp_path / "policy.npz"
     shutil.copy(find_policy(folder), policy)
@@ -103,7 +103,7 @@ def test_a_seed_is_drawn_and_kept_over_an_interruption(folder, tmp_path, monkeyp
     arguments = ("rollout", folder, "--tasks", 4, "--rollouts", 5, "--out")
     seeds = [command(*arguments, tmp_path / f"{i}.npz").out.split("seed ")[1].split()[0] for i in range(2)]
     assert seeds[0] != seeds[1]
-    monkeypatch.setattr(_rollout_command, "_EPISODES", 5)
+    monkeypatch.setattr(_fixed_rollout, "_EPISODES", 5)
     calls = interrupt_third_part(monkeypatch)
     assert command(*arguments, tmp_path / "c.npz").status == 130
     assert command(*arguments, tmp_path / "c.npz").status == 0

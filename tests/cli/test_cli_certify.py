@@ -14,9 +14,10 @@ import pytest
 from cli_harness import command, refused
 
 import jaxcert
-from jaxcert.cli import _certify_outputs
+from jaxcert.cli import _answer_files
 from jaxcert.planning import _advice
 from jaxcert.planning._advice_on_bounds import advice_on
+from jaxcert.report import _every_step
 
 ROOT = Path(jaxcert.__file__).parents[1]
 SUPPORT = ("--support", "0", "1000")
@@ -260,7 +261,7 @@ def test_a_plot_of_soft_counts_has_their_thresholds(samples, tmp_path):
 )
 def test_a_plot_names_the_axis_that_was_fixed(samples, tmp_path, monkeypatch, words, fixed):
     seen = []
-    monkeypatch.setattr(_certify_outputs, "write_plot", lambda file, axes, **_: seen.append(axes))
+    monkeypatch.setattr(_answer_files, "write_plot", lambda file, axes, **_: seen.append(axes))
     settings = ("certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1)
     assert command(*settings, *words, "--plot", tmp_path / "p.png").status == 0
     names = {"x": seen[0].get_xlabel(), "y": seen[0].get_ylabel()}
@@ -270,7 +271,7 @@ def test_a_plot_names_the_axis_that_was_fixed(samples, tmp_path, monkeypatch, wo
 def test_a_plot_of_successes_at_safeties_is_of_thresholds(tmp_path, monkeypatch):
     """Its level is chosen for each number, so that its curve is asked anew, at thresholds."""
     seen = []
-    monkeypatch.setattr(_certify_outputs, "write_plot", lambda file, axes, **_: seen.append(axes))
+    monkeypatch.setattr(_answer_files, "write_plot", lambda file, axes, **_: seen.append(axes))
     np.savez(tmp_path / "s.npz", returns=np.random.default_rng(0).uniform(size=(12, 8)) < 0.9)
     arguments = ("certify", tmp_path / "s.npz", "--delta", 0.1, "--safety", 0.5, "--plot", tmp_path / "p.png")
     assert command(*arguments).status == 0
@@ -321,7 +322,7 @@ def test_columns_of_other_names_and_a_packed_table(tmp_path):
 
 def test_a_curve_of_very_many_tasks_keeps_some_of_its_steps(tmp_path, monkeypatch):
     """Of a million tasks the file had 355 MB."""
-    monkeypatch.setattr(_certify_outputs, "MOST_POINTS", 20)
+    monkeypatch.setattr(_every_step, "MOST_POINTS", 20)
     path = tmp_path / "r.npz"
     np.savez(path, returns=np.random.default_rng(0).uniform(size=(60, 4)))
     arguments = ("certify", path, "--support", 0, 1, "--delta", 0.1, "--bound", "hoeffding", "--beta", 0.3)
@@ -334,5 +335,5 @@ def test_a_curve_of_very_many_tasks_keeps_some_of_its_steps(tmp_path, monkeypatc
     assert [record["rows"][i]["num_violations"] for i in (0, -1)] == [0, 59]
     assert len(thresholds) == 20
     assert command("verify", tmp_path / "c.json", path).out == "verified: 1 certificate, 20 statements\n"
-    monkeypatch.setattr(_certify_outputs, "MOST_POINTS", 60)
+    monkeypatch.setattr(_every_step, "MOST_POINTS", 60)
     assert "steps" not in command(*arguments).out

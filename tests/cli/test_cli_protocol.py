@@ -235,7 +235,7 @@ def test_rollouts_take_no_other_settings_than_those_of_the_protocol(tmp_path, lo
     ],
 )
 def test_rollouts_whose_columns_the_protocol_refuses_are_not_begun(tmp_path, monkeypatch, options, words):
-    monkeypatch.setattr("jaxcert.cli._rollout_command.collect", None)
+    monkeypatch.setattr("jaxcert.cli._fixed_rollout.collect", None)
     assert command("lock", tmp_path / "q.toml", *LOCK, "--threshold", 0.5, *options).status == 0
     assert words in refused("rollout", "simple_grid", "--protocol", tmp_path / "q.toml", "--out", tmp_path / "r.npz")
     assert [file.name for file in tmp_path.iterdir()] == ["q.toml"]

@@ -8,9 +8,9 @@ from cli_harness import command, refused
 
 from jaxcert.cli import (
     _adaptive_rollout,
-    _certified,
+    _answering,
+    _fixed_rollout,
     _planned,
-    _rollout_command,
     _sweep_command,
 )
 from jaxcert.planning import task_table
@@ -52,7 +52,7 @@ def check_taken(line, *paths):
 def test_certify(tmp_path, meanwhile):
     file, *outputs = (tmp_path / name for name in ("r.npz", "c.json", "c.png", "c.html"))
     np.savez(file, returns=RETURNS)
-    meanwhile(_certified, "ask", *outputs)
+    meanwhile(_answering, "ask", *outputs)
     options = [word for pair in zip(("--json", "--plot", "--report"), outputs, strict=True) for word in pair]
     line = refused("certify", file, "--support", 0, 1, "--delta", 0.05, "--threshold", 0.5, *options)
     record, plot, page = check_taken(line, *outputs)
@@ -101,7 +101,7 @@ def test_sweep(tmp_path, meanwhile):
 
 def test_rollouts(tmp_path, meanwhile):
     out = tmp_path / "r.npz"
-    meanwhile(_rollout_command, "collect", out)
+    meanwhile(_fixed_rollout, "collect", out)
     (returns,) = check_taken(refused(*FIXED, "--out", out), out)
     assert read_returns(returns).returns.shape == (3, 2)
     assert {file.name for file in tmp_path.iterdir()} == {"r.npz", "r.1.npz"}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
-from jaxcert.cli import _rollout_command
+from jaxcert.cli import _fixed_rollout
 from jaxcert.report import Protocol
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
@@ -217,8 +217,8 @@ def test_what_is_said_to_be_sampled_is_sampled():
 
 
 def test_an_interrupted_run_goes_on_with_the_same_programs_alone(folder, monkeypatch):
-    monkeypatch.setattr(_rollout_command, "_EPISODES", 8)
-    run, calls = _rollout_command.collect, []
+    monkeypatch.setattr(_fixed_rollout, "_EPISODES", 8)
+    run, calls = _fixed_rollout.collect, []
 
     def interrupted(*arguments, **options):
         calls.append(1)
@@ -228,7 +228,7 @@ def test_an_interrupted_run_goes_on_with_the_same_programs_alone(folder, monkeyp
 
     begin = ("rollout", *OWN, *SIZES, "--out")
     assert command(*begin, "whole.npz").status == 0
-    monkeypatch.setattr(_rollout_command, "collect", interrupted)
+    monkeypatch.setattr(_fixed_rollout, "collect", interrupted)
     assert command(*begin, "r.npz").status == 130
     for name in ("own_envs.py", "own_policies.py"):
         content = (folder / name).read_text()
@@ -333,7 +333,7 @@ BROKEN = {
     ],
 )
 def test_what_cannot_be_run_is_told_in_words(folder, monkeypatch, policy, env, words):
-    monkeypatch.setattr(_rollout_command, "collect", None)  # before any rollout
+    monkeypatch.setattr(_fixed_rollout, "collect", None)  # before any rollout
     for name, text in BROKEN.items():
         (folder / name).write_text(f"{text}\n")
     options = () if env is None else ("--env", env)

@@ -180,7 +180,7 @@ def settings_table(
         "confidence": f"{confidence(float(certificate.delta))} (delta {ceil_figures(float(certificate.delta))})",
         "bound of a task" if of_tasks else "bound": getattr(certificate, "bound", ""),
         "method": getattr(certificate, "method", ""),
-        "beta": _level(getattr(certificate, "beta", None)),
+        "beta": level_words(getattr(certificate, "beta", None)),
         **{name.replace("_", " "): _setting(getattr(certificate, field)) for name, field in _others(question)},
         "precision": str(certificate.delta.dtype),
     }
@@ -219,7 +219,8 @@ def _setting(value: Any) -> str:
     return ", ".join(level_figures(each) for each in np.atleast_1d(np.asarray(value)))
 
 
-def _level(beta: Any) -> str:
+def level_words(beta: Any) -> str:
+    """The level of a task's bound, which may have been chosen for each row; empty for an answer without one."""
     return "" if beta is None else AUTO if beta.ndim else level_figures(beta)
 
 

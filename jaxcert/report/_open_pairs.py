@@ -1,7 +1,7 @@
 """What would tell policies apart that are not: about how many new tasks, or trials of a list."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,10 +9,11 @@ import numpy as np
 from jaxcert.certificates import Status
 from jaxcert.certificates._question import MEAN_ROWS
 from jaxcert.planning._experiments import Margin, likely_size
-from jaxcert.questions import QUESTIONS
+from jaxcert.questions import question_of
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.returns._prepared import is_successes
-from jaxcert.tables import Returns, ReturnsFile, align_tasks
+from jaxcert.tables import Returns, align_tasks
+from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import how_many
 
 _MOST_TASKS, _MOST_TRIALS = 2048, 1000
@@ -28,22 +29,19 @@ class _Outlook(NamedTuple):
     needed: str
 
 
-def why_open(
-    data: Sequence[ReturnsFile], certificates: Mapping[str, Any], settings: Mapping[str, Any], names: Sequence[str]
-) -> str | None:
+def why_open(data: Sequence[ReturnsFile], answer: Any, support: Any, names: Sequence[str]) -> str | None:
     """What would show that A is better on average, where that is asked and not certified; None for nothing to say."""
-    (name, answer), *_ = certificates.items()
-    question = QUESTIONS[name]
-    if not names or question.rows is not MEAN_ROWS or answer.status == Status.INVALID_INPUT or float(answer.mean) >= 0:
+    question = question_of(answer)
+    if question.rows is not MEAN_ROWS or answer.status == Status.INVALID_INPUT or float(answer.mean) >= 0:
         return None
-    found = _outlook(data, settings["support"], float(answer.delta), listed=question.listed)
-    if found is None:
+    outlook = _outlook(data, support, float(answer.delta), listed=question.listed)
+    if outlook is None:
         return None
     said = f"Not shown: that {names[0]} is better than {names[1]} on average. In these data it is"
-    if found.ahead <= 0:
-        how = f"worse by {-found.ahead:.3g}" if found.ahead else "equal"
+    if outlook.ahead <= 0:
+        how = f"worse by {-outlook.ahead:.3g}" if outlook.ahead else "equal"
         return f"{said} {how}, so that more of the same would not show it; swap the files for the other way round."
-    return f"{said} by {found.ahead:.3g}; if that is so, it takes {found.needed} to show it {_CASES}."
+    return f"{said} by {outlook.ahead:.3g}; if that is so, it takes {outlook.needed} to show it {_CASES}."
 
 
 def open_pairs(found: Leaderboard) -> str | None:

@@ -3,9 +3,8 @@
 import csv
 import json
 import re
-import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from jaxcert._files import parsed
@@ -29,18 +28,24 @@ Task = tuple[str, list[float]]
 
 
 def tasks_from(
-    stream: Any, num_rollouts: int, columns: Mapping[str, Any], *, support: tuple[float, float]
+    stream: Any,
+    num_rollouts: int,
+    columns: Mapping[str, Any],
+    *,
+    support: tuple[float, float],
+    tell: Callable[[str], None],
 ) -> Iterator[list[Task]]:
     """The tasks that are complete, as soon as they are: a list for all that a read brought.
 
     ``support``: of the returns; words of success and failure are 1 and 0 in (0, 1), and refused in any other.
+    ``tell`` is called once with each doubt about what the rows are of.
 
     Raises:
         ValueError: for a line that is no episode, a task that begins before another is complete, or one that is not
             complete at the end; what was complete before is given first. For rows of the same task that are of several
             policies or steps, by their other columns; then nothing of that read is given.
     """
-    rows, open_task, wrong = _Rows(columns, tuple(support) == (0, 1)), _OpenTask(num_rollouts), None
+    rows, open_task, wrong = _Rows(columns, tuple(support) == (0, 1), tell), _OpenTask(num_rollouts), None
     for lines in _lines(stream):
         ready: list[Task] = []
         try:
@@ -77,14 +82,14 @@ def _text(number: int, line: bytes) -> str:
 class _Rows:
     """Lines as episodes: a header and rows of CSV, or objects of JSON."""
 
-    def __init__(self, columns: Mapping[str, Any], has_words: bool) -> None:
+    def __init__(self, columns: Mapping[str, Any], has_words: bool, tell: Callable[[str], None]) -> None:
         self._has_words = has_words
         self._wanted = Columns(**columns)
         self._header: list[str] | None = None
         self._columns = self._wanted
         self._words: dict[Any, bool] | None = None
         self._spelled: dict[Any, str] = {}
-        self.others = _OtherColumns()
+        self.others = _OtherColumns(tell)
 
     def read(self, number: int, line: str) -> tuple[str, list[float]] | None:
         """The label of a task and returns of it; None for an empty line and for a header."""
@@ -167,8 +172,8 @@ class _OtherColumns:
     They are looked at as those of a file: all rows of one read, of the task that is open, and the first ones.
     """
 
-    def __init__(self) -> None:
-        self._columns = Columns()
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._columns, self._tell = Columns(), tell
         self._labels: list[str] = []
         self._rows: list[dict[str, Any]] = []
         self._told: set[str] = set()
@@ -200,7 +205,7 @@ class _OtherColumns:
                 raise ValueError(_PICKED.sub("", str(error))) from error
         for text in dict.fromkeys(_PICKED.sub("", str(each.message)) for each in caught):
             if text not in self._told:
-                print(f"warning: {text}", file=sys.stderr, flush=True)
+                self._tell(text)
             self._told.add(text)
         self._forget(open_label)
 

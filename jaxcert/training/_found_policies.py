@@ -1,4 +1,4 @@
-"""The policy of a command with its environment: shipped, from a file, or of one's own."""
+"""A policy by its name, with its environment: shipped, from a file, or of one's own."""
 
 import hashlib
 from importlib import resources
@@ -9,12 +9,12 @@ import jax
 import numpy as np
 
 from jaxcert._files import content_of
-from jaxcert.cli._own_programs import ENV, POLICY, Named, check_together, is_named, own_environment, own_policy
 from jaxcert.rollouts import Policy
+from jaxcert.rollouts._own_programs import ENV, POLICY, Named, check_together, is_named, own_environment, own_policy
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.tasks._registry import ENVIRONMENTS
-from jaxcert.training import find_policy, load_policy, policy_facts, sample_policy
-from jaxcert.training._policy_file import SHIPPED
+from jaxcert.training._checkpoints import find_policy
+from jaxcert.training._policy_file import SHIPPED, load_policy, policy_facts, sample_policy
 
 
 class Found(NamedTuple):

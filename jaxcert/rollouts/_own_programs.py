@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._files import content_of
-from jaxcert.rollouts import MultiTaskEnv, Policy
 from jaxcert.rollouts._collect import check_shapes
-from jaxcert.rollouts._policy import as_policy
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._policy import Policy, as_policy
 
 POLICY, ENV = "POLICY", "--env"
 _MARK = ":"

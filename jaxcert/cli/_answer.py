@@ -1,0 +1,66 @@
+"""What is asked of files of returns, before they are read, and what was certified of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jaxcert.cli._asking import Asked, Asking
+from jaxcert.cli._locked import Locked
+from jaxcert.cli._outputs import Outputs
+from jaxcert.diagnostics import Finding
+from jaxcert.planning import Advice
+from jaxcert.report._leaderboard import names_of
+from jaxcert.tables import ReturnsFile
+
+
+class Request(NamedTuple):
+    """What is asked.
+
+    Attributes:
+        asking: the settings, as they were typed or by the protocol.
+        asked: the questions, and what is fixed beforehand for each.
+        roles: of the columns, by the parameters of `read_returns`.
+        outputs: the files that are wanted.
+        wanted: a safety of which it is said why it is missed.
+        locked: the protocol.
+        strict: whether a likely mistake in the data is an error.
+        by: the column that tells groups of rows apart, each of which is answered by itself.
+    """
+
+    asking: Asking
+    asked: Asked
+    roles: Mapping[str, Any]
+    outputs: Outputs
+    wanted: float | None = None
+    locked: Locked | None = None
+    strict: bool = False
+    by: str | None = None
+
+
+class Answer(NamedTuple):
+    """What was certified.
+
+    Attributes:
+        request: what was asked.
+        data: the returns of the policy, or of A and of B.
+        settings: with which they were certified.
+        certificates: by the question; of no question, the curve.
+        advice: why no more is certified, by the question.
+        findings: likely mistakes; None if none were looked for.
+    """
+
+    request: Request
+    data: Sequence[ReturnsFile]
+    settings: Mapping[str, Any]
+    certificates: Mapping[str, Any]
+    advice: Mapping[str, Sequence[Advice | None]] = {}
+    findings: Sequence[Finding] | None = None
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether nothing was fixed beforehand."""
+        return not self.request.asked.numbers
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """What tells two policies apart; of one, which needs no name, empty."""
+        return tuple(names_of(self.data)) if len(self.data) > 1 else ()

@@ -1,0 +1,152 @@
+"""From a request to answers, their files and their words: the same for one policy, for its groups, and for two."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxcert.certificates._arguments import default_bound
+from jaxcert.cli import _console
+from jaxcert.cli._answer import Answer, Request
+from jaxcert.cli._answer_files import write_outputs
+from jaxcert.cli._outputs import no_plot
+from jaxcert.cli._printed import advice_of, print_answers
+from jaxcert.cli._question_options import check_rows
+from jaxcert.cli._reading import as_stated
+from jaxcert.cli._settings import check_listed, completed, completed_of_two, missing_examples
+from jaxcert.cli._tables import as_given
+from jaxcert.diagnostics import Finding, diagnose
+from jaxcert.diagnostics._diagnose import WEAKER_BOUND
+from jaxcert.questions import QUESTIONS
+from jaxcert.questions._registry import usual_questions
+from jaxcert.report._every_step import every_step
+from jaxcert.report._recompute import ask
+from jaxcert.report._witnesses import check_witnessed
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._readers import policies_of
+
+
+def answer_files(request: Request, file: Path, read: Callable[..., Sequence[ReturnsFile]], *, quiet: bool) -> None:
+    """Certify, write the files that are wanted, and print; exit with 1 where less is certified than required.
+
+    ``read`` gives the returns of a policy, or of two, by the roles of columns; ``file``: which tells groups apart.
+    """
+    asking, outputs = request.asking, request.outputs
+    gated = request.asked.gated(asking.require)
+    _check(request)
+    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+        show(f"reading {file}")
+        groups = _groups(request, file)
+        each = request._replace(asking=asking.shared(len(groups)))
+        answers = {name: _answer(each, read(**roles), show) for name, roles in groups.items()}
+        show("writing")
+        write_outputs(outputs, answers)
+    if not outputs.to_stdout:
+        # Last, so that a failure leaves no incomplete output.
+        print_answers(answers, request.by, asking.delta)
+    for answer in answers.values():
+        for name in gated:
+            check_rows(asking.require or 0.0, answer.certificates[name], QUESTIONS[name])
+
+
+def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
+    """The roles by which each group is read, by its name; all rows are one group without a name."""
+    roles, by = request.roles, request.by
+    if by is None:
+        return {"": roles}
+    only = [] if roles["only"] is None else [f"{roles['policy']} = {roles['only']}"]
+    found = policies_of(file, by, (*roles["where"], *only))
+    return {name: {**roles, "where": (*roles["where"], f"{by} = {name}")} for name in found}
+
+
+def _check(request: Request) -> None:
+    """Raise ValueError where what is wanted does not go with what is asked."""
+    asked, outputs = request.asked, request.outputs
+    first = next(iter(asked.numbers), "")
+    if request.wanted is not None and not any(each.advised and each.certifies_probability for each in asked.questions):
+        raise ValueError(f"--wanted is a safety at thresholds, of which the question {first!r} has no advice")
+    if outputs.plot and not all(QUESTIONS[name].has_curve for name in asked.numbers):
+        raise ValueError(no_plot(f"the question {first!r}"))
+    if outputs.witness:
+        for each in asked.questions:
+            check_witnessed(each)
+    if outputs.report and len(asked.numbers) > 1:
+        raise ValueError("--report shows thresholds or safeties, expected one of the two")
+    if request.by is not None and request.locked is not None:
+        raise ValueError("--by is not in a protocol; expected one of each group, or --where with one of them")
+    if request.by is not None and outputs.report is not None:
+        raise ValueError("--report is of one group; expected --where in place of --by, and a page of each group")
+
+
+def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
+    """What is certified of these returns; ``show`` tells the step."""
+    by, data = request.by, as_stated(read, request.asking.support)
+    if by is not None and data[0].columns is not None and data[0].columns.task == by:
+        raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
+    if request.locked is None:
+        _check_listed(request, data)
+    request = request._replace(asked=request.asked.of(data[0]))
+    settings = _settings(request, data)
+    if request.locked is not None:
+        request.locked.check_design(data[0])
+    show(f"certifying {len(data[0].tasks)} tasks")
+    found = _certified(Answer(request, data, settings, {}))
+    return found if data[1:] else found._replace(findings=_findings(found))
+
+
+def _check_listed(request: Request, data: Sequence[ReturnsFile]) -> None:
+    """Raise ValueError where the choice between a list and a sample was not made, or contradicts the question."""
+    asking, question = request.asking, request.asked.questions[0]
+    missing = missing_examples(question, asking, data[0].like, data[0].known_support)
+    needed = {} if request.asked.numbers else {"threshold": "X"}
+    if data[1:] and (margins := asking.options.get("margin")):
+        needed = {"threshold": ",".join(map(as_given, margins))}
+    check_listed(data, question, asking.listed, missing, **needed)
+
+
+def _settings(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
+    question = request.asked.questions[0]
+    if data[1:]:
+        return completed_of_two(question, request.asking, data)
+    return completed(question, request.asking, data[0].like, data[0].known_support)
+
+
+def _certified(answer: Answer) -> Answer:
+    """With certificates, and advice where less is certified than wanted; the complete curve if nothing was asked."""
+    request, data, settings, *_ = answer
+    found: dict[str, Any] = {}
+    for name, values in request.asked.numbers.items():
+        question = QUESTIONS[name]
+        own = {option: value for option, value in request.asking.options.items() if option != question.each}
+        found[name] = ask(question, data, None if values is None else np.asarray(values), {**settings, **own})
+    if found:
+        answer = answer._replace(certificates=found)
+        return answer._replace(advice=advice_of(answer))
+    question, *_ = usual_questions({})
+    # Any threshold that is not the end itself: the curve has its own.
+    curve = ask(question, data, np.nextafter(settings["support"][0], np.inf), settings)
+    return answer._replace(certificates={question.name: every_step(data, curve, settings)})
+
+
+def _findings(answer: Answer) -> tuple[Finding, ...] | None:
+    """Likely mistakes, as warnings; with ``strict`` the first is an error.
+
+    None where there is no support to know, or no single rollouts to look at.
+    """
+    (data,), settings, questions = answer.data, answer.settings, answer.request.asked.questions
+    if settings.get("support") is None or not data.has_rollouts:
+        return None
+    of_data: dict[str, Any] = {"bound": default_bound(None, data.returns)}  # of a question that leaves it open
+    of_data |= {name: settings[name] for name in ("support", "delta", "bound", "method") if name in settings}
+    listed = all(question.listed and question.takes("bound") for question in questions)
+    found = diagnose(data.returns, where=data.where, listed=listed, **of_data)
+    # Another method is no advice for a question that has no choice of one, nor another bound on new tasks.
+    has_choice = listed or all(question.chooses_method for question in questions)
+    findings = tuple(each for each in found if has_choice or each.name != WEAKER_BOUND)
+    for finding in findings:
+        if answer.request.strict:
+            raise ValueError(f"{data.path}: {finding}")
+        warnings.warn(f"{data.path}: {finding}", UserWarning, stacklevel=2)
+    return findings

@@ -1,0 +1,105 @@
+"""The options of `jaxcert plan`: what is planned, and the files that are wanted."""
+
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from jaxcert.cli._options import Quiet, several
+from jaxcert.cli._outputs import Force, check_new, check_outputs
+from jaxcert.planning._known_designs import DESIGNS
+
+OF_SUCCESSES = [name for name, kind in DESIGNS.items() if kind.counts_successes]
+
+
+class PlanOutputs(NamedTuple):
+    """Which files are wanted: the result, the plot, and a protocol; and whether files that exist are replaced."""
+
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw what each number of rollouts leads to (.png, .svg, .pdf).")
+    ] = None
+    lock: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Lock the best design in a protocol (.toml) for `certify`.")
+    ] = None
+    force: Force = False
+
+    def check(self, pilot: Path | None) -> None:
+        """Raise beforehand for files that could not be written, or exist and may not be replaced."""
+        outputs = ("--json", self.json), ("--plot", self.plot), ("--lock", self.lock)
+        check_outputs([("PILOT", pilot)], *outputs, force=self.force)
+        check_new(self.lock, force=False)
+
+
+class Planning(NamedTuple):
+    """What is known, wanted and allowed."""
+
+    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")] = 0.0
+    pilot: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[PILOT]",
+            help="A file of returns of some tasks, as for `jaxcert certify`; without it (and --assume), a table of the "
+            f"tasks that safeties need; with --threshold and --design {' or '.join(OF_SUCCESSES)}, of successes by "
+            "their trials.",
+        ),
+    ] = None
+    support: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance; 0 1 for successes."),
+    ] = None
+    threshold: Annotated[float | None, typer.Option(metavar="X", help="Performance to certify.")] = None
+    safety: Annotated[list[Any] | None, several("S", "Wanted safety; several for the table")] = None
+    budget: Annotated[float | None, typer.Option(metavar="C", help="What may be spent in all.")] = None
+    cost_per_task: Annotated[float, typer.Option(metavar="C", help="Cost of a task.")] = 0.0
+    cost_per_rollout: Annotated[float, typer.Option(metavar="C", help="Cost of a rollout.")] = 1.0
+    power: Annotated[float, typer.Option(metavar="P", help="Wanted probability of the certificate.")] = 0.9
+    max_rollouts: Annotated[int, typer.Option(metavar="M", help="Most rollouts per task to consider.")] = 100
+    design: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help=f"Consider only these of {', '.join(DESIGNS)} (repeatable)."),
+    ] = None
+    assume: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(
+            metavar="MEAN SD SD",
+            help="In place of PILOT: mean and standard deviation of the tasks' performances, and standard deviation of "
+            "the returns of a task (0: returns are A or B).",
+        ),
+    ] = None
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Returns of another policy on the same tasks: how many tasks show that PILOT is better by --threshold "
+            "on average.",
+        ),
+    ] = None
+    suite: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="[G]",
+            help="How many trials of each task certify that at least G of PILOT's own tasks, a fixed list, reach "
+            "--threshold; with --against and no G, that PILOT is better by --threshold (0) on average over the list.",
+        ),
+    ] = None
+    beta: Annotated[
+        float | None, typer.Option(metavar="P", help="Failure probability of a lower bound, for the table.")
+    ] = None
+    max_violations: Annotated[int, typer.Option(min=0, metavar="K", help="Columns of the table.")] = 3
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the resampling.")] = 0
+
+    quiet: Quiet = False
+    outputs: PlanOutputs = PlanOutputs()
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """What every plan from a pilot takes."""
+        return {name: getattr(self, name) for name in ("support", "delta", "power", "seed")}
+
+    def refuse(self, *names: str, words: str) -> None:
+        """Raise ValueError for an option that this plan has no use for."""
+        for name in names:
+            if {**self._asdict(), **self.outputs._asdict()}[name] is not None:
+                raise ValueError(words.format(name=name))

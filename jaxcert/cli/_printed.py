@@ -1,0 +1,111 @@
+"""What answers say on the terminal, and why they say no more."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxcert.certificates import Status, floor_figures
+from jaxcert.certificates._certificate import naming
+from jaxcert.certificates._figures import confidence
+from jaxcert.cli import _console, _tables
+from jaxcert.cli._answer import Answer
+from jaxcert.planning import Advice, advise
+from jaxcert.planning._advice import misses
+from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import column_texts
+from jaxcert.report._open_pairs import why_open
+from jaxcert.report.html._report_sample import sample_of
+from jaxcert.report.html._report_trials import too_few_trials
+from jaxcert.tables import align_tasks
+
+# To read, not to compute with: each may take a second.
+_MOST_ADVICE = 5
+_UNKNOWN = "not for too few tasks alone; no more is known "
+
+
+def print_answers(answers: Mapping[str, Answer], by: str | None, delta: float | None) -> None:
+    """What was found, of each group of rows by itself if a column tells them; and with which confidence all holds."""
+    show = _console.output().print
+    for group, answer in answers.items():
+        if by is not None:
+            show(f"{by} = {group}")
+        _print(answer)
+        if by is not None:
+            show("")
+    if len(answers) > 1:
+        assert delta is not None
+        of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
+        together = (
+            f"All {len(answers)} groups together: with confidence {confidence(delta)}, what is said of each holds"
+        )
+        show(f"{together}{'' if of_one_row else ', in each row of the tables by itself'}.")
+
+
+def _print(answer: Answer) -> None:
+    """The table and, unless it is the curve, the sentence of each row; and why no more is certified."""
+    show = _console.output().print
+    show(_tables.heading(answer.data, answer.settings.get("support"), answer.certificates))
+    for name, certificate in answer.certificates.items():
+        question = QUESTIONS[name]
+        if answer.is_curve:
+            table, note = _tables.curve_table(certificate, question), _tables.curve_note(certificate, question)
+        else:
+            given = answer.request.asked.numbers[name] or []
+            table, note = _tables.answer_table(certificate, question, given), str(certificate)
+        show("", table, "", sep="\n", soft_wrap=False, crop=False)
+        show(naming(note, answer.policies))
+    for line in reasons(answer):
+        show(line)
+    if answer.policies:
+        (found, *_), support = answer.certificates.values(), answer.settings.get("support")
+        if why := why_open(answer.data, found, support, answer.policies):
+            show(why)
+
+
+def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:
+    """Why less is certified than wanted, by the names of the questions of which it is known."""
+    known: dict[str, Any] = {"num_rollouts": max(int(each.num_rollouts.max()) for each in answer.data)}
+    known |= {"safety": answer.request.wanted, "limit": _MOST_ADVICE}
+    return {
+        name: advise(certificate, support=answer.settings["support"], **known)
+        for name, certificate in answer.certificates.items()
+        if QUESTIONS[name].advised
+    }
+
+
+def reasons(answer: Answer) -> Iterator[str]:
+    """Why no more is certified: a line for each row that misses, as far as it is known."""
+    for name, entries in answer.advice.items():
+        yield from _advised(answer, name, entries)
+    for name, certificate in answer.certificates.items():
+        question = QUESTIONS[name]
+        if question.listed and question.each and all(each.has_rollouts for each in answer.data):
+            yield from _too_few_trials(answer, certificate, question)
+
+
+def _advised(answer: Answer, name: str, entries: Sequence[Advice | None]) -> Iterator[str]:
+    """A line for each row that misses what is wanted, of those that were looked at."""
+    unknown = _UNKNOWN + (
+        "of unequal numbers of rollouts" if any(each.missing for each in answer.data) else "with these settings"
+    )
+    certificate, fixed = answer.certificates[name], str(QUESTIONS[name].each)
+    missing = misses(certificate, safety=answer.request.wanted)
+    values = getattr(certificate, QUESTIONS[name].rows.columns[fixed])
+    for value, entry, missed in zip(values.tolist(), entries, missing.tolist(), strict=False):
+        if entry is not None or missed:
+            yield f"Why not more at {fixed} {floor_figures(value)}: {entry or unknown}."
+    if len(entries) < len(certificate):
+        yield f"Advice for the first {_MOST_ADVICE} of {missing.sum()} rows that miss."
+
+
+def _too_few_trials(answer: Answer, certificate: Any, question: Any) -> Iterator[str]:
+    """A line for each row of a fixed list at which nothing is certified, if so few trials are a reason."""
+    first, *others = align_tasks(*answer.data)
+    against, policies = (others[0], ("A", "B")) if others else (None, None)
+    support = answer.settings.get("support") or (0.0, 1.0)
+    sample = sample_of(certificate.num_tasks, first.returns, first.where, support, None, against, policies, None)
+    shown = column_texts(certificate, question, question.each)
+    for place in np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:_MOST_ADVICE]:
+        if why := too_few_trials(certificate, question, place, sample):
+            yield f"Why not all tasks at {question.each} {shown[place]}: {why}."

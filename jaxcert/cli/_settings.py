@@ -1,0 +1,126 @@
+"""The settings of an answer from the options, and what is missing, told with a command that works."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._question import COMMON, Question
+from jaxcert.certificates._registry import defaults
+from jaxcert.cli._asking import Asking
+from jaxcert.cli._question_options import not_taken
+from jaxcert.cli._typed import refuse_both, typed_with
+from jaxcert.questions import QUESTIONS
+from jaxcert.returns._prepared import is_successes
+from jaxcert.returns._sample import declared_support
+from jaxcert.tables import ReturnsFile
+
+_OF_SEVERAL = (
+    "the option, the smallest and the largest possible return of {} (returns of bool, and columns such as true and "
+    "false, need none)"
+)
+OF_BOTH, OF_EVERY = _OF_SEVERAL.format("both policies"), _OF_SEVERAL.format("every policy")
+
+
+def completed(
+    question: Question,
+    asking: Asking,
+    returns: np.ndarray,
+    known: tuple[float, float] | None = None,
+    *,
+    instead: str = "the option, or a --protocol",
+) -> dict[str, Any]:
+    """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
+
+    ``known`` is the support that the tool which wrote them fixes; what is missing is answered with a command.
+    ``instead``: what is expected of who leaves one out.
+
+    Raises:
+        ValueError: without what is needed, or for a setting that the question has not.
+    """
+    stated = _stated(question, asking, returns)
+    if missing := missing_examples(question, asking, returns, known):
+        message = f"{' and '.join(missing)} missing; expected {instead}"
+        raise ValueError(f"{message}; for example: {typed_with(missing)}")
+    # One that is open is left to the default of the question's function.
+    kept = [name for name in COMMON if stated[name] is not None or question.chooses_method]
+    return {name: stated[name] for name in kept if question.takes(name)}
+
+
+def completed_of_two(question: Question, asking: Asking, data: Sequence[ReturnsFile]) -> dict[str, Any]:
+    """As ``completed``, of differences, which are no successes whatever the returns are; these have a support."""
+    if asking.bound in BOUNDS and BOUNDS[asking.bound].binary:
+        instead = typed_with({} if asking.support else {"--support": ["0", "1"]}, without=["--bound"])
+        raise ValueError(
+            f"--bound is {asking.bound}, which counts successes; the differences of two policies are none, expected "
+            f"--support without it, for example: {instead}"
+        )
+    if asking.support is None and all(is_successes(each.returns) for each in data):
+        asking = asking._replace(support=(0.0, 1.0))
+    return completed(question, asking, np.zeros(1), instead=OF_BOTH)
+
+
+def missing_examples(
+    question: Question, asking: Asking, returns: np.ndarray, known: tuple[float, float] | None
+) -> dict[str, list[str]]:
+    """The options that ``completed`` lacks; the ends of a support that nobody knows are left to the reader."""
+    stated = _stated(question, asking, returns)
+    support = ["LOW", "HIGH"] if known is None else [f"{end:g}" for end in known]
+    no_support = question.has_support and stated["support"] is None
+    examples = {"--support": support} if no_support else {}
+    return examples if stated["delta"] is not None else {**examples, "--delta": ["0.05"]}
+
+
+def check_listed(
+    data: Sequence[ReturnsFile],
+    question: Question,
+    listed: bool | None,
+    examples: Mapping[str, list[str]],
+    **needed: str,
+) -> None:
+    """Raise ValueError where the choice between a list and a sample was not made, or contradicts the question.
+
+    ``examples``: options that any answer lacks, with values; ``needed``: what a list needs besides.
+    """
+    refuse_both("--suite", "--sampled")
+    if listed is not None and listed != question.listed:
+        word, about = ("suite", "new tasks") if listed else ("sampled", "a fixed list of tasks")
+        raise ValueError(f"--{word} is given; the question {question.name!r} is about {about}")
+    made = [each for each in data if each.fixed_list]
+    if not made or listed is not None or question.listed:
+        return
+    # A list of two policies has no margins, which are its thresholds.
+    of_list = {f"--{name}": [value] for name, value in needed.items()}
+    a_list = typed_with({**examples, **of_list, "--suite": []}, without=["--margin"] * (len(data) > 1))
+    a_sample = typed_with({**examples, "--sampled": []})
+    told = f"{made[0].path}: its tasks are a list that somebody made"
+    same = [each for each in QUESTIONS.values() if each.listed and each.shortcut == question.shortcut is not None]
+    if not (same or len(data) > 1):
+        raise ValueError(
+            f"{told}, and {question.name!r} asks about new tasks. If they were drawn at random from the tasks that new "
+            f"ones come from: {a_sample}"
+        )
+    raise ValueError(
+        f"{told}. Is it the list itself that counts? {a_list}. Or were they drawn at random from the tasks that new "
+        f"ones come from? {a_sample}"
+    )
+
+
+def _stated(question: Question, asking: Asking, returns: np.ndarray) -> dict[str, Any]:
+    stated = {name: getattr(asking, name) for name in COMMON}
+    for name, value in stated.items():
+        if value is not None and not question.takes(name):
+            raise ValueError(not_taken(f"--{name} is", question))
+    if question.chooses_method:
+        chosen, method = defaults(asking.bound, asking.method, returns, asking.beta)
+        stated["bound"], stated["method"] = chosen.name, method.name
+    else:
+        if is_successes(returns) and question.takes("bound") and (question.listed or question.curve is not None):
+            stated["bound"] = asking.bound or CLOPPER_PEARSON.name  # as of arrays, for a summary of them, too
+        chosen = BOUNDS.get(stated["bound"] or "betting", BETTING)
+    if question.has_support:
+        stated["support"] = declared_support(chosen, returns, stated["support"])
+    return stated
