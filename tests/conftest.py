@@ -1,6 +1,7 @@
 """Strict JAX for every test, its programs kept between runs, and the two precisions as a fixture."""
 
 import contextlib
+import sys
 
 import hypothesis
 import jax
@@ -61,6 +62,13 @@ def _let_go_of_programs():
         jax.clear_caches()
 
 
+@pytest.fixture(autouse=True)
+def _no_figure_stays_open():
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 def x64_context(enabled: bool) -> contextlib.AbstractContextManager:
     """A context in which 64-bit types are on or off; the name moved between JAX versions."""
     if hasattr(jax, "enable_x64"):
@@ -82,6 +90,21 @@ def x64():
     """Run the test with 64-bit types on."""
     with x64_context(True):
         yield
+
+
+@pytest.fixture
+def promoting():
+    """As users have JAX: other libraries promote types and ranks."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+@pytest.fixture(scope="session")
+def tfd():
+    """The distributions of TensorFlow Probability, which takes a second to import."""
+    from tensorflow_probability.substrates import jax as tfp
+
+    return tfp.distributions
 
 
 @pytest.fixture

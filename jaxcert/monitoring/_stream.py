@@ -7,9 +7,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from jaxcert._files import parsed
+from jaxcert.tables._coded import Coded, as_objects, coded
 from jaxcert.tables._columns import Columns, lowered
 from jaxcert.tables._entries import SPELLING_ALONE, as_seen, ask, number_of, spelled, words_like
 from jaxcert.tables._labels import ask_about_labels
@@ -47,7 +46,7 @@ def tasks_from(
             policies or steps, by their other columns; then nothing of that read is given.
     """
     rows, open_task, wrong = _Rows(columns, tuple(support) == (0, 1), tell), _OpenTask(num_rollouts), None
-    for lines in _lines(stream):
+    for lines in _lines(stream, tell):
         ready: list[Task] = []
         try:
             for number, line in lines:
@@ -62,7 +61,7 @@ def tasks_from(
     open_task.check_complete()
 
 
-def _lines(stream: Any) -> Iterator[list[tuple[int, str]]]:
+def _lines(stream: Any, tell: Callable[[str], None]) -> Iterator[list[tuple[int, str]]]:
     """Lines with their numbers, those that are there at a time; the last one may lack its ending."""
     number, rest = 0, b""
     while chunk := stream.read1(_LARGEST):
@@ -70,6 +69,7 @@ def _lines(stream: Any) -> Iterator[list[tuple[int, str]]]:
         yield [(number + i, _text(number + i, line)) for i, line in enumerate(whole, start=1)]
         number += len(whole)
     if rest:
+        tell("the last line has no line ending: if the stream was cut short, its last number may be, too")
         yield [(number + 1, _text(number + 1, rest))]
 
 
@@ -189,16 +189,17 @@ class _OtherColumns:
         """Raise ValueError for rows that are no trials of one policy; tell of those that may be none, once."""
         names = list(dict.fromkeys(name for row in self._rows for name in row))
         check_no_curve([self._columns.task, *names], self._columns, [])
+        aside = [name for name in names if set_aside(name, self._entries(name)).any()]
         if len({*self._labels}) < _SEVERAL_TASKS:
             names = [name for name in names if tells_apart(name) or is_curve(name) or lowered(name) in ("t", "frame")]
-        labels = np.asarray(self._labels, object)
+        labels = coded(as_objects(self._labels))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
                 check_labels(list(dict.fromkeys(self._labels)), self._columns.task)
                 ask_about_labels(list(dict.fromkeys(self._labels)))
                 pooled = check_one_policy(self._columns, names, labels, self._entries)
-                if aside := [name for name in names if set_aside(name, self._entries(name)).any()]:
+                if aside:
                     ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
                 if pooled := [name for name in pooled if not any(repr(name) in str(each.message) for each in caught)]:
                     ask(f"not read, and taken together as one policy whatever they hold: {', '.join(pooled)}")
@@ -210,8 +211,8 @@ class _OtherColumns:
             self._told.add(text)
         self._forget(open_label)
 
-    def _entries(self, name: Any) -> np.ndarray:
-        return np.fromiter((row.get(name) for row in self._rows), object, len(self._rows))
+    def _entries(self, name: Any) -> Coded:
+        return coded(as_objects(row.get(name) for row in self._rows))
 
     def _forget(self, open_label: str | None) -> None:
         kept = [i for i, label in enumerate(self._labels) if i < _FIRST_ROWS or label == open_label]

@@ -50,23 +50,25 @@ _START, _AT_LEAST = f"With confidence {_N}: ", f"the {_OF} is at least {_N}"
 _NEW = f"{_START}on a new task from the same distribution, {_AT_LEAST} with"
 _LISTED = rf"{_START}on (?:at least ([0-9]+) of these|all of these) ([0-9]+) tasks, {_AT_LEAST}\."
 _NOTHING = rf"{_START}nothing is certified about (?:how many of these [0-9]+ tasks have )?an? {_OF} of at least {_N}\."
-_COUNTED = "threshold safety epsilon num_violations num_valid status sentence"  # the columns of a row
+COUNTED = "threshold safety epsilon num_violations num_valid status sentence"  # the columns of a row
 _SILENT = frozenset(["vacuous", "infeasible", "invalid_input", "out_of_range", "unsound"])  # of a row without a claim
 _MOST_TRIALS = 10**7  # that a table may count
 # The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ...
 Case = namedtuple("Case", "tasks low high delta whole settings binary")
 WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError, csv.Error, RecursionError
 READING: Any = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), Number)
-READING |= {"object_pairs_hook": lambda held: _need(len(dict(held)) == len(held), "a name twice") or dict(held)}
+READING |= {"object_pairs_hook": lambda held: need(len(dict(held)) == len(held), "a name twice") or dict(held)}
 
 
-def _need(holds: bool, words: str) -> None:
+def need(holds: bool, words: str) -> None:
+    """Raise ValueError with the words for what has to hold and does not."""
     if not holds:
         raise ValueError(words)
 
 
-def _number(text: Any) -> Fraction:
-    _need(isinstance(text, Number) and bool(_DECIMAL.fullmatch(text)), f"{text!r:.40} stands for a finite number")
+def exact_number(text: Any) -> Fraction:
+    """The finite number that a text of JSON stands for."""
+    need(isinstance(text, Number) and bool(_DECIMAL.fullmatch(text)), f"{text!r:.40} stands for a finite number")
     return Fraction(text)
 
 
@@ -81,7 +83,7 @@ def wins(bet: Fraction, returns: list[Fraction], low: Fraction, threshold: Fract
 def rarely(k: int, coins: dict[Fraction, int], delta: Fraction) -> bool:
     """Whether P[at most k heads] <= delta, of so many coins of each probability: sums of integers over unit**n."""
     n, unit, ways = sum(coins.values()), lcm(*(p.denominator for p in coins)), [1]
-    _need(all(0 <= p <= 1 for p in coins), "a risk or a level is no probability")
+    need(all(0 <= p <= 1 for p in coins), "a risk or a level is no probability")
     if k < 0 or k >= n:
         return k < 0
     if len(coins) == 1:  # sum_j C(n, j) heads**j tails**(n - j)
@@ -99,101 +101,108 @@ def rarely(k: int, coins: dict[Fraction, int], delta: Fraction) -> bool:
 
 def witnessed(witness: Any, case: Case, threshold: Fraction, stated: Any = None) -> tuple[list, list, Fraction]:
     """Which tasks pass, each witness checked; the level of each, at most one that is stated; the share of delta."""
-    _need(isinstance(witness, dict), "it has no witness")
-    levels, chosen, by_bets, enough = witness["levels"], _number(witness["chosen"]), "bets" in witness, {}
-    shares, level = [_number(each["share"]) for each in levels], levels[int(chosen)]
-    _need(chosen in range(len(levels)) and min(shares) > 0 and sum(shares) <= case.delta, "its shares do not fit")
+    need(isinstance(witness, dict), "it has no witness")
+    levels, chosen, by_bets, enough = witness["levels"], exact_number(witness["chosen"]), "bets" in witness, {}
+    shares, level = [exact_number(each["share"]) for each in levels], levels[int(chosen)]
+    need(chosen in range(len(levels)) and min(shares) > 0 and sum(shares) <= case.delta, "its shares do not fit")
     same = case.settings.get("betas") in (None, [each.get("beta") for each in levels]) if by_bets else case.binary
     same = same and (not by_bets or (len({*shares}) == 1 and case.settings.get("beta") != "auto"))
-    _need(same, "it has other levels than the settings, or successes of returns other than 0 and 1")
+    need(same, "it has other levels than the settings, or successes of returns other than 0 and 1")
     given, sizes = witness["bets" if by_bets else "successes"], [len(task) for task in case.tasks]
-    betas = {m: _number(level["beta"] if by_bets else level["beta"][str(m)]) for m in sizes}
+    betas = {m: exact_number(level["beta"] if by_bets else level["beta"][str(m)]) for m in sizes}
     one_level = not by_bets and isinstance(case.settings.get("beta"), Number)
     for m, beta in betas.items():
         fits = stated in (None, beta) or (beta < stated and not by_bets)
-        _need(0 < beta < 1 and fits, f"a level is {beta}; stated is {stated}")
-        c = enough[m] = 1 if by_bets else int(_number(level["enough"][str(m)]))
+        need(0 < beta < 1 and fits, f"a level is {beta}; stated is {stated}")
+        c = enough[m] = 1 if by_bets else int(exact_number(level["enough"][str(m)]))
         rare = by_bets or (c > 0 and rarely(m - c, {1 - threshold: m}, beta))
         least = not one_level or stated is None or not rarely(m - c + 1, {1 - threshold: m}, stated)
-        _need(rare and least, f"P[Bin({m}, B) >= {c}] is larger than its level, or {c} is not the least such number")
+        need(rare and least, f"P[Bin({m}, B) >= {c}] is larger than its level, or {c} is not the least such number")
     for i, (task, m, held) in enumerate(zip(case.tasks, sizes, given, strict=True)):
         if held is not None and by_bets:
-            won = 0 <= (bet := _number(held)) <= 1 and wins(bet, task, case.low, threshold, betas[m])
-            _need(won, f"task {i + 1}: its bet is not in [0, 1], or wins less than 1/beta")
+            won = 0 <= (bet := exact_number(held)) <= 1 and wins(bet, task, case.low, threshold, betas[m])
+            need(won, f"task {i + 1}: its bet is not in [0, 1], or wins less than 1/beta")
         elif held is not None:
-            _need(sum(task) == _number(held) >= enough[m], f"task {i + 1}: it has {sum(task)} successes of {enough[m]}")
+            need(
+                sum(task) == exact_number(held) >= enough[m],
+                f"task {i + 1}: it has {sum(task)} successes of {enough[m]}",
+            )
     return [held is not None for held in given], [betas[m] for m in sizes], shares[int(chosen)]
 
 
 def of_counts(row: Any, case: Case, claims: bool) -> None:
     """Check that a row counts no more tasks than there are, and that its status says whether it claims something."""
-    counts = {name: _number(row[name]) for name in ("num_violations", "num_valid", "num_below") if name in row}
+    counts = {name: exact_number(row[name]) for name in ("num_violations", "num_valid", "num_below") if name in row}
     most = max(counts["num_violations"] + counts.get("num_valid", 0), counts.get("num_below", 0))
     fits = all(count >= 0 == count % 1 for count in counts.values()) and most <= len(case.tasks)
-    _need(fits, f"{', '.join(f'{name} is {count}' for name, count in counts.items())}, of {len(case.tasks)} tasks")
+    need(fits, f"{', '.join(f'{name} is {count}' for name, count in counts.items())}, of {len(case.tasks)} tasks")
     possible = frozenset(("certified", "out_of_range")) if claims else _SILENT
-    possible |= {"certified"} if _number(row["threshold"]) <= case.low else set()  # what needs no proof
-    _need(row["status"] in possible, f"its status is {row['status']!r:.40}; expected {' or '.join(sorted(possible))}")
+    possible |= {"certified"} if exact_number(row["threshold"]) <= case.low else set()  # what needs no proof
+    need(row["status"] in possible, f"its status is {row['status']!r:.40}; expected {' or '.join(sorted(possible))}")
 
 
 def said(row: Any, case: Case, pattern: str, claims: bool) -> list[Fraction]:
     """The numbers in the sentence of a row after the confidence, which is checked; none if it claims nothing."""
     match = re.fullmatch(rf"{pattern if claims else _NOTHING}(?: \({_ADVICE}\))?", row["sentence"])
-    numbers = [_number(Number(text)) for text in (match.groups() if match else ()) if text]
-    _need(len(numbers) > 0, "its sentence says something else than its numbers")
-    _need(0 <= numbers[0] <= 1 - case.whole, "its sentence has a confidence that is not from 0 to 1 - delta")
-    _need(case.binary or "probability of success" not in row["sentence"], "its sentence is about returns of 0 and 1")
+    numbers = [exact_number(Number(text)) for text in (match.groups() if match else ()) if text]
+    need(len(numbers) > 0, "its sentence says something else than its numbers")
+    need(0 <= numbers[0] <= 1 - case.whole, "its sentence has a confidence that is not from 0 to 1 - delta")
+    need(case.binary or "probability of success" not in row["sentence"], "its sentence is about returns of 0 and 1")
     return numbers[1:] if claims else []
 
 
 def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, list, Fraction]] = witnessed) -> None:
     """Check a row with a safety at a threshold, and the upper end if it has one: P[J < B] and P[J >= B] are at most."""
-    safety, epsilon, threshold = (_number(row[name]) for name in ("safety", "epsilon", "threshold"))
-    upper = _number(row["safety_upper"]) if "safety_upper" in row else Fraction(1)
-    _need(min(safety, epsilon, upper) >= 0 and max(safety, epsilon, upper) <= 1, "it has what is no probability")
-    _need(abs(safety + epsilon - 1) < Fraction(1, 2**20), "safety is not 1 - epsilon")
+    safety, epsilon, threshold = (exact_number(row[name]) for name in ("safety", "epsilon", "threshold"))
+    upper = exact_number(row["safety_upper"]) if "safety_upper" in row else Fraction(1)
+    need(min(safety, epsilon, upper) >= 0 and max(safety, epsilon, upper) <= 1, "it has what is no probability")
+    need(abs(safety + epsilon - 1) < Fraction(1, 2**20), "safety is not 1 - epsilon")
     end = rf" a probability between {_N} and {_N}\." if "safety_upper" in row else rf" probability at least {_N}\."
     shown = said(row, case, _NEW + end, claims=safety > 0 or upper < 1) or [threshold, safety]
-    _need(shown[0] <= threshold and shown[1] <= safety and [upper, *shown[2:]][-1] >= upper, "its sentence says more")
+    need(shown[0] <= threshold and shown[1] <= safety and [upper, *shown[2:]][-1] >= upper, "its sentence says more")
     beta = row["beta"] if "beta" in row else case.settings["beta"]
     of_counts(row, case, claims=(safety > 0 and threshold > case.low) or upper < 1)
     sides = [("num_violations", row.get("witness"), case, min(epsilon, 1 - safety), threshold, beta)]
     if upper < 1:
-        _need(case.settings.get("complete") is True, "it has an upper end, and whole rollouts were not declared")
-        above, ends = _number(row["witness"]["upper"]["threshold"]), case.low + case.high
-        _need(above <= min(shown[0], threshold) and above < case.high, "its upper end is of a larger threshold")
+        need(case.settings.get("complete") is True, "it has an upper end, and whole rollouts were not declared")
+        above, ends = exact_number(row["witness"]["upper"]["threshold"]), case.low + case.high
+        need(above <= min(shown[0], threshold) and above < case.high, "its upper end is of a larger threshold")
         mirror = case._replace(tasks=[[ends - x for x in task] for task in case.tasks])
         sides += [("num_below", row["witness"]["upper"], mirror, upper, ends - above, case.settings["beta_upper"])]
     for name, witness, data, risk, at, most in sides if safety > 0 and threshold > case.low else sides[1:]:
         part = data._replace(delta=case.delta / 2) if "safety_upper" in row else data
-        passed, betas, share = proof(witness, part, at, _number(most))
+        passed, betas, share = proof(witness, part, at, exact_number(most))
         counted = passed.count(name == "num_below")
-        _need(_number(row[name]) == counted, f"{name} is {row[name]}; of its witnesses {counted}")
-        is_close = _number(most) <= max(betas) * (1 + Fraction(1, 2**16)) or name == "num_below" or "beta" not in row
-        _need(is_close, f"beta is {most}; the levels of its witnesses are at most {float(max(betas)):.7g}")
+        need(exact_number(row[name]) == counted, f"{name} is {row[name]}; of its witnesses {counted}")
+        is_close = (
+            exact_number(most) <= max(betas) * (1 + Fraction(1, 2**16)) or name == "num_below" or "beta" not in row
+        )
+        need(is_close, f"beta is {most}; the levels of its witnesses are at most {float(max(betas)):.7g}")
         coins = Counter(risk * (1 - beta) for beta in betas)
-        _need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
+        need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
 
 
 def share_of_a_list(row: Any, case: Case) -> None:
     """Check a row with a number of good tasks at a threshold."""
-    good, threshold, n = _number(row["num_good"]), _number(row["threshold"]), len(case.tasks)
+    good, threshold, n = exact_number(row["num_good"]), exact_number(row["threshold"]), len(case.tasks)
     of_counts(row, case, claims=good > 0 and threshold > case.low)
     shown = said(row, case, _LISTED, claims=good > 0) or [0, n, threshold]
-    _need(good in range(int(shown[0]), n + 1) and n == shown[-2] and shown[-1] <= threshold, "its sentence says more")
+    need(good in range(int(shown[0]), n + 1) and n == shown[-2] and shown[-1] <= threshold, "its sentence says more")
     if good > 0 and threshold > case.low:
         passed, betas, share = witnessed(row.get("witness"), case, threshold)
         k, heads = passed.count(False), sorted((ok, 1 - beta) for ok, beta in zip(passed, betas, strict=True))
-        _need(_number(row["num_violations"]) == k, f"num_violations is {row['num_violations']}; of its witnesses {k}")
+        need(
+            exact_number(row["num_violations"]) == k, f"num_violations is {row['num_violations']}; of its witnesses {k}"
+        )
         coins = (head for _, head in heads[: n - int(good) + 1])
-        _need(rarely(k, Counter(coins), share), f"{n - good} bad tasks are too few for {k} that do not pass")
+        need(rarely(k, Counter(coins), share), f"{n - good} bad tasks are too few for {k} that do not pass")
 
 
 Statement = tuple[str, str, Callable[[Any, Case], None]]  # what is fixed beforehand, the columns, how a row is checked
 STATEMENTS: dict[str, Statement] = {
-    "safety": ("threshold", _COUNTED, share_of_new_tasks),
-    "interval": ("threshold", f"{_COUNTED} safety_upper num_below", share_of_new_tasks),
-    "safety_level": ("safety", _COUNTED, share_of_new_tasks),
+    "safety": ("threshold", COUNTED, share_of_new_tasks),
+    "interval": ("threshold", f"{COUNTED} safety_upper num_below", share_of_new_tasks),
+    "safety_level": ("safety", COUNTED, share_of_new_tasks),
     "suite": ("threshold", "threshold num_good num_violations status sentence", share_of_a_list),
 }
 
@@ -203,9 +212,9 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
     plain = {name: value for name, value in json.loads(document).items() if name != "digest"}
     digest = sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     held = json.loads(document, **READING)
-    _need(held["format"] == FORMAT and _number(held["format_version"]) == FORMAT_VERSION, "it is of another format")
-    _need(held["digest"] == digest, "it was altered: its digest is of another content")
-    _need(all(each["rows"] for each in held["certificates"] or [{"rows": []}]), "it certifies nothing")
+    need(held["format"] == FORMAT and exact_number(held["format_version"]) == FORMAT_VERSION, "it is of another format")
+    need(held["digest"] == digest, "it was altered: its digest is of another content")
+    need(all(each["rows"] for each in held["certificates"] or [{"rows": []}]), "it certifies nothing")
     for i, record in enumerate(held["certificates"]):
         case, (_, names, statement) = _case(record, read, statements), statements[record["question"]]
         columns, chosen = {*names.split()}, {"beta"} if record["settings"].get("beta") == "auto" else set()
@@ -213,8 +222,8 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
             yield None, (place := f"certificate {i + 1}, row {j + 1} of {len(record['rows'])}")
             try:
                 lacking, others = columns - row.keys(), row.keys() - columns - chosen - {"witness", "advice"}
-                _need(not lacking, f"it has no {', '.join(sorted(lacking))}")
-                _need(not others, f"it has {', '.join(sorted(others))}, which no answer to its question has")
+                need(not lacking, f"it has no {', '.join(sorted(lacking))}")
+                need(not others, f"it has {', '.join(sorted(others))}, which no answer to its question has")
                 statement(row, case)
                 yield True, f"proven: {place}: {row['sentence'].partition(' (')[0]}"
             except WRONG as error:
@@ -222,21 +231,23 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
 
 
 def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict) -> Case:
-    _need(record["question"] in statements, f"the question is {record['question']!r}; expected one of {[*statements]}")
+    need(record["question"] in statements, f"the question is {record['question']!r}; expected one of {[*statements]}")
     settings, data, each = record["settings"], record["data"], statements[record["question"]][0]
-    _need((record["fixed_beforehand"], record["note"]) == (each, _NOTE.format(each)), "its note is another one")
+    need((record["fixed_beforehand"], record["note"]) == (each, _NOTE.format(each)), "its note is another one")
     odd = [settings.get("complete") not in (None, True), "divergence" in settings]
-    _need(not any([*odd, settings.get("simultaneous"), "others" in record]), "its settings are of other statements")
+    need(not any([*odd, settings.get("simultaneous"), "others" in record]), "its settings are of other statements")
     tasks, digest = read(data)
-    _need(data["sha256"] == digest, "the file of returns is not the one that it was made from")
-    stated = [*map(_number, (settings["num_tasks"], *(data["num_rollouts"][name] for name in ("min", "max", "total"))))]
+    need(data["sha256"] == digest, "the file of returns is not the one that it was made from")
+    stated = [
+        *map(exact_number, (settings["num_tasks"], *(data["num_rollouts"][name] for name in ("min", "max", "total"))))
+    ]
     found = [len(tasks), min(sizes := [*map(len, tasks)]), max(sizes), sum(sizes)]
-    _need(stated == found, f"its numbers of tasks and rollouts are {[*map(str, stated)]}, of the returns {found}")
-    low, high = _number(settings["support"][0]), settings["support"][1] and _number(settings["support"][1])
-    delta = _number(settings["delta"])
-    _need(0 < delta < 1 and (high is None or low < high), "its delta is no probability, or its support is empty")
+    need(stated == found, f"its numbers of tasks and rollouts are {[*map(str, stated)]}, of the returns {found}")
+    low, high = exact_number(settings["support"][0]), settings["support"][1] and exact_number(settings["support"][1])
+    delta = exact_number(settings["delta"])
+    need(0 < delta < 1 and (high is None or low < high), "its delta is no probability, or its support is empty")
     for i, task in enumerate(task or [low] for task in tasks):
-        _need(low <= min(task) and (high is None or max(task) <= high), f"task {i + 1} has a return beyond the support")
+        need(low <= min(task) and (high is None or max(task) <= high), f"task {i + 1} has a return beyond the support")
     binary = (low, high) == (0, 1) and all(x in (0, 1) for task in tasks for x in task)
     return Case(tasks, low, high, delta, delta, settings, binary)
 
@@ -252,18 +263,18 @@ def read_csv(content: bytes, columns: Any) -> tuple[list[list[Fraction]], str]:
         if all(header.count(name) == 1 for name in (*names, *values)):
             break
     else:
-        _need(False, f"the table of returns has not each of {', '.join([*names, columns['value']])} as one column")
+        need(False, f"the table of returns has not each of {', '.join([*names, columns['value']])} as one column")
     is_wide = len(values) > 1 and "/" not in columns["value"]
     for i, row in enumerate(rows):
-        _need(len(row) == len(header), f"row {i + 1} of the returns has other columns")
+        need(len(row) == len(header), f"row {i + 1} of the returns has other columns")
         entries = [row[header.index(name)].strip() for name in (*names[1:], *values)]
         trial, cells = entries[: -len(values)], entries[-len(values) :]
         held, key = tasks.setdefault(row[header.index(names[0])], {}), (i,) if is_wide or not trial else (*trial,)
-        _need(key not in held, f"row {i + 1} of the returns: its trial occurs twice")
+        need(key not in held, f"row {i + 1} of the returns: its trial occurs twice")
         point, cells = "." if mark == "," else ",", cells if is_wide else ["/".join(cells)]
         held[key] = [x for cell in cells for x in _outcomes(cell, point, room // len(cells))]
         room -= len(held[key])
-    _need(len({*map(str.strip, tasks)}) == len(tasks), "labels of tasks differ in blanks alone")
+    need(len({*map(str.strip, tasks)}) == len(tasks), "labels of tasks differ in blanks alone")
     return [[x for each in held.values() for x in each] for held in tasks.values()], sha256(content).hexdigest()
 
 
@@ -271,10 +282,10 @@ def _outcomes(entry: str, point: str, most: int) -> list[Fraction]:
     """A return, or as many successes and failures as 31/50 counts."""
     successes, counts, trials = entry.partition("/")
     if not counts:
-        return [_number(Number(_WORDS.get(entry.lower(), entry.replace(point, "."))))]
-    won, of = int(_number(Number(successes))), int(_number(Number(trials)))
-    _need(f"{won}/{of}" == f"{successes.strip()}/{trials.strip()}" and 0 <= won <= of, "it counts trials")
-    _need(of <= most, f"the returns count more than {_MOST_TRIALS} trials")
+        return [exact_number(Number(_WORDS.get(entry.lower(), entry.replace(point, "."))))]
+    won, of = int(exact_number(Number(successes))), int(exact_number(Number(trials)))
+    need(f"{won}/{of}" == f"{successes.strip()}/{trials.strip()}" and 0 <= won <= of, "it counts trials")
+    need(of <= most, f"the returns count more than {_MOST_TRIALS} trials")
     return [Fraction(1)] * won + [Fraction(0)] * (of - won)
 
 
@@ -283,7 +294,7 @@ def main(certificate: str, returns: str, check: Any = check, read: Any = read_cs
 
     def found(data: Any) -> Any:
         picked = data.get("roles") or data.get("unfinished")
-        _need(not picked, f"its table is read in another way ({picked}), which jaxcert verify --exact knows")
+        need(not picked, f"its table is read in another way ({picked}), which jaxcert verify --exact knows")
         return read(Path(returns).read_bytes(), data[by])
 
     failed = 0

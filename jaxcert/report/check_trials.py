@@ -31,18 +31,18 @@ from typing import Any
 
 if __package__:
     from jaxcert.report.check_certificate import (
-        _COUNTED,
+        COUNTED,
         READING,
         Case,
         Number,
-        _need,
-        _number,
+        exact_number,
         main,
+        need,
         share_of_new_tasks,
     )
     from jaxcert.report.check_certificate import check as check_with
 else:  # a file beside this one
-    from check_certificate import _COUNTED, READING, Case, Number, _need, _number, main, share_of_new_tasks
+    from check_certificate import COUNTED, READING, Case, Number, exact_number, main, need, share_of_new_tasks
     from check_certificate import check as check_with
 
 LOG = "jaxcert-trials-1"
@@ -67,15 +67,15 @@ def by_wealth(bets: list[Fraction], case: Case, threshold: Fraction, beta: Fract
 
 def by_successes(rule: Any, bets: list[Fraction], threshold: Fraction, goal: Fraction, beta: Fraction) -> Passes:
     """Whether a task passes with its last of these returns of 0 and 1; refused if J = B passes more often than beta."""
-    (heads, unit), most = threshold.as_integer_ratio(), int(_number(rule["max_trials"]))
-    _need(0 < heads < unit, "a threshold of successes is not between 0 and 1")
+    (heads, unit), most = threshold.as_integer_ratio(), int(exact_number(rule["max_trials"]))
+    need(0 < heads < unit, "a threshold of successes is not between 0 and 1")
     undecided = undecided_counts(rule, bets, threshold, goal, most)
     ways, passing = [1], 0  # by the number of successes, of tasks that are undecided; of those that passed
     for here in undecided[1:]:
         ways = [x * (unit - heads) + y * heads for x, y in zip([*ways, 0], [0, *ways], strict=True)]
         passing = passing * unit + sum(ways[here.stop :])
         ways = [way if s in here else 0 for s, way in enumerate(ways)]
-    _need(passing <= beta * unit**most, "its goal is reached at J = B with a probability larger than beta")
+    need(passing <= beta * unit**most, "its goal is reached at J = B with a probability larger than beta")
 
     def passes(returns: list[Fraction]) -> bool:
         *before, last = accumulate(map(int, returns))
@@ -87,7 +87,7 @@ def by_successes(rule: Any, bets: list[Fraction], threshold: Fraction, goal: Fra
 
 def undecided_counts(rule: Any, bets: list[Fraction], threshold: Fraction, goal: Fraction, most: int) -> list[range]:
     """The numbers s of successes in 0, ..., T trials with g < W < c; from one t to the next an end moves by 0 or 1."""
-    found, least, enough, given_up = [], 0, 0, _number(rule["give_up"])
+    found, least, enough, given_up = [], 0, 0, exact_number(rule["give_up"])
     for t in range(most + 1):
         least += gain(bets, {1: least, 0: t - least}, Fraction(0), threshold, given_up) <= 0
         enough += gain(bets, {1: enough, 0: t - enough}, Fraction(0), threshold, goal) < 0
@@ -97,28 +97,30 @@ def undecided_counts(rule: Any, bets: list[Fraction], threshold: Fraction, goal:
 
 def stopped(rule: Any, witness: Any, case: Case, threshold: Fraction, beta: Any) -> tuple[list, list, Fraction]:
     """Which tasks pass, each witness checked; the level of each; delta."""
-    _need(isinstance(witness, dict), "it has no witness")
-    given, bets = witness["rollouts"], [*map(_number, rule["bets"])]
-    _need(0 < beta < 1 and len(bets) > 0 and all(0 <= bet <= 1 for bet in bets), "a bet or beta is not between 0 and 1")
-    _need(len(given) == len(case.tasks), f"it has {len(given)} witnesses, of {len(case.tasks)} tasks")
+    need(isinstance(witness, dict), "it has no witness")
+    given, bets = witness["rollouts"], [*map(exact_number, rule["bets"])]
+    need(0 < beta < 1 and len(bets) > 0 and all(0 <= bet <= 1 for bet in bets), "a bet or beta is not between 0 and 1")
+    need(len(given) == len(case.tasks), f"it has {len(given)} witnesses, of {len(case.tasks)} tasks")
     if rule["successes"] is True:
-        _need(case.binary, "successes were declared, of which one is not 0 or 1")
-        passes = by_successes(rule, bets, threshold, _number(witness["goal"]), beta)
+        need(case.binary, "successes were declared, of which one is not 0 or 1")
+        passes = by_successes(rule, bets, threshold, exact_number(witness["goal"]), beta)
     else:
         passes = by_wealth(bets, case, threshold, beta)
     for i, (task, held) in enumerate(zip(case.tasks, given, strict=True)):
         if held is not None:
-            t = _number(held)
+            t = exact_number(held)
             won = t in range(1, len(task) + 1) and passes(task[: int(t)])
-            _need(won, f"task {i + 1} does not pass after {t} trials")
+            need(won, f"task {i + 1} does not pass after {t} trials")
     return [held is not None for held in given], [beta] * len(given), case.delta
 
 
 def share_at_declared(rule: Any, row: Any, case: Case) -> None:
     """Check a row with a safety at a threshold that was declared."""
-    numbers = [*map(_number, (rule["delta"], rule["beta"], *rule["thresholds"]))]  # not null, nor a text that has them
+    numbers = [
+        *map(exact_number, (rule["delta"], rule["beta"], *rule["thresholds"]))
+    ]  # not null, nor a text that has them
     same = len(numbers) > 2 and all(case.settings[name] == rule[name] for name in ("delta", "beta", "support"))
-    _need(same and row["threshold"] in rule["thresholds"], "threshold, delta, beta or support are not as declared")
+    need(same and row["threshold"] in rule["thresholds"], "threshold, delta, beta or support are not as declared")
     share_of_new_tasks(row, case, partial(stopped, rule))
 
 
@@ -131,13 +133,13 @@ def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
         for record in loads(document, **READING)["certificates"]:
             rollouts, stated = record.get("rollouts", {}), record.get("rollouts", {}).get("declared", {})
             others = [name for name in stated if name not in declared or stated[name] != declared[name]]
-            _need(not others, f"it says another {', '.join(others)} than was declared")
+            need(not others, f"it says another {', '.join(others)} than was declared")
             for name, held in declared.get("held", {}).items():
-                _need(name not in rollouts or _said(rollouts[name]) == held, f"its {name} is not that of the log")
+                need(name not in rollouts or _said(rollouts[name]) == held, f"its {name} is not that of the log")
         rule.update(declared)
         return tasks, digest
 
-    statements = {"sequential": ("threshold", _COUNTED, partial(share_at_declared, rule))}
+    statements = {"sequential": ("threshold", COUNTED, partial(share_at_declared, rule))}
     for holds, words in check_with(document, returns, statements):
         yield holds, f"{words}{rule.get('later', '')}" if holds else words
 
@@ -145,15 +147,17 @@ def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
 def _said(fact: Any) -> Any:
     """What a certificate says of its log: a number, the trials that were withdrawn, or a hash."""
     if isinstance(fact, list):
-        return sorted((_number(each["number"]), each["task"], _number(each["value"]), each["why"]) for each in fact)
-    return _number(fact) if isinstance(fact, Number) else fact
+        return sorted(
+            (exact_number(each["number"]), each["task"], exact_number(each["value"]), each["why"]) for each in fact
+        )
+    return exact_number(fact) if isinstance(fact, Number) else fact
 
 
 def chained(line: bytes, before: str, number: int) -> str:
     """The hash of an entry and of all before it, which the entry holds."""
     entry = loads(line)
     held, plain = entry["chain"], {name: value for name, value in entry.items() if name != "chain"}
-    _need(held == sha256((before + dumps(plain)).encode()).hexdigest(), f"line {number} of the log has another hash")
+    need(held == sha256((before + dumps(plain)).encode()).hexdigest(), f"line {number} of the log has another hash")
     return held
 
 
@@ -162,8 +166,8 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
     first, *lines = (content.removesuffix(b"\n") + b"\n").splitlines(keepends=True)
     seen, declared, count, chain = sha256(first), loads(first, **READING), 0, chained(first, "", 1)
     names = declared["tasks"]
-    _need(declared["format"] == LOG, "it is no log of trials")
-    _need(len({name.strip() for name in names}) == len(names), "labels of tasks are equal, or differ in blanks alone")
+    need(declared["format"] == LOG, "it is no log of trials")
+    need(len({name.strip() for name in names}) == len(names), "labels of tasks are equal, or differ in blanks alone")
     tasks: dict[str, dict[str, Fraction]] = {name: {} for name in names}
     withdrawn, later = [], ""
     for i, line in enumerate(lines, start=1):
@@ -172,19 +176,20 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
             break
         seen.update(line)
         entry, chain = loads(line, **READING), chained(line, chain, i + 1)
-        _need(
-            _number(entry["number"]) == i, f"line {i + 1} of the log has the number {entry['number']}: one is missing"
+        need(
+            exact_number(entry["number"]) == i,
+            f"line {i + 1} of the log has the number {entry['number']}: one is missing",
         )
         if (gone := entry.get("withdrawn")) is not None:
             label = next((name for name, held in tasks.items() if gone in held), "")
-            is_first = all(_number(gone) != each[0] for each in withdrawn)
-            _need(label != "" and is_first, f"line {i + 1} of the log withdraws no trial")
-            withdrawn.append((_number(gone), label, tasks[label][gone], entry["why"]))
-            tasks[label][gone] = _number(declared["support"][0])
+            is_first = all(exact_number(gone) != each[0] for each in withdrawn)
+            need(label != "" and is_first, f"line {i + 1} of the log withdraws no trial")
+            withdrawn.append((exact_number(gone), label, tasks[label][gone], entry["why"]))
+            tasks[label][gone] = exact_number(declared["support"][0])
         else:
             number, held, count = entry["number"], tasks[entry["task"]], count + 1
-            _need(("score" in entry) != ("success" in entry), f"line {i + 1} of the log has not one outcome")
-            held[number] = _number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
+            need(("score" in entry) != ("success" in entry), f"line {i + 1} of the log has not one outcome")
+            held[number] = exact_number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
     held = {"last_hash": chain, "num_trials": Fraction(count - len(withdrawn)), "withdrawn": sorted(withdrawn)}
     return [[*each.values()] for each in tasks.values()], seen.hexdigest(), {**declared, "held": held, "later": later}
 

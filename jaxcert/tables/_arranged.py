@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._coded import Coded, as_counts, coded, of_rates
 from jaxcert.tables._columns import Columns, is_value
-from jaxcert.tables._entries import (
-    as_counts,
-    as_number,
-    of_rates,
-)
+from jaxcert.tables._entries import as_number
 from jaxcert.tables._labels import ask_about_label, ask_about_labels, ask_about_trials_of
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._pooled import check_one_policy, crossing, nested
@@ -52,7 +49,7 @@ def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
 
 def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     task = rows.labels(columns)
-    if not len(task):
+    if not len(task.places):
         raise ValueError("has no rows, expected one per rollout")
     names, is_wide = columns.of_value(rows.names), columns.is_wide(rows.names)
     episode = None if columns.trial is None or is_wide else rows.column(columns.trial)
@@ -63,13 +60,13 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     if len(parts := columns.of_task(rows.names)) > 1:
         ask_about_label(columns, parts, rows.labels)
     else:
-        ask_about_labels([*dict.fromkeys(task.tolist())])
+        ask_about_labels(task.listed())
     _ask_about_set_aside(rows, columns, others)
     check_rows_are_trials(task, episode, columns, others, rows.column)
     width = len(names) if is_wide else 1
     found = arrange(
         columns,
-        np.repeat(task, width),
+        task.repeated(width),
         episode,
         _values(rows, columns, roles),
         counted=len(names) == 2 and not is_wide,
@@ -77,11 +74,11 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
         apart=lambda pair: _told_apart(rows, columns, others, pair),
     )
     if episode is not None:
-        ask_about_trials_of([*dict.fromkeys(episode.tolist())])
+        ask_about_trials_of(episode.listed())
         ask_about_lost(found, episode)
     ask_about_mean(found)
     assert found.rows is not None
-    places = np.arange(len(task)) if rows.picked is None else rows.picked
+    places = np.arange(len(task.places)) if rows.picked is None else rows.picked
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
     return dataclasses.replace(found, rows=numbers, pooled=pooled)
 
@@ -90,19 +87,20 @@ def _ask_about_set_aside(rows: Rows, columns: Columns, others: list[Any]) -> Non
     """Warn of trials that a column sets aside, and that count as others do, unless they count as failures."""
     for name, entries in (pair for each in others if not tells_apart(each) for pair in nested(each, rows.column(each))):
         if (aside := set_aside(name, entries)).any():
-            outcomes = np.asarray([*map(as_number, rows.column(columns.of_value(rows.names)[0]).tolist())])
+            outcomes = rows.column(columns.of_value(rows.names)[0]).each(as_number)
             if np.any(np.nan_to_num(outcomes[aside]) != 0):
                 ask_about_set_aside(name, aside, outcomes, "counted as they are")
 
 
-def _values(rows: Rows, columns: Columns, roles: Roles) -> np.ndarray:
+def _values(rows: Rows, columns: Columns, roles: Roles) -> Coded:
     """The entries of one column; of several, all of each row; of two that count, as successes of so many trials."""
     names = columns.of_value(rows.names)
     values = [rows.column(name) for name in names]
     if columns.is_wide(rows.names):
         check_same_policy(names)
         ask_about_trials(names)
-        return np.stack([each.astype(object) for each in values], axis=1).reshape(-1)
+        whole = np.stack([each.entries.astype(object)[each.places] for each in values], axis=1)
+        return coded(whole.reshape(-1))
     if len(values) == 1:
         return values[0]
     won, trials = values
@@ -112,7 +110,7 @@ def _values(rows: Rows, columns: Columns, roles: Roles) -> np.ndarray:
 def _told_apart(rows: Rows, columns: Columns, names: list[Any], pair: list[int]) -> str:
     """Which columns tell two rows of the same task and trial apart, and how they are read then."""
     held = [name for name in names if not (tells_endings(name) or is_value(name))]
-    apart = [str(name) for name in held if len({*map(repr, rows.column(name)[pair])}) > 1][:3]
+    apart = [str(name) for name in held if len({*rows.column(name).places[pair].tolist()}) > 1][:3]
     if not apart:
         return ""
     if (

@@ -1,4 +1,4 @@
-"""What the entries of a column mean: labels, numbers, successes in words, counts and rates of successes, or nothing."""
+"""What an entry of a table means: a label, a number, a success in words, a count or a rate of successes, or nothing."""
 
 import contextlib
 import decimal
@@ -15,6 +15,7 @@ import numpy as np
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", re.ASCII)  # 007 and 403e666 are texts, 1.1 and 1.10 two sections
+_SEPARATORS, _ZEROS = re.compile(r"[\s_-]+"), re.compile("(?<![0-9.])0+(?=[0-9])")
 _DECIMALS = re.compile(r"[0-9]*\.([0-9]+)", re.ASCII)
 # So many successes of so many trials, as 31/50.
 _COUNTS = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", re.ASCII)
@@ -49,33 +50,12 @@ def has_no_outcome(entry: Any) -> bool:
     """Whether an entry of a column of outcomes is none: null, blank, NaN, or a word such as Abandoned."""
     if isinstance(entry, str):
         return not (word := entry.strip().lower()) or word in _NO_OUTCOME
-    return _is_empty(entry)
+    return is_empty(entry)
 
 
-def _is_empty(entry: Any) -> bool:
+def is_empty(entry: Any) -> bool:
+    """Whether it is null or NaN."""
     return entry is None or (isinstance(entry, float | np.floating) and math.isnan(entry))
-
-
-def codes(column: np.ndarray, name: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The index of each entry in order of first appearance, int64 [rows], and the entries in that order."""
-    if column.dtype == object:
-        found, empty = _codes_of_objects(column, name)
-        first = np.unique(found, return_index=True)[1]
-    else:
-        _, first, inverse = np.unique(column, return_index=True, return_inverse=True)
-        found, empty = np.argsort(np.argsort(first))[inverse.reshape(-1)], column != column  # not a number or no time
-    _check_rows(empty, name, column, "an entry")
-    return found, column[np.sort(first)]
-
-
-def _codes_of_objects(column: np.ndarray, name: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The same, and which entries are empty: they need not have an order."""
-    entries, seen = column.tolist(), {}
-    try:
-        found = np.fromiter((seen.setdefault(entry, len(seen)) for entry in entries), np.int64, len(entries))
-    except TypeError as error:
-        raise ValueError(f"column {name} holds {entries[0]!r:.40}, expected integers or text") from error
-    return found, np.fromiter((_is_empty(entry) or entry == "" for entry in seen), bool, len(seen))[found]
 
 
 def check_spelled_once(labels: Sequence[Any], named: str) -> None:
@@ -91,6 +71,18 @@ def as_seen(label: Any) -> Any:
         return label if np.isnan(number := number_of(label)) else number
     text = unicodedata.normalize("NFC", " ".join(label.split()))
     return float(text) if _WHOLE.fullmatch(text) else text
+
+
+def loosely(label: Any) -> str:
+    """A label without what rarely tells tasks apart: case, which separators, ./ in front, zeros before a number.
+
+    Example:
+        >>> [*map(loosely, ("Task 01", "task-1", "./task_1", "1e3", "1000", "v1.05"))]
+        ['task_1', 'task_1', 'task_1', '1000', '1000', 'v1.05']
+    """
+    text = _ZEROS.sub("", _SEPARATORS.sub("_", str(label).strip().casefold().removeprefix("./")))
+    number = number_of(text)
+    return str(int(number)) if math.isfinite(number) and number.is_integer() else text
 
 
 def first_alike(labels: Sequence[Any], key: Callable[[Any], Any]) -> tuple[Any, Any] | None:
@@ -117,27 +109,7 @@ def told_of(place: str, strict: bool, stacklevel: int) -> Iterator[None]:
         warnings.warn(f"{place}{each.message}", each.category, stacklevel=stacklevel)
 
 
-def as_totals(column: np.ndarray, name: str) -> np.ndarray:
-    """The returns [rows]: bool if they are successes, the first one of them in words or bool; else finite float64."""
-    if column.dtype.kind in "mM":  # NumPy would give the number of its units, such as nanoseconds
-        kind = "durations" if column.dtype.kind == "m" else "dates"
-        raise ValueError(f"column {name} holds {kind} ({column.dtype}), expected numbers, such as seconds")
-    if column.dtype.kind in "biuf":
-        values = in_double(column)
-    elif (words := words_of(column)) is not None:
-        found = [words.get(spelled(entry)) for entry in column.tolist()]
-        expected = f"{' or '.join(str(word).lower() for word in words)}, as in row 1"
-        _check_rows([each is None for each in found], name, column, expected)
-        return np.asarray(found, bool)
-    else:
-        values = np.fromiter(map(number_of, column.tolist()), np.float64, len(column))
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        _check_rows(wrong, name, column, _meant_by(column[np.argmax(wrong)]))
-    return values
-
-
-def _meant_by(entry: Any) -> str:
+def meant_by(entry: Any) -> str:
     """What is expected in place of an entry that is no number."""
     text = entry.strip().lower() if isinstance(entry, str) else ""
     if nearly := next((meant for pattern, meant in _NEARLY.items() if re.fullmatch(pattern, text)), None):
@@ -151,45 +123,24 @@ def in_double(values: np.ndarray) -> np.ndarray:
     return values if values.dtype == bool else values.astype(np.float64)
 
 
-def counts_in(column: np.ndarray, name: str, *, sure: bool) -> np.ndarray | None:
-    """Successes and trials of each row, int [rows, 2], if they are written as 31/50, or have to be; else None."""
-    if column.dtype != object or not len(column) or not (sure or _counts_of(column[0])):
-        return None
-    found = [_counts_of(entry) for entry in column.tolist()]
-    wrong = [each is None or not each[0] <= each[1] or not each[1] for each in found]
-    _check_rows(wrong, name, column, "successes of at least one trial, such as 31/50")
-    return np.asarray(found, np.int64)
-
-
-def _counts_of(entry: Any) -> tuple[int, int] | None:
+def counts_of(entry: Any) -> tuple[int, int] | None:
+    """Successes and trials that are written as 31/50; None for another entry."""
     match = _COUNTS.fullmatch(entry) if isinstance(entry, str) else None
     return None if match is None else (int(match[1]), int(match[2]))
 
 
-def as_counts(successes: np.ndarray, trials: np.ndarray) -> np.ndarray:
-    """Two columns of numbers as one of entries such as 31/50, [rows]."""
-    rows = zip(*(map(_whole, column.tolist()) for column in (successes, trials)), strict=True)
-    return np.fromiter((f"{one}/{all_}" for one, all_ in rows), object, len(successes))
-
-
-def _whole(entry: Any) -> Any:
+def whole(entry: Any) -> Any:
+    """A whole number without its point, as 50 for 50.0; another entry as it is."""
     return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
 
 
-def of_rates(rates: np.ndarray, trials: np.ndarray, name: str) -> np.ndarray:
-    """Rates of success, each of so many trials, as entries such as 31/50, [rows].
-
-    A rate may be rounded to the digits of the longest one in its column, if it still means one number of successes.
-    """
-    matches = map(_DECIMALS.fullmatch, (f"{rate}".strip() for rate in rates.tolist()))
-    digits = max((len(match[1]) for match in matches if match), default=0)
-    won = [_of_rate(*pair, digits) for pair in zip(rates.tolist(), trials.tolist(), strict=True)]
-    expected = "a rate from 0 to 1, with digits enough to tell how many of so many trials succeeded"
-    _check_rows([each is None for each in won], name, as_counts(rates, trials), expected)
-    return as_counts(np.fromiter(won, object, len(won)), trials)
+def decimals_of(rate: Any) -> int:
+    """How many digits a rate has after its point."""
+    match = _DECIMALS.fullmatch(f"{rate}".strip())
+    return len(match[1]) if match else 0
 
 
-def _of_rate(rate: Any, trials: Any, digits: int) -> int | None:
+def rated(rate: Any, trials: Any, digits: int) -> int | None:
     """The number of successes of a rate, if so many digits leave one alone.
 
     Two digits and 100 trials do: 0.62 are more than 61.5 and fewer than 62.5 of them.
@@ -207,11 +158,9 @@ def words_like(entry: Any) -> dict[Any, bool] | None:
     return next((words for words in _WORDS if spelled(entry) in words), None)
 
 
-def words_of(column: np.ndarray) -> dict[Any, bool] | None:
-    """What stands for success and failure in a column, by all of its entries if it may, else by the first one."""
-    first = words_like(column[0]) if len(column) else None
-    found = set() if first is None else set(map(spelled, column.tolist()))
-    return next((words for words in _WORDS if found and found <= words.keys()), first)
+def words_that_hold(found: set[Any]) -> dict[Any, bool] | None:
+    """What stands for success and failure among words, by all of them; None if no two do."""
+    return next((words for words in _WORDS if found and found <= words.keys()), None)
 
 
 def spelled(entry: Any) -> Any:
@@ -234,13 +183,6 @@ def number_of(entry: Any) -> float:
         return np.nan
 
 
-def numbers_of(column: np.ndarray) -> np.ndarray:
-    """Each entry as a number, float64 [rows]; NaN for those that are none."""
-    if column.dtype.kind in "biuf":
-        return column.astype(np.float64)
-    return np.fromiter(map(number_of, column.tolist()), np.float64, len(column))
-
-
 def as_number(entry: Any) -> float:
     """The entry as a number, or 1 and 0 for words of success and failure; NaN if it is none."""
     words = words_like(entry)
@@ -256,6 +198,11 @@ def as_text(entry: Any) -> str:
     return "" if entry is None else str(entry).strip()
 
 
+def is_name(label: Any) -> bool:
+    """Whether a label is a text, and no number."""
+    return isinstance(label, str) and not label.isdecimal()
+
+
 def words_in(name: Any) -> set[str]:
     """The words of a label or of a name of a column, in lower case."""
     return {*listed_words(name)}
@@ -266,15 +213,8 @@ def listed_words(name: Any) -> list[str]:
     return re.findall(r"[^\W\d_]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", str(name)).lower())
 
 
-def _check_rows(wrong: Any, name: Any, column: np.ndarray, expected: str) -> None:
-    """Name the first row where `wrong` holds; the first row, after a header, is row 1."""
-    if np.any(wrong):
-        row = int(np.argmax(wrong))
-        value = column[row].item() if isinstance(column[row], np.generic) else column[row]
-        raise ValueError(f"row {row + 1}: {name} is {_shown(value)}, expected {expected}")
-
-
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """An entry in a message."""
     if value is None or (isinstance(value, str) and not value):
         return "empty"
     try:

@@ -10,8 +10,11 @@ import zlib
 from collections.abc import Collection, Iterator
 from typing import Any
 
+import numpy as np
+
 from jaxcert._extras import import_extra
 from jaxcert._files import parsed
+from jaxcert.tables._coded import plain_type
 from jaxcert.tables._entries import ask, check_spelled_once
 from jaxcert.tables._json_records import places_in, records_in
 from jaxcert.tables._picked_rows import conditions_in
@@ -20,8 +23,7 @@ from jaxcert.tables._told_names import is_looked_at
 
 _HEAD = 1000  # lines that say which fields there are, and of which type
 _DELIMITERS = ",;\t"
-_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(\.[0-9]{3})+", re.ASCII)
-_LINE_END = re.compile(rb"[\r\n]")
+_THOUSANDS, _SHORT = re.compile(r"-?[1-9][0-9]{0,2}([.,][0-9]{3})+", re.ASCII), re.compile("-?[0-9]{1,3}", re.ASCII)
 _COMMENT = re.compile(rb"(\xef\xbb\xbf)?#[^,;\t]")  # and no column that is called #
 _LONGEST_HEADER = _LONGEST_LINE = 2**20  # bytes
 _LONGEST_LABEL, _FIRST = 64, 8  # bytes of a label that is no text, and entries that are looked at for their size
@@ -75,17 +77,22 @@ def csv_table(content: bytes, roles: Roles) -> Any:
             check_spelled_once(column.unique().to_pylist(), f"column {name} holds")
         if name in columns.of_task(names) or name == columns.trial:
             table = table.set_column(place, name, compute.utf8_trim_whitespace(column))
-        elif name in columns.of_value(names) and delimiter != ",":
-            table = table.set_column(place, name, _with_points(column, name))
+        elif name in columns.of_value(names):
+            table = table.set_column(place, name, _with_points(column, name, may_be_commas=delimiter != ","))
     return table
 
 
 def check_quotes(content: bytes) -> None:
     """Refuse an entry that goes on in the next line: where a quote was lost, rows would silently become part of it."""
-    rows = _LINE_END.split(content.replace(b"\r\n", b"\n")) if b'"' in content else []
-    odd = next((i for i, row in enumerate(rows) if row.count(b'"') % 2), None)
-    if odd is not None:
-        raise ValueError(f"line {odd + 1}: has a quote without another one, expected each rollout on a line of its own")
+    if b'"' not in content:
+        return
+    text = np.frombuffer(content.replace(b"\r\n", b"\n"), np.uint8)
+    quotes, ends = np.flatnonzero(text == ord('"')), np.flatnonzero((text == ord("\n")) | (text == ord("\r")))
+    before = np.append(np.searchsorted(quotes, ends), len(quotes))  # the quotes up to the end of each line
+    odd = np.flatnonzero(np.diff(before, prepend=0) % 2)
+    if odd.size:
+        line = odd[0] + 1
+        raise ValueError(f"line {line}: has a quote without another one, expected each rollout on a line of its own")
 
 
 def _header(content: bytes, wanted: set[str]) -> tuple[str, list[str]]:
@@ -101,19 +108,23 @@ def _header(content: bytes, wanted: set[str]) -> tuple[str, list[str]]:
     return mark, [*wanted, *names[mark]]
 
 
-def _with_points(column: Any, name: str) -> Any:
-    """The entries with decimal points in place of decimal commas."""
+def _with_points(column: Any, name: str, *, may_be_commas: bool) -> Any:
+    """The entries with decimal points in place of decimal commas, which a file with commas between them has not."""
     compute = import_extra("pyarrow.compute", "io")
-    commas, points = (compute.any(compute.match_substring(column, mark)).as_py() for mark in ",.")
-    if commas and points:
+    entries = [entry.strip() for entry in column.unique().to_pylist() if entry]
+    commas, points = ([each for each in entries if mark in each] for mark in ",.")
+    if may_be_commas and commas and points:
         raise ValueError(f"column {name} has decimal points and commas, expected one of them")
-    pointed = [entry for entry in column.to_pylist() if "." in (entry or "")] if points else []
-    if pointed and all(_THOUSANDS.fullmatch(entry.strip()) for entry in pointed):
+    marked = points or (commas if may_be_commas else [])
+    short = [each for each in entries if _SHORT.fullmatch(each)]
+    may_be_thousands = all(map(_THOUSANDS.fullmatch, marked)) and len(marked) + len(short) == len(entries)
+    # Three decimals alone are usual where commas stand between entries; beside whole numbers below 1000 they are not.
+    if marked and may_be_thousands and (may_be_commas or short):
         ask(
-            f"column {name} holds numbers such as {pointed[0]}, read with a decimal point: if it sets thousands apart, "
+            f"column {name} holds numbers such as {marked[0]}, read as decimals: if the mark sets thousands apart, "
             "write them without"
         )
-    return compute.replace_substring(column, ",", ".") if commas else column
+    return compute.replace_substring(column, ",", ".") if may_be_commas and commas else column
 
 
 # --- JSON: an object in each line, or an array of objects; a list in a field is no number and no label -------------
@@ -232,11 +243,6 @@ def _in_texts(column: Any) -> Any:
         return column
     entries = (each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in column.to_pylist())
     return import_extra("pyarrow", "io").array([each if each is None else str(each) for each in entries])
-
-
-def plain_type(kind: Any) -> Any:
-    """The type of the entries of a column, which may be held as a dictionary, as categories are."""
-    return kind.value_type if import_extra("pyarrow.types", "io").is_dictionary(kind) else kind
 
 
 def _is_plain(kind: Any) -> bool:

@@ -8,11 +8,14 @@ import numpy as np
 
 from jaxcert.returns._paired import refuse_summary
 from jaxcert.tables._arranged import arrange_table
-from jaxcert.tables._entries import in_double, told_of
+from jaxcert.tables._entries import ask, in_double, told_of
 from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Roles, conditions
 from jaxcert.tables._single_rollouts import padded
 from jaxcert.tables._summary_rows import check_tasks
+
+# Returns that are so many times as large as 1 may be per cent.
+_OTHER_UNIT = 40
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
@@ -128,8 +131,20 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
                 f"{having} has the task {label!r:.40}, {lacking} has not (tasks that one of them lacks: "
                 f"{len(different)}); expected both on the same tasks"
             )
+    _ask_about_units(names, policies)
     orders = [np.asarray([rows[label] for label in places[0]], int) for rows in places]
     return tuple(_reordered(each, order) for each, order in zip(policies, orders, strict=True))
+
+
+def _ask_about_units(names: Sequence[str], policies: Sequence[Returns]) -> None:
+    """Warn of one policy with returns up to 1 beside one with much larger ones, as of shares beside percentages."""
+    sizes = [float(np.nanmax(np.abs(each.returns.astype(np.float64)))) for each in policies]
+    small, large = int(np.argmin(sizes)), int(np.argmax(sizes))
+    if sizes[small] <= 1 and sizes[large] >= _OTHER_UNIT * max(sizes[small], 0.5):
+        ask(
+            f"the returns of {names[small]} are at most {sizes[small]:g}, those of {names[large]} up to "
+            f"{sizes[large]:g}: if they are in other units, such as per cent, no comparison of them holds"
+        )
 
 
 def _reordered(found: Returns, order: np.ndarray) -> Returns:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._coded import Coded, coded
 from jaxcert.tables._columns import Columns, numbers_trials
-from jaxcert.tables._entries import ask, words_in
+from jaxcert.tables._entries import ask, is_name, words_in
 from jaxcert.tables._pooled import MOST_CONDITIONS, are_numbered, crossing
 from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_several, stems_of
 
@@ -25,7 +26,7 @@ _FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)
 _TRIALS = "labels of tasks such as {!r:.60}: if they end with the number of a trial, trials are no tasks"
 
 
-def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Columns], np.ndarray]) -> None:
+def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Columns], Coded]) -> None:
     """Warn of a label of several columns, one of which may vary from trial to trial; ``label`` gives that of some."""
     whole = label(columns)
     for part in () if all(words_in(part) & PLACES for part in parts) else parts[::-1]:
@@ -33,7 +34,8 @@ def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Col
         entries, others = (label(columns._replace(task=each)) for each in (part, rest))
         groups = [numbered for name, numbered in ((part, others), (rest, entries)) if words_in(name) & GROUPS]
         are_anew = len(parts) == 2 and any(map(are_numbered, groups))
-        are_trials = numbers_trials(part) and len({*whole.tolist()}) == len(whole) > len({*others.tolist()})
+        is_own = len(whole.entries) == len(whole.places) > len(others.entries)  # a label for each row
+        are_trials = numbers_trials(part) and is_own
         if are_trials or (crossing(others, entries) >= 0.5 and not are_anew):
             ask(
                 f"{str(part)!r:.42} and {rest!r:.80} together are the label of a task: if one of them varies from "
@@ -48,7 +50,7 @@ def ask_about_labels(labels: Sequence[Any]) -> None:
     texts = [str(label) for label in labels]
     if len(texts) > 2:
         _ask_about_numbers(texts, "tasks", POLICIES | _OF_TRAINING)
-        if _ask_about_known(texts, "tasks"):
+        if not any(map(is_name, labels)) or _ask_about_known(texts, "tasks"):
             return
         if affix := _common_affix(texts):
             ask(
@@ -62,7 +64,8 @@ def ask_about_labels(labels: Sequence[Any]) -> None:
             return
         for pattern in (_FIRST_WORD, _LAST_WORD):
             found = [pattern.fullmatch(text) for text in texts]
-            if all(found) and _ask_about_parts(texts[0], *np.asarray([each.groups() for each in found if each]).T):
+            parts = np.asarray([each.groups() for each in found if each]).T
+            if all(found) and _ask_about_parts(texts[0], *parts):
                 return
 
 
@@ -125,8 +128,9 @@ def _ask_about_parts(text: str, one: np.ndarray, other: np.ndarray) -> bool:
         return True
     fewer, more = sorted((len({*one}), len({*other})))
     last = np.asarray([re.split(r"[\W_]+", each)[-1] for each in other])
-    are_anew = any(map(are_numbered, (one, other, last)))
-    is_crossed = 2 <= fewer <= MOST_CONDITIONS and more > 2 and not are_anew and crossing(one, other) > 0.9
+    first, second = coded(one), coded(other)
+    are_anew = any(map(are_numbered, (first, second, coded(last))))
+    is_crossed = 2 <= fewer <= MOST_CONDITIONS and more > 2 and not are_anew and crossing(first, second) > 0.9
     if is_crossed:
         ask(
             f"labels of tasks such as {text!r:.60} have two parts, each with each: if one of them tells policies, "

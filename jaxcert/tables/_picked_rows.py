@@ -1,58 +1,62 @@
 """Which rows of a table are read, by conditions and a policy; none may choose them by how they ended."""
 
+import dataclasses
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import as_number, as_text, ask, codes
+from jaxcert.tables._entries import as_number, as_text, ask
 from jaxcert.tables._roles import Roles, check_column
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
 from jaxcert.tables._summary_rows import sums_up
 from jaxcert.tables._told_names import are_endings, tells_apart, tells_endings
 
+# Columns that are kept for the next look: each takes eight bytes a row.
+_MOST_HELD = 8
 
-class Rows(NamedTuple):
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
     """Rows of a table of pandas, Polars or pyarrow: all of them, or those that are picked, by their index."""
 
     table: Any
     names: list[Any]  # of all columns
     picked: np.ndarray | None = None
+    _held: dict[Any, Coded] = dataclasses.field(default_factory=dict)
 
-    def column(self, name: Any) -> np.ndarray:
-        """Its entries in these rows as an array; of objects if some are empty, which are None then."""
-        series = self.table[name]
-        empty = np.asarray(series.isna() if hasattr(series, "isna") else series.is_null(), bool)
-        if empty.all():  # pyarrow makes no array of categories without any
-            entries = np.full(empty.shape, None, object)
-        else:
-            entries = series.to_numpy()
-            if empty.any():
-                entries = entries.astype(object)
-                entries[empty] = None
-        return entries if self.picked is None else entries[self.picked]
+    def column(self, name: Any) -> Coded:
+        """Its entries in these rows; None for one that is empty."""
+        if name in self._held:
+            return self._held[name]
+        every = of_series(self.table[name])
+        found = every if self.picked is None else every.at(self.picked)
+        if len(self._held) < _MOST_HELD:
+            self._held[name] = found
+        return found
 
-    def texts(self, name: Any) -> np.ndarray:
-        """Its entries as they are written."""
-        return np.asarray([as_text(entry) for entry in self.column(name).tolist()], object)
+    def at(self, picked: np.ndarray) -> "Rows":
+        """Some rows of all, by their index."""
+        return Rows(self.table, self.names, picked)
 
-    def labels(self, columns: Columns) -> np.ndarray:
+    def labels(self, columns: Columns) -> Coded:
         """The label of each row's task: an entry, or the entries of several columns with a comma between them."""
         names = columns.of_task(self.names)
         parts = [self.column(name) for name in names]
+        for part, name in zip(parts, names, strict=True):
+            check_labels_whole(part, name)
         if len(parts) == 1:
             return parts[0]
-        for part, name in zip(parts, names, strict=True):
-            codes(part, name)  # refuses what is empty or no label
-        texts = [tuple(map(str, entries)) for entries in zip(*(part.tolist() for part in parts), strict=True)]
-        joined = [", ".join(each) for each in texts]
-        if len(set(joined)) < len(set(texts)):
+        entries, places = combined(*parts)
+        joined = [", ".join(map(str, each)) for each in entries]
+        if len({*joined}) < len({tuple(map(str, each)) for each in entries}):
             raise ValueError(
                 f"columns {columns.task} hold commas, so that two tasks have one label; expected them without"
             )
-        return np.fromiter(joined, object, len(joined))
+        return Coded(as_objects(joined), places)
 
 
 def rows_of(table: Any) -> Rows:
@@ -90,18 +94,20 @@ def policies_in(table: Any, roles: Roles) -> list[str]:
 
 
 def _policies(rows: Rows, policy: str) -> list[str]:
-    return list(dict.fromkeys(rows.texts(policy).tolist()))
+    return list(dict.fromkeys(map(as_text, rows.column(policy).listed())))
 
 
 def _masks(every: Rows, roles: Roles) -> list[tuple[Any, np.ndarray]]:
     """The column of each condition, and the rows of which it holds."""
     masks = []
     for name, sign, wanted in conditions_in(every.names, roles):
-        entries = every.texts(name)
-        if unknown := [each for each in wanted if not np.any(entries == each)]:  # with != it would hold for every row
-            found = ", ".join(each[:40] for each in dict.fromkeys(entries.tolist()[:1000]))[:160]
+        column = every.column(name)
+        texts = [as_text(entry) for entry in column.listed()]
+        if unknown := [each for each in wanted if each not in texts]:  # with != it would hold for every row
+            found = ", ".join(each[:40] for each in dict.fromkeys(texts[:1000]))[:160]
             raise ValueError(f"column {name} has no entry {unknown[0]!r:.60}; found {found}")
-        masks.append((name, np.isin(entries, wanted) ^ (sign == "!=")))
+        holds = np.asarray([(text in wanted) != (sign == "!=") for text in texts], bool)
+        masks.append((name, holds[column.places]))
     return masks
 
 
@@ -110,7 +116,7 @@ def _kept(every: Rows, roles: Roles, masks: list[tuple[Any, np.ndarray]]) -> Row
     holds = np.logical_and.reduce([holds for _, holds in masks]) if masks else None
     if holds is not None and not holds.any():
         raise ValueError(f"no row has {' and '.join(map(repr, roles.where))}; expected rows of every task")
-    rows = every if holds is None else every._replace(picked=np.flatnonzero(holds))
+    rows = every if holds is None else every.at(np.flatnonzero(holds))
     found = _policies(rows, roles.policy) if roles.policy is not None and roles.only is None else []
     if len(found) > 1:
         listed = ", ".join(each[:40] for each in found[:8])
@@ -148,10 +154,8 @@ def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.nd
     """Raise ValueError where a condition on endings keeps, of the rows ``among`` all others, those that went well."""
     if name in columns.of_task(every.names):
         left = np.flatnonzero(~holds)
-        labels = every._replace(picked=left).labels(columns).tolist()
-        among[left[[sums_up(label) for label in labels]]] = False
-    value = every.column(columns.of_value(every.names)[0])
-    outcomes = np.asarray([as_number(entry) for entry in value[among].tolist()])
+        among[left[every.at(left).labels(columns).each(sums_up)]] = False
+    outcomes = every.column(columns.of_value(every.names)[0]).each(as_number)[among]
     kept = holds[among]
     # What has no outcome went badly.
     left, taken = np.nan_to_num(outcomes[~kept], nan=-np.inf), outcomes[kept]
@@ -167,5 +171,5 @@ def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.nd
             f"the condition on {str(name)!r:.42} leaves out trials that all went badly: if it tells how they ended, "
             "the rest looks better than the policy is"
         )
-    elif (aside := set_aside(name, every.column(name)[among]) & ~kept).any():
+    elif (aside := set_aside(name, every.column(name).at(among)) & ~kept).any():
         ask_about_set_aside(name, aside, outcomes, "left out")

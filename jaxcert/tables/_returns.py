@@ -137,6 +137,15 @@ class ReturnsFile(Returns):
         return dataclasses.replace(self, returns=found, known_support=None, told=told)
 
     @property
+    def told_without_labels(self) -> str:
+        """The same without the labels of tasks that a condition names, for readers who are not to see these."""
+        told, tasks = self.told, () if self.columns is None else self.columns.task.split(",")
+        for name in tasks:
+            for text in (each for each in self.roles.where if each.strip().startswith(name)):
+                told = told.replace(f", where {text}", f", some tasks by {name}")
+        return told
+
+    @property
     def policy(self) -> str | None:
         """The policy, where the table holds several."""
         return self.roles.only

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._coded import Coded, few_texts
 from jaxcert.tables._entries import as_number, ask, words_in
 
 _ASIDE = words_in("""
@@ -18,7 +19,6 @@ _BESIDE = words_in("""
     trial run episode rollout row from eval evaluation analysis
 """)
 _NOTHING = {"", "-", "none", "n/a", "na", "nan", "null", "auto", "policy"}
-_MOST_TEXTS = 10
 
 
 def sets_aside(name: Any) -> bool:
@@ -26,23 +26,17 @@ def sets_aside(name: Any) -> bool:
     return _says(name, _ASIDE) or _says(name, _COUNTED)
 
 
-def set_aside(name: Any, entries: np.ndarray) -> np.ndarray:
+def set_aside(name: Any, column: Coded) -> np.ndarray:
     """Which rows a column sets aside, bool [rows]."""
-    listed = entries.tolist()
+    listed = column.listed()
     if _says(name, _ASIDE):
-        return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)
-    told = {text for text in few_texts(entries) if _says(text, _ASIDE)}
-    aside = np.asarray([isinstance(each, str) and each in told for each in listed], bool)
+        return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)[column.places]
+    aside, told = np.zeros(len(listed), bool), [text for text in few_texts(column) if _says(text, _ASIDE)]
+    aside[[listed.index(text) for text in told]] = True
     if _says(name, _COUNTED):
         values = np.asarray([*map(as_number, listed)])
         aside |= (values == 0) & ~np.any(values > 1)
-    return aside
-
-
-def few_texts(entries: np.ndarray) -> set[str]:
-    """The texts in a column, if they are few; else none."""
-    texts = {each for each in entries.tolist() if isinstance(each, str)} if entries.dtype.kind in "OU" else set()
-    return texts if len(texts) <= _MOST_TEXTS else set()
+    return aside[column.places]
 
 
 def ask_about_set_aside(name: Any, aside: np.ndarray, outcomes: np.ndarray, how: str) -> None:

@@ -7,24 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._coded import Coded, as_totals, check_labels_whole, combined, counts_in, lack_outcome, pair_counts
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import (
-    as_totals,
-    ask,
-    check_spelled_once,
-    codes,
-    counts_in,
-    first_alike,
-    has_no_outcome,
-    words_in,
-)
+from jaxcert.tables._entries import ask, check_spelled_once, first_alike, loosely, words_in
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._summary_rows import (
     check_no_sum,
 )
 
 # What is better if it is less.
-_COSTS = words_in("cost costs loss losses regret penalty penalties violations collisions distance latency seconds")
+_COSTS = words_in("""
+    cost costs loss losses regret penalty penalties violation violations collision collisions distance latency seconds
+    error errors err mse rmse mae failures crashes falls drops damage damages mistakes misses perplexity ppl wer cer
+    duration runtime tokens jerk deviation
+""")
+# Also together: how long it took.
+_TIMES = ({"time", "to"}, {"steps", "to"}, {"completion", "time"}, {"wall", "time"}, {"elapsed", "time"})
 # Words of what is counted without being trials.
 _POINTS = words_in("score scores points grade mark marks tests reward return")
 # More than any table counts, and little enough for memory.
@@ -38,9 +36,9 @@ _FAILURES = words_in("""
 
 def arrange(
     names: Columns,
-    task: np.ndarray,
-    episode: np.ndarray | None,
-    value: np.ndarray,
+    task: Coded,
+    episode: Coded | None,
+    value: Coded,
     *,
     counted: bool = False,
     unfinished: float | None = None,
@@ -50,17 +48,17 @@ def arrange(
 
     ``counted``: whether entries are of successes and trials. ``apart`` says what tells rows of the same pair apart.
     """
-    tasks, labels = codes(task, names.task)
+    labels, tasks = task
     if labels.dtype.kind in "OUS":  # of files that were put together
         check_spelled_once(labels.tolist(), f"column {names.task} holds")
-        if alike := first_alike(labels.tolist(), lambda label: str(label).casefold()):
+        if alike := first_alike(labels.tolist(), loosely):
             one, other = alike
             ask(f"column {names.task} holds {one!r:.40} and {other!r:.40}: if they are one task, it is counted twice")
-    check_pairs(names, tasks, task, episode, apart)
+    check_pairs(names, task, episode, apart)
     of_rows, totals, lacking = _single(value, names.value, counted, unfinished)
     if np.all((totals == 0) | (totals == 1)):
         check_successes(names.value)
-    several = len(of_rows) > len(value)
+    several = len(of_rows) > len(tasks)
     if several and names.trial is not None:
         ask(
             f"column {names.value} counts several trials in each row, and {names.trial} tells rows of a task apart: "
@@ -82,7 +80,9 @@ def check_sense(name: str, returns: np.ndarray) -> None:
 
 def ask_about_cost(name: str, returns: np.ndarray) -> None:
     """Warn of a name of what is better if it is less."""
-    if (told := words_in(name) & _COSTS) and returns.dtype != bool:
+    words = words_in(name)
+    told = words & _COSTS or next((each for each in _TIMES if each <= words), set())
+    if told and returns.dtype != bool:
         ask(
             f"column {name} is of what is better if it is less, by its name ({min(told)}); certificates say "
             "that returns are at least so large: negate it to certify that it is at most so large"
@@ -104,41 +104,36 @@ def _ask_about_copies(tasks: np.ndarray, trials: np.ndarray, successes: np.ndarr
 
 
 def check_pairs(
-    names: Columns,
-    tasks: np.ndarray,
-    task: np.ndarray,
-    episode: np.ndarray | None,
-    apart: Callable[[list[int]], str] = lambda _: "",
+    names: Columns, task: Coded, episode: Coded | None, apart: Callable[[list[int]], str] = lambda _: ""
 ) -> None:
-    """Check that each (task, episode) occurs once; ``tasks`` are the codes of ``task``."""
+    """Check that each (task, episode) occurs once."""
     if episode is None:
         return
-    episodes, _ = codes(episode, names.trial)
-    pairs, first, inverse = np.unique(tasks * (episodes.max() + 1) + episodes, return_index=True, return_inverse=True)
-    if len(pairs) < len(tasks):
-        again = int(np.flatnonzero(first[inverse] != np.arange(len(tasks)))[0])
-        before, pair = int(first[inverse[again]]), f"{names.task} {task[again]!s:.60}, {names.trial} {episode[again]}"
+    check_labels_whole(episode, names.trial)
+    if len(pair_counts(task, episode)) < len(task.places):
+        places = combined(task, episode)[1]
+        again = int(np.argmax(places != np.arange(len(places))))  # the first pair that has been before
+        before, label = int(places[again]), task.listed()[task.places[again]]
+        pair = f"{names.task} {label!s:.60}, {names.trial} {episode.listed()[episode.places[again]]}"
         told = f"rows {before + 1} and {again + 1} both are {pair}; expected each pair once"
         raise ValueError(f"{told}{apart([before, again])}")
 
 
-def _single(
-    value: np.ndarray, name: str, counted: bool, unfinished: float | None
-) -> tuple[np.ndarray, np.ndarray, int]:
+def _single(value: Coded, name: str, counted: bool, unfinished: float | None) -> tuple[np.ndarray, np.ndarray, int]:
     """The row of each rollout and its return: one of each row, or as many as it counts; and how many have none."""
     counts = counts_in(value, name, sure=counted)
     if counts is None:
-        return np.arange(len(value)), *_outcomes(value, name, unfinished)
+        return np.arange(len(value.places)), *_outcomes(value, name, unfinished)
     if words_in(name) & _POINTS and not counted:
         raise ValueError(
-            f"column {name} holds entries such as {value[0]!r:.40}; expected numbers, if these are points, or "
+            f"column {name} holds entries such as {value.listed()[0]!r:.40}; expected numbers, if these are points, or "
             "successes and trials, each in a column of its own (--successes, --trials)"
         )
     check_no_sum(counts)
     successes, trials = counts.T
     if trials.sum() > _MOST_ROLLOUTS:
         raise ValueError(f"column {name} counts {trials.sum()} trials; expected at most {_MOST_ROLLOUTS}")
-    of_rows = np.repeat(np.arange(len(value)), trials)
+    of_rows = np.repeat(np.arange(len(trials)), trials)
     # In what order they succeeded is not known. All orders are as likely, so that one is drawn, by a generator that
     # knows nothing of the counts and always draws the same: what looks at the first trial alone stays true.
     order = np.lexsort((np.random.default_rng(0).random(len(of_rows)), of_rows))
@@ -147,20 +142,18 @@ def _single(
     return of_rows, succeeded, 0
 
 
-def _outcomes(value: np.ndarray, name: str, unfinished: float | None) -> tuple[np.ndarray, int]:
+def _outcomes(value: Coded, name: str, unfinished: float | None) -> tuple[np.ndarray, int]:
     """The outcome of each row, the worst one where there is none; and of how many rows that is so."""
-    lacking = np.zeros(len(value), bool)
-    if value.dtype.kind in "Of":
-        lacking = np.fromiter(map(has_no_outcome, value.tolist()), bool, len(value))
+    lacking = lack_outcome(value)
     count = int(lacking.sum())
-    if count == len(value) and unfinished is not None:
+    if count == len(lacking) and unfinished is not None:
         raise ValueError(f"column {name} has no outcome in any row; expected some")
     try:
         found, lacking = with_worst(value, name, lacking & (unfinished is not None), unfinished)
         return found, int(lacking.sum())
     except ValueError as error:
         remedy = (
-            f"; {count} of {len(value)} rows have no outcome, and without them the rest may look better than it is: "
+            f"; {count} of {len(lacking)} rows have no outcome, and without them the rest may look better than it is: "
             "unfinished (--unfinished 0) counts each of them as that return, which has to be the worst one possible"
         )
         raise ValueError(f"{error}{remedy if count and unfinished is None else ''}") from error
@@ -180,10 +173,10 @@ def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns
 
 
 def with_worst(
-    value: np.ndarray, name: str, lacking: np.ndarray, unfinished: float | None, support: Any = None
+    value: Coded, name: str, lacking: np.ndarray, unfinished: float | None, support: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The outcome of each row, the worst one possible where it is ``lacking``; and where it is, or is coded as -1."""
-    found = as_totals(value[~lacking], name)
+    found = as_totals(value.at(~lacking) if lacking.any() else value, name)
     coins = (found == 0) | (found == 1)
     coded = found == -1
     if coded.any() and np.all(coins | coded) and {*found[coins].tolist()} == {0, 1} and not lacking.any():

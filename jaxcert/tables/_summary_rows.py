@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._coded import Coded
 from jaxcert.tables._columns import Columns, lowered
-from jaxcert.tables._entries import ask, codes, listed_words, numbers_of, words_in
+from jaxcert.tables._entries import ask, is_name, listed_words, words_in
 from jaxcert.tables._returns import Returns
 
 # Labels of rows that sum up others: one of the first words, and besides it only some of the others.
@@ -38,6 +39,8 @@ def sums_up(label: Any) -> bool:
         >>> [*map(sums_up, ("**Total**", "Mean HNS", "Gesamt", "all tasks", "total_recall", "mean_reversion"))]
         [True, True, True, True, False, False]
     """
+    if not is_name(label):
+        return False
     words, (first, *others) = words_in(label), f"{label} ".lower().split(" ")
     is_whole = bool(words & _SUMMARIES and words <= _SUMMARIES | _BESIDE)
     return (
@@ -60,28 +63,27 @@ def check_labels(labels: list[Any], name: Any) -> None:
             f"column {name} ends with the entry {labels[-1]!r:.40}, as a row has that sums up others; expected trials "
             f"alone, such as where={[f'{name} != {label}' for label in last]!r:.160} (--where)"
         )
-    named = {label: listed_words(label) for label in labels}
-    of_groups = [label for label, words in named.items() if {*words[:1], *words[-1:]} & _SUMMARIES]
-    of_tasks = _SUMMARIES.union(*(words for label, words in named.items() if label not in {*of_groups}))
-    if first := next(
-        (label for label in labels if sums_up(label) or (label in of_groups and of_tasks >= {*named[label]})), None
-    ):
+    named = {label: listed_words(label) for label in labels if is_name(label)}
+    of_groups = {label for label, words in named.items() if {*words[:1], *words[-1:]} & _SUMMARIES}
+    of_tasks = _SUMMARIES.union(*(words for label, words in named.items() if label not in of_groups))
+    sums = (label for label in named if sums_up(label) or (label in of_groups and of_tasks >= {*named[label]}))
+    if first := next(sums, None):
         ask(f"column {name} holds the entry {first!r:.40}: if its rows sum up others, they are no task")
 
 
 def check_rows_are_trials(
-    task: np.ndarray, trial: np.ndarray | None, columns: Columns, names: Iterable[Any], column: Callable[[Any], Any]
+    task: Coded, trial: Coded | None, columns: Columns, names: Iterable[Any], column: Callable[[Any], Coded]
 ) -> None:
     """Raise ValueError for rows that sum up others, and warn where a row may stand for several trials."""
-    check_labels(list(dict.fromkeys(task.tolist())), columns.task)
-    of_trials = {str(label) for label in ([] if trial is None else trial.tolist())}
+    check_labels(task.listed(), columns.task)
+    of_trials = {str(label) for label in ([] if trial is None else trial.listed())}
     if told := sorted(filter(_is_of_trials, of_trials)):
         raise ValueError(
             f"column {columns.trial} holds the entry {told[0]!r:.40}, as a row has that sums up the trials of a task; "
             f"expected trials alone, such as where={[f'{columns.trial} != {told[0]}']!r:.160} (--where)"
         )
     for each in (each for each in names if lowered(each) in _REPEATS):
-        numbers = numbers_of(column(each))
+        numbers = column(each).numbers()
         if np.all(np.isfinite(numbers)) and np.any(numbers != 1):
             ask(
                 f"column {str(each)!r:.42} is not read, and each row is one trial: where a row stands for so many "
@@ -141,18 +143,21 @@ def ask_about_mean(found: Returns) -> None:
             )
 
 
-def ask_about_lost(found: Returns, trial: np.ndarray) -> None:
+def ask_about_lost(found: Returns, trial: Coded) -> None:
     """Warn of trials that are numbered and of which some numbers are missing, for all or for some tasks."""
-    numbers = np.unique(numbers_of(codes(trial, "trial")[1]))
+    numbers = np.unique(trial.numbers())
     if not (np.all(np.isfinite(numbers)) and np.all(numbers % 1 == 0)):
         return
-    most, count = found.most_rollouts, len(trial)
+    most, count = found.most_rollouts, len(trial.places)
     if len(numbers) == count and (gaps := _gaps_in(numbers.astype(np.int64), "trials")):
         ask(f"{gaps}; if they failed or were lost, the rest looks better than it is")
-    elif most < len(numbers) <= 3 * most and count > 2 * len(numbers) and len(found.tasks) > 1:
+        return
+    is_one = most == 1 < len(numbers) <= count / 2  # as the last of several attempts
+    if is_one or (1 < most < len(numbers) <= 3 * most and count > 2 * len(numbers) and len(found.tasks) > 1):
+        each = "each task has one trial" if is_one else f"tasks have at most {most} trials each"
         ask(
-            f"tasks have at most {most} trials each, of {len(numbers)} numbers from {numbers[0]:g} to "
-            f"{numbers[-1]:g}: if the others failed or were lost, the rest looks better than it is"
+            f"{each}, of {len(numbers)} numbers from {numbers[0]:g} to {numbers[-1]:g}: if the others failed or were "
+            "lost, the rest looks better than it is"
         )
 
 

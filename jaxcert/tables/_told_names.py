@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._coded import Coded, few_texts
 from jaxcert.tables._columns import Columns, is_best_of, lowered, numbers_trials
 from jaxcert.tables._entries import ask, listed_words, words_in
-from jaxcert.tables._set_aside import few_texts, set_aside, sets_aside
+from jaxcert.tables._set_aside import set_aside, sets_aside
 
 # Moments of a training run, by the names that trainers and their logs give them.
 _MOMENT = re.compile(
@@ -120,10 +121,10 @@ def tells_endings(name: Any) -> bool:
     return bool(words_in(name) & _ENDINGS) or sets_aside(name)
 
 
-def are_endings(entries: np.ndarray) -> bool:
+def are_endings(column: Coded) -> bool:
     """Whether words in a column say how trials ended, as ok and crashed do, or that they are set aside."""
-    told = any(words_in(text) & (_ENDINGS | _ALSO_ENDINGS) for text in few_texts(entries))
-    return told or bool(set_aside("", entries).any())
+    told = any(words_in(text) & (_ENDINGS | _ALSO_ENDINGS) for text in few_texts(column))
+    return told or bool(set_aside("", column).any())
 
 
 def is_looked_at(name: Any) -> bool:

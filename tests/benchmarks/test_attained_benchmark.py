@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from lists import data_set
 
 from benchmarks.tightness.successes import largest_failure
 from jaxcert import certify
-from tests.certificates.test_attained import chances, data_set, histograms, laws
+from tests.certificates.test_attained import chances, histograms, laws
 
 
 @pytest.mark.parametrize("n", [3, 12, 30])

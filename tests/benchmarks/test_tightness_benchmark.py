@@ -14,6 +14,7 @@ from benchmarks.tightness.bounds import DELTA, PLUG_IN, SAFETIES, SOFT, Way
 from benchmarks.tightness.worlds import SUCCESSES, WORLDS, draw
 from jaxcert import binomial_epsilon, certify, certify_safety_level
 
+pytestmark = pytest.mark.usefixtures("promoting")
 DOCS = Path(__file__).parents[2] / "docs" / "tightness.md"
 # The world and size that are run again, in few ways: each is compiled.
 WORLD, SIZE = "simple grid", tightness.SIZES[0]
@@ -24,12 +25,6 @@ def committed(path: Path = tightness.FILE) -> list[tightness.Row]:
     with path.open() as file:
         kinds = tightness.Row.__annotations__
         return [tightness.Row(*(kind(row[name]) for name, kind in kinds.items())) for row in csv.DictReader(file)]
-
-
-@pytest.fixture(autouse=True)
-def _as_on_the_command_line():
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
 
 
 @pytest.mark.parametrize("name", {**WORLDS, **SUCCESSES})

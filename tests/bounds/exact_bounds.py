@@ -39,6 +39,12 @@ class Sample:
         width = rational(high) - rational(low) if math.isfinite(high) else None
         return cls([rational(v) - rational(low) for v in values], counts.tolist(), width)
 
+    @classmethod
+    def counted(cls, excess: Sequence[fmpq], width: fmpq | None) -> "Sample":
+        """From excesses in any order."""
+        distinct = sorted(set(excess))
+        return cls(distinct, [excess.count(v) for v in distinct], width)
+
     @property
     def size(self) -> int:
         return sum(self.counts)
@@ -50,6 +56,31 @@ class Sample:
     def average(self, values: Sequence) -> fmpq | arb:
         """The mean of one value per distinct excess."""
         return sum((v * c for v, c in zip(values, self.counts, strict=True)), start=fmpq(0)) / self.size
+
+
+SUPPORTS = [(0.0, 1.0), (-5.0, 3.0), (1e6, 1e6 + 1), (0.0, 1e-30), (0.1, 0.7)]
+
+
+def drawn(precision: str, *num_rollouts: int, size: int = 12):
+    """For each support its ends, outwards, and of each number of rollouts returns of that type with a mask."""
+    dtype = np.dtype(precision)
+    for index, support in enumerate(SUPPORTS):
+        rng = np.random.default_rng(index)
+        low, high = dtype.type(support[0]), dtype.type(support[1])
+        low = low if low <= support[0] else np.nextafter(low, dtype.type(-np.inf))
+        high = high if high >= support[1] else np.nextafter(high, dtype.type(np.inf))
+        found = []
+        for m in num_rollouts:
+            share = np.where(rng.random((size, m)) < 0.3, rng.integers(0, 2, (size, m)), rng.beta(5, 2, (size, m)))
+            x = np.clip((low + (float(high) - low) * share).astype(dtype), low, high)
+            found.append((x, np.arange(m) < rng.integers(1, m + 1, (size, 1))))
+        yield low, high, *found
+
+
+def averages(x: np.ndarray, mask: np.ndarray) -> list[fmpq]:
+    """Of each task."""
+    rows = [[rational(value) for value in row[keep]] for row, keep in zip(x, mask, strict=True)]
+    return [sum(row, start=fmpq(0)) / len(row) for row in rows]
 
 
 def ln_inverse(beta: float, numerator: int = 1) -> arb:
@@ -84,9 +115,6 @@ def dkw(sample: Sample, beta: float) -> arb:
         total += positive_part(1 - fmpq(below, sample.size) - q) * arb(value - previous)
         below, previous = below + count, value
     return total
-
-
-# --- betting ------------------------------------------------------------------------------------------------------
 
 
 def betting(sample: Sample, beta: float) -> arb:
@@ -150,9 +178,6 @@ def _bisect(holds: Callable[[mpmath.mpf], bool], low: mpmath.mpf, high: mpmath.m
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
-
-
-# --- the bounds beside their definitions --------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)

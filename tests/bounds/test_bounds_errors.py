@@ -31,8 +31,6 @@ def refuses(message: str, function, *args, **options) -> None:
         function(*args, **options)
 
 
-# --- returns ------------------------------------------------------------------------------------------------------
-
 VALUES = [
     (spoil(np.nan, (1, 2)), "^the return of task 1, rollout 2 is nan; expected a finite number$"),
     (spoil(np.inf, (0, 1)), "^the return of task 0, rollout 1 is inf; expected a finite number$"),
@@ -91,8 +89,6 @@ def test_shapes_are_refused_under_jit():
     refuses("hold no rollouts", jax.jit(lambda x: bounds.betting(x, 0.1, support=(0, 1))), jnp.zeros((2, 0)))
 
 
-# --- beta ---------------------------------------------------------------------------------------------------------
-
 BETAS = [
     (0, r"^beta is 0; expected a probability in \(0, 1\)$"),
     (1, r"^beta is 1; expected a probability in \(0, 1\)$"),
@@ -127,8 +123,6 @@ def test_beta_of_clopper_pearson(beta, message):
 def test_beta_known_under_jit_is_refused():
     refuses("^beta is 2; expected", jax.jit(lambda x: bounds.hoeffding(x, 2.0, support=(0, 1))), X)
 
-
-# --- support ------------------------------------------------------------------------------------------------------
 
 SUPPORTS = [
     (None, r"^support is None; expected a pair \(a, b\) that holds every possible return; successes need none as an "),
@@ -169,8 +163,6 @@ def test_support_without_an_upper_end(name):
     refuses(message, PLAIN[name], X, 0.05, support=(0, math.inf))
 
 
-# --- where --------------------------------------------------------------------------------------------------------
-
 MASKS = [
     (np.ones((2, 2), bool), r"^where has shape \(2, 2\); expected that of the returns, \(2, 3\)$"),
     (np.ones(3, bool), r"^where has shape \(3,\); expected"),
@@ -192,9 +184,6 @@ def test_where_of_a_batch_names_the_task():
     where = np.ones((2, 2, 3), bool)
     where[1, 0] = False
     refuses(r"^task \(1, 0\) has every", bounds.dkw, np.stack([X, X]), 0.05, support=(0, 1), where=where)
-
-
-# --- what a single bound asks for ---------------------------------------------------------------------------------
 
 
 def test_empirical_bernstein_needs_two_rollouts():

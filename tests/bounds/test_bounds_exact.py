@@ -128,8 +128,6 @@ def test_never_above_for_any_floats(name, precision, data, exponent):
     assert gap >= 0
 
 
-# --- betting by its definition ------------------------------------------------------------------------------------
-
 BRIEF = [
     ([0.8, 1.0, 0.9, 0.7], 0.05),
     ([0.8, 1.0, 0.0, 0.7, 0.2, 0.9], 0.3),

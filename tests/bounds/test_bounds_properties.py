@@ -157,9 +157,6 @@ def test_dkw_above_one_half_is_dkw_at_one_half(precision):
     np.testing.assert_array_equal(evaluate("dkw", x, 0.97), evaluate("dkw", x, 0.5))
 
 
-# --- failing closed -----------------------------------------------------------------------------------------------
-
-
 @BY_BOUND
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -0.25, 1.5])
 def test_invalid_return_under_jit_fails_its_task_only(name, bad, precision):

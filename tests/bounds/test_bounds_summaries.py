@@ -56,9 +56,6 @@ def merged(empty, batches, order):
     return each[0]
 
 
-# --- moments ----------------------------------------------------------------------------------------------------------
-
-
 def exact_moments(x: np.ndarray, low: float) -> tuple[fmpq, fmpq]:
     """Mean of x - a and the sum of squared deviations."""
     values = [rational(v) - rational(low) for v in x]
@@ -132,9 +129,6 @@ def test_more_rollouts_than_one_word_holds():
     assert np.all((mean <= 1) & (mean > 1 - 3e-6))
 
 
-# --- histograms -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("support", SUPPORTS)
 @pytest.mark.parametrize("num_bins", [1, 10, 1000])
 def test_each_return_is_rounded_down_to_the_nearest_value(support, num_bins, precision):
@@ -189,9 +183,6 @@ def test_success_counts_are_a_histogram_of_one_bin():
     counts = summarise(Histogram.empty(12, support=(0, 1), num_bins=1), parts(x))
     np.testing.assert_array_equal(counts.counts[:, 1], x.sum(axis=1))
     np.testing.assert_array_equal(bounds.clopper_pearson(counts, 0.05), bounds.clopper_pearson(x, 0.05, support=(0, 1)))
-
-
-# --- certificates -----------------------------------------------------------------------------------------------------
 
 
 def certificates(summary, bound, **settings):

@@ -5,14 +5,12 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
-from compilations import compilations
 from scipy import stats
 
-import jaxcert
-from jaxcert import Status, anytime_epsilon, binomial_epsilon, certify, certify_anytime
+from jaxcert import anytime_epsilon, binomial_epsilon, certify, certify_anytime
 from jaxcert.certificates._anytime_epsilon import series
-from jaxcert.planning import advise
 from jaxcert.report import step_curve
+from tests.certificates.test_band import returns
 
 N, M = 60, 20
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
@@ -24,15 +22,6 @@ def mixture(q: float, k: int, n: int, alpha: float, gamma: float) -> mpmath.mpf:
         q, a, c = (mpmath.mpf(float(x)) for x in (q, alpha, gamma))
         ratio = mpmath.betainc(a + k, c + n - k, 0, q) / mpmath.betainc(a, c, 0, q)
         return ratio / (q**k * (1 - q) ** (n - k))
-
-
-def returns(seed: int = 0, shape: tuple[int, ...] = (N, M)) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    means = rng.beta(6, 2, (*shape[:-1], 1))
-    return (0.8 * means + 0.2 * rng.random(shape) * means).astype(np.float32)
-
-
-# --- the numbers ------------------------------------------------------------------------------------------------------
 
 
 def cases(seed: int, size: int) -> tuple[np.ndarray, ...]:
@@ -121,9 +110,6 @@ def test_derivatives(x64):
         assert float(slope) == pytest.approx(float(ends[0] - ends[1]) / 2e-5, rel=1e-5)
 
 
-# --- how often it fails -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("share", [0.03, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.3, 0.9))])
 def test_fails_at_some_moment_no_more_often_than_delta(share):
     """At the edge: each task is a violation with the largest probability, share = epsilon (1 - beta)."""
@@ -147,11 +133,8 @@ def _most_without_failure(share: float, moments: int, delta: float, beta: float)
     return low
 
 
-# --- the certificate --------------------------------------------------------------------------------------------------
-
-
 def test_history_is_the_running_minimum(precision):
-    x = returns().astype(precision)
+    x = returns(shape=(N, M)).astype(precision)
     found = certify_anytime(x, [0.4, 0.6, 0.9], beta=0.1, prior=(0.5, 3.0), **SETTINGS)
     lower = np.asarray(certify(x, 0.5, beta=0.1, **SETTINGS).lower_bounds)
     counts = np.cumsum(lower[:, None] < np.asarray(found.thresholds), axis=0)
@@ -166,7 +149,7 @@ def test_history_is_the_running_minimum(precision):
 
 
 def test_stops_at_the_first_moment_with_the_wanted_safety():
-    found = certify_anytime(returns(), [0.3, 0.99], **SETTINGS)
+    found = certify_anytime(returns(shape=(N, M)), [0.3, 0.99], **SETTINGS)
     first = np.asarray(found.first_reached(0.8))
     safety = 1 - np.asarray(found.history, float)
     assert first[0] == np.argmax(safety[:, 0] >= 0.8) + 1
@@ -175,75 +158,31 @@ def test_stops_at_the_first_moment_with_the_wanted_safety():
         found.first_reached(1.5)
 
 
-@pytest.mark.slow
-def test_batches_jit_and_vmap():
-    x = returns(1, (2, N, M))
-    found = certify_anytime(x, [0.4, 0.7], **SETTINGS)
-    assert found.history.shape == (2, N, 2)
-    one = jax.jit(lambda r: certify_anytime(r, [0.4, 0.7], **SETTINGS))
-    for other in (jax.vmap(one)(x), jax.tree.map(lambda *rows: jnp.stack(rows), one(x[0]), one(x[1]))):
-        np.testing.assert_allclose(other.history, found.history, rtol=1e-5)
-
-
 def test_says_that_it_holds_at_every_moment():
-    text = str(certify_anytime(returns(), [0.4, 0.999], **SETTINGS))
+    text = str(certify_anytime(returns(shape=(N, M)), [0.4, 0.999], **SETTINGS))
     assert text.startswith("With confidence 0.95, at every moment of the sampling of tasks: on a new task")
     assert "tasks: nothing is certified about an expected return of at least 0.999" in text
 
 
-def test_a_loop_over_tasks_compiles_once():
-    anytime_epsilon(0, 1, delta=0.01, beta=0.05)
-    assert compilations(lambda: [anytime_epsilon(0, n, delta=0.01, beta=0.05) for n in range(2, 8)]) == 0
-
-
-def test_reports_and_plans_take_it():
-    found = certify_anytime(returns(), 0.4, **SETTINGS)
+def test_its_curve_is_the_certificate_at_many_thresholds():
+    found = certify_anytime(returns(shape=(N, M)), 0.4, **SETTINGS)
     curve = step_curve(found)
-    again = certify_anytime(returns(), curve.thresholds, **SETTINGS)
+    again = certify_anytime(returns(shape=(N, M)), curve.thresholds, **SETTINGS)
     np.testing.assert_array_equal(curve.epsilon, again.epsilon)
-    with pytest.raises(ValueError, match="on 'anytime' there is no advice"):
-        advise(found, support=(0, 1), num_rollouts=M, safety=0.999)
-
-
-# --- invalid arguments ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("prior", "message"),
     [
-        ({"prior": (0.0, 1.0)}, r"prior\[0\] is 0; expected from 1e-06 to 1e\+06"),
-        ({"prior": (1.0, np.nan)}, r"prior\[1\] is nan; expected from"),
-        ({"prior": (1.0,)}, r"prior is \(1.0,\); expected a pair of positive numbers"),
-        ({"prior": 1.0}, "prior is 1.0; expected a pair"),
-        ({"delta": 0.0}, r"delta is 0; expected a probability in \(0, 1\)"),
-        ({"beta": 1.0}, r"beta is 1; expected a probability in \[0, 1\)"),
-        ({"num_tasks": 0}, "num_tasks is 0; expected a whole number"),
-        ({"num_violations": 21}, "num_violations is 21; expected a whole number between 0 and num_tasks"),
+        ((0.0, 1.0), r"prior\[0\] is 0; expected from 1e-06 to 1e\+06"),
+        ((1.0, np.nan), r"prior\[1\] is nan; expected from"),
+        ((1.0,), r"prior is \(1.0,\); expected a pair of positive numbers"),
+        (1.0, "prior is 1.0; expected a pair"),
     ],
 )
-def test_refuses(change, message):
-    arguments = {"num_violations": 2, "num_tasks": 20, "delta": 0.1, "beta": 0.1} | change
+def test_a_prior_is_refused(prior, message):
+    arguments = {"num_violations": 2, "num_tasks": 20, "delta": 0.1, "beta": 0.1, "prior": prior}
     with pytest.raises(ValueError, match=message):
         anytime_epsilon(**arguments)
-    if np.size(arguments.get("prior", (1, 1))) == 2:
+    if np.size(prior) == 2:
         assert float(anytime_epsilon(**arguments, validate=False)) == 1
-
-
-def test_certify_anytime_refuses():
-    with pytest.raises(ValueError, match="prior has shapes"):
-        certify_anytime(returns(), 0.5, prior=(np.ones(2), 1.0), **SETTINGS)
-    with pytest.raises(ValueError, match="bound is 'none'"):
-        certify_anytime(returns(), 0.5, bound="none", **SETTINGS)
-    with pytest.raises(ValueError, match="beta is 'auto'"):
-        certify_anytime(returns(), 0.5, beta="auto", **SETTINGS)
-
-
-def test_invalid_data_count_against_it():
-    x = returns()
-    x[3, 2] = np.nan
-    found = certify_anytime(x, [0.4, np.nan], validate=False, **SETTINGS)
-    assert list(np.asarray(found.status)) == [Status.INVALID_INPUT] * 2
-    assert int(found.num_violations[0]) == 1 + int(jnp.sum(found.lower_bounds[jnp.arange(N) != 3] < 0.4))
-    assert float(found.epsilon[1]) == 1
-    clean = jaxcert.certify_anytime(returns(), 0.4, **SETTINGS)
-    assert float(found.epsilon[0]) > float(clean.epsilon[0])

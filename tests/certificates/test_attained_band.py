@@ -7,14 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from lists import data_set
 from scipy import stats
 
-from jaxcert import Status, certify, certify_band, certify_safety_level, certify_tail
+from jaxcert import Status, certify_band, certify_safety_level, certify_tail
 from jaxcert.certificates._attained import GRID, attained_level
 from jaxcert.certificates._attained_limits import levels_tried
 from jaxcert.certificates._calibration import local_level
 from jaxcert.numerics._tails import limit
-from tests.certificates.test_attained import chances, data_set, drawn, exact_level, histograms
+from tests.certificates.test_attained import chances, drawn, exact_level, histograms
 
 SMALL, DELTA = [(10, 1), (5, 4), (4, 6)], 0.2
 THRESHOLDS = np.asarray([0.1, 0.3, 0.5, 0.7, 0.9, 0.97], np.float32)
@@ -40,9 +41,6 @@ def worlds(m: int, epsilon: np.ndarray):
     for column, threshold in zip(epsilon.T, THRESHOLDS.tolist(), strict=True):
         for risk in np.nextafter(np.unique(column[column < 1]), 2)[:6]:
             yield adversarial(m, threshold, risk)
-
-
-# --- the exact failure probability --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("n", "m"), SMALL)
@@ -106,9 +104,6 @@ def test_unequal_rollouts_fail_no_more_often_than_delta_together():
         wrong = np.any(epsilon < risks, axis=1) | np.any(safety < wanted.astype(float) - 1e-12, axis=1)
         worst = max(worst, chance[wrong].sum())
     assert DELTA / 50 < worst <= DELTA * (1 + 1e-9)
-
-
-# --- by hand ------------------------------------------------------------------------------------------------------
 
 
 def by_hand(x: np.ndarray, threshold: float, delta: float) -> float:
@@ -182,9 +177,6 @@ def test_the_tail_of_successes_is_below_that_of_all_thresholds():
     assert "the probability of success on the worst 0.3" in str(tail)
 
 
-# --- what people have ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
 def test_shapes_masks_and_compiled_calls_agree():
     x, options = drawn(np.random.default_rng(1), (2, 60), 4), {"delta": 0.05}
@@ -220,31 +212,3 @@ def test_a_value_that_is_no_success_is_a_violation_everywhere():
     assert set(certify_tail(found, [0.1, 0.5]).status.tolist()) == {Status.INVALID_INPUT}
     levels = certify_safety_level(x, [0.5, 0.9], method="attained", simultaneous=True, **options)
     assert set(levels.status.tolist()) == {Status.INVALID_INPUT}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"kind": "attained_levels", "beta": 0.05}, "takes every level"),
-        ({"kind": "attained_levels", "bound": "hoeffding"}, "bound is 'hoeffding'"),
-        ({"kind": "attained_levels", "support": (0, 2)}, r"support \(0, 1\)"),
-        ({"kind": "successes"}, "attained_levels"),
-        ({"beta": "best"}, "beta is 'best'"),
-        ({"num_smallest": 3}, "num_smallest is 3"),
-        ({"num_smallest": 1, "where": np.arange(8).reshape(2, 4) > 0}, "no effect where rollouts"),
-    ],
-)
-def test_what_makes_no_sense_of_a_band_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        certify_band(data_set([3, 4], 4), 0.5, **{"delta": 0.05, **change})
-
-
-@pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
-def test_auto_takes_attained_levels_where_the_bound_is_for_successes():
-    x = drawn(np.random.default_rng(1), (2, 60), 4)
-    thresholds = np.asarray([-1.0, 0.0, 0.4, 0.8, 1.0, 2.0], np.float32)
-    options = {"support": (0, 1), "delta": 0.05, "beta": "auto", "bound": "clopper_pearson"}
-    found = certify(x.astype(np.float32), thresholds, **options)
-    np.testing.assert_array_equal(found.epsilon, certify(x, thresholds, delta=0.05).epsilon)
-    assert found.method == "attained"
-    assert certify(x.astype(np.float32), thresholds, method="binomial", **options).method == "binomial"

@@ -18,7 +18,6 @@ from jaxcert import (
     certify_lower_bounds_band,
 )
 from jaxcert.certificates._calibration import local_level
-from jaxcert.planning import advise
 from jaxcert.report import certificate_record, step_curve
 
 N, M, DELTA = 60, 30, 0.05
@@ -29,9 +28,6 @@ def returns(seed: int = 0, shape: tuple[int, ...] = (N, M)) -> np.ndarray:
     rng = np.random.default_rng(seed)
     means = rng.beta(6, 2, (*shape[:-1], 1))
     return (0.8 * means + 0.2 * rng.random(shape) * means).astype(np.float32)
-
-
-# --- what it says -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("beta", [0.01, 0.3])
@@ -115,21 +111,6 @@ def test_coverage_of_rollouts(bound):
     assert stats.binomtest(failures, repetitions, 0.2, alternative="greater").pvalue > 1e-4
 
 
-# --- how it is called -------------------------------------------------------------------------------------------------
-
-
-def test_a_compiled_call_says_the_same(precision):
-    x = returns(4, (3, N, M)).astype(precision)
-
-    def call(x):
-        return certify_band(x, None, support=SUPPORT, delta=DELTA, bound="hoeffding")
-
-    eager = call(x)
-    other = jax.jit(jax.vmap(call))(x)
-    np.testing.assert_allclose(other.epsilon, eager.epsilon, rtol=1e-6)
-    np.testing.assert_allclose(other.thresholds, eager.thresholds, rtol=1e-6, atol=1e-7)
-
-
 def test_a_traced_delta_is_divided_by_the_union_bound():
     lower = np.arange(N, dtype=np.float32)
 
@@ -142,59 +123,6 @@ def test_a_traced_delta_is_divided_by_the_union_bound():
     assert float(whole.level) == pytest.approx(DELTA / N, rel=1e-5)
     assert float(few.level) == pytest.approx(DELTA / 5, rel=1e-5)
     assert float(whole.level) <= DELTA / N
-    for bad in (0.0, 1.0, np.nan, -1.0):
-        found = call(jnp.float32(bad))[0]
-        np.testing.assert_array_equal(found.epsilon, 1)
-        assert set(np.asarray(found.status).tolist()) == {Status.INVALID_INPUT}
-
-
-def test_missing_returns_count_as_violations():
-    x = returns()
-    x[3, 4], x[5, 6] = np.nan, np.nan
-    call = jax.jit(lambda x: certify_band(x, [0.0, 0.4], support=SUPPORT, delta=DELTA, bound="hoeffding"))
-    found, fine = call(x), call(returns())
-    assert np.flatnonzero(np.isneginf(found.lower_bounds)).tolist() == [3, 5]
-    assert found.num_violations.tolist() >= [2, 2]
-    assert set(found.status.tolist()) == {Status.INVALID_INPUT}
-    assert np.all(np.asarray(found.safety) <= np.asarray(fine.safety))
-    whole = certify_band(x, None, support=SUPPORT, delta=DELTA, validate=False)
-    np.testing.assert_array_equal(whole.safety[:2], 0)
-
-
-def refusals() -> dict:
-    x, lower = returns(), np.arange(9.0)
-    settings = {"support": SUPPORT, "delta": DELTA}
-    given = {"delta": DELTA, "beta": 0.1}
-    return {
-        "kind is 'none'; expected one of equal_local_levels, attained_levels": lambda: certify_band(
-            x, None, **settings, kind="none"
-        ),
-        "bound is 'none'": lambda: certify_band(x, None, **settings, bound="none"),
-        "num_smallest is 0; expected a whole number from 1 to 60": lambda: certify_band(
-            x, None, **settings, num_smallest=0
-        ),
-        "num_smallest is 61;": lambda: certify_band(x, None, **settings, num_smallest=61),
-        "num_smallest is 2.5;": lambda: certify_band(x, None, **settings, num_smallest=2.5),
-        "beta is 'auto'; expected a number, or None": lambda: certify_band(x, None, **settings, beta="auto"),
-        "delta is 2; expected a probability": lambda: certify_band(x, None, support=SUPPORT, delta=2.0),
-        r"thresholds\[1\] is nan": lambda: certify_band(x, [0.1, np.nan], **settings),
-        "task 0, rollout 0 is": lambda: certify_band(x + 5, None, **settings),
-        "beta is 'auto'; expected a number: the level": lambda: certify_lower_bounds_band(
-            lower, None, delta=DELTA, beta="auto"
-        ),
-        r"lower_bounds\[0\] is nan": lambda: certify_lower_bounds_band(np.full(3, np.nan), None, **given),
-        "low is nan; expected a number, or -inf": lambda: certify_lower_bounds_band(lower, None, **given, low=np.nan),
-        "low has shape": lambda: certify_lower_bounds_band(lower, None, **given, low=np.zeros(2)),
-    }
-
-
-@pytest.mark.parametrize("message", refusals())
-def test_refused(message):
-    with pytest.raises(ValueError, match=message):
-        refusals()[message]()
-
-
-# --- what else takes it -----------------------------------------------------------------------------------------------
 
 
 def test_its_text_and_record_say_that_all_holds_together():
@@ -204,8 +132,6 @@ def test_its_text_and_record_say_that_all_holds_together():
     record = certificate_record(found, support=SUPPORT)
     assert record["note"].startswith("All rows hold together")
     assert "for all together" in record["rows"][0]["sentence"]
-    with pytest.raises(ValueError, match="on 'band' there is no advice"):
-        advise(found, support=SUPPORT, num_rollouts=M, safety=0.99)
 
 
 def test_the_curve_of_a_report_is_the_band():

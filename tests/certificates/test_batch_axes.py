@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from asked import ways
 from jax.tree_util import keystr, tree_leaves_with_path
 
 import jaxcert
@@ -16,26 +17,15 @@ BATCH, N = (2, 3), 20
 RETURNS = np.random.default_rng(0).uniform(0, 1, (*BATCH, N, 4)).astype(np.float32)
 TASKS = [f"task {i}" for i in range(N)]
 THRESHOLDS, SETTINGS = [0.1, 0.3], {"support": (0, 1), "delta": 0.1}
+WAYS = ways(THRESHOLDS, [0.3, 0.5], alpha=[0.5, 1.0])
+TYPES = ["safety", "auto", "safety_level", "band", "interval", "improvement", "anytime", "weighted", "sequential"]
+TYPES += ["episode", "suite", "mean", "cvar", "ranking"]
 # Each type of answer, from returns [..., n, m].
-ASK = {
-    "plain": lambda x: jaxcert.certify(x, THRESHOLDS, **SETTINGS),
-    "auto": lambda x: jaxcert.certify(x, THRESHOLDS, beta="auto", **SETTINGS),
-    "levels": lambda x: jaxcert.certify_safety_level(x, [0.3, 0.5], **SETTINGS),
-    "band": lambda x: jaxcert.certify_band(x, THRESHOLDS, **SETTINGS),
+ASK = {name: lambda x, way=WAYS[name]: way(x, **way.among(SETTINGS)) for name in TYPES} | {
     "curve": lambda x: jaxcert.certify_band(x, None, **SETTINGS),
     "successes": lambda x: jaxcert.certify_band(x > 0.1, THRESHOLDS, delta=0.1),
-    "interval": lambda x: jaxcert.certify_interval(x, THRESHOLDS, complete=True, **SETTINGS),
-    "improvement": lambda x: jaxcert.certify_improvement(x, x / 2, THRESHOLDS, **SETTINGS),
-    "shift": lambda x: jaxcert.certify_shift(ASK["plain"](x), divergence="kl", radius=0.02),
-    "anytime": lambda x: jaxcert.certify_anytime(x, THRESHOLDS, **SETTINGS),
-    "weighted": lambda x: jaxcert.certify_weighted(x, THRESHOLDS, np.ones(N), max_weight=1.0, **SETTINGS),
-    "sequential": lambda x: jaxcert.certify_sequential(x, THRESHOLDS, **SETTINGS),
-    "episode": lambda x: jaxcert.certify_episode(x, THRESHOLDS, delta=0.1),
-    "suite": lambda x: jaxcert.certify_suite(x, THRESHOLDS, **SETTINGS),
-    "tasks": lambda x: jaxcert.certify_each_task(x, THRESHOLDS, tasks=TASKS, **SETTINGS),
-    "mean": lambda x: jaxcert.certify_mean(x, **SETTINGS),
-    "cvar": lambda x: jaxcert.certify_cvar(x, [0.5, 1.0], cap=1.0, **SETTINGS),
-    "ranking": lambda x: jaxcert.certify_ranking(jnp.stack([jnp.asarray(x), x / 4], axis=-3), **SETTINGS),
+    "shift": lambda x: jaxcert.certify_shift(ASK["safety"](x), divergence="kl", radius=0.02),
+    "each_task": lambda x: WAYS["each_task"](x, tasks=TASKS, **SETTINGS),
     "tail": lambda x: jaxcert.certify_tail(jaxcert.certify_band(x, None, **SETTINGS), [0.3, 0.5]),
 }
 # The names of the axes of each element's rows, and how many they are.
@@ -57,14 +47,11 @@ def stacked(certificate):
 
     def of(leaf):
         leaf = np.asarray(leaf)
-        moved = [leaf + leaf.dtype.type(10 * i + j) if _moves(leaf) else leaf for i, j in np.ndindex(BATCH)]
+        # Codes of the status, counts and truth values stay.
+        moved = [leaf + leaf.dtype.type(10 * i + j) if leaf.dtype == np.float32 else leaf for i, j in np.ndindex(BATCH)]
         return jnp.asarray(np.stack(moved).reshape(*BATCH, *leaf.shape))
 
     return jax.tree.map(of, certificate)
-
-
-def _moves(leaf: np.ndarray) -> bool:
-    return leaf.dtype == np.float32  # codes of the status, counts and truth values stay
 
 
 def check_equal(one, other, rtol: float = 0):
@@ -84,13 +71,9 @@ def test_an_element_of_what_vmap_gives(single, name):
     check_equal(many[0], jax.tree.map(lambda leaf: leaf[0], many))
     check_equal(many[1, 2], many[1][2])
     check_equal(many[:, 1], jax.tree.map(lambda leaf: leaf[:, 1], many))
-    check_equal(many[..., 0:2, 1, slice(None)] if rows_are_indexed(name) else many[0:2, 1], many[:2][:, 1])
+    check_equal(many[..., 0:2, 1, slice(None)] if name not in ("mean", "ranking") else many[0:2, 1], many[:2][:, 1])
     check_equal(many[...], many)
     check_equal(many[::-1, 2], jax.tree.map(lambda leaf: leaf[::-1, 2], many))
-
-
-def rows_are_indexed(name: str) -> bool:
-    return name not in ("mean", "ranking")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ASK])
@@ -112,7 +95,7 @@ def words_of(certificate) -> str:
 
 
 def test_thresholds_of_a_batch(single):
-    many = stacked(single["plain"])
+    many = stacked(single["safety"])
     check_equal(many[0, 2, 1], many[0, 2][1])
     check_equal(many[..., 1], jax.tree.map(lambda leaf: leaf[..., 1:] if leaf.shape == (*BATCH, 2) else leaf, many))
     check_equal(many[1, ..., ::-1], many[1][:, ::-1])
@@ -124,14 +107,14 @@ def test_thresholds_of_a_batch(single):
 
 
 def test_beta_is_chosen_for_each_threshold_or_given(single):
-    auto, given = stacked(single["auto"]), stacked(single["plain"])
+    auto, given = stacked(single["auto"]), stacked(single["safety"])
     assert auto[1, 2, 0].beta.shape == (1,)
     assert given[1, 2, 0].beta.shape == ()
 
 
 def test_a_setting_for_some_of_the_axes_alone(single):
     """An axis of size 1 stands for all."""
-    many = stacked(single["plain"])
+    many = stacked(single["safety"])
     delta = jnp.asarray([[0.1], [0.2]], jnp.float32)
     some = dataclasses.replace(many, delta=delta)
     assert some[1, 2].delta == delta[1, 0]
@@ -140,7 +123,7 @@ def test_a_setting_for_some_of_the_axes_alone(single):
 
 
 def test_parts_of_a_batch_under_transformations(single):
-    many = stacked(single["plain"])
+    many = stacked(single["safety"])
     check_equal(jax.jit(lambda all_: all_[1, 2])(many), many[1, 2])
     check_equal(jax.vmap(lambda row: row[2])(many), many[:, 2])
     check_equal(jax.vmap(jax.vmap(lambda one: one[1]))(many), many[..., 1])
@@ -162,7 +145,7 @@ def test_parts_of_a_batch_under_transformations(single):
 )
 def test_what_is_no_index(single, index, error, words):
     with pytest.raises(error, match=words):
-        stacked(single["plain"])[index]
+        stacked(single["safety"])[index]
 
 
 def test_no_index_into_what_has_no_axes(single):
@@ -171,7 +154,7 @@ def test_no_index_into_what_has_no_axes(single):
         with pytest.raises(TypeError, match="the certificate is a single one, without axes"):
             single[name][0]
     with pytest.raises(IndexError, match="has 2 entries; the certificate has 2 thresholds"):
-        single["plain"][0, 1]
+        single["safety"][0, 1]
 
 
 @EACH
@@ -227,7 +210,7 @@ def test_thresholds_label_their_axis_where_they_are_the_same():
     assert found.to_frame().threshold.unique().tolist() == THRESHOLDS
     own = jaxcert.certify_band(RETURNS, None, **SETTINGS).to_xarray()
     assert own.thresholds.dims == ("axis_0", "axis_1", "threshold")
-    names = ASK["tasks"](RETURNS[0, 0])
+    names = ASK["each_task"](RETURNS[0, 0])
     assert names.to_xarray().good.sel(task="task 7", threshold=0.3).item() == names.good[7, 1]
     assert "task" not in names.to_frame()
     alone = ASK["cvar"](RETURNS[0, 0])
@@ -238,7 +221,7 @@ def test_thresholds_label_their_axis_where_they_are_the_same():
 
 def test_a_data_set_goes_through_a_file(single, tmp_path):
     xarray = pytest.importorskip("xarray")
-    data = stacked(single["plain"]).to_xarray(("seed", "checkpoint"))
+    data = stacked(single["safety"]).to_xarray(("seed", "checkpoint"))
     data.to_netcdf(tmp_path / "found.nc", engine="scipy")
     with xarray.open_dataset(tmp_path / "found.nc", engine="scipy") as read:
         np.testing.assert_array_equal(read.safety, data.safety)
@@ -271,14 +254,14 @@ def test_tables_in_both_precisions(precision):
 )
 @pytest.mark.parametrize("way", ["to_frame", "to_xarray"])
 def test_names_that_do_not_fit(single, way, settings, words):
-    alike = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*BATCH, *leaf.shape)), single["plain"])
+    alike = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*BATCH, *leaf.shape)), single["safety"])
     with pytest.raises(ValueError, match=words):
         getattr(alike, way)(**settings)
 
 
 def test_no_table_of_traced_values(single):
     with pytest.raises(ValueError, match="expected it outside of jit and vmap"):
-        jax.vmap(lambda one: one.to_xarray())(stacked(single["plain"]))
+        jax.vmap(lambda one: one.to_xarray())(stacked(single["safety"]))
 
 
 def test_every_type_of_answer_is_tested(single):

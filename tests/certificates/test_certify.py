@@ -7,82 +7,49 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from asked import ways
 from compilations import compilations
 from scipy import stats
 
 import jaxcert
-from jaxcert import Status, bounds, certify, certify_lower_bounds, certify_safety_level
+from jaxcert import Status, certify, certify_lower_bounds, certify_safety_level
 
 SUPPORT = (0.0, 10.0)
-BOUNDS = ("betting", "clopper_pearson", "dkw", "empirical_bernstein", "hoeffding")
 METHODS = ("binomial", "scenario")
 
 
-def returns_for(bound: str, shape: tuple[int, ...] = (40, 60)) -> np.ndarray:
+def returns(shape: tuple[int, ...] = (40, 60)) -> np.ndarray:
     rng = np.random.default_rng(3)
-    if bound == "clopper_pearson":
-        return (rng.random(shape) < rng.beta(5, 2, (*shape[:-1], 1))).astype(np.float32)
     return (10 * rng.beta(6, 2, shape) * rng.beta(8, 1, (*shape[:-1], 1))).astype(np.float32)
 
 
-def support_for(bound: str) -> tuple[float, float]:
-    return (0.0, 1.0) if bound == "clopper_pearson" else SUPPORT
-
-
-def thresholds_for(bound: str, count: int = 7) -> np.ndarray:
-    return np.linspace(0.1, 0.95, count, dtype=np.float32) * support_for(bound)[1]
-
-
-# The method does not know the bound: each is met once, all pairs in the long tests.
-COMBINATIONS = [
-    pytest.param(bound, method, marks=pytest.mark.slow if method == "scenario" and bound != "dkw" else ())
-    for bound in BOUNDS
-    for method in METHODS
-]
-
-
-def by_definition(x: np.ndarray, thresholds: np.ndarray, bound: str, method: str, beta: float, delta: float):
-    """k and epsilon per threshold, task by task."""
-    n = len(x)
-    lower = [getattr(bounds, bound)(row, beta, support=support_for(bound)) for row in x]
-    violations, epsilons = [], []
-    for level in thresholds:
-        k = n - sum(bool(bound_ >= level) for bound_ in lower)
-        epsilon = float(jaxcert.binomial_epsilon(k, n, jnp.float32(beta), jnp.float32(delta)))
-        if method == "scenario":
-            printed = jaxcert.scenario_epsilon(k, n, jnp.float32(beta), jnp.float32(delta)).epsilon
-            epsilon = max(epsilon, float(printed))
-        violations.append(k)
-        epsilons.append(epsilon)
-    return violations, epsilons
-
-
 @pytest.mark.filterwarnings("ignore:scenario at beta")
-@pytest.mark.parametrize(("bound", "method"), COMBINATIONS)
-def test_certify_agrees_with_its_definition(bound, method):
-    x, levels = returns_for(bound), thresholds_for(bound)
-    delta = float(np.nextafter(np.float32(0.05), np.float32(0)))
-    got = certify(x, levels, support=support_for(bound), delta=delta, beta=0.01, bound=bound, method=method)
-    violations, epsilons = by_definition(x, levels, bound, method, 0.01, delta)
-    np.testing.assert_array_equal(got.num_violations, violations)
-    np.testing.assert_array_equal(np.asarray(got.epsilon, np.float64), epsilons)
-    assert len(set(violations)) > 2
-    assert np.all(np.asarray(got.safety, np.float64) <= 1 - np.asarray(got.epsilon, np.float64))
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(n, marks=pytest.mark.slow) for n in ("safety", "suite", "weighted")), "auto", "scenario"]
+)
+def test_few_thresholds_say_what_many_say(name):
+    """Few are solved one by one, many, more than three for a task, are gathered from a table over k."""
+    options = {"method": "scenario", "bound": "hoeffding"} if name == "scenario" else {}
+    x, way = returns(), ways()["safety" if name == "scenario" else name]
+    levels = np.linspace(0, SUPPORT[1], 301, dtype=np.float32)
+    many, few = (way(x, thresholds=t, support=SUPPORT, delta=0.1, **options) for t in (levels, levels[::60]))
+    for field in ("epsilon", "beta", "num_violations", "num_valid", "status", "num_good", "allowance"):
+        if np.ndim(getattr(few, field, 0)):
+            np.testing.assert_array_equal(getattr(many, field)[..., ::60], getattr(few, field))
+    assert len(set(many.num_violations.tolist())) > 2
 
 
-@pytest.mark.parametrize("method", [pytest.param("binomial", marks=pytest.mark.slow), "scenario"])
-def test_few_thresholds_equal_many_bit_for_bit(method):
-    """Few certificates are solved one by one, many are gathered from a table over k."""
-    x, levels = returns_for("hoeffding"), thresholds_for("hoeffding", 101)
-    settings = {"support": SUPPORT, "delta": 0.01, "bound": "hoeffding", "method": method}
-    many, few = certify(x, levels, **settings), certify(x, levels[::10], **settings)
-    np.testing.assert_array_equal(few.epsilon, many.epsilon[::10])
-    np.testing.assert_array_equal(few.num_valid, many.num_valid[::10])
-    assert len(set(many.epsilon.tolist())) > 2
+def test_few_thresholds_say_what_many_say_of_soft_counts():
+    """Many are computed without the padding that few have."""
+    levels = np.linspace(0.1, 9.9, 600, dtype=np.float32)
+    options = {"support": SUPPORT, "delta": 0.1, "method": "soft"}
+    many, few = (certify(returns(), t, **options) for t in (levels, levels[::60]))
+    np.testing.assert_allclose(many.safety[::60], few.safety, rtol=2e-5, atol=2e-6)
+    np.testing.assert_array_equal(many.num_violations[::60], few.num_violations)
 
 
 def test_leading_axes_are_batched():
-    x, levels = returns_for("betting", (2, 3, 20, 30)), thresholds_for("betting")
+    x, levels = returns((2, 3, 20, 30)), np.linspace(1, 9.5, 7, dtype=np.float32)
     batch = certify(x, levels, support=SUPPORT, delta=0.1)
     assert batch.safety.shape == (2, 3, 7)
     assert batch.lower_bounds.shape == (2, 3, 20)
@@ -91,54 +58,12 @@ def test_leading_axes_are_batched():
         np.testing.assert_array_equal(batch.epsilon[i, j], one.epsilon)
 
 
-def test_vmap_over_every_traced_argument_equals_a_loop():
-    x = jnp.asarray(returns_for("betting", (3, 20, 30)))
-    levels = jnp.asarray(thresholds_for("betting", 3))
-    betas, deltas = jnp.asarray([0.01, 0.05, 0.2]), jnp.asarray([0.01, 0.1, 0.3])
-
-    def call(x, level, beta, delta):
-        return certify(x, level, support=SUPPORT, beta=beta, delta=delta)
-
-    batch = jax.jit(jax.vmap(call))(x, levels, betas, deltas)
-    for i in range(3):
-        one = call(x[i], levels[i], betas[i], deltas[i])
-        np.testing.assert_allclose(batch.epsilon[i], one.epsilon, rtol=1e-6)
-        np.testing.assert_array_equal(batch.num_violations[i], one.num_violations)
-
-
-def test_ragged_rollouts_through_where():
-    x, levels = returns_for("betting"), thresholds_for("betting")
-    where = np.ones(x.shape, bool)
-    where[::2, 45:] = False
-    masked = certify(np.where(where, x, np.nan), levels, support=SUPPORT, delta=0.1, where=where)
-    short = bounds.betting(x[::2, :45], 0.05, support=SUPPORT)
-    np.testing.assert_allclose(masked.lower_bounds[::2], short, atol=1e-4)
-    full = bounds.betting(x[1::2], 0.05, support=SUPPORT)
-    np.testing.assert_allclose(masked.lower_bounds[1::2], full, atol=1e-4)
-
-
 def test_default_betas():
-    x = returns_for("hoeffding")
+    x = returns()
     assert float(certify(x, 1.0, support=SUPPORT, delta=0.1, bound="hoeffding").beta) == np.float32(0.05)
     scenario = certify(x, 1.0, support=SUPPORT, delta=0.1, bound="hoeffding", method="scenario")
     np.testing.assert_allclose(scenario.beta, 0.1 / 40, rtol=1e-6)
     assert Status.OUT_OF_RANGE not in np.asarray(scenario.status)
-
-
-def test_results_follow_the_type_of_the_returns(precision):
-    x = returns_for("betting").astype(precision)
-    got = certify(x, 5.0, support=SUPPORT, delta=0.1)
-    assert {a.dtype.name for a in (got.thresholds, got.safety, got.epsilon, got.lower_bounds)} == {precision}
-
-
-def test_thresholds_and_levels_are_rounded_to_the_safe_side():
-    x = returns_for("betting")
-    got = certify(x, 0.1, support=SUPPORT, delta=0.1)
-    assert float(got.thresholds[0]) >= 0.1
-    assert float(got.delta) <= 0.1
-
-
-# --- given lower bounds -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bad", [jnp.nan, jnp.inf])
@@ -158,14 +83,11 @@ def test_given_performances_known_exactly():
     np.testing.assert_allclose(got.epsilon, want, rtol=1e-6)
 
 
-# --- safety level -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.filterwarnings("ignore:scenario at beta")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("wanted", [0.2, 0.5, 0.8, 0.99])
 def test_safety_level_is_the_largest_order_statistic_allowed(method, wanted):
-    x = returns_for("betting")
+    x = returns()
     settings = {"support": SUPPORT, "delta": 0.05, "beta": 0.02, "method": method}
     got = certify_safety_level(x, wanted, **settings)
     lower = np.sort(np.asarray(certify(x, 1.0, **settings).lower_bounds))
@@ -208,7 +130,7 @@ def test_default_beta_of_a_safety_level_costs_nothing(n, wanted, precision):
 
 
 def test_default_beta_serves_every_wanted_safety():
-    x = returns_for("betting")
+    x = returns()
     apart = [certify_safety_level(x, s, support=SUPPORT, delta=0.05) for s in (0.5, 0.8)]
     together = certify_safety_level(x, [0.5, 0.8], support=SUPPORT, delta=0.05)
     assert float(together.beta) == pytest.approx(min(float(one.beta) for one in apart), rel=1e-6)
@@ -235,7 +157,7 @@ def test_default_beta_under_jit(precision):
 
 
 def test_several_safety_levels_at_once_are_monotone():
-    got = certify_safety_level(returns_for("betting"), [0.1, 0.5, 0.8], support=SUPPORT, delta=0.05)
+    got = certify_safety_level(returns(), [0.1, 0.5, 0.8], support=SUPPORT, delta=0.05)
     assert got.thresholds.shape == (3,)
     assert np.all(np.diff(got.thresholds) <= 0)
 
@@ -263,26 +185,14 @@ def test_certified_on_90_percent_of_the_samples(name, bound, method, beta, want,
     assert round(float(got.thresholds[0])) == want
 
 
-# --- compilation, pytrees, printing -----------------------------------------------------------------------------------
-
-
-def test_other_values_do_not_compile_again():
-    x = jnp.asarray(returns_for("betting"))
+def test_a_third_threshold_does_not_compile_again():
+    x = jnp.asarray(returns())
 
     def call(beta, delta, levels, high):
         return certify(x, levels, support=(0.0, high), delta=delta, beta=beta)
 
     jax.block_until_ready(call(0.05, 0.01, [1.0, 2.0], 10.0))
-    assert compilations(lambda: call(0.07, 0.02, [3.0, 4.0], 11.0)) == 0
     assert compilations(lambda: call(0.07, 0.02, [3.0, 4.0, 5.0], 11.0)) == 0
-
-
-def test_a_certificate_is_a_pytree():
-    got = certify(returns_for("betting"), [1.0, 5.0], support=SUPPORT, delta=0.1)
-    leaves, structure = jax.tree.flatten(got)
-    again = jax.tree.unflatten(structure, leaves)
-    assert (again.num_tasks, again.bound, again.method) == (40, "betting", "binomial")
-    assert str(again) == str(got)
 
 
 def test_the_sentence_of_a_concrete_certificate():
@@ -296,7 +206,7 @@ def test_the_sentence_of_a_concrete_certificate():
 
 
 def test_printing_works_on_batches_and_tracers():
-    x = returns_for("hoeffding", (2, 20, 30))
+    x = returns((2, 20, 30))
     assert "shape (2, 1)" in str(certify(x, 5.0, support=SUPPORT, delta=0.1, bound="hoeffding"))
     seen = []
 
@@ -324,14 +234,35 @@ def test_every_status_has_its_case(change, status):
     arguments = {"thresholds": 2.0, "support": SUPPORT, "delta": 0.1, "beta": 0.01} | change
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        got = certify(returns_for("betting"), **arguments)
+        got = certify(returns(), **arguments)
     assert Status(int(got.status[0])) is status
     assert status.advice
 
 
 def test_scenario_warns_beyond_its_range_and_not_within():
-    call = functools.partial(certify, returns_for("betting"), 2.0, support=SUPPORT, delta=0.1, method="scenario")
+    call = functools.partial(certify, returns(), 2.0, support=SUPPORT, delta=0.1, method="scenario")
     with pytest.warns(UserWarning, match=r"beta = 0.1 > sqrt\(2 delta\) / num_tasks = 0.0112"):
         call(beta=0.1)
     call(beta=0.1 / 40)
     call(beta=0.0111)
+
+
+RANDOM, SCORES = np.random.default_rng(0).random((60, 5), np.float32), {"support": (0.0, 1.0)}
+# One for the question, one for the table of its risks, and for successes those of their levels.
+CALLS = {
+    "floats": (2, lambda delta: jaxcert.certify(RANDOM, 0.5, **SCORES, delta=delta)),
+    "successes": (3, lambda delta: jaxcert.certify(RANDOM > 0.3, 0.5, delta=delta)),
+    "mean": (1, lambda delta: jaxcert.certify_mean(RANDOM, **SCORES, delta=delta)),
+    "list of successes": (3, lambda delta: jaxcert.certify_suite(RANDOM > 0.3, 0.5, delta=delta)),
+    "safety level": (2, lambda delta: jaxcert.certify_safety_level(RANDOM, 0.8, **SCORES, delta=delta)),
+    "scenario": (2, lambda delta: jaxcert.certify(RANDOM, 0.5, **SCORES, delta=delta, method="scenario")),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CALLS)
+def test_a_question_is_few_programs(name):
+    most, call = CALLS[name]
+    jax.clear_caches()
+    assert compilations(lambda: call(0.0123)) <= most
+    assert compilations(lambda: call(0.0321)) == 0

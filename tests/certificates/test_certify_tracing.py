@@ -50,15 +50,17 @@ def test_what_can_be_read_is_still_refused(wrapper):
 REFUSED = {
     "the mask": (
         "task 3, rollout 4 is nan",
-        lambda d: certify(np.where(np.arange(600) == 94, np.nan, X.ravel()).reshape(X.shape), 0.1, **kept(d)),
+        lambda d: certify(
+            np.where(np.arange(600).reshape(X.shape) == 94, np.nan, X), 0.1, support=(0, 1), delta=d, where=X > 0
+        ),
     ),
     "the axes": ("axes were swapped", lambda d: certify(X.T, 0.1, support=(0, 1), delta=d)),
+    "the weights": (
+        r"weights\[0\] is 2; expected a density ratio from 0 to max_weight, 1.5",
+        lambda d: jaxcert.certify_weighted(X, 0.2, [2.0] * 20, max_weight=1.5, support=(0, 1), delta=d),
+    ),
     "the cap": ("cap is 1.5", lambda d: jaxcert.certify_cvar(X, 0.2, cap=1.5, support=(0, 1), delta=d)),
 }
-
-
-def kept(delta):
-    return {"support": (0, 1), "delta": delta, "where": np.ones(X.shape, bool)}
 
 
 @pytest.mark.parametrize("name", REFUSED)

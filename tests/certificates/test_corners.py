@@ -17,9 +17,6 @@ def tiny(precision: str) -> float:
     return float(np.finfo(precision).tiny)
 
 
-# --- subnormal numbers --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.filterwarnings("ignore:thresholds is .* below the support:UserWarning")
 @pytest.mark.parametrize("share", [1e-7, 0.01, 0.999])
 @pytest.mark.parametrize("kind", ["host", "device", "traced"])
@@ -117,9 +114,6 @@ def test_subnormal_levels_certify_nothing(precision):
     # Rounded up where subnormal numbers are read as they are.
     assert float(wanted.safety[0]) in ((0,) if jax.default_backend() == "cpu" else (0, tiny(precision)))
     assert float(binomial_sf(0, 5, small, side="up")) > 0
-
-
-# --- numbers that jit traces --------------------------------------------------------------------------------------
 
 
 @jax.jit

@@ -101,21 +101,13 @@ def test_numbers_compiled_code_and_several_trials():
     assert certify_ranking(np.repeat(x, 2, axis=-1), delta=0.05).bound == "betting"
 
 
-def test_what_is_no_single_success_is_refused_or_certifies_nothing():
+def test_what_is_no_single_success_certifies_nothing():
     x = tried(9, 1).astype(np.float32)
     options = {"support": (0, 1), "delta": 0.05, "bound": "clopper_pearson"}
-    with pytest.raises(ValueError, match=r"one success or failure of each policy on each task; returns have shape"):
-        certify_ranking(np.repeat(x, 2, axis=-1), **options)
-    with pytest.raises(ValueError, match=r"support is \(0, 2\)"):
-        certify_ranking(x, **{**options, "support": (0, 2)})
-    with pytest.raises(ValueError, match="binary returns, 0 or 1"):
-        certify_ranking(0.5 * x, **options)
     for spoilt in (0.5 * x, jnp.where(x > 0, jnp.nan, x)):
         found = jax.jit(lambda x: certify_ranking(x, **options))(spoilt)
         assert int(found.status) == Status.INVALID_INPUT
         np.testing.assert_array_equal(found.order, np.eye(2, dtype=bool))
-    none = jax.jit(lambda d: certify_ranking(x > 0, delta=d))(jnp.float32(1))
-    assert int(none.status) == Status.INVALID_INPUT
 
 
 def test_a_lead_on_average_is_no_larger_than_the_order_allows():

@@ -7,7 +7,7 @@ from lists import OUTCOMES, THRESHOLDS, UNEQUAL, M, N, data_set, performances, p
 from scipy import stats
 
 import jaxcert
-from jaxcert import Status, certify_each_task, paired
+from jaxcert import certify_each_task
 
 
 @pytest.mark.parametrize("mask", [False, True])
@@ -80,24 +80,6 @@ def test_names_and_places_in_words():
     assert "28, 29 (30 of 30)" in many
 
 
-def test_batches_pairs_and_traces(precision):
-    rng = np.random.default_rng(0)
-    returns = rng.uniform(0.4, 1, (2, 12, 10)).astype(precision)
-    settings = {"support": (0.0, 1.0), "delta": 0.1}
-    for complete in (False, True):
-        found = certify_each_task(returns, [0.2, 0.4], complete=complete, **settings)
-        for i, each in enumerate(returns):
-            single = certify_each_task(each, [0.2, 0.4], complete=complete, **settings)
-            np.testing.assert_array_equal(single.good, found.good[i])
-    pairs = certify_each_task(paired(returns[0], 0.2 * returns[1]), 0.0, **settings)
-    assert "of policy A minus that of policy B" in str(pairs)
-    traced = jax.jit(lambda x, delta: certify_each_task(x, 0.2, support=(0, 1), delta=delta))
-    for bad in ((returns, -0.1), (returns, np.nan), (np.where(returns == returns.max(), 7.0, returns), 0.1)):
-        one = traced(*bad)
-        assert int(one.num_good.sum()) == 0 or bad[1] == 0.1
-        assert Status.INVALID_INPUT.value in np.asarray(one.status)
-
-
 def test_holm_holds_for_tasks_that_depend_on_each_other():
     """One coin for all tasks, the worst case of the union bound's opposite: simulated."""
     rng, delta = np.random.default_rng(0), 0.2
@@ -105,33 +87,3 @@ def test_holm_holds_for_tasks_that_depend_on_each_other():
     found = certify_each_task(shared, 0.6, delta=delta, validate=False)
     failures = int(np.sum(np.asarray(found.num_good) > 0))
     assert stats.binomtest(failures, 2000, delta, alternative="greater").pvalue > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"delta": 1.0}, "delta"),
-        ({"complete": 1}, "complete is 1; expected True"),
-        ({"tasks": ["a"]}, "1 names; expected one for each of 8 tasks"),
-        ({"complete": True, "support": (0, np.inf)}, "finite upper end"),
-        ({"bound": "best"}, "bound is 'best'"),
-        ({"tasks": [*"abcdefa", "h"]}, "tasks hold 'a' twice"),
-        (
-            {"tasks": [*"abcdefg", "h\nWith confidence 1:"]},
-            "expected names of printable",
-        ),
-    ],
-)
-def test_bad_input_is_named(change, words):
-    given = {"returns": np.full((8, 6), 0.5), "thresholds": 0.4, "support": (0, 1), "delta": 0.1} | change
-    with pytest.raises(ValueError, match=words):
-        certify_each_task(**given)
-
-
-@pytest.mark.parametrize("complete", [False, True])
-def test_nothing_is_known_at_a_threshold_that_is_no_number(complete):
-    settings = {"support": (0, 1), "delta": 0.1, "complete": complete or None, "validate": False}
-    settings = {name: value for name, value in settings.items() if value is not None}
-    found = certify_each_task(np.full((8, 60), 0.5), [np.nan, 0.9], **settings)
-    assert found.num_good.tolist() == [0, 0]
-    assert found.num_bad.tolist() == [0, 8 * complete]

@@ -1,11 +1,16 @@
-"""Both functions from violations to epsilon against 400 values known to 25 digits."""
+"""Both functions from violations to epsilon against 400 values known to 25 digits, and their derivatives."""
 
+import functools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import oracles
 import pytest
+from scipy import stats
 
 import jaxcert
+from jaxcert import binomial_epsilon, scenario_epsilon
 
 TABLE = oracles.epsilon_table()
 
@@ -15,7 +20,7 @@ def arguments(dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
 
 
 def scenario(dtype: str) -> jaxcert.ScenarioSolution:
-    return jaxcert.ScenarioSolution(*map(np.asarray, jaxcert.scenario_epsilon(*arguments(dtype))))
+    return jaxcert.ScenarioSolution(*map(np.asarray, scenario_epsilon(*arguments(dtype))))
 
 
 def test_table_is_the_whole_one():
@@ -25,7 +30,7 @@ def test_table_is_the_whole_one():
 
 
 def test_binomial_agrees(precision):
-    epsilon = np.asarray(jaxcert.binomial_epsilon(*arguments(precision)))
+    epsilon = np.asarray(binomial_epsilon(*arguments(precision)))
     assert epsilon.dtype == precision
     np.testing.assert_allclose(epsilon, TABLE["epsilon_binomial"], rtol=1e-12 if precision == "float64" else 2e-5)
 
@@ -41,7 +46,7 @@ def test_scenario_agrees(precision):
 
 def test_binomial_is_never_below_the_exact_value_of_the_rounded_arguments(precision):
     inputs = arguments(precision)
-    epsilon = np.asarray(jaxcert.binomial_epsilon(*inputs))
+    epsilon = np.asarray(binomial_epsilon(*inputs))
     safe = [oracles.binomial_is_safe(e, *map(float, row)) for e, *row in zip(epsilon, *inputs, strict=True)]
     assert all(safe)
 
@@ -68,12 +73,67 @@ def test_the_safety_check_itself_can_fail(side):
 def test_host_levels_are_rounded_to_the_safe_side():
     # In float32 the nearest number to 0.7 is below it and that to 0.1 above: delta must become the one below.
     for delta in (0.7, 0.1, 1e-7, 0.01):
-        rounded = jaxcert.binomial_epsilon(3, 50, 0.25, delta)
+        rounded = binomial_epsilon(3, 50, 0.25, delta)
         assert rounded.dtype == jnp.float32
         assert oracles.binomial_is_safe(float(rounded), 3, 50, 0.25, delta)
 
 
 def test_integer_and_narrow_arguments_are_promoted():
-    narrow = jaxcert.binomial_epsilon(jnp.int8(3), jnp.uint16(50), jnp.bfloat16(0.25), jnp.bfloat16(0.125))
+    narrow = binomial_epsilon(jnp.int8(3), jnp.uint16(50), jnp.bfloat16(0.25), jnp.bfloat16(0.125))
     assert narrow.dtype == jnp.float32
-    assert float(narrow) == float(jaxcert.binomial_epsilon(3, 50, 0.25, 0.125))
+    assert float(narrow) == float(binomial_epsilon(3, 50, 0.25, 0.125))
+
+
+N = 60
+FUNCTIONS = {"binomial": binomial_epsilon, "scenario": lambda *problem: scenario_epsilon(*problem).epsilon}
+
+
+@functools.cache
+def compiled(method: str):
+    return jax.jit(jax.vmap(jax.value_and_grad(FUNCTIONS[method], argnums=(2, 3))))
+
+
+def value_and_slopes(method: str, k: np.ndarray, beta, delta, dtype: str = "float64") -> tuple[np.ndarray, ...]:
+    """(epsilon, its derivative in beta, in delta), elementwise."""
+    problem = np.broadcast_arrays(k, N, beta, delta)
+    value, slopes = compiled(method)(*(jnp.asarray(argument.ravel(), dtype) for argument in problem))
+    return tuple(np.asarray(found).reshape(problem[0].shape) for found in (value, *slopes))
+
+
+@pytest.mark.parametrize(("beta", "delta"), [(0.05, 0.01), (0.3, 0.2), (0.0, 1e-6)])
+def test_binomial_closed_form(x64, beta, delta):
+    k = np.arange(N + 1)
+    epsilon, in_beta, in_delta = value_and_slopes("binomial", k, beta, delta)
+    inner = epsilon < 1
+    limit = np.where(inner, epsilon, 0.5) * (1 - beta)
+    point = N * stats.binom.pmf(k, N - 1, limit)
+    np.testing.assert_allclose(in_beta[inner], (epsilon / (1 - beta))[inner], rtol=1e-12)
+    np.testing.assert_allclose(in_delta[inner], -1 / ((1 - beta) * point[inner]), rtol=1e-6)
+    # At 1 the certificate is constant.
+    assert not inner.all()
+    assert np.all(in_beta[~inner] == 0)
+    assert np.all(in_delta[~inner] == 0)
+
+
+def test_scenario_agrees_with_finite_differences(x64):
+    k, step, beta, delta = np.arange(N + 1), 1e-4, 0.002, 0.05
+    epsilon, *slopes = value_and_slopes("scenario", k, beta, delta)
+    changes = [(beta * step, 0.0), (0.0, delta * step)]
+    for slope, (in_beta, in_delta) in zip(slopes, changes, strict=True):
+        below = scenario_epsilon(k, N, beta - in_beta, delta - in_delta)
+        above = scenario_epsilon(k, N, beta + in_beta, delta + in_delta)
+        difference = np.asarray(above.epsilon - below.epsilon) / (2 * (in_beta + in_delta))
+        same = np.asarray(below.num_valid == above.num_valid) & (epsilon < 1)
+        assert same.sum() > N // 2
+        np.testing.assert_allclose(slope[same], difference[same], rtol=1e-5, atol=1e-6)
+        assert np.all(slope[epsilon == 1] == 0)
+
+
+@pytest.mark.parametrize("method", FUNCTIONS)
+def test_derivatives_are_finite_at_every_edge(precision, method):
+    k = np.arange(-1, N + 2)
+    levels = [(0.5, 0.01), (1e-7, 1e-12), (0.999, 0.999), (np.nan, 0.1), (0.1, 2.0), (1.0, 0.1), (0.1, 0.0), (0.0, 0.1)]
+    beta, delta = np.array(levels).T[..., None]
+    for found in value_and_slopes(method, k, beta, delta, precision):
+        assert found.shape == (len(levels), N + 3)
+        assert np.all(np.isfinite(found))

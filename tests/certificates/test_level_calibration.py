@@ -19,9 +19,6 @@ BETAS = CHOICE.betas
 FIVE = (0.01, 0.05, 0.2, 0.5, 0.8)
 
 
-# --- oracles --------------------------------------------------------------------------------------------------------
-
-
 def enumerated_failure(n: int, betas: tuple[float, ...], level: Fraction, c: Fraction) -> Fraction:
     """P[some level has a certificate below c] by all ways to distribute n tasks, in exact fractions."""
     share = [Fraction(1) - Fraction(beta) for beta in betas]
@@ -55,9 +52,6 @@ def worst_failure(n: int, betas: tuple[float, ...], level: float, most: float = 
         value = np.where(k <= last[g][:, None], 1.0, value @ stays.T)
     failure = (stats.binom.pmf(k, n, nodes[:, None] * share[0]) * value).sum(axis=1)
     return float(failure.max()), float(nodes[failure.argmax()])
-
-
-# --- the level ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("betas", [BETAS, (0.3, 0.9)])

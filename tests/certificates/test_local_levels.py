@@ -22,19 +22,20 @@ def boundary(n: int, delta: float, num_smallest: int | None = None) -> np.ndarra
     return np.asarray(certify_lower_bounds_band(np.arange(float(n)), None, **options).epsilon, float)
 
 
-@pytest.mark.usefixtures("x64")
-@pytest.mark.parametrize(("n", "delta"), [(1, 0.1), (2, 0.3), (10, 0.05), (50, 1e-6), (50, 0.5), (200, 0.01)])
-def test_the_band_is_crossed_with_delta_and_no_more(n, delta):
-    crossed = oracles.crossing_probability(n, boundary(n, delta))
-    assert crossed <= exact(delta)
-    assert crossed >= exact(delta) - exact(1e-6)
+LONG = [(400, None, 0.01), (400, None, 0.2), (250, None, 1e-12), (250, None, 0.9)]
+BANDS = [(1, None, 0.1), (2, None, 0.3), (10, None, 0.05), (50, None, 1e-6), (50, None, 0.5), (200, None, 0.01)]
+BANDS += [(30, 1, 0.1), (100, 20, 0.01), (60, 59, 0.3), (60, 60, 0.3)]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("x64")
-@pytest.mark.parametrize(("n", "delta"), [(400, 0.01), (400, 0.2), (250, 1e-12), (250, 0.9)])
-def test_longer_bands_are_crossed_with_delta_and_no_more(n, delta):
-    crossed = oracles.crossing_probability(n, boundary(n, delta))
+@pytest.mark.parametrize(
+    ("n", "smallest", "delta"), [*BANDS, *(pytest.param(*case, marks=pytest.mark.slow) for case in LONG)]
+)
+def test_the_band_is_crossed_with_delta_and_no_more(n, smallest, delta):
+    """Of all counts or of the smallest alone."""
+    ends = boundary(n, delta, num_smallest=smallest)
+    np.testing.assert_array_equal(ends[smallest or n :], 1)
+    crossed = oracles.crossing_probability(n, ends)
     assert exact(delta) - exact(1e-6) <= crossed
     assert crossed <= exact(delta)
 
@@ -42,16 +43,6 @@ def test_longer_bands_are_crossed_with_delta_and_no_more(n, delta):
 @pytest.mark.parametrize(("n", "delta"), [(1, 0.6), (7, 0.8), (30, 0.2), (80, 0.01)])
 def test_it_is_crossed_no_more_often_than_delta(precision, n, delta):
     assert oracles.crossing_probability(n, boundary(n, delta)) <= exact(delta)
-
-
-@pytest.mark.usefixtures("x64")
-@pytest.mark.parametrize(("n", "smallest", "delta"), [(30, 1, 0.1), (100, 20, 0.01), (60, 59, 0.3), (60, 60, 0.3)])
-def test_the_smallest_counts_alone(n, smallest, delta):
-    ends = boundary(n, delta, num_smallest=smallest)
-    np.testing.assert_array_equal(ends[smallest:], 1)
-    crossed = oracles.crossing_probability(n, ends)
-    assert crossed <= exact(delta)
-    assert crossed >= exact(delta) - exact(1e-6)
 
 
 @pytest.mark.parametrize(("n", "delta", "level"), oracles.level_table())
@@ -76,9 +67,6 @@ def test_simulated_crossings(n, delta, draws):
         order = np.sort(rng.random((draws // 20, n)), axis=1)
         crossed += int(np.sum(np.any(order > ends, axis=1)))
     assert stats.binomtest(crossed, draws, delta).pvalue > 1e-4
-
-
-# --- the search -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("level", [1e-30, 1e-4, 0.3, 0.99])

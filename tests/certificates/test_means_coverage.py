@@ -83,9 +83,6 @@ def passes(failures: int, repetitions: int) -> bool:
     return stats.binomtest(int(failures), repetitions, DELTA, alternative="greater").pvalue > 1e-4
 
 
-# --- two policies -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("p_a", "p_b"), [(0.05, 0.07), (0.5, 0.5), (0.97, 0.999)])
 def test_a_mean_difference_fails_at_most_with_delta(p_a, p_b):

@@ -3,11 +3,12 @@
 import jax
 import numpy as np
 import pytest
+from asked import ways
 
 import jaxcert
 from jaxcert import Status
 from jaxcert.rollouts.summaries import Histogram, Moments
-from jaxcert.sequential import certificate, certify_sequential, init, update
+from jaxcert.sequential import certificate, init, update
 
 N, M = 40, 4
 GOOD = np.random.default_rng(0).beta(30, 2, (N, M)).astype(np.float32)
@@ -47,26 +48,19 @@ def in_steps(x):
     return certificate(state, 0.05)
 
 
-CALLS = {
-    "betting": counted,
+OF_A_SHARE = ["safety", "auto", "soft", "safety_level", "together", "band", "anytime", "interval", "weighted"]
+OF_A_SHARE += ["soft weighted", "sequential"]
+WAYS = ways([0.1])
+CALLS = {name: lambda x, way=WAYS[name]: way(x, **OPTIONS) for name in OF_A_SHARE} | {
+    "improvement": lambda x: WAYS["improvement"](x, margins=[-0.5], **OPTIONS),
     "hoeffding": lambda x: counted(x, "hoeffding", beta=0.5),
     "clopper_pearson": lambda x: counted(passed(x), "clopper_pearson"),
-    "auto": lambda x: counted(x, beta="auto"),
     "scenario": lambda x: counted(x, method="scenario", beta=0.1),
-    "soft": lambda x: counted(x, method="soft"),
     "attained": lambda x: jaxcert.certify(passed(x), [0.1], method="attained", **OPTIONS),
-    "safety level": lambda x: jaxcert.certify_safety_level(x, [0.5], **OPTIONS),
     "attained safety level": lambda x: jaxcert.certify_safety_level(passed(x), [0.5], method="attained", **OPTIONS),
-    "band": lambda x: jaxcert.certify_band(x, [0.1], **OPTIONS),
-    "anytime": lambda x: jaxcert.certify_anytime(x, [0.1], **OPTIONS),
-    "interval": lambda x: jaxcert.certify_interval(x, [0.1], complete=True, **OPTIONS),
-    "weighted": lambda x: jaxcert.certify_weighted(x, [0.1], np.ones(N), max_weight=1.5, **OPTIONS),
-    "soft weighted": lambda x: jaxcert.certify_weighted(x, [0.1], np.ones(N), max_weight=1.5, method="soft", **OPTIONS),
-    "improvement": lambda x: jaxcert.certify_improvement(x, 0.05 * GOOD, [-0.5], **OPTIONS),
     "improvement on the other": lambda x: jaxcert.certify_improvement(GOOD, x, [-0.9], **OPTIONS),
     "improvement with fewer": lambda x: jaxcert.certify_improvement(x, GOOD[:, :3], [-0.95], **OPTIONS),
-    "sequential": lambda x: certify_sequential(x, [0.1], **OPTIONS),
-    "soft sequential": lambda x: certify_sequential(x, [0.1], method="soft", **OPTIONS),
+    "soft sequential": lambda x: jaxcert.certify_sequential(x, [0.1], method="soft", **OPTIONS),
     "histogram": summarised,
     "moments": by_moments,
     "given": by_given_bounds,

@@ -12,15 +12,7 @@ from jaxcert import Status, certify, certify_lower_bounds, certify_shift
 from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.report import certificate_record, verify, write_certificates
 from jaxcert.tables import read_returns
-
-LOWER = np.linspace(400, 900, 200)
-RADII = {"chi2": 0.04, "kl": 0.02, "ratio": 2.0, "total_variation": 0.02}
-
-
-def sampled():
-    """No violation at 400, many at 600, and nothing but violations at 950."""
-    return certify_lower_bounds(LOWER, [400.0, 600.0, 950.0], delta=0.01, beta=0.05)
-
+from tests.certificates.test_certify_shift import LOWER, RADII, sampled
 
 CHAINS = {
     "total_variation": (0.05, 0.02, 0.07, "within total variation distance 0.07 of the sampled one, "),
@@ -117,33 +109,22 @@ def test_a_batch_of_shifts_is_refused():
         certify_shift(several, performance_shift=1.0)
 
 
-def test_a_file_of_two_shifts_is_that_of_one_and_is_verified(tmp_path):
+def test_files_of_several_shifts_and_of_none_are_verified(tmp_path):
+    """Of many, the rounding does not pile up: they are one shift by all of them."""
     drawn = np.random.default_rng(0).uniform(0.4, 1, (40, 20)).astype(np.float32)
     np.savez(tmp_path / "returns.npz", returns=drawn)
     data, shift = read_returns(tmp_path / "returns.npz"), {"divergence": "total_variation", "radius": 0.03}
     found = certify(data.returns, [0.25, 0.5, 0.99], support=(0, 1), delta=0.05)
-    twice = certify_shift(certify_shift(found, **shift), **shift)
-    record = certificate_record(twice, support=(0, 1), data=data)
-    write_certificates(tmp_path / "c.json", [record])
-    assert record["settings"]["radius"] == pytest.approx(0.06)
-    assert "within total variation distance 0.06 of the sampled one" in record["rows"][0]["sentence"]
-    assert verify(tmp_path / "c.json", tmp_path / "returns.npz").ok
-
-
-def test_a_file_of_many_shifts_and_of_none_is_verified(tmp_path):
-    """Of many, the rounding does not pile up: they are one shift by all of them."""
-    drawn = np.random.default_rng(0).uniform(0.4, 1, (40, 20)).astype(np.float32)
-    np.savez(tmp_path / "returns.npz", returns=drawn)
-    data = read_returns(tmp_path / "returns.npz")
-    found = certify(data.returns, [0.25, 0.5, 0.99], support=(0, 1), delta=0.05)
-    many, none = found, certify_shift(found, performance_shift=0.0)
+    many, none, twice = found, certify_shift(found, performance_shift=0.0), certify_shift(found, **shift)
     for _ in range(6):
         many = certify_shift(many, divergence="ratio", radius=1.1, performance_shift=0.013)
     assert many.sampled is found
     assert 1.1**6 <= float(many.radius) < 1.1**6 * (1 + 1e-5)
-    write_certificates(
-        tmp_path / "c.json", [certificate_record(each, support=(0, 1), data=data) for each in (many, none)]
-    )
+    each = (certify_shift(twice, **shift), many, none)
+    records = [certificate_record(one, support=(0, 1), data=data) for one in each]
+    assert records[0]["settings"]["radius"] == pytest.approx(0.06)
+    assert "within total variation distance 0.06 of the sampled one" in records[0]["rows"][0]["sentence"]
+    write_certificates(tmp_path / "c.json", records)
     assert verify(tmp_path / "c.json", tmp_path / "returns.npz").ok
 
 

@@ -52,9 +52,6 @@ def test_a_soft_count_fails_at_most_with_delta(bad, safe, risk, m):
     assert stats.binomtest(failures, REPETITIONS, DELTA, alternative="greater").pvalue > 1e-4
 
 
-# --- what is not allowed ----------------------------------------------------------------------------------------------
-
-
 def doubling_table(n: int, alpha: float, delta: float) -> np.ndarray:
     """Whether anything is certified with w tasks of evidence 2, z of 0 and the others at 1, [w, z]."""
     w, z = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")

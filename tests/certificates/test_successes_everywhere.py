@@ -7,74 +7,106 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from asked import ways
 from cli_harness import command
 from coins import COINS, answer
 
 import jaxcert
-from jaxcert import certify, certify_safety_level
+from jaxcert import certify, certify_safety_level, monitoring
 from jaxcert.planning import advise
 from jaxcert.report import Protocol, certificate_record, step_curve, verify, write_certificates, write_report
 from jaxcert.rollouts import Policy
 from jaxcert.sequential import certify_sequential
-from jaxcert.sweep import Grid
+from jaxcert.sweep import Grid, sweep
 from jaxcert.tables import read_returns
 from jaxcert.training import CertificationHook, CheckpointBudget
 
 RNG = np.random.default_rng(3)
 X, Y = (RNG.random((60, 10)) < RNG.beta(9, 1, (60, 1)) for _ in range(2))
 DELTA, SLOW = {"delta": 0.05}, pytest.mark.slow
-CALLS = {
-    "certify": lambda x, **o: certify(x, 0.5, **DELTA, **o),
-    "safety level": lambda x, **o: certify_safety_level(x, 0.8, **DELTA, **o),
-    "simultaneous": lambda x, **o: certify_safety_level(x, [0.5, 0.8], simultaneous=True, **DELTA, **o),
-    "interval": lambda x, **o: jaxcert.certify_interval(x, 0.6, complete=True, **DELTA, **o),
-    "band": lambda x, **o: jaxcert.certify_band(x, 0.6, **DELTA, **o),
-    "anytime": lambda x, **o: jaxcert.certify_anytime(x, 0.6, **DELTA, **o),
-    "weighted": lambda x, **o: jaxcert.certify_weighted(x, 0.5, np.ones(60), max_weight=1, **DELTA, **o),
-    "mean": lambda x, **o: jaxcert.certify_mean(x, **DELTA, **o),
-    "cvar": lambda x, **o: jaxcert.certify_cvar(x, 0.3, cap=1.0, **DELTA, **o),
-    "improvement": lambda x, **o: jaxcert.certify_improvement(x, Y[:, :8], -0.5, **DELTA, **o),
-    "difference": lambda x, **o: jaxcert.certify_mean_difference(x, Y, **DELTA, **o),
-    "ranking": lambda x, **o: jaxcert.certify_ranking(_stacked(x), **DELTA, **o),
-    "sequential": lambda x, **o: certify_sequential(x, 0.5, **DELTA, **o),
-}
+MASK = RNG.random(X.shape) < 0.8
+MASK[:, 0] = True
+WAYS = {name: way for name, way in ways(0.5, [0.5, 0.8], alpha=0.3).items() if way.takes("support")}
 
 
-def _stacked(x):
-    return (jnp if isinstance(x, jax.Array) else np).stack([x, x & False if x.dtype == bool else 0 * x])
+def same(found, wanted):
+    assert str(found) == str(wanted)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
-def _number(found) -> float:
-    for name in ("thresholds", "mean", "differences"):
-        if getattr(found, name, None) is not None:
-            return float(np.asarray(getattr(found, name)).min())
-    raise AssertionError(type(found))
-
-
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", WAYS)
 def test_every_call_takes_successes_without_a_support(name):
-    """As it does with the support that they have, and from arrays of JAX; other numbers need one."""
-    call = CALLS[name]
-    found = call(X)
-    for other in (call(X, support=(0, 1)), call(jnp.asarray(X))):
-        for one, two in zip(jax.tree.leaves(found), jax.tree.leaves(other), strict=True):
-            np.testing.assert_array_equal(one, two)
-    assert _number(found) > -1
+    """As numbers, too, from arrays of JAX, and with the support that they have; other numbers need one."""
+    way = WAYS[name]
+    found = way(X, **DELTA)
+    same(way(X, support=(0, 1), **DELTA), found)
+    for other in (jnp.asarray(X), X.astype(int), jnp.asarray(X, jnp.float32)):
+        same(way(other, **DELTA), found)
     with pytest.raises(ValueError, match="support is None; expected a pair"):
-        call(np.float32(0.5) * X)
+        way(np.float32(0.5) * X, **DELTA)
 
 
-@pytest.mark.parametrize("name", ["certify", "mean", "difference"])
+@pytest.mark.parametrize("name", ["safety", "mean", "suite_mean", "weighted"])
+def test_what_is_masked_may_be_anything_and_lists_are_taken(name):
+    way = WAYS[name]
+    same(way(np.where(MASK, X, np.nan), where=MASK, **DELTA), way(X, where=MASK, **DELTA))
+    same(way(X.astype(int).tolist(), **DELTA), way(X, **DELTA))
+
+
+def test_three_policies_of_one_trial():
+    won = np.random.default_rng(2).random((3, 40, 1)) < [[[0.9]], [[0.6]], [[0.2]]]
+    same(jaxcert.certify_ranking(won.astype(float), delta=0.1), jaxcert.certify_ranking(won, delta=0.1))
+
+
+def test_two_policies_are_successes_together():
+    """What either of them leaves out may be anything."""
+    wanted = jaxcert.certify_mean_difference(X, X[::-1], delta=0.1, where_a=MASK)
+    lost = np.where(MASK, X, np.nan)
+    same(jaxcert.certify_mean_difference(lost, X[::-1].astype(int), delta=0.1, where_a=MASK), wanted)
+    with pytest.raises(ValueError, match=r"returns_a: support is None; .*as an array of bool"):
+        jaxcert.certify_mean_difference(X.astype(int), X * 0.5, delta=0.1)
+
+
+def test_sweeps_of_numbers_say_what_those_of_booleans_say():
+    wanted = sweep(X, Grid(thresholds=[0.3, 0.5], deltas=0.1))
+    found = sweep(X.astype(float), Grid(thresholds=[0.3, 0.5], deltas=0.1))
+    np.testing.assert_array_equal(found.safety, wanted.safety)
+    assert (found.grid, found.support) == (wanted.grid, wanted.support)
+
+
+def test_a_monitor_that_is_told_neither_asks():
+    with pytest.raises(ValueError, match=r"expected \(a, b\), or successes=True"):
+        monitoring.init(0.5, 0.1, complete=True)
+
+
+def test_with_a_support_they_are_returns():
+    found = jaxcert.certify(X.astype(float), 0.3, support=(0, 1), delta=0.1)
+    assert (found.bound, found.method) == ("betting", "binomial")
+
+
+@pytest.mark.parametrize("values", [X + 0.5, X * 2, np.where(MASK, X, np.nan)])
+def test_other_numbers_need_a_support(values):
+    with pytest.raises(ValueError, match="support is None"):
+        jaxcert.certify(values, 0.3, delta=0.1)
+
+
+def test_under_a_transformation_they_are_declared():
+    with pytest.raises(ValueError, match="support is None"):
+        jax.jit(lambda x: jaxcert.certify(x, 0.3, delta=0.1))(jnp.asarray(X, jnp.float32))
+
+
+@pytest.mark.parametrize("name", ["safety", "mean", "mean_difference"])
 def test_a_container_is_refused_for_what_it_is(name):
     """Not for the support that its successes do not need."""
     with pytest.raises(ValueError, match=r"the arrays data\.returns and where=data\.where"):
-        CALLS[name](jaxcert.from_lists(X.tolist()))
+        WAYS[name](jaxcert.from_lists(X.tolist()), **DELTA)
 
 
 def test_a_difference_of_successes_speaks_of_them():
     of_successes = "the probability of success of policy A minus that of policy B is at least"
-    assert of_successes in str(CALLS["difference"](X))
-    numbers = CALLS["difference"](X.astype(np.float32), support=(0, 1))
+    assert of_successes in str(WAYS["mean_difference"](X, **DELTA))
+    numbers = WAYS["mean_difference"](X.astype(np.float32), support=(0, 1), **DELTA)
     assert "the expected return of policy A minus that of policy B is at least" in str(numbers)
 
 
@@ -84,9 +116,7 @@ def test_a_difference_of_successes_speaks_of_them():
         (lambda: jaxcert.certify_improvement(X, Y, 0.0, method="attained", **DELTA), "method is 'attained'"),
         (lambda: jaxcert.certify_weighted(X, 0.5, np.ones(60), max_weight=1, method="scenario", **DELTA), "method is"),
         (lambda: certify_sequential(X, 0.5, method="attained", **DELTA), "method is 'attained'; expected one of"),
-        (lambda: Grid(0.5, bounds="dkw", methods="attained"), "bounds of the grid holds 'dkw', which has no effect"),
         (lambda: step_curve(certify(X, 0.5, **DELTA)), "certificate has a beta for each threshold"),
-        (lambda: step_curve(certify(X, 0.5, beta=0.1, **DELTA)), "attained.* counts no lower bounds"),
         (lambda: Protocol(support=(0, 1), thresholds=[0.5], bound="dkw", method="attained", num_tasks=9, num_rollouts=9,
                           **DELTA), "bound is 'dkw', which has no effect with method 'attained'"),
     ],
@@ -94,9 +124,6 @@ def test_a_difference_of_successes_speaks_of_them():
 def test_what_successes_have_no_meaning_for_is_refused_in_words(call, words):
     with pytest.raises(ValueError, match=words):
         call()
-
-
-# --- advice -------------------------------------------------------------------------------------------------------
 
 
 def _all_succeed(n: int, m: int, threshold: float, **options) -> float:
@@ -139,8 +166,6 @@ def test_advice_beyond_what_successes_can_show():
     assert advice is not None
     assert advice.tasks_needed == 42
 
-
-# --- files --------------------------------------------------------------------------------------------------------
 
 RECORDED = {
     "levels": (certify, [0.0, 0.5, 0.8], {}),
@@ -210,9 +235,6 @@ def test_the_command_line_takes_the_bound_of_the_method(tmp_path, options):
     if "--json" in options:
         (row,) = json.loads(out)["certificates"][0]["rows"]
         assert row["safety"] == pytest.approx(float(found.safety[0]), abs=2e-5)
-
-
-# --- policies -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("beta", ["auto", pytest.param(None, marks=SLOW), pytest.param(0.1, marks=SLOW)])

@@ -79,23 +79,6 @@ def test_all_shares_hold_together():
     assert float(np.mean(tail.quantiles[:, 24])) > 0.1
 
 
-def test_a_compiled_call_says_the_same(precision):
-    lower = np.random.default_rng(2).random((3, N)).astype(precision)
-
-    def call(lower, shares):
-        return certify_tail(band(lower), shares)
-
-    shares = jnp.asarray(SHARES, precision)
-    eager = call(lower, shares)
-    other = jax.jit(jax.vmap(call, (0, None)))(lower, shares)
-    np.testing.assert_allclose(other.quantiles, eager.quantiles, rtol=1e-5)
-    np.testing.assert_allclose(other.cvar, eager.cvar, rtol=1e-4)
-    assert eager.cvar.shape == eager.status.shape == (3, 4)
-
-
-# --- where little is known --------------------------------------------------------------------------------------------
-
-
 def test_without_a_lower_end_there_are_quantiles_alone():
     found = certify_lower_bounds_band(np.arange(N, dtype=np.float32), None, delta=DELTA, beta=0.1)
     tail = certify_tail(found, [1e-3, 0.5])
@@ -132,19 +115,6 @@ def test_traced_shares_and_levels_fail_closed():
     np.testing.assert_array_equal(tail.cvar[1:], -np.inf)
     bad = jax.jit(lambda delta: certify_tail(band(lower, delta=delta), 0.5))(jnp.float32(1.0))
     assert (float(bad.quantiles[0]), int(bad.status[0])) == (-np.inf, Status.INVALID_INPUT)
-
-
-@pytest.mark.parametrize(
-    ("shares", "message"),
-    [
-        (0.0, "shares is 0; expected a probability"),
-        ([0.5, 1.0], r"shares\[1\] is 1; expected a probability"),
-        ([[0.5]], r"shares have shape \(1, 1\); expected a scalar or"),
-    ],
-)
-def test_shares_that_are_refused(shares, message):
-    with pytest.raises(ValueError, match=message):
-        certify_tail(band(np.arange(N, dtype=np.float32)), shares)
 
 
 def test_its_text():

@@ -2,51 +2,39 @@
 
 import warnings
 
+import asked
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from asked import ways
 
 import jaxcert
 from jaxcert import certify
 from jaxcert.rollouts.summaries import Histogram
-from jaxcert.sequential import certify_sequential
 
 # As in other tests, whose programs are compiled.
 X = np.random.default_rng(0).permuted(np.linspace(0.2, 0.8, 600, dtype=np.float32).reshape(20, 30), axis=1)
 SETTINGS = {"support": (0, 1), "delta": 0.1}
-ONES = np.ones(20)
 ABOVE = r"is 50, above the support \(-?\d, 1\): no policy reaches that; is it in another unit, such as per cent\?"
 BELOW = r"is -2, below the support \(-?\d, 1\): every policy reaches that"
 
-FUNCTIONS = {
-    "certify": lambda t, **settings: certify(X, t, **settings),
-    "certify, soft": lambda t, **settings: certify(X, t, method="soft", **settings),
-    "pairs": lambda t, **settings: certify(jaxcert.paired(X, X[:, ::-1]), t, **settings),
-    "weights": lambda t, **settings: certify(jaxcert.weighted(X, ONES, max_weight=1), t, **settings),
-    "certify_weighted": lambda t, **settings: jaxcert.certify_weighted(X, t, ONES, max_weight=1, **settings),
-    "certify_band": lambda t, **settings: jaxcert.certify_band(X, t, **settings),
-    "certify_interval": lambda t, **settings: jaxcert.certify_interval(X, t, complete=True, **settings),
-    "certify_anytime": lambda t, **settings: jaxcert.certify_anytime(X, t, **settings),
-    "certify_sequential": lambda t, **settings: certify_sequential(X, t, **settings),
-    "certify_improvement": lambda t, **settings: jaxcert.certify_improvement(X, X[:, ::-1], t, **settings),
-    "certify_improvement, other sizes": lambda t, **settings: jaxcert.certify_improvement(X, X[:, 1:], t, **settings),
+NAMES = ["safety", "soft", "weighted", "band", "interval", "anytime", "sequential", "improvement"]
+OTHERS = {
+    "pairs": lambda t: certify(jaxcert.paired(X, X[:, ::-1]), t, **SETTINGS),
+    "weights": lambda t: certify(jaxcert.weighted(X, np.ones(20), max_weight=1), t, **SETTINGS),
+    "improvement, other sizes": lambda t: jaxcert.certify_improvement(X, X[:, 1:], t, **SETTINGS),
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_threshold_above_the_support_is_told_once_to_the_caller(name):
-    with pytest.warns(UserWarning, match=ABOVE) as told:
-        found = FUNCTIONS[name](50, **SETTINGS)
-    assert [each.filename for each in told] == [__file__]
-    assert float(found.safety[0]) == 0
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_threshold_below_the_support_is_told_once_to_the_caller(name):
-    with pytest.warns(UserWarning, match=BELOW) as told:
-        FUNCTIONS[name](-2, **SETTINGS)
-    assert [each.filename for each in told] == [__file__]
+@pytest.mark.parametrize(("threshold", "words"), [(50, ABOVE), (-2, BELOW)])
+@pytest.mark.parametrize("name", [*NAMES, *OTHERS])
+def test_a_threshold_outside_the_support_is_told_once_to_the_caller(name, threshold, words):
+    ask = OTHERS.get(name) or (lambda t: ways(t)[name](X, **SETTINGS))
+    with pytest.warns(UserWarning, match=words) as told:
+        found = ask(threshold)
+    assert [each.filename for each in told] == [__file__ if name in OTHERS else asked.__file__]
+    assert threshold < 0 or float(found.safety[0]) == 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -68,8 +68,6 @@ def test_without_weights_it_would_fail():
     assert np.mean(np.asarray(found.epsilon) < risk) > 2 * DELTA
 
 
-# --- the illustrative grid ----------------------------------------------------------------------------------------
-
 HEAVIER = simple_grid.SimpleGridParams(weights=(0.6, 0.4))  # slippery tasks twice as frequent
 
 

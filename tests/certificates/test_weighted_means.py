@@ -20,8 +20,7 @@ def exact_mean(averages: np.ndarray, weights: np.ndarray, largest: float, cap: f
     """Equation (20.3) at alpha = 1: c - c Lambda (1 - L), with the betting bound L in many digits."""
     shares = [rational(min(x, cap)) / rational(cap) for x in averages]
     values = [1 - rational(w) / rational(largest) * (1 - s) for w, s in zip(weights, shares, strict=True)]
-    distinct = sorted(set(values))
-    lower = betting(Sample(distinct, [values.count(v) for v in distinct], None), delta)
+    lower = betting(Sample.counted(values, None), delta)
     return arb(rational(cap)) * (1 - arb(rational(largest)) * (1 - lower))
 
 
@@ -105,27 +104,23 @@ def test_under_jit_vmap_with_masks_and_of_pairs():
 
 def test_what_is_invalid_certifies_nothing():
     too_large = weighted(RETURNS, np.where(WEIGHTS > 1, 3.0, 0.5), max_weight=2.5)
-    missing = weighted(np.where(np.arange(M) == 1, np.nan, RETURNS), WEIGHTS, max_weight=2.5)
-    outside = weighted(RETURNS + 1, WEIGHTS, max_weight=2.5)
     low = weighted(RETURNS, WEIGHTS, max_weight=0.5)
-    for sample in (too_large, missing, outside, low):
-        with pytest.raises(ValueError, match=r"expected|outside the support"):
+    for sample in (too_large, low):
+        with pytest.raises(ValueError, match="expected"):
             certify_mean(sample, **GOOD)
         found = certify_mean(sample, validate=False, **GOOD)
         assert (found.mean, found.status) == (-np.inf, Status.INVALID_INPUT)
         worst = certify_cvar(sample, 0.5, cap=0.5, validate=False, **GOOD)
         assert (worst.mean[0], worst.status[0]) == (-np.inf, Status.INVALID_INPUT)
-    for bad in (0.0, 1.0, np.nan):
-        sample = weighted(RETURNS, WEIGHTS, max_weight=2.5)
-        assert certify_mean(sample, support=(0, 1), delta=bad, validate=False).mean == -np.inf
-        assert certify_cvar(sample, 0.5, cap=0.5, support=(0, 1), delta=bad, validate=False).mean[0] == -np.inf
-    assert certify_cvar(sample, 0.5, cap=-1.0, validate=False, **GOOD).mean[0] == -np.inf
+    assert "nothing is certified" in str(certify_mean(too_large, validate=False, **GOOD))
+
+
+def test_a_mean_of_weighted_tasks_needs_an_upper_end():
+    sample = weighted(RETURNS, WEIGHTS, max_weight=2.5)
     with pytest.raises(ValueError, match="needs a finite upper end"):
         certify_mean(sample, support=(0, np.inf), delta=0.1)
-    open_ended = jax.jit(lambda high: certify_mean(sample, support=(0.0, high), delta=0.1).mean)
-    assert open_ended(np.inf) == -np.inf
     light = weighted(np.ones((60, 1), np.float32), np.full(60, 0.3), max_weight=10.0)  # so that little is lost
-    light_ended = jax.jit(lambda high: certify_mean(light, support=(0.0, high), delta=0.05, validate=False).mean)
-    assert light_ended(np.inf) == -np.inf
+    for each in (sample, light):
+        call = jax.jit(lambda high, each=each: certify_mean(each, support=(0.0, high), delta=0.05, validate=False).mean)
+        assert call(np.inf) == -np.inf
     assert certify_cvar(sample, 0.5, cap=0.5, support=(0, np.inf), delta=0.1).mean[0] > -np.inf
-    assert "nothing is certified" in str(certify_mean(too_large, validate=False, **GOOD))

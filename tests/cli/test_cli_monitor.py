@@ -302,6 +302,13 @@ def test_what_other_columns_of_a_stream_say_is_told(stream, tmp_path):
     assert "taken together as one policy whatever they hold: nudges\n" in err
 
 
+def test_help_in_a_first_trial_and_a_last_line_that_may_be_cut_are_told(stream, tmp_path):
+    stream("task,return,assisted\na,1,1\nb,0.")
+    err = command("monitor", "--state", tmp_path / "m", *OWN).err
+    assert "column 'assisted' sets trials aside" in err
+    assert "the last line has no line ending" in err
+
+
 @pytest.mark.parametrize("message", POOLED)
 def test_a_stream_of_several_policies_or_of_steps_is_refused(message, stream, tmp_path):
     text, rollouts = POOLED[message]

@@ -79,6 +79,26 @@ def test_a_page_holds_no_returns_no_other_columns_and_names_only_on_request(priv
         assert "<script" not in text
 
 
+@pytest.mark.parametrize("where", ["task != secret3", "task in secret1, secret2, secret4, secret5"])
+def test_a_page_does_not_name_the_tasks_of_a_condition(private, tmp_path, where):
+    path = tmp_path / "page.html"
+    asked = ("--where", where, "--threshold", 0.1, "--delta", 0.1, "--report", path)
+    status, _, err = command("certify", private / "a.csv", *asked)
+    assert status == 0, err
+    assert "secret" not in path.read_text().lower()
+    assert "some tasks by task" in path.read_text()
+
+
+def test_a_page_does_not_show_where_an_environment_lies(tmp_path):
+    facts = {"environment": "/home/secret/envs.py:Pole"}
+    write_returns(tmp_path / "r.npz", np.random.default_rng(0).random((30, 5)), facts=facts)
+    asked = ("--support", 0, 1, "--threshold", 0.1, "--delta", 0.1, "--report", tmp_path / "page.html")
+    assert command("certify", tmp_path / "r.npz", *asked)[0] == 0
+    text = (tmp_path / "page.html").read_text()
+    assert "envs.py:Pole" in text
+    assert "secret" not in text
+
+
 def test_names_of_tasks_are_for_a_page(private):
     status, _, err = command("certify", private / "a.csv", "--threshold", 0.5, "--delta", 0.1, "--tasks-in-report")
     assert (status, "--tasks-in-report is for a page; expected --report" in err) == (2, True)

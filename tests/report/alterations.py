@@ -4,9 +4,28 @@ import copy
 import json
 import math
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+from jaxcert.report import document_digest, document_text
+
 Change = Callable[[dict[str, Any]], Any]
+
+
+def altered(path: Path, change: Change, *, new_digest: bool = True, name: str | None = None) -> Path:
+    """The file, or one beside it, with a change of its document, which the digest follows."""
+    document = json.loads(path.read_text())
+    change(document)
+    if new_digest:
+        document["digest"] = document_digest(document)
+    path = path.with_name(name or path.name)
+    path.write_text(document_text(document))
+    return path
+
+
+def altered_record(path: Path, change: Change) -> Path:
+    """A file beside it with a change of the first record."""
+    return altered(path, lambda document: change(document["certificates"][0]), name="altered.json")
 
 
 def of_records(record: dict[str, Any]) -> Iterator[tuple[str, Change]]:

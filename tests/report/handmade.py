@@ -1,8 +1,17 @@
 """Certificates made by hand, since reports do not depend on how certificates were computed."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jaxcert import Certificate, Status
+
+
+class Recorded(NamedTuple):
+    """A checkpoint, as far as plots read it."""
+
+    step: int
+    safety: object
 
 
 def make_certificate(dtype: str = "float32", *, delta: float = 0.01, method: str = "binomial") -> Certificate:

@@ -14,9 +14,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from alterations import altered_record
 
 import jaxcert
-from jaxcert.report import certificate_record, check_exactly, document_digest, document_text, write_certificates
+from jaxcert.report import certificate_record, check_exactly, write_certificates
 from jaxcert.report._recompute import precision
 from jaxcert.tables import read_returns
 
@@ -61,6 +62,24 @@ class Made(NamedTuple):
     certificate: Path
     returns: Path
     warned: list[str]
+
+
+class Cases(dict):
+    """Made when they are first asked for."""
+
+    def __init__(self, make: Callable[[Any], Made]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, name: Any) -> Made:
+        self[name] = self.make(name)
+        return self[name]
+
+
+def record_of(case: Made) -> dict[str, Any]:
+    """The only record of its certificate file."""
+    (record,) = json.loads(case.certificate.read_text())["certificates"]
+    return record
 
 
 def made(kind: Kind, dtype: str, seed: int, folder: Path) -> Made:
@@ -140,40 +159,23 @@ def _fixed(rng: np.random.Generator, kind: Kind, x: np.ndarray, low: float, high
     return np.maximum(thresholds, low)
 
 
-# --- risks one float below what is allowed ------------------------------------------------------------------------
-
-
 def verdicts(certificate: Path, returns: Path) -> list[tuple[bool, str]]:
     """Of each row whether it is accepted, and its sentence or the reason."""
     return [(holds, words) for holds, words in check_exactly(certificate, returns) if holds is not None]
 
 
-def altered(certificate: Path, change: Callable[[dict[str, Any]], object]) -> Path:
-    """The certificate file with a change of its first record, and a digest that fits."""
-    document = json.loads(certificate.read_text())
-    change(document["certificates"][0])
-    document["digest"] = document_digest(document)
-    path = certificate.with_name("altered.json")
-    path.write_text(document_text(document))
-    return path
-
-
 def with_risk(row: dict[str, Any], risk: float) -> None:
     """A row with another risk, and the safety that follows from its decimal."""
     row["epsilon"], row["safety"] = risk, 1 - risk
-    while not _adds_up(row):
+    while Fraction(repr(row["epsilon"])) + Fraction(repr(row["safety"])) > 1:
         row["safety"] = math.nextafter(row["safety"], 0)
-
-
-def _adds_up(row: dict[str, Any]) -> bool:
-    return Fraction(repr(row["epsilon"])) + Fraction(repr(row["safety"])) <= 1
 
 
 def smallest_risk(case: Made, index: int) -> tuple[float, bool, bool]:
     """The smallest float that is accepted as the risk of a row; whether it is, and the one below it is not."""
 
     def accepted(risk: float) -> bool:
-        path = altered(case.certificate, lambda record: with_risk(record["rows"][index], risk))
+        path = altered_record(case.certificate, lambda record: with_risk(record["rows"][index], risk))
         return verdicts(path, case.returns)[index][0]
 
     low, high = 0.0, json.loads(case.certificate.read_text())["certificates"][0]["rows"][index]["epsilon"]

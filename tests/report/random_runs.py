@@ -112,7 +112,8 @@ def _adaptive(
     tasks, returns = [], []
     for x_t in x.T[: rng.integers(10, _MOST)].astype(state.wealth.dtype):
         chosen = np.flatnonzero(np.asarray(state.is_open).any(axis=-1))
-        state = update(state, np.where(np.isin(np.arange(_TASKS), chosen), x_t, 0), _only(chosen))
+        is_chosen, every = np.isin(np.arange(_TASKS), chosen), np.arange(_TASKS)
+        state = update(state, np.where(is_chosen, x_t, 0), np.where(is_chosen, every, -1))
         tasks, returns = [*tasks, *chosen], [*returns, *x_t[chosen]]
     run = AdaptiveCertificate(
         certificate=certificate(state, delta),
@@ -127,8 +128,3 @@ def _adaptive(
     )
     save_adaptive(folder / "run.npz", run)
     return run, folder / "run.npz", {}
-
-
-def _only(chosen: np.ndarray) -> np.ndarray:
-    """Each of these tasks, -1 for the others."""
-    return np.where(np.isin(np.arange(_TASKS), chosen), np.arange(_TASKS), -1)

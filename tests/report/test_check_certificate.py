@@ -3,7 +3,6 @@
 import ast
 import copy
 import hashlib
-import json
 import math
 import re
 import subprocess
@@ -15,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alterations import every_alteration, of_tables
+from alterations import altered, every_alteration, of_tables
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
-from random_certificates import KINDS, made, smallest_risk, tally, verdicts
+from random_certificates import KINDS, Cases, made, record_of, smallest_risk, tally, verdicts
 
 import jaxcert
 from jaxcert.questions import QUESTIONS
@@ -27,8 +26,7 @@ from jaxcert.report import (
     certificate_record,
     check_certificate,
     check_exactly,
-    document_digest,
-    document_text,
+    check_trials,
     write_certificates,
 )
 from jaxcert.report._document import FORMAT, FORMAT_VERSION
@@ -37,9 +35,6 @@ from jaxcert.tables import read_returns
 
 FILE = Path(check_certificate.__file__)
 FRACTIONS = st.fractions(0, 1, max_denominator=50)
-
-
-# --- the theorem, against its definition --------------------------------------------------------------------------
 
 
 @given(st.lists(FRACTIONS, min_size=1, max_size=6), st.integers(-1, 7), FRACTIONS)
@@ -78,18 +73,14 @@ def test_a_risk_that_is_no_probability_proves_nothing(p):
         check_certificate.rarely(1, {p: 2}, Fraction(1, 2))
 
 
-# --- one file, alone ----------------------------------------------------------------------------------------------
-
-
-def test_it_is_one_file_of_the_standard_library():
-    text = FILE.read_text()
-    trees = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+@pytest.mark.parametrize("module", [check_certificate, check_trials])
+def test_it_is_one_file_of_the_standard_library_without_floats(module):
+    nodes = [*ast.walk(ast.parse(Path(module.__file__).read_text()))]
+    trees = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
     roots = {(alias.name if isinstance(node, ast.Import) else node.module) for node in trees for alias in node.names}
-    assert {root.split(".")[0] for root in roots} <= set(sys.stdlib_module_names)
-    floats = [
-        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant) and type(node.value) is float
-    ]
-    assert floats == []
+    ours = {"jaxcert.report.check_certificate", "check_certificate"} if module is check_trials else set()
+    assert {root.split(".")[0] for root in roots - ours} <= set(sys.stdlib_module_names)
+    assert not any(isinstance(node, ast.Constant) and type(node.value) is float for node in nodes)
 
 
 def alone(folder: Path, *arguments) -> subprocess.CompletedProcess:
@@ -125,14 +116,6 @@ def test_it_knows_the_questions_that_have_witnesses_and_the_format():
     assert (check_certificate.FORMAT, check_certificate.FORMAT_VERSION) == (FORMAT, FORMAT_VERSION)
 
 
-# --- what the library writes --------------------------------------------------------------------------------------
-
-
-def record_of(case) -> dict:
-    (record,) = json.loads(case.certificate.read_text())["certificates"]
-    return record
-
-
 # Of each kind a seed whose file of returns is a table, with a row in which some tasks pass and some do not.
 BASES = {
     "betting": 0,
@@ -149,13 +132,12 @@ BASES = {
 def cases(tmp_path_factory):
     """The certificate of each kind, made when it is first asked for."""
 
-    class Cases(dict):
-        def __missing__(self, name):
-            self[name] = case = made(KINDS[name], "float32", BASES[name], tmp_path_factory.mktemp("case"))
-            assert case.returns.suffix == ".csv"
-            return case
+    def make(name):
+        case = made(KINDS[name], "float32", BASES[name], tmp_path_factory.mktemp("case"))
+        assert case.returns.suffix == ".csv"
+        return case
 
-    return Cases()
+    return Cases(make)
 
 
 def _says_much(row) -> bool:
@@ -214,17 +196,9 @@ def test_the_smallest_risk_is_accepted_and_one_float_less_refused(cases):
     assert record["rows"][index]["epsilon"] == pytest.approx(risk, rel=1e-5)
 
 
-# --- alterations --------------------------------------------------------------------------------------------------
-
-
 def with_record(case, record, *, digest: bool = True) -> Path:
-    document = json.loads(case.certificate.read_text())
-    document["certificates"] = [record]
-    if digest:
-        document["digest"] = document_digest(document)
-    path = case.certificate.with_name("altered.json")
-    path.write_text(document_text(document))
-    return path
+    change = {"certificates": [record]}
+    return altered(case.certificate, lambda document: document.update(change), new_digest=digest, name="altered.json")
 
 
 def reasons(certificate: Path, returns: Path) -> list[str]:
@@ -382,17 +356,17 @@ def test_altered_returns_are_refused_even_with_their_own_hash(cases, name, tmp_p
     given = row["witness"].get("bets") or row["witness"]["successes"]
     passing = next(i for i, each in enumerate(given) if each is not None)
     low = record["settings"]["support"][0]
-    for what, altered in of_tables(text, passing, low):
-        (tmp_path / "r.csv").write_text(altered)
+    for what, other in of_tables(text, passing, low):
+        (tmp_path / "r.csv").write_text(other)
         assert reasons(case.certificate, tmp_path / "r.csv") != [], what
-        record["data"]["sha256"] = hashlib.sha256(altered.encode()).hexdigest()
+        record["data"]["sha256"] = hashlib.sha256(other.encode()).hexdigest()
         assert reasons(with_record(case, record), tmp_path / "r.csv") != [], what
 
 
 def test_a_file_that_says_a_thing_twice_or_is_no_certificate_is_refused(cases, tmp_path):
     case = cases["betting"]
     text = case.certificate.read_text()
-    for altered in (
+    for other in (
         text.replace('"rows"', '"rows": [], "rows"'),
         text.replace('"epsilon"', '"epsilon": 0.5, "epsilon"'),
         text.replace('"format_version": 5', '"format_version": 4'),
@@ -403,11 +377,9 @@ def test_a_file_that_says_a_thing_twice_or_is_no_certificate_is_refused(cases, t
         "",
         "{}",
     ):
-        (tmp_path / "c.json").write_text(altered)
+        (tmp_path / "c.json").write_text(other)
         assert reasons(tmp_path / "c.json", case.returns) != []
 
-
-# --- tables -------------------------------------------------------------------------------------------------------
 
 USUAL = {"task": "task_id", "trial": "episode_id", "value": "total_return"}
 

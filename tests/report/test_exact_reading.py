@@ -4,11 +4,11 @@ import hashlib
 import json
 
 import pytest
+from alterations import altered, altered_record
 from cli_harness import command
 
 import jaxcert
-from jaxcert.report import certificate_record, check_certificate, document_digest, write_certificates
-from jaxcert.report._exact_check import check_exactly
+from jaxcert.report import certificate_record, check_certificate, check_exactly, write_certificates
 from jaxcert.tables import read_returns
 
 
@@ -25,13 +25,10 @@ def certified(path, out, **roles):
     return out
 
 
-def altered(certificate, of_file, **data):
+def of_another(certificate, of_file, **data):
     """The same certificate about another file, read in another way, with the right sums."""
-    document = json.loads(certificate.read_text())
-    document["certificates"][0]["data"] |= {"sha256": hashlib.sha256(of_file.read_bytes()).hexdigest(), **data}
-    del document["digest"]
-    certificate.write_text(json.dumps(document | {"digest": document_digest(document)}))
-    return certificate
+    sums = {"sha256": hashlib.sha256(of_file.read_bytes()).hexdigest(), **data}
+    return altered(certificate, lambda document: document["certificates"][0]["data"].update(sums))
 
 
 def verdicts(certificate, returns):
@@ -49,7 +46,7 @@ def test_lost_rollouts_count_as_the_worst_return_alone(full, tmp_path):
     assert verdicts(certificate, full) == [True]
     counted = {"num_rollouts": 107, "counted_as": 0.8}
     with pytest.raises(ValueError, match="count as another return than the worst"):
-        verdicts(altered(certificate, lost, unfinished=counted), lost)
+        verdicts(of_another(certificate, lost, unfinished=counted), lost)
     honest = certified(lost, tmp_path / "honest.json", unfinished=0.0)
     assert (
         verdicts(honest, lost) == [True] or json.loads(honest.read_text())["certificates"][0]["rows"][0]["safety"] == 0
@@ -64,7 +61,7 @@ def test_roles_say_nothing_that_the_columns_deny(tmp_path, roles):
     path = table(tmp_path / "t.csv", rows, "task,trial,return,alt")
     certificate = certified(path, tmp_path / "c.json", value="alt")
     columns = json.loads(certificate.read_text())["certificates"][0]["data"]["columns"]
-    certificate = altered(certificate, path, columns=columns | {"value": "return"}, roles=roles)
+    certificate = of_another(certificate, path, columns=columns | {"value": "return"}, roles=roles)
     with pytest.raises(ValueError, match="its roles"):
         verdicts(certificate, path)
     assert command("verify", certificate, path, "--exact").status != 0
@@ -75,11 +72,7 @@ def test_names_of_tasks_that_are_none_are_refused(tmp_path):
     out = tmp_path / "c.json"
     ask = ("certify", path, "--suite", "--each-task", "--threshold", 0.5, "--delta", 0.1, "--json", out)
     assert command(*ask).status == 0
-    document = json.loads(out.read_text())
-    document["certificates"][0]["settings"]["tasks"][0] = {}
-    del document["digest"]
-    out.write_text(json.dumps(document | {"digest": document_digest(document)}))
-    found = command("verify", out, path)
+    found = command("verify", altered_record(out, lambda record: record["settings"]["tasks"].__setitem__(0, {})), path)
     assert found.status != 0
     assert "Traceback" not in found.err
 
@@ -99,12 +92,9 @@ def test_lost_rollouts_of_the_other_policy_help_nobody(tmp_path):
     ask = ("compare", a, zero, "--support", 0, 1, "--delta", 0.1, "--mean", "--json", out)
     assert command(*ask).status == 0
     assert command("verify", out, a, zero).status == 0
-    document = json.loads(out.read_text())
-    other = document["certificates"][0]["others"][0]
-    other |= {"file": "lost.csv", "sha256": hashlib.sha256(lost.read_bytes()).hexdigest()}
+    other = {"file": "lost.csv", "sha256": hashlib.sha256(lost.read_bytes()).hexdigest()}
     other["unfinished"] = {"num_rollouts": sum(not won for _, _, won in some), "counted_as": 0.0}
-    del document["digest"]
-    out.write_text(json.dumps(document | {"digest": document_digest(document)}))
+    out = altered_record(out, lambda record: record["others"][0].update(other))
     assert "would help A" in command("verify", out, a, lost).out
 
 
@@ -144,14 +134,10 @@ def test_a_warning_about_the_choice_of_rows_is_given_again(tmp_path):
 def test_columns_that_hold_a_trial_each_are_read_by_all_exact_checks(tmp_path):
     rows = [(i, *((i + j) % 9 > 0 for j in range(4))) for i in range(40)]
     path, out = table(tmp_path / "wide.csv", [map(int, row) for row in rows], "task,s0,s1,s2,s3"), tmp_path / "c.json"
-    assert certify_wide(path, out).status == 0
+    asked = ("--value", "s0,s1,s2,s3", "--threshold", 0.5, "--delta", 0.1, "--json", out, "--witness")
+    assert command("certify", path, *asked).status == 0
     assert command("verify", "--exact", out, path).out.startswith("proven: certificate 1, row 1 of 1: With confidence")
     assert check_certificate.main(str(out), str(path)) == 0
-
-
-def certify_wide(path, out):
-    return command("certify", path, "--value", "s0,s1,s2,s3", "--threshold", 0.5, "--delta", 0.1, "--json", out,
-                   "--witness")  # fmt: skip
 
 
 def test_the_check_that_stands_alone_reads_whole_tables(tmp_path, capsys):
@@ -160,5 +146,5 @@ def test_the_check_that_stands_alone_reads_whole_tables(tmp_path, capsys):
     single = table(tmp_path / "b.csv", [(i, j, 1) for i in range(40) for j in range(4)], "task,trial,success")
     certificate = certified(single, tmp_path / "c.json")
     assert check_certificate.main(certificate, single) == 0
-    assert check_certificate.main(altered(certificate, single, roles={"where": ["kind = b"]}), path) == 1
+    assert check_certificate.main(of_another(certificate, single, roles={"where": ["kind = b"]}), path) == 1
     assert "read in another way" in capsys.readouterr().out

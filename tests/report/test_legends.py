@@ -2,12 +2,10 @@
 
 import itertools
 from types import SimpleNamespace
-from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from handmade import make_certificate
+from handmade import Recorded, make_certificate
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
@@ -21,12 +19,6 @@ from jaxcert.report.plots._axes import drawing
 LONG = "a_file_with_a_name_without_any_blank_" * 3 + "and one with many blanks " * 5
 CORNERS = [(0.25, 0.0), (0.25, 1.0), (0.75, 0.0), (0.75, 1.0)]
 SORTED = np.linspace(0, 1, 50)
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 def check_nothing_is_covered(axes) -> None:
@@ -56,15 +48,6 @@ def test_the_legend_of_curves_covers_none_of_them(names, title):
     assert axes.bbox.height / axes.figure.dpi > 1.4
 
 
-class Recorded(NamedTuple):
-    step: int
-    safety: object
-
-
-def training():
-    return plot_training([Recorded(step, make_certificate()) for step in (10**6, 2 * 10**6)], title="Pendulum")
-
-
 def made_plan():
     options = [
         SimpleNamespace(name=name, num_rollouts=m, cost=c * m, value=0.9)
@@ -78,7 +61,7 @@ def made_plan():
     [
         lambda: plot_bounds({"betting": SORTED, "dkw": 1 - SORTED}, performances=SORTED, title="a"),
         lambda: plot_performance({"one": SORTED[:, None], "two": 1e7 * SORTED[:, None]}, title="a"),
-        training,
+        lambda: plot_training([Recorded(i * 10**6, make_certificate()) for i in (1, 2)], title="Pendulum"),
         lambda: plot_plan(made_plan()),
     ],
     ids=["bounds", "performance", "training", "plan"],

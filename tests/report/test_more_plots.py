@@ -2,12 +2,11 @@
 
 import dataclasses
 import itertools
-from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from handmade import make_certificate
+from handmade import Recorded, make_certificate
 from matplotlib.figure import Figure
 from vision import VISION, as_seen
 
@@ -18,12 +17,6 @@ from jaxcert.report.html import _report_tables
 from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots._axes import COLOURS, MARKERS, styles
 from jaxcert.sweep import Grid, sweep
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -151,11 +144,6 @@ def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
     (alone,) = plot_performance(means[:, None]).lines
     for level in (0.1, 0.2, 0.21, 0.5, 0.51, 0.69, 0.7):
         assert read_off(on_page, level) == read_off(alone, level) == (means >= level).mean()
-
-
-class Recorded(NamedTuple):
-    step: int
-    safety: object
 
 
 def test_training_has_a_line_per_threshold():

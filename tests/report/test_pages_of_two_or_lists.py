@@ -6,25 +6,14 @@ import re
 import numpy as np
 import pytest
 from browser import printed_pages
+from test_html_report import FACTS, RETURNS, SETTINGS, write
 
 import jaxcert
-from jaxcert.report import write_report
 from jaxcert.tables import Returns, read_returns
-
-RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
-SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
-FACTS = {"policy": "my <policy>", "policy_sha256": "cd" * 32, "environment": "cheetah", "seed": 7}
 
 
 def from_array(returns):
     return Returns(returns, None, np.arange(len(returns)))
-
-
-def write(folder, certificate, **options):
-    write_report(
-        folder / "report.html", certificate, **{"returns": RETURNS, "support": (0, 1), "replace": True, **options}
-    )
-    return folder / "report.html"
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +23,16 @@ def certificate():
 
 def test_a_page_of_two_policies_needs_the_returns_and_the_names_of_both(tmp_path, certificate):
     found, other = jaxcert.certify_improvement(RETURNS, 0.8 * RETURNS, [0.0], **SETTINGS), from_array(0.8 * RETURNS)
-    with pytest.raises(ValueError, match="certificate is about two policies; expected the returns of policy B"):
-        write(tmp_path, found)
-    with pytest.raises(ValueError, match="certificate is about one policy; against is given"):
-        write(tmp_path, certificate, against=other)
-    with pytest.raises(ValueError, match="policies is not given; expected the names of A and B"):
-        write(tmp_path, found, against=other)
-    with pytest.raises(ValueError, match=r"policies is \('same', 'same'\); expected two different names"):
-        write(tmp_path, found, against=other, policies=("same", "same"))
-    with pytest.raises(ValueError, match=r"certificate is of 40 tasks, returns have shape \(39, 20\)"):
-        write(tmp_path, found, against=from_array(RETURNS[1:]), policies=("new", "old"))
+    both = {"against": from_array(RETURNS[1:]), "policies": ("new", "old")}
+    for asked, given, message in (
+        (found, {}, "certificate is about two policies; expected the returns of policy B"),
+        (certificate, {"against": other}, "certificate is about one policy; against is given"),
+        (found, {"against": other}, "policies is not given; expected the names of A and B"),
+        (found, {"against": other, "policies": ("same", "same")}, r"policies is \('same', 'same'\); expected two diff"),
+        (found, both, r"certificate is of 40 tasks, returns have shape \(39, 20\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            write(tmp_path, asked, **given)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -17,12 +17,6 @@ from jaxcert.report import plot_certificates, save_figure
 RETURNS = np.random.default_rng(0).beta(9, 1, (60, 20)).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 def drawn(axes) -> dict:
     return {line.get_label(): line for line in axes.lines}
 
@@ -140,20 +134,17 @@ def test_missing_matplotlib_is_named_with_its_extra(monkeypatch):
         plot_certificates({"a": make_certificate()})
 
 
-def test_importing_the_report_imports_no_extra():
-    code = (
-        "import sys, jaxcert.report, jaxcert.cli; print({'pyarrow', 'matplotlib', 'typer', 'rich'} & set(sys.modules))"
-    )
-    root = Path(jaxcert.__file__).parents[1]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
-
-
-def test_a_mean_is_not_drawn_as_a_share_of_tasks():
-    mean = jaxcert.certify_mean(np.full((40, 6), 0.5, np.float32), support=(0, 1), delta=0.1)
-    for given in (mean, {"mean": mean}):
-        with pytest.raises(ValueError, match="a MeanCertificate; expected certificates of a share of new tasks"):
-            plot_certificates(given)
+def test_what_is_not_needed_is_not_imported(tmp_path):
+    (tmp_path / "trials.csv").write_text("task,trial,success\na,0,pass\na,1,fail\nb,0,pass\nb,1,pass\n")
+    code = """if True:
+        import sys, jaxcert.report, jaxcert.cli, jaxcert.tables
+        print({'pyarrow', 'matplotlib', 'typer', 'rich'} & set(sys.modules))
+        jaxcert.tables.read_returns(sys.argv[1])
+        print('pandas' in sys.modules)
+    """
+    root, command = Path(jaxcert.__file__).parents[1], [sys.executable, "-c", code, str(tmp_path / "trials.csv")]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\nFalse\n"
 
 
 def test_an_estimate_is_not_called_certified():

@@ -4,7 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from test_verify import LEVELS, LOCKED, RETURNS, SETTINGS, altered
+from alterations import altered
+from test_verify import LEVELS, LOCKED, RETURNS, SETTINGS
 
 import jaxcert
 from jaxcert.report import certificate_record, verify, write_certificates

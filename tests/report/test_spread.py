@@ -4,7 +4,6 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from handmade import make_certificate
@@ -16,12 +15,6 @@ from jaxcert.training import Checkpoint
 SEEDS, CHECKPOINTS = 5, 8
 THRESHOLDS = np.array([0.5, 0.25, 0.75], np.float32)  # in no order
 SAFETY = -np.sort(-np.random.default_rng(0).uniform(size=(SEEDS, CHECKPOINTS, 3)).astype(np.float32))[..., [1, 0, 2]]
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 def batch(safety=SAFETY, *, traced: bool = False):

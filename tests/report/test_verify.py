@@ -1,13 +1,13 @@
 """A certificate file is verified from the returns, and no alteration goes unnoticed."""
 
 import copy
-import json
 import re
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
+from alterations import altered
 from conftest import x64_context
 
 import jaxcert
@@ -17,7 +17,6 @@ from jaxcert.report import (
     certificate_record,
     certificate_schema,
     document_digest,
-    document_text,
     read_certificate,
     verify,
     write_certificates,
@@ -44,43 +43,12 @@ def recorded(folder: Path, certify=jaxcert.certify, asked=LEVELS, **options) -> 
     return folder / "c.json"
 
 
-def altered(path: Path, change, *, new_digest: bool = True) -> Path:
-    """The file with a change of its document, which the digest follows."""
-    document = json.loads(path.read_text())
-    change(document)
-    if new_digest:
-        document["digest"] = document_digest(document)
-    path.write_text(document_text(document))
-    return path
-
-
 def shifted(returns, asked, **options):
     return jaxcert.certify_shift(jaxcert.certify(returns, asked, **options), divergence="kl", radius=0.02)
 
 
-KINDS = {
-    "default": {},
-    "auto": {"beta": "auto"},
-    "soft": {"method": "soft"},
-    "scenario": {"method": "scenario", "beta": 1e-4},
-    "hoeffding": {"bound": "hoeffding", "beta": 0.1},
-    "band": {"certify": jaxcert.certify_band},
-    "smallest": {"certify": jaxcert.certify_band, "num_smallest": 8},
-    "safety": {"certify": jaxcert.certify_safety_level, "asked": [0.5, 0.8]},
-    "simultaneous": {
-        "certify": jaxcert.certify_safety_level,
-        "asked": [0.5, 0.8],
-        "simultaneous": True,
-    },
-    "shift": {"certify": shifted},
-    "anytime": {"certify": jaxcert.certify_anytime, "prior": (2.0, 0.5)},
-}
-
-
-@pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
-def test_what_was_written_is_verified(tmp_path, options):
-    path = recorded(tmp_path, **options)
-    found = verify(path, tmp_path / "returns.npz")
+def test_what_was_written_is_verified(tmp_path):
+    found = verify(recorded(tmp_path), tmp_path / "returns.npz")
     assert found.differences == ()
     named = f"it names the protocol {LOCKED.digest[:12]}..., which was not given and not checked"
     assert str(found) == f"verified: 1 certificate, {found.num_rows} statements; {named}"
@@ -302,18 +270,13 @@ def test_what_is_no_certificate_file(tmp_path, text, words):
         read_certificate(tmp_path / "c.json")
 
 
-def test_a_folder_is_no_certificate_file(tmp_path):
+def test_a_folder_is_no_certificate_file_and_a_wrong_entry_is_named(tmp_path):
     with pytest.raises(ValueError, match="is a directory"):
         read_certificate(tmp_path)
-
-
-def test_an_unknown_status_is_named(tmp_path):
-    path = altered(recorded(tmp_path), lambda d: d["certificates"][0]["rows"][1].update(status="bogus"))
-    with pytest.raises(ValueError, match=r'rows\[1\]\.status: "bogus" is not one of'):
-        read_certificate(path)
-
-
-def test_a_wrong_entry_is_named(tmp_path):
-    path = altered(recorded(tmp_path), lambda d: d["certificates"][0]["rows"][1].update(epsilon="small"))
-    with pytest.raises(ValueError, match=r'certificates\[0\]\.rows\[1\]\.epsilon: "small" is not of type "number"'):
-        read_certificate(path)
+    for entry, words in (
+        ({"status": "bogus"}, r'rows\[1\]\.status: "bogus" is not one of'),
+        ({"epsilon": "small"}, r'certificates\[0\]\.rows\[1\]\.epsilon: "small" is not of type "number"'),
+    ):
+        path = altered(recorded(tmp_path), lambda d, entry=entry: d["certificates"][0]["rows"][1].update(entry))
+        with pytest.raises(ValueError, match=words):
+            read_certificate(path)

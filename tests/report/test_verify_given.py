@@ -36,19 +36,21 @@ def next_to(value):
     return float(np.nextafter(np.float32(value), np.float32(2)))
 
 
-def of_worst(files):
-    found = jaxcert.certify_cvar(files[0].returns, [0.25, 0.5], cap=0.65, **SETTINGS)
+def recorded(files, function, *asked, **options):
+    found = function(files[0].returns, *asked, **options, **SETTINGS)
     return certificate_record(found, data=files[0], **QUESTION)
+
+
+def of_worst(files):
+    return recorded(files, jaxcert.certify_cvar, [0.25, 0.5], cap=0.65)
 
 
 def of_level(files):
-    found = jaxcert.certify_safety_level(files[0].returns, [0.25, 0.5], **SETTINGS)
-    return certificate_record(found, data=files[0], **QUESTION)
+    return recorded(files, jaxcert.certify_safety_level, [0.25, 0.5])
 
 
 def of_interval(files):
-    found = jaxcert.certify_interval(files[0].returns, [0.25, 0.5], complete=True, **SETTINGS)
-    return certificate_record(found, data=files[0], **QUESTION)
+    return recorded(files, jaxcert.certify_interval, [0.25, 0.5], complete=True)
 
 
 def test_a_setting_that_a_row_repeats_has_no_room(files):
@@ -82,10 +84,9 @@ def test_a_cap_that_is_altered_everywhere_is_another_one_than_was_locked(files, 
 
 def records_of_means(files):
     a, b = files
-    mean = jaxcert.certify_mean(a.returns, **SETTINGS)
     difference = jaxcert.certify_mean_difference(a.returns, b.returns, **SETTINGS)
     return {
-        "mean": certificate_record(mean, data=a, **QUESTION),
+        "mean": recorded(files, jaxcert.certify_mean),
         "mean_difference": certificate_record(difference, data=a, others=[b], **QUESTION),
     }
 

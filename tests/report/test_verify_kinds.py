@@ -4,12 +4,24 @@ import jax
 import numpy as np
 import pytest
 from conftest import x64_context
-from test_verify import KINDS, LEVELS, RETURNS, SETTINGS, saved, shifted
+from test_verify import LEVELS, RETURNS, SETTINGS, saved, shifted
 
 import jaxcert
 from jaxcert.report import certificate_record, verify, write_certificates
 from jaxcert.tables import read_returns
 
+KINDS = {
+    "default": {},
+    "auto": {"beta": "auto"},
+    "soft": {"method": "soft"},
+    "scenario": {"method": "scenario", "beta": 1e-4},
+    "hoeffding": {"bound": "hoeffding", "beta": 0.1},
+    "band": {"certify": jaxcert.certify_band},
+    "smallest": {"certify": jaxcert.certify_band, "num_smallest": 8},
+    "safety": {"certify": jaxcert.certify_safety_level, "asked": [0.5, 0.8]},
+    "simultaneous": {"certify": jaxcert.certify_safety_level, "asked": [0.5, 0.8], "simultaneous": True},
+    "anytime": {"certify": jaxcert.certify_anytime, "prior": (2.0, 0.5)},
+}
 SHIFTS = [
     None,
     {"divergence": "total_variation", "radius": 0.03},
@@ -22,7 +34,7 @@ SHIFTS = [
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "shift"])
+@pytest.mark.parametrize("name", KINDS)
 def test_every_kind_after_every_shift(tmp_path, name, dtype):
     options = {"certify": jaxcert.certify, "asked": LEVELS, **KINDS[name]}
     certify, asked = (options.pop(key) for key in ("certify", "asked"))

@@ -1,12 +1,14 @@
 """A certificate at every moment depends on which tasks count: where several are near a threshold."""
 
+import functools
 import itertools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_verify import RETURNS, SETTINGS, altered, saved
+from alterations import altered
+from test_verify import RETURNS, SETTINGS, saved
 
 import jaxcert
 from jaxcert.certificates import _certify_anytime
@@ -46,11 +48,7 @@ def test_of_too_many_tasks_none_is_looked_for():
     assert counted_as_stated(of([]), np.zeros(10**5, bool), NEAR, 1, 0.5, ROUNDING) is None
 
 
-def lower(found):
-    return jaxcert.certify_shift(found, performance_shift=0.1)
-
-
-@pytest.mark.parametrize("fix", [lambda found: found, lower])
+@pytest.mark.parametrize("fix", [lambda found: found, functools.partial(jaxcert.certify_shift, performance_shift=0.1)])
 def test_a_curve_made_where_tied_tasks_round_otherwise(tmp_path, monkeypatch, fix):
     """Of tasks with equal successes some are a violation there and others here."""
     data = read_returns(saved(tmp_path, RETURNS > 0.6))

@@ -6,7 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from test_verify import LEVELS, RETURNS, SETTINGS, altered, recorded
+from alterations import altered
+from test_verify import LEVELS, RETURNS, SETTINGS, recorded
 
 import jaxcert
 from jaxcert.certificates import floor_figures

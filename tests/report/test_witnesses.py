@@ -42,9 +42,6 @@ def record(found, data, **options):
     return certificate_record(found, support=(0, 1), data=data, witness=True, **options)
 
 
-# --- the search ---------------------------------------------------------------------------------------------------
-
-
 def test_the_best_bet_is_found():
     x = RNG.beta(3, 2, (40, 15))
     x[:5, 0] = 0.0
@@ -102,9 +99,6 @@ def test_rounding_to_a_side_is_of_the_decimal():
         below, above = rounded(value, -math.inf), rounded(value, math.inf)
         assert decimal(below) <= value <= decimal(above)
         assert math.nextafter(below, 1) >= above
-
-
-# --- the file -----------------------------------------------------------------------------------------------------
 
 
 def test_the_schema_describes_them(files):
@@ -195,8 +189,6 @@ def test_two_policies_and_certificates_without_a_file_are_refused(files):
     with pytest.raises(ValueError, match="data is not given; witnesses are of the returns in a file"):
         certificate_record(jaxcert.certify(RETURNS, 0.5, **SETTINGS), support=(0, 1), witness=True)
 
-
-# --- the command line ---------------------------------------------------------------------------------------------
 
 ASKED = "--support", 0, 1, "--delta", 0.05, "--threshold", "0.5,0.7"
 

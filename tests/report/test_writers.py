@@ -100,24 +100,6 @@ def test_a_batched_certificate_is_refused():
         certificate_record(batched, support=(0, 1))
 
 
-def test_what_has_no_rows_is_refused():
-    returns = np.full((20, 5), 0.5)
-    settings = {"support": (0, 1), "delta": 0.1}
-    with pytest.raises(ValueError, match="question 'ranking' has no rows"):
-        certificate_record(jaxcert.certify_ranking(np.stack([returns, returns]), **settings), support=(0, 1))
-
-
-def test_a_record_takes_the_question_from_the_answer():
-    """Of certificates of one type: which of threshold and safety was fixed, and which mean it is."""
-    returns, settings = np.full((20, 5), 0.5), {"support": (0, 1), "delta": 0.1}
-    level = certificate_record(jaxcert.certify_safety_level(returns, 0.5, **settings), support=(0, 1))
-    assert (level["question"], level["fixed_beforehand"]) == ("safety_level", "safety")
-    safety = certificate_record(jaxcert.certify(returns, 0.2, **settings), support=(0, 1))
-    assert (safety["question"], safety["fixed_beforehand"]) == ("safety", "threshold")
-    listed = certificate_record(jaxcert.certify_suite_mean(returns, **settings), support=(0, 1))
-    assert (listed["question"], listed["fixed_beforehand"]) == ("suite_mean", None)
-
-
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     path = tmp_path / "c.json"
     path.write_text("old")

@@ -23,13 +23,6 @@ class Pair(typing.NamedTuple):
     scale: jax.Array
 
 
-@pytest.fixture(scope="module")
-def tfd():
-    from tensorflow_probability.substrates import jax as tfp
-
-    return tfp.distributions
-
-
 def with_tasks(sample_task):
     return dataclasses.replace(simple_grid.ENV, sample_task=sample_task)
 

@@ -125,6 +125,7 @@ def test_rows_and_labels():
     [
         ({"bounds": ("clopper_pearson", "dkw"), "methods": "attained"}, "'dkw', .* expected 'clopper_pearson' alone"),
         ({"bounds": "betting", "methods": ("binomial", "attained")}, "'betting', which has no effect with method"),
+        ({"betas": "auto", "deltas": 0.1}, "betas of the grid holds 'auto'; expected numbers"),
         ({"methods": "soft"}, "methods of the grid holds 'soft'; expected binomial, scenario, attained"),
     ],
 )

@@ -1,5 +1,6 @@
 """Returns from frames, labelled arrays and lists."""
 
+import dataclasses
 import datetime
 import fractions
 import json
@@ -240,6 +241,14 @@ def test_policies_are_paired_by_their_tasks():
         jaxcert.align_tasks(jaxcert.Returns(values.reshape(3, 4), None, np.array([1, 1, 2])))
     with pytest.raises(ValueError, match="there is no policy"):
         jaxcert.align_tasks()
+
+
+def test_shares_beside_percentages_are_asked_about():
+    shares = jaxcert.from_lists([[0.0, 1.0], [1.0, 1.0]])
+    with pytest.warns(
+        UserWarning, match=r"policies\[1\] are at most 1, those of policies\[0\] up to 100: if they are in"
+    ):
+        jaxcert.align_tasks(dataclasses.replace(shares, returns=100 * shares.returns), shares)
 
 
 @FRAMES

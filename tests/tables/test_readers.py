@@ -335,18 +335,44 @@ def test_labels_that_differ_in_case_are_asked_about(tmp_path):
             read_returns(path, trial=None)
 
 
-def test_points_that_may_set_thousands_apart_are_asked_about(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("task;return\na;1.234\nb;987\n")
+@pytest.mark.parametrize("mark", [";.", ";,", "\t,", ",."])
+def test_marks_that_may_set_thousands_apart_are_asked_about(tmp_path, mark):
+    path, (apart, point) = tmp_path / "t.csv", mark
+    path.write_text(f"task{apart}return\na{apart}1{point}234\nb{apart}987\n")
     with pytest.warns(UserWarning, match="sets thousands apart"):
         read_returns(path, trial=None)
 
 
-def test_costs_are_told(tmp_path):
+def test_three_decimals_are_usual(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("task,ep_cost\na,12.5\nb,20\n")
+    path.write_text("task,return\na,1.234\nb,12.345\n")
+    np.testing.assert_array_equal(read_returns(path, trial=None).returns[:, 0], [1.234, 12.345])
+
+
+@pytest.mark.parametrize("name", ["ep_cost", "error_cm", "rmse", "time_to_success", "num_crashes"])
+def test_costs_are_told(tmp_path, name):
+    path = tmp_path / "t.csv"
+    path.write_text(f"task,{name}\na,12.5\nb,20\n")
     with pytest.warns(UserWarning, match="negate it"):
-        read_returns(path, trial=None, value="ep_cost")
+        read_returns(path, trial=None, value=name)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("task_01", "task_1"), ("01", "1"), ("pick-cube", "pick_cube"), ("./push", "push"), ("1e3", "1000")],
+)
+def test_labels_that_differ_in_little_are_asked_about(tmp_path, one, other):
+    path = tmp_path / "t.csv"
+    path.write_text(f"task,success\n{one},1\n{other},1\nother,0\n")
+    with pytest.warns(UserWarning, match="if they are one task, it is counted twice"):
+        read_returns(path, trial=None)
+
+
+def test_the_last_of_several_attempts_is_asked_about(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("task,attempt,success\n" + "".join(f"k{i},{1 + i % 3},1\n" for i in range(12)))
+    with pytest.warns(UserWarning, match="each task has one trial, of 3 numbers from 1 to 3"):
+        read_returns(path)
 
 
 @pytest.mark.parametrize("entries", [[b"pi0", b"act"], [["pi0"], ["act"]]])

@@ -279,8 +279,28 @@ def test_numbered_runs_of_hydra_are_asked_about(tmp_path):
         read_returns(tmp_path, task="{task}/eval.csv")
 
 
-def test_files_of_several_policies_are_no_trials(tmp_path):
+@pytest.mark.parametrize("pattern", ["{trial}.csv", "*.csv"])
+def test_files_of_several_policies_are_no_trials(tmp_path, pattern):
     for name in ("step_1000", "step_2000"):
+        (tmp_path / name).mkdir()
+        for task in "abc":
+            (tmp_path / name / f"{task}.csv").write_text("success\n1\n0\n")
         (tmp_path / f"{name}.csv").write_text("task,success\na,1\nb,0\nc,1\n")
-    with pytest.raises(ValueError, match="'step_1000', which by their names are of several policies"):
-        read_returns(tmp_path, task="{trial}.csv")
+    with pytest.raises(ValueError, match=r"'step_1000(\.csv)?', which by their names are of several policies"):
+        read_returns(tmp_path, task=pattern if "{trial}" in pattern else "*/{task}.csv", trial=None)
+
+
+@pytest.mark.parametrize("pattern", ["*/{task}/monitor.csv", "{trial}/{task}/monitor.csv"])
+def test_policies_in_paths_are_asked_about(tmp_path, pattern):
+    for policy in ("ppo", "sac"):
+        for task in "abc":
+            monitor(tmp_path / policy / task / "monitor.csv", [0.5, 1.0])
+    with pytest.warns(UserWarning, match="names in the paths are 'ppo' and 'sac', each with every task"):
+        read_returns(tmp_path, task=pattern)
+
+
+def test_seeds_in_paths_are_trials(tmp_path):
+    for seed in range(2):
+        for task in "abc":
+            monitor(tmp_path / f"seed_{seed}" / task / "monitor.csv", [0.5, 1.0])
+    assert read_returns(tmp_path, task="*/{task}/monitor.csv").returns.shape == (3, 4)

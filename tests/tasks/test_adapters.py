@@ -11,14 +11,7 @@ from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import from_brax
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
-
-
-@pytest.fixture(autouse=True)
-def _as_they_need_it():
-    """Brax and MuJoCo promote types and ranks."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
+pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
 def nothing(obs, key):

@@ -316,32 +316,27 @@ def test_worlds_without_meaning_are_refused(change, message):
 
 
 def test_arguments_without_meaning_are_refused():
-    policy = POLICIES["left"]()
-    with pytest.raises(ValueError, match="num_tasks is 0; expected a whole number"):
-        bridge_world.ENV.sample_tasks(jax.random.key(0), 0)
-    with pytest.raises(ValueError, match="num_rollouts is 0; expected a whole number"):
-        rollout(jax.random.key(0), [[0.1, 0.1]], 0, policy)
-    with pytest.raises(ValueError, match="expected an action"):
-        rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy[:-1])
-    with pytest.raises(ValueError, match="expected an action, 0 to 3"):
-        bridge_world.performance([0.1, 0.1], policy + 4)
-    with pytest.raises(ValueError, match="expected an action, 0 to 3"):
-        rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy + 4)
-    with pytest.raises(ValueError, match="expected an action"):
-        rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy.astype(float))
-    with pytest.raises(ValueError, match="policy is traced"):
-        jax.jit(lambda policy: bridge_world.performance([0.1, 0.1], policy))(policy)
-    with pytest.raises(ValueError, match="side is 'up'"):
-        bridge_world.safety(0.5, "up")
+    policy, key, task = POLICIES["left"](), jax.random.key(0), [[0.1, 0.1]]
+    for call, message in (
+        (lambda: bridge_world.ENV.sample_tasks(key, 0), "num_tasks is 0; expected a whole number"),
+        (lambda: rollout(key, task, 0, policy), "num_rollouts is 0; expected a whole number"),
+        (lambda: rollout(key, task, 1, policy[:-1]), "expected an action"),
+        (lambda: bridge_world.performance(task[0], policy + 4), "expected an action, 0 to 3"),
+        (lambda: rollout(key, task, 1, policy + 4), "expected an action, 0 to 3"),
+        (lambda: rollout(key, task, 1, policy.astype(float)), "expected an action"),
+        (lambda: jax.jit(lambda table: bridge_world.performance(task[0], table))(policy), "policy is traced"),
+        (lambda: bridge_world.safety(0.5, "up"), "side is 'up'"),
+        (lambda: bridge_world.trajectories(key, task[0], 1, policy), r"tasks have shape \(2,\); expected \[n, 2\]"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
     for tasks in ([[0.1]], [[0.1, 0.2, 0.3]], np.full((2, 200), 0.1), [0.1, 0.2]):
         for function in (
             lambda tasks: bridge_world.performance(tasks, policy),
-            lambda tasks: rollout(jax.random.key(0), tasks, 1, policy),
+            lambda tasks: rollout(key, tasks, 1, policy),
         )[np.ndim(tasks) == 1 :]:
             with pytest.raises(ValueError, match=r"expected \[..., 2\]"):
                 function(tasks)
-    with pytest.raises(ValueError, match=r"tasks have shape \(2,\); expected \[n, 2\]"):
-        bridge_world.trajectories(jax.random.key(0), [0.1, 0.2], 1, policy)
 
 
 def test_a_short_horizon_has_no_closed_form():

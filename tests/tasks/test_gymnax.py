@@ -12,14 +12,7 @@ from jaxcert.tasks import from_gymnax
 
 gymnax = pytest.importorskip("gymnax", reason="needs the extra gymnax")
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
-
-
-@pytest.fixture(autouse=True)
-def _as_gymnax_needs_it():
-    """It promotes types and ranks."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
+pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
 def poles():

@@ -90,10 +90,6 @@ def test_violated_if_the_best_continuation_fails(kind):
     assert 0.01 < found.mean() < 0.9
 
 
-def copies(leaf):
-    return jnp.broadcast_to(leaf, (16, *leaf.shape))
-
-
 def test_violated_if_every_continuation_fails():
     """All continuations by up to three positions of two propositions."""
     positions = [set(), {"a"}, {"b"}, {"a", "b"}]
@@ -102,7 +98,8 @@ def test_violated_if_every_continuation_fails():
         task = ltl.from_formula(formula, ["a", "b"], depth=3)
         prefixes = [list(word) for word in itertools.product(positions, repeat=2)]
         traces = np.array([[[name in held for name in "ab"] for held in word] for word in prefixes])
-        found = ltl.is_violated(states_after(jax.tree.map(copies, task), traces)[:, -1])
+        tasks = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (16, *leaf.shape)), task)
+        found = ltl.is_violated(states_after(tasks, traces)[:, -1])
         words = [list(word) for length in range(4) for word in itertools.product(positions, repeat=length)]
         wanted = [not any(holds(formula, prefix + word) for word in words) for prefix in prefixes]
         np.testing.assert_array_equal(found, wanted)
@@ -210,36 +207,27 @@ def test_several_stages_at_one_position():
     assert ltl.step(task, ltl.initial_state(task), only_ab).tolist() == [False, False, True, False]
 
 
-@pytest.mark.parametrize(
-    ("word", "reach", "avoid", "mask"),
-    [
-        ("", "acb", "d-a", [1, 1, 1]),
-        ("a", "cb-", "-a-", [1, 1, 0]),
-        ("ac", "b--", "a--", [1, 0, 0]),
-        ("aca", "cb-", "-a-", [1, 1, 0]),  # the last stage failed, the one before is shown again
-        ("acacb", "---", "---", [0, 0, 0]),
-        ("d", "---", "---", [0, 0, 0]),
-    ],
-)
-def test_remaining(word, reach, avoid, mask):
-    task = task_of("!d U (a & F(c & !a U b))", depth=3)
-    found = ltl.remaining(task, run(task, word)[-1])
-    assert found.mask.tolist() == mask
-    for rows, letters in ((found.reach, reach), (found.avoid, avoid)):
-        np.testing.assert_array_equal(rows, [[letter == name for name in NAMES] for letter in letters])
+LAST_STAGE_FAILS, OFTEN_FINISHED = "!d U (a & F(c & !a U b))", "!d U (b & F(a | c & !a U d))"
 
 
 @pytest.mark.parametrize(
-    ("word", "reach", "avoid", "mask"),
+    ("text", "word", "reach", "avoid", "mask"),
     [
-        ("", "ba-", "d--", [1, 1, 0]),  # the second stage can be the end, so the third one is not shown
-        ("b", "a--", "---", [1, 0, 0]),
-        ("bc", "d--", "a--", [1, 0, 0]),
-        ("bca", "---", "---", [0, 0, 0]),  # the second stage was still left
+        (LAST_STAGE_FAILS, "", "acb", "d-a", [1, 1, 1]),
+        (LAST_STAGE_FAILS, "a", "cb-", "-a-", [1, 1, 0]),
+        (LAST_STAGE_FAILS, "ac", "b--", "a--", [1, 0, 0]),
+        (LAST_STAGE_FAILS, "aca", "cb-", "-a-", [1, 1, 0]),  # the last stage failed, the one before is shown again
+        (LAST_STAGE_FAILS, "acacb", "---", "---", [0, 0, 0]),
+        (LAST_STAGE_FAILS, "d", "---", "---", [0, 0, 0]),
+        # The second stage can be the end, so the third one is not shown.
+        (OFTEN_FINISHED, "", "ba-", "d--", [1, 1, 0]),
+        (OFTEN_FINISHED, "b", "a--", "---", [1, 0, 0]),
+        (OFTEN_FINISHED, "bc", "d--", "a--", [1, 0, 0]),
+        (OFTEN_FINISHED, "bca", "---", "---", [0, 0, 0]),  # the second stage was still left
     ],
 )
-def test_what_finishes_a_task_is_shown_as_its_end(word, reach, avoid, mask):
-    task = task_of("!d U (b & F(a | c & !a U d))", depth=3)
+def test_remaining(text, word, reach, avoid, mask):
+    task = task_of(text, depth=3)
     found = ltl.remaining(task, run(task, word)[-1])
     assert found.mask.tolist() == mask
     for rows, letters in ((found.reach, reach), (found.avoid, avoid)):
@@ -293,14 +281,13 @@ def test_jit_vmap_and_types(precision):
         (np.ones(3, bool), np.ones(4, np.int32), r"true_propositions is int32\[4\]; expected bool\[4\]"),
     ],
 )
-def test_arguments_of_step(state, holding, message):
+def test_arguments_of_step_and_remaining(state, holding, message):
+    task = task_of("F(a & F b)")
     with pytest.raises(ValueError, match=message):
-        ltl.step(task_of("F(a & F b)"), state, holding)
-
-
-def test_argument_of_remaining():
-    with pytest.raises(ValueError, match=r"state is bool\[2\]; expected bool\[3\]"):
-        ltl.remaining(task_of("F(a & F b)"), np.ones(2, bool))
+        ltl.step(task, state, holding)
+    if message.startswith("state"):
+        with pytest.raises(ValueError, match=message):
+            ltl.remaining(task, state)
 
 
 @pytest.fixture(scope="module")

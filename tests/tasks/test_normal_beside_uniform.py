@@ -11,21 +11,8 @@ import pytest
 from jaxcert.tasks import task_divergence
 from jaxcert.tasks.divergences._divergences import OTHER_WAYS
 
+pytestmark = pytest.mark.usefixtures("promoting")
 NAMES = ("total_variation", "kl", "chi2", "ratio")
-
-
-@pytest.fixture(autouse=True)
-def _as_a_user_has_it():
-    """TensorFlow Probability relies on implicit promotion."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
-
-
-@pytest.fixture(scope="module")
-def tfd():
-    from tensorflow_probability.substrates import jax as tfp
-
-    return tfp.distributions
 
 
 def divergences(q, p):

@@ -13,15 +13,8 @@ from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import from_functions
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
 LENGTH = 12
-
-
-@pytest.fixture(autouse=True)
-def _as_they_need_it():
-    """They promote types and ranks."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
 
 
 class World(NamedTuple):

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
+from test_task_distributions import Mixture
 
 from jaxcert.rollouts import collect
 from jaxcert.tasks import simple_grid
@@ -27,22 +28,13 @@ def rollout(key, slips, num_rollouts, *, env=simple_grid.ENV):
     return collect(env, simple_grid.POLICY, slips, key, num_rollouts=num_rollouts)
 
 
-def scipy_cdf(params, slip):
-    """Truncate each component, and weigh it by its mass inside."""
-    means, stds = np.array(params.means), np.array(params.stds)
-    inside = params.weights * (stats.norm.cdf(1, means, stds) - stats.norm.cdf(0, means, stds))
-    pieces = stats.truncnorm.cdf(np.asarray(slip)[..., None], -means / stds, (1 - means) / stds, means, stds)
-    return pieces @ (inside / inside.sum())
-
-
 @BY_PARAMS
 def test_tasks_follow_the_truncated_mixture(params, precision):
     slips = sample_tasks(jax.random.key(0), 20_000, params=params)
     assert slips.shape == (20_000,)
     assert slips.dtype == precision
     assert ((slips >= 0) & (slips < 1)).all()
-    result = stats.kstest(np.asarray(slips, float), lambda slip: scipy_cdf(params, slip))
-    assert result.pvalue > 1e-3
+    assert stats.kstest(np.asarray(slips, float), Mixture(params).cdf).pvalue > 1e-3
 
 
 @BY_PARAMS
@@ -51,7 +43,7 @@ def test_components_have_their_share(params):
     slips = np.asarray(sample_tasks(jax.random.key(1), 50_000, params=params))
     for cut in (0.02, 0.065, 0.11, 0.5):
         below = int((slips <= cut).sum())
-        assert stats.binomtest(below, slips.size, float(scipy_cdf(params, cut))).pvalue > 1e-4
+        assert stats.binomtest(below, slips.size, float(Mixture(params).cdf(cut))).pvalue > 1e-4
 
 
 def test_truncation_bites():
@@ -81,13 +73,6 @@ def test_rollouts_are_independent():
         assert stats.binomtest(int(pairs.sum()), pairs.size, chance).pvalue > 1e-4
 
 
-def test_rollout_shape_and_precision(precision):
-    slips = sample_tasks(jax.random.key(0), 250)
-    successes = rollout(jax.random.key(1), slips, 1000)
-    assert successes.shape == (250, 1000)
-    assert successes.dtype == precision
-
-
 def test_legacy_key_draws_the_same():
     new, old = jax.random.key(5), jax.random.PRNGKey(5)
     np.testing.assert_array_equal(sample_tasks(new, 10), sample_tasks(old, 10))
@@ -114,7 +99,7 @@ def test_bad_slip_is_never_a_success():
 @BY_PARAMS
 def test_safety_against_scipy(params, precision):
     thresholds = np.linspace(0.001, 1, 1000).astype(precision)
-    exact = scipy_cdf(params, 1 - thresholds.astype(float) ** (1 / params.num_steps))
+    exact = Mixture(params).cdf(1 - thresholds.astype(float) ** (1 / params.num_steps))
     result = safety(thresholds, params=params)
     assert result.dtype == precision
     np.testing.assert_allclose(result, exact, rtol=0, atol=2e-6 if precision == "float32" else 1e-13)
@@ -144,19 +129,6 @@ def test_safety_is_the_frequency_of_performance(params):
     for threshold in (0.1, 0.5, 0.7, 0.8, 0.85, 0.9):
         passed = int((values >= np.float32(threshold)).sum())
         assert stats.binomtest(passed, values.size, float(safety(threshold, params=params))).pvalue > 1e-4
-
-
-def test_jit_and_vmap(precision):
-    thresholds = jnp.linspace(0, 1, 12, dtype=precision).reshape(3, 4)
-    want = safety(thresholds)
-    tolerance = 1e-6 if precision == "float32" else 1e-14
-    rowwise = jax.jit(jax.vmap(jax.vmap(safety)))(thresholds)
-    np.testing.assert_allclose(rowwise, want, rtol=0, atol=tolerance)
-    keys = jax.random.split(jax.random.key(0), 3)
-    slips = jax.jit(jax.vmap(lambda key: sample_tasks(key, 4)))(keys)
-    np.testing.assert_allclose(slips[1], sample_tasks(keys[1], 4), rtol=tolerance)
-    successes = jax.jit(jax.vmap(lambda key, p: rollout(key, p, 5)))(keys, slips)
-    np.testing.assert_array_equal(successes[2], rollout(keys[2], slips[2], 5))
 
 
 def test_params_are_a_pytree_with_static_length():

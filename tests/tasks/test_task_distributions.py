@@ -12,6 +12,7 @@ from jaxcert.tasks import bridge_world, pendulum, simple_grid
 from jaxcert.tasks.locomotion import _task as locomotion_task
 from jaxcert.tasks.simple_grid import SimpleGridParams
 
+pytestmark = pytest.mark.usefixtures("promoting")
 CUT = SimpleGridParams(weights=(1.0, 3.0, 2.0), means=(-0.1, 0.5, 1.1), stds=(0.2, 0.3, 0.4))
 KEYS = jax.random.split(jax.random.key(7), 5000)
 
@@ -61,13 +62,6 @@ GOLDEN = {
     "pendulum": [[1.60728776, 0.50508136], [0.64383250, 0.51469243]],
 }
 BY_LAW = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
-
-
-@pytest.fixture(autouse=True)
-def _as_a_user_has_it():
-    """TensorFlow Probability relies on implicit promotion."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def columns(tasks):

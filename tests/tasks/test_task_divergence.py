@@ -17,26 +17,8 @@ from scipy.optimize import brentq
 from jaxcert import shifted_epsilon
 from jaxcert.tasks import bridge_world, pendulum, simple_grid, task_divergence
 
+pytestmark = pytest.mark.usefixtures("promoting")
 NAMES = ("total_variation", "kl", "chi2", "ratio")
-
-
-@pytest.fixture(autouse=True)
-def _as_a_user_has_it():
-    """TensorFlow Probability relies on implicit promotion."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
-
-
-@pytest.fixture(scope="module")
-def tfp():
-    from tensorflow_probability.substrates import jax as tfp
-
-    return tfp
-
-
-@pytest.fixture(scope="module")
-def tfd(tfp):
-    return tfp.distributions
 
 
 def divergences(q, p):
@@ -48,9 +30,6 @@ def assert_tight(found, wanted, *, room=1e-12):
     for name, value, exact in zip(NAMES, found, wanted, strict=True):
         assert mpmath.mpf(value) >= exact - mpmath.mpf(10) ** -18, name
         assert value <= exact * (1 + room) + room or value == exact, name
-
-
-# --- single distributions -----------------------------------------------------------------------------------------
 
 
 def truncated(mean, std, low=-mpmath.inf, high=mpmath.inf):
@@ -288,8 +267,6 @@ def test_bernoulli_logits(tfd):
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
 
 
-# --- compound distributions ---------------------------------------------------------------------------------------
-
 WEIGHTS = st.lists(st.floats(0.015625, 1, width=32), min_size=3, max_size=3)
 
 
@@ -344,7 +321,9 @@ def test_the_same_components_in_other_proportions(tfd):
     assert found[0] == pytest.approx(0.3, abs=1e-3)
 
 
-def test_an_image_has_the_divergences_of_its_argument(tfp, tfd):
+def test_an_image_has_the_divergences_of_its_argument(tfd):
+    from tensorflow_probability.substrates import jax as tfp
+
     narrow, wide = tfd.Normal(0.0, 0.5), tfd.Normal(0.0, 1.0)
     wanted = divergences(narrow, wide)
     np.testing.assert_array_equal(divergences(tfd.LogNormal(0.0, 0.5), tfd.LogNormal(0.0, 1.0)), wanted)
@@ -383,9 +362,6 @@ def test_support_that_is_larger_is_infinitely_far():
     found = divergences(bridge_world.task_distribution(), narrow)
     assert found[0] == pytest.approx(0.5, rel=1e-6)
     assert np.all(np.isinf(found[1:]))
-
-
-# --- what is refused ----------------------------------------------------------------------------------------------
 
 
 def test_bad_input_is_named(tfd):

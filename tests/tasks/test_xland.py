@@ -12,14 +12,7 @@ from jaxcert.tasks import from_xland
 
 xminigrid = pytest.importorskip("xminigrid", reason="needs the extra xland")
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
-
-
-@pytest.fixture(autouse=True)
-def _as_it_needs_it():
-    """It promotes types and ranks."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
+pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
 def balls():

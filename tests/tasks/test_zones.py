@@ -160,6 +160,10 @@ def test_a_number_of_stages_without_a_meaning_is_no_success(num_stages):
     tasks = jax.tree.map(lambda leaf: leaf[None], bad)
     returns = np.asarray(collect(zones.ENV, STEERING, tasks, KEY, num_rollouts=3))
     assert not np.any(returns > 0)
+    state = zones.ZoneEnv(bad).reset(KEY)
+    assert not state.done
+    after = zones.ZoneEnv(bad).step(state, jnp.zeros(2))
+    assert num_stages or (bool(after.done) and np.isnan(after.reward))
 
 
 def test_tasks_are_those_of_the_paper():
@@ -175,13 +179,17 @@ def test_other_tasks_are_other_environments():
     assert zones.env() is zones.ENV
     easy = zones.env(num_stages=(1, 1), num_avoid=(0, 0))
     assert easy is zones.env(num_stages=[1, 1], num_avoid=[0, 0])
-    assert easy.name != zones.ENV.name
+    assert easy is zones.env(num_stages=np.array([1, 1]), num_avoid=[0, 0])
+    assert len({each.name for each in (zones.ENV, easy, zones.env(depth=4), zones.env(depth=5))}) == 4
     assert not np.any(easy.sample_tasks(KEY, 100).avoid)
-    with pytest.raises(ValueError, match="num_stages is"):
-        zones.env(num_stages=(1, 4))
-
-
-# --- steering -----------------------------------------------------------------------------------------------------
+    for change, words in (
+        ({"num_stages": (1, 4)}, "num_stages is"),
+        ({"num_stages": 1}, "num_stages is 1; expected two whole numbers"),
+        ({"num_reach": (1.0, 1.0)}, "num_reach is"),
+        ({"depth": 3.0}, "depth is 3.0; expected a positive integer"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            zones.env(**change)
 
 
 def test_steering_succeeds_nearly_always():
@@ -215,29 +223,6 @@ def test_certified_adaptively():
     short = dataclasses.replace(zones.ENV, episode_length=600)
     found = certify_adaptive(short, STEERING, KEY, 0.5, num_tasks=40, max_rollouts=500, delta=0.05, until=0.7)
     assert found.certificate.safety.item() >= 0.7
-
-
-def test_numbers_of_tasks_are_whole_and_name_the_environment():
-    one = zones.env(num_stages=(1, 1), num_avoid=(0, 0))
-    assert zones.env(num_stages=np.array([1, 1]), num_avoid=[0, 0]) is one
-    assert zones.env(depth=4).name != zones.env(depth=5).name != zones.ENV.name
-    for change, words in (
-        ({"num_stages": 1}, "num_stages is 1; expected two whole numbers"),
-        ({"num_reach": (1.0, 1.0)}, "num_reach is"),
-        ({"depth": 3.0}, "depth is 3.0; expected a positive integer"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            zones.env(**change)
-
-
-def test_a_task_of_no_stages_has_no_return():
-    task = zones.ENV.sample_task(jax.random.key(0))._replace(num_stages=jnp.int32(0))
-    environment = zones.ZoneEnv(task)
-    state = environment.reset(jax.random.key(1))
-    assert not state.done
-    state = environment.step(state, jnp.zeros(2))
-    assert bool(state.done)
-    assert np.isnan(state.reward)
 
 
 def test_an_episode_that_is_over_pays_no_more():

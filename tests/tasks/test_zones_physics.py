@@ -13,9 +13,6 @@ from jaxcert.tasks.zones._robot import Robot, at_rest, colours_at, has_left, lid
 NUM_LAYOUTS = 10_000
 
 
-# --- the reference ------------------------------------------------------------------------------------------------
-
-
 def reference_step(position, velocity, heading, action):
     """Position, velocity, heading, angular velocity and acceleration after 0.05 s."""
     force, turn = (max(-1.0, min(1.0, float(part))) for part in action)
@@ -54,9 +51,6 @@ def reference_layout(rng):
     return np.array(places)
 
 
-# --- random states ------------------------------------------------------------------------------------------------
-
-
 def robots(rng, n):
     """Anywhere, at any speed up to 3, a few of them faster so that the limit matters; actions beyond [-1, 1]."""
     position, heading = rng.uniform(-3.3, 3.3, (n, 2)), rng.uniform(-np.pi, np.pi, n)
@@ -69,10 +63,6 @@ def robots(rng, n):
 def as_robot(position, velocity, heading):
     position, velocity, heading = (jnp.asarray(part, jnp.result_type(float)) for part in (position, velocity, heading))
     return Robot(position, velocity, heading, jnp.zeros_like(heading), jnp.zeros_like(position))
-
-
-def angles_apart(a, b):
-    return np.abs((np.asarray(a, float) - b + np.pi) % (2 * np.pi) - np.pi)
 
 
 def tolerance(precision):
@@ -88,9 +78,6 @@ def precision(request):
         yield request.param
 
 
-# --- motion -------------------------------------------------------------------------------------------------------
-
-
 def test_a_step_is_that_of_the_reference(precision):
     position, velocity, heading, actions, _ = robots(np.random.default_rng(0), 1000)
     found = jax.jit(jax.vmap(move))(as_robot(position, velocity, heading), jnp.asarray(actions, jnp.result_type(float)))
@@ -99,7 +86,8 @@ def test_a_step_is_that_of_the_reference(precision):
     close = {"rtol": 0, "atol": tolerance(precision)}
     np.testing.assert_allclose(found.position, parts[0], **close)
     np.testing.assert_allclose(found.velocity, parts[1], **close)
-    assert np.max(angles_apart(found.heading, parts[2])) < tolerance(precision)
+    turned = np.asarray(found.heading, float) - parts[2]
+    assert np.max(np.abs((turned + np.pi) % (2 * np.pi) - np.pi)) < tolerance(precision)
     assert np.all(np.abs(found.heading) <= np.pi + 1e-6)
     np.testing.assert_allclose(found.turn, parts[3], **close)
     np.testing.assert_allclose(found.acceleration, parts[4], **close)
@@ -143,9 +131,6 @@ def test_the_square_has_a_side_of_6_6(place, left):
 
 def test_a_robot_nowhere_has_left():
     assert bool(has_left(at_rest(jnp.array([jnp.nan, 0.0]), jnp.zeros(()))))
-
-
-# --- lidar --------------------------------------------------------------------------------------------------------
 
 
 def test_the_lidar_is_that_of_the_reference(precision):
@@ -197,9 +182,6 @@ def test_rotating_the_world_changes_no_distance():
     for name in ("position", "velocity", "acceleration"):
         rotated = np.asarray(getattr(here[0], name)) @ matrix.T
         np.testing.assert_allclose(getattr(there[0], name), rotated, atol=2e-5)
-
-
-# --- layouts ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

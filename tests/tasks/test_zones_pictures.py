@@ -19,7 +19,6 @@ from jaxcert.tasks.zones._trajectory_plot import (
     PALETTE,
     _show_stage,
     _stage_picture,
-    plot_trajectories,
     wrapped,
 )
 from jaxcert.training import sample_policy
@@ -56,9 +55,6 @@ ROW = dataclasses.replace(SHORT, environment=Row)
 
 def outcomes(found):
     return [zones.OUTCOMES[i] for i in np.asarray(found.outcomes)]
-
-
-# --- trajectories -------------------------------------------------------------------------------------------------
 
 
 def one_by_one(env, policy, task, key, episode, num_episodes):
@@ -197,12 +193,9 @@ def test_what_cannot_be_followed():
         zones.plot_trajectories(SHORT, STEERING, good, KEY, num_episodes=0)
 
 
-# --- pictures -----------------------------------------------------------------------------------------------------
-
-
 def test_a_picture_shows_zones_ways_stages_and_ends():
     formula = "F(red & F(green & !yellow U purple))"
-    figure = plot_trajectories(ROW, FORWARD, task(formula), KEY, num_episodes=2)
+    figure = zones.plot_trajectories(ROW, FORWARD, task(formula), KEY, num_episodes=2)
     assert figure.get_suptitle() == formula
     assert len(figure.axes) == 2
     for axes in figure.axes:
@@ -287,9 +280,6 @@ def test_a_formula_that_another_colour_finishes():
         "stage 1 of 2\nreach (solid rim): green (which is enough) or red\navoid (dashed rim): nothing"
     )
     assert [disc.get_linewidth() > 0 for disc in discs] == [True] * 4 + [False] * 4
-
-
-# --- videos -------------------------------------------------------------------------------------------------------
 
 
 def gif(path):

@@ -18,15 +18,8 @@ from jaxcert.training import CertificationHook, CheckpointBudget, brax_compatibi
 wrappers = pytest.importorskip("brax.envs.wrappers.training", reason="needs the extra brax")
 ppo = pytest.importorskip("brax.training.agents.ppo.train", reason="needs the extra brax")
 base = pytest.importorskip("brax.envs.base", reason="needs the extra brax")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
 ELSEWHERE = [brax_pendulum, brax_reacher, playground_cartpole]
-
-
-@pytest.fixture(autouse=True)
-def _as_brax_needs_it():
-    """Brax promotes types and ranks."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
 
 
 @pytest.mark.parametrize(("make", "sizes"), list(zip(ELSEWHERE, [(4, 1), (11, 2), (5, 1)], strict=True)))

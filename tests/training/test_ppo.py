@@ -32,15 +32,8 @@ from jaxcert.training import (
 )
 
 pytest.importorskip("brax", reason="needs the extra brax")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
 SHORT = dataclasses.replace(PENDULUM, num_timesteps=1_000_000, num_evals=4)
-
-
-@pytest.fixture(autouse=True)
-def _as_brax_needs_it():
-    """Brax promotes types and ranks."""
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
 
 
 def hook(**changes):

@@ -90,6 +90,6 @@ def _settings(found: Leaderboard) -> dict[str, str]:
 
 def _origin(file: ReturnsFile, facts: Mapping[str, Any]) -> dict[str, str]:
     """The file of a policy, and what is said of its origin, which nothing checks."""
-    shown = {"file": file.path.name, "SHA-256": file.sha256, "content": file.told}
+    shown = {"file": file.path.name, "SHA-256": file.sha256, "content": file.told_without_labels}
     shown["rollouts per task"] = rollouts_of(file.num_rollouts)
     return {name: text for name, text in shown.items() if text} | facts_table(facts)

@@ -148,6 +148,7 @@ _FACTS = {
 }
 # What a page may show of the facts that a file holds, which may be any.
 _PACKAGE, _VERSION = re.compile(r"[a-z][a-z0-9_-]{0,30}"), re.compile(r"[0-9]+\.[0-9a-z.+]{1,30}")
+_PATH = re.compile(r"[/~.\\]|[a-zA-Z]:[/\\]|file:")
 _SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision", "versions", "seed")
 
 
@@ -185,7 +186,11 @@ def settings_table(
     }
     for of, file in _by_policy(files[: len(sample.counts)]):
         if isinstance(file, ReturnsFile):
-            shown |= {f"file{of}": file.path.name, f"SHA-256{of}": file.sha256, f"content{of}": file.told}
+            shown |= {
+                f"file{of}": file.path.name,
+                f"SHA-256{of}": file.sha256,
+                f"content{of}": file.told_without_labels,
+            }
     return {name: text for name, text in shown.items() if text}
 
 
@@ -222,6 +227,8 @@ def level_words(beta: Any) -> str:
 def shown_facts(path: Path) -> dict[str, Any]:
     """What a page may show of the origin of a file's returns."""
     found = {name: value for name, value in returns_facts(path).items() if name in _SHOWN}
+    if isinstance(environment := found.get("environment"), str):  # a path is no name
+        found["environment"] = re.split(r"[/\\]", environment)[-1] if _PATH.match(environment) else environment
     held = found.get("versions")
     if held is not None:  # a file may call anything so
         found["versions"] = {n: v for n, v in held.items() if _is_version(n, v)} if isinstance(held, dict) else None

@@ -12,8 +12,9 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
+from jaxcert.tables._coded import as_objects, coded, plain_type
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._file_tables import arrow_damage_told, plain_type
+from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._roles import check_names
 from jaxcert.tables._set_aside import set_aside, sets_aside
 from jaxcert.tables._told_names import is_curve, is_moment, names_policies, tells_apart, tells_endings
@@ -250,7 +251,7 @@ def _check_none_set_aside(parquet: Any, name: str) -> None:
     for group in range(parquet.num_row_groups):
         with arrow_damage_told("Parquet", f"row group {group}: "):
             column = parquet.read_row_group(group, columns=[name], use_threads=False).column(0)
-        if set_aside(name, np.asarray(column.unique().to_pylist(), object)).any():
+        if set_aside(name, coded(as_objects(column.unique().to_pylist()))).any():
             raise ValueError(
                 f"column {name!r:.42} sets trials aside, as those in which a human helped or that are not to count; "
                 "expected files without this column, in which each of them is a failure"

@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from jaxcert._extras import import_extra
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
+from jaxcert.tables._coded import as_objects, as_totals, coded
 from jaxcert.tables._columns import Columns, NotNamedError
-from jaxcert.tables._entries import as_totals, ask, words_in
+from jaxcert.tables._entries import ask, words_in
 from jaxcert.tables._labels import ask_about_trials_of
+from jaxcert.tables._pooled import MOST_CONDITIONS, crossing
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
 from jaxcert.tables._summary_rows import sums_up
-from jaxcert.tables._told_names import is_no_trial
+from jaxcert.tables._told_names import is_no_trial, stems_of
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import Format, Rollouts, arranged, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK
@@ -85,18 +85,47 @@ def _labels(folder: Path, task: str) -> dict[str, dict[str, str]]:
     pattern = re.compile("/".join(map(_of_name, names)))
     wild = task.replace("[", "[[]").replace("?", "[?]").replace(PLACE, _WILD).replace(TRIAL, _WILD)
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.glob(wild) if path.is_file())
-    found = {path: match.groupdict() for path in paths if (match := pattern.fullmatch(path))}
-    if not found:
+    matches = [match for path in paths if (match := pattern.fullmatch(path))]
+    if not matches:
         raise ValueError(f"has no file {task!r}; expected one or several for each task")
-    trials = sorted({labels.get("trial", "") for labels in found.values()})
-    if len(trials) > 1 and (told := next(filter(is_no_trial, trials), None)):
+    tasks = [match.groupdict().get("task", "") for match in matches]
+    for i in (i for i, name in enumerate(names) if TRIAL in name or _WILD in name):
+        trials = [_without_task(match).split("/")[i] for match in matches]
+        _check_are_trials(trials)
+        if _WILD in names[i]:
+            _ask_about_names(trials, tasks)
+    _check_are_tasks(folder, task, {label: match[0] for label, match in zip(tasks, matches, strict=True)})
+    return {match[0]: match.groupdict() for match in matches}
+
+
+def _without_task(match: re.Match[str]) -> str:
+    """A path with the place of the task in place of its label."""
+    start, end = match.span("task") if "task" in match.groupdict() else (0, 0)
+    return f"{match[0][:start]}{PLACE * (start < end)}{match[0][end:]}"
+
+
+def _check_are_trials(trials: Sequence[str]) -> None:
+    """Raise ValueError for names in the paths of the files of tasks that are of several policies; ask of numbers."""
+    several = sorted({*trials})
+    if len(several) == 1:
+        return
+    if told := next(filter(is_no_trial, several), None):
         raise ValueError(
             f"has trials such as {told!r:.60}, which by their names are of several policies, conditions or moments of "
             "training; expected the files of one"
         )
-    ask_about_trials_of(trials)
-    _check_are_tasks(folder, task, {labels.get("task", ""): path for path, labels in found.items()})
-    return found
+    ask_about_trials_of(several)
+
+
+def _ask_about_names(trials: Sequence[str], tasks: Sequence[str]) -> None:
+    """Warn of a few words in paths that occur with each task, as the names of policies do."""
+    words = coded(as_objects(trials))
+    few = 1 < len(words.entries) <= MOST_CONDITIONS and len(stems_of(words.listed())) > 1
+    if few and crossing(words, coded(as_objects(tasks))) > 0.9:
+        ask(
+            f"names in the paths are {' and '.join(map(repr, sorted(words.listed())[:2])):.90}, each with every task: "
+            "if these are policies or conditions, all of them are taken for one policy here; expected the files of one"
+        )
 
 
 def _check_are_tasks(folder: Path, task: str, paths: Mapping[str, str]) -> None:
@@ -198,6 +227,7 @@ def _of_kinds(
         _check_alike(parts)
         if kind.is_log:
             _check_no_training(tasks, lengths)
+        _ask_about_names([each.get("trial", "") for each in labels.values()], tasks)
         told, columns = (
             f"{len(parts)} files of {len(set(tasks))} tasks",
             first.columns._replace(task=roles.task, trial=None),
@@ -214,7 +244,7 @@ def _episodes(path: Path, kind: Format | None, data: bytes) -> tuple[Format, Rol
         if not found.rows:
             raise ValueError("has no episode; expected at least one")
         usual = found.columns.value
-        as_totals(np.asarray([row.values[usual] for row in found.rows], object), usual)
+        as_totals(coded(as_objects(row.values[usual] for row in found.rows)), usual)
         return kind, found
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert.tables._coded import as_objects, check_labels_whole, coded
 from jaxcert.tables._columns import Columns, NotNamedError
-from jaxcert.tables._entries import codes
 from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
@@ -101,18 +101,21 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     if not found.rows:
         raise ValueError("has no rows, expected one per rollout")
     columns = _chosen(found, roles)
-    tasks, trials = _objects(row.task for row in found.rows), _objects(row.trial for row in found.rows)
-    episodes = None if columns.trial is None else trials
-    check_pairs(columns, codes(tasks, columns.task)[0], tasks, episodes)  # before any of them counts as unfinished
-    values = _objects(row.values.get(columns.value) for row in found.rows)
+    tasks = coded(as_objects(row.task for row in found.rows))
+    check_labels_whole(tasks, columns.task)
+    episodes = None if columns.trial is None else coded(as_objects(row.trial for row in found.rows))
+    check_pairs(columns, tasks, episodes)  # before any of them counts as unfinished
+    given = [row.values.get(columns.value) for row in found.rows]
     ended = [
-        row.ended or ("without a score" if value is None else "") for row, value in zip(found.rows, values, strict=True)
+        row.ended or ("without a score" if value is None else "") for row, value in zip(found.rows, given, strict=True)
     ]
     lost, lacking = _lost(found, ended, roles.unfinished), np.asarray([bool(why) for why in ended])
-    ask_about_labels([*dict.fromkeys(tasks.tolist())])
+    ask_about_labels(tasks.listed())
+    values = coded(as_objects(given))
     support = found.supports.get(columns.value)
     if not found.counted:
-        values, lacking = with_worst(values, columns.value, lacking, roles.unfinished, support)
+        totals, lacking = with_worst(values, columns.value, lacking, roles.unfinished, support)
+        values = coded(totals)
     returns = arrange(columns, tasks, episodes, values, counted=found.counted)
     told = found.told or f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
     lost = lost or f"{lacking.sum()} without an outcome"
@@ -159,7 +162,3 @@ def _chosen(found: Rollouts, wanted: Roles) -> Columns:
         message = message if value else f"has the values {listed}; expected one of these by name"
         raise NotNamedError(message, {"value": found.columns.value or names[0]})
     return found.columns._replace(value=value)
-
-
-def _objects(entries: Iterable[Any]) -> np.ndarray:
-    return np.fromiter(entries, object)

@@ -1,0 +1,241 @@
+"""A column by its different entries, of each of which what it means is asked once."""
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert._extras import import_extra
+from jaxcert.tables._entries import (
+    counts_of,
+    decimals_of,
+    has_no_outcome,
+    is_empty,
+    meant_by,
+    number_of,
+    rated,
+    shown,
+    spelled,
+    whole,
+    words_like,
+    words_that_hold,
+)
+
+_MOST_TEXTS = 10
+_FEW = 2**16  # entries of an array that takes no time
+
+
+class Coded(NamedTuple):
+    """The different entries of a column, and the place among them of each row's, int64 [rows]."""
+
+    entries: np.ndarray
+    places: np.ndarray
+
+    def listed(self) -> list[Any]:
+        """The different entries as objects of Python."""
+        return self.entries.tolist()
+
+    def each(self, of: Callable[[Any], Any]) -> np.ndarray:
+        """What a function says of the entry of each row, of numbers or bools [rows]."""
+        return np.asarray([of(entry) for entry in self.listed()])[self.places]
+
+    def numbers(self) -> np.ndarray:
+        """Each different entry as a number; NaN for those that are none."""
+        if self.entries.dtype.kind in "biuf":
+            return self.entries.astype(np.float64)
+        return np.fromiter(map(number_of, self.listed()), np.float64, len(self.entries))
+
+    def at(self, rows: np.ndarray) -> "Coded":
+        """Some rows, by a mask or by their numbers, with the entries that they have, in the order of appearance."""
+        kept = coded(self.places[rows])
+        return Coded(self.entries[kept.entries], kept.places)
+
+    def repeated(self, times: int) -> "Coded":
+        """Each row so many times."""
+        return self if times == 1 else self._replace(places=np.repeat(self.places, times))
+
+    def check(self, wrong: Any, name: Any, expected: str) -> None:
+        """Raise ValueError that names the first row whose entry is ``wrong``; the first row, after a header, is 1."""
+        if np.any(wrong):
+            row = int(np.argmax(np.asarray(wrong)[self.places]))
+            entry = self.listed()[self.places[row]]
+            raise ValueError(f"row {row + 1}: {name} is {shown(entry)}, expected {expected}")
+
+
+def coded(column: np.ndarray) -> Coded:
+    """The different entries of an array in the order of their first appearance; lists differ as they are printed."""
+    if column.dtype != object:
+        entries, first, places = np.unique(column, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        return Coded(entries[order], rank[places.reshape(-1)])
+    listed = column.tolist()
+    try:
+        return _of_objects(listed, listed)
+    except TypeError:
+        return _of_objects(listed, [*map(repr, listed)])
+
+
+def _of_objects(listed: list[Any], keys: list[Any]) -> Coded:
+    seen: dict[Any, int] = {}
+    places = np.fromiter((seen.setdefault(key, len(seen)) for key in keys), np.int64, len(listed))
+    return Coded(as_objects(listed[row] for row in _first_rows(places).tolist()), places)
+
+
+def of_series(series: Any) -> Coded:
+    """A column of a frame of pandas, Polars or pyarrow; None for an entry that is empty."""
+    if hasattr(series, "dictionary_encode") and (found := _by_arrow(series)):
+        return found
+    empty = np.asarray(series.isna() if hasattr(series, "isna") else series.is_null(), bool)
+    entries = np.full(empty.shape, None, object) if empty.all() else series.to_numpy()
+    if empty.any():
+        entries = entries.astype(object)
+        entries[empty] = None
+    return coded(entries)
+
+
+def _by_arrow(column: Any) -> Coded | None:
+    """A column of pyarrow, ten times as fast; None for lists and objects."""
+    pa = import_extra("pyarrow", "io")
+    try:
+        found = column.cast(plain_type(column.type)).dictionary_encode().combine_chunks()
+    except pa.ArrowNotImplementedError:
+        return None
+    entries, places = _as_array(found.dictionary), found.indices
+    if found.null_count:
+        entries, places = as_objects([*entries.tolist(), None]), places.fill_null(len(entries))
+    return Coded(entries, np.from_dlpack(places).astype(np.int64))
+
+
+def _as_array(entries: Any) -> np.ndarray:
+    """An array of pyarrow, of text and numbers without its own conversion, which imports pandas."""
+    types = import_extra("pyarrow.types", "io")
+    if types.is_string(entries.type) or types.is_boolean(entries.type):
+        return np.asarray(entries.to_pylist(), object if types.is_string(entries.type) else bool)
+    is_number = types.is_integer(entries.type) or types.is_floating(entries.type)
+    return np.from_dlpack(entries) if is_number else entries.to_numpy(zero_copy_only=False)
+
+
+def plain_type(kind: Any) -> Any:
+    """The type of the entries of a column, which may be held as a dictionary, as categories are."""
+    return kind.value_type if import_extra("pyarrow.types", "io").is_dictionary(kind) else kind
+
+
+def check_labels_whole(column: Coded, name: Any) -> None:
+    """Raise ValueError for a column of labels with an empty entry, or of lists or objects."""
+    listed = column.listed()
+    if wrong := next((entry for entry in listed if not isinstance(entry, Hashable)), None):
+        raise ValueError(f"column {name} holds {wrong!r:.40}, expected integers or text")
+    column.check([is_empty(entry) or entry == "" for entry in listed], name, "an entry")
+
+
+def few_texts(column: Coded) -> set[str]:
+    """The texts in a column, if they are few; else none."""
+    texts = (each for each in column.listed() if isinstance(each, str)) if column.entries.dtype == object else ()
+    found = {*itertools.islice(texts, _MOST_TEXTS + 1)}
+    return found if len(found) <= _MOST_TEXTS else set()
+
+
+# --- outcomes ------------------------------------------------------------------------------------------------------
+
+
+def lack_outcome(column: Coded) -> np.ndarray:
+    """Which rows have no outcome, bool [rows]."""
+    if column.entries.dtype.kind not in "OUf":
+        return np.zeros(len(column.places), bool)
+    return column.each(has_no_outcome).astype(bool)
+
+
+def as_totals(column: Coded, name: str) -> np.ndarray:
+    """The returns [rows]: bool if they are successes, the first one of them in words or bool; else finite float64."""
+    kind = column.entries.dtype.kind
+    if kind in "mM":  # NumPy would give the number of its units, such as nanoseconds
+        kinds = "durations" if kind == "m" else "dates"
+        raise ValueError(f"column {name} holds {kinds} ({column.entries.dtype}), expected numbers, such as seconds")
+    if kind == "b":
+        return column.entries[column.places]
+    if kind not in "iuf" and (words := _words_of(column)) is not None:
+        found = [words.get(spelled(entry)) for entry in column.listed()]
+        expected = f"{' or '.join(str(word).lower() for word in words)}, as in row 1"
+        column.check([each is None for each in found], name, expected)
+        return np.asarray(found, bool)[column.places]
+    values = column.numbers()
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        entry = column.listed()[column.places[np.argmax(wrong[column.places])]]
+        column.check(wrong, name, meant_by(entry))
+    return values[column.places]
+
+
+def _words_of(column: Coded) -> dict[Any, bool] | None:
+    """What stands for success and failure in a column, by all of its entries if it may, else by the first one."""
+    first = words_like(column.listed()[column.places[0]]) if len(column.places) else None
+    return first and (words_that_hold({*map(spelled, column.listed())}) or first)
+
+
+def counts_in(column: Coded, name: str, *, sure: bool) -> np.ndarray | None:
+    """Successes and trials of each row, int [rows, 2], if they are written as 31/50, or have to be; else None."""
+    if column.entries.dtype != object or not len(column.places):
+        return None
+    found = [counts_of(entry) for entry in column.listed()]
+    if not (sure or found[column.places[0]]):
+        return None
+    wrong = [each is None or not each[0] <= each[1] or not each[1] for each in found]
+    column.check(wrong, name, "successes of at least one trial, such as 31/50")
+    return np.asarray(found, np.int64)[column.places]
+
+
+def as_counts(successes: Coded, trials: Coded) -> Coded:
+    """Two columns of numbers as one of entries such as 31/50."""
+    pairs, places = combined(successes, trials)
+    return Coded(as_objects(f"{whole(won)}/{whole(every)}" for won, every in pairs), places)
+
+
+def of_rates(rates: Coded, trials: Coded, name: str) -> Coded:
+    """Rates of success, each of so many trials, as entries such as 31/50.
+
+    A rate may be rounded to the digits of the longest one in its column, if it still means one number of successes.
+    """
+    pairs, places = combined(rates, trials)
+    digits = max(map(decimals_of, rates.listed()), default=0)
+    won = [rated(rate, every, digits) for rate, every in pairs]
+    expected = "a rate from 0 to 1, with digits enough to tell how many of so many trials succeeded"
+    as_counts(rates, trials).check([each is None for each in won], name, expected)
+    counts = (f"{each}/{whole(every)}" for each, (_, every) in zip(won, pairs, strict=True))
+    return Coded(as_objects(counts), places)
+
+
+# --- several columns -----------------------------------------------------------------------------------------------
+
+
+def combined(*columns: Coded) -> tuple[list[tuple[Any, ...]], np.ndarray]:
+    """The different combinations of the entries of columns, and the place of each row's among them."""
+    places = columns[0].places
+    for other in columns[1:]:
+        places = coded(places * len(other.entries) + other.places).places
+    rows = _first_rows(places).tolist()
+    listed = [[column.listed()[place] for place in column.places[rows].tolist()] for column in columns]
+    return list(zip(*listed, strict=True)), places
+
+
+def pair_counts(one: Coded, other: Coded) -> np.ndarray:
+    """How often each pair of entries of two columns occurs that does."""
+    codes, most = one.places * len(other.entries) + other.places, len(one.entries) * len(other.entries)
+    if most <= 8 * len(codes) + _FEW:
+        counts = np.bincount(codes, minlength=0)
+        return counts[counts > 0]
+    return np.unique(codes, return_counts=True)[1]
+
+
+def _first_rows(places: np.ndarray) -> np.ndarray:
+    """The first row with each of the places 0, 1, ..., all of which occur."""
+    first = np.zeros(places.max(initial=-1) + 1, np.int64)
+    first[places[::-1]] = np.arange(len(places))[::-1]
+    return first
+
+
+def as_objects(entries: Iterable[Any]) -> np.ndarray:
+    """An array of objects."""
+    return np.fromiter(entries, object)
