@@ -15,8 +15,7 @@ from jaxcert.cli._outputs import no_plot
 from jaxcert.cli._printed import advice_of, print_answers
 from jaxcert.cli._question_options import check_rows
 from jaxcert.cli._reading import as_stated
-from jaxcert.cli._settings import check_listed, completed, completed_of_two, missing_examples
-from jaxcert.cli._tables import as_given
+from jaxcert.cli._settings import check_listed, settings_of
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._diagnose import WEAKER_BOUND
 from jaxcert.questions import QUESTIONS
@@ -82,35 +81,19 @@ def _check(request: Request) -> None:
 
 def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
     """What is certified of these returns; ``show`` tells the step."""
-    by, data = request.by, as_stated(read, request.asking.support)
+    by, asking, question = request.by, request.asking, request.asked.questions[0]
+    data = as_stated(read, asking.support)
     if by is not None and data[0].columns is not None and data[0].columns.task == by:
         raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
     if request.locked is None:
-        _check_listed(request, data)
+        check_listed(data, question, asking, at="" if request.asked.numbers else "X")
     request = request._replace(asked=request.asked.of(data[0]))
-    settings = _settings(request, data)
+    settings = settings_of(question, asking, data)
     if request.locked is not None:
         request.locked.check_design(data[0])
     show(f"certifying {len(data[0].tasks)} tasks")
     found = _certified(Answer(request, data, settings, {}))
     return found if data[1:] else found._replace(findings=_findings(found))
-
-
-def _check_listed(request: Request, data: Sequence[ReturnsFile]) -> None:
-    """Raise ValueError where the choice between a list and a sample was not made, or contradicts the question."""
-    asking, question = request.asking, request.asked.questions[0]
-    missing = missing_examples(question, asking, data[0].like, data[0].known_support)
-    needed = {} if request.asked.numbers else {"threshold": "X"}
-    if data[1:] and (margins := asking.options.get("margin")):
-        needed = {"threshold": ",".join(map(as_given, margins))}
-    check_listed(data, question, asking.listed, missing, **needed)
-
-
-def _settings(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
-    question = request.asked.questions[0]
-    if data[1:]:
-        return completed_of_two(question, request.asking, data)
-    return completed(question, request.asking, data[0].like, data[0].known_support)
 
 
 def _certified(answer: Answer) -> Answer:

@@ -10,7 +10,7 @@ import typer
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
-from jaxcert.cli._options import Command, level, options_of, several, taking
+from jaxcert.cli._options import Command, Support, level, options_of, several, taking
 from jaxcert.cli._question_options import (
     askable,
     check_required,
@@ -34,10 +34,7 @@ _OF_ONE, _OF_TWO = askable(num_inputs=1), askable(num_inputs=2)
 class Asking(NamedTuple):
     """What is asked, as it was typed; ``options`` are settings that few questions have, by their names."""
 
-    support: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance; 0 1 for successes."),
-    ] = None
+    support: Support = None
     delta: Annotated[float | None, typer.Option(metavar="D", help="Failure probability of the certificate.")] = None
     threshold: Annotated[list[Any] | None, several("X", "Performance to certify; without any, the curve")] = None
     safety: Annotated[list[Any] | None, several("S", "Share of new tasks to certify a performance for")] = None

@@ -17,7 +17,7 @@ from jaxcert.cli._asking import Asking
 from jaxcert.cli._outputs import no_plot, writing
 from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, as_stated, told
-from jaxcert.cli._settings import OF_EVERY, check_listed, completed, missing_examples
+from jaxcert.cli._settings import OF_EVERY, check_listed, completed
 from jaxcert.report import document_text
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, names_of, order_of
 from jaxcert.report._open_pairs import open_pairs
@@ -45,8 +45,7 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
         show("reading")
         data = as_stated([file.read(**request.roles) for file in files], asking.support)
         align_tasks(*data)
-        missing = missing_examples(board.at or board.mean, asking, data[0].like, data[0].known_support)
-        check_listed(data, board.mean, asking.listed, missing)
+        check_listed(data, board.mean, asking, of=board.at)
         show("certifying")
         found = _leaderboard(board, data, asking)
         _write(request, found)

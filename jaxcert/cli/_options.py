@@ -112,6 +112,10 @@ def _decimal(text: str) -> Decimal:
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
+Support = Annotated[
+    tuple[float, float] | None,
+    typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance; 0 1 for successes."),
+]
 Strict = Annotated[
     bool,
     typer.Option(

@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from jaxcert.cli._options import Quiet, several
+from jaxcert.cli._options import Quiet, Support, several
 from jaxcert.cli._outputs import Force, check_new, check_outputs
 from jaxcert.planning._known_designs import DESIGNS
 
@@ -44,10 +44,7 @@ class Planning(NamedTuple):
             "their trials.",
         ),
     ] = None
-    support: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance; 0 1 for successes."),
-    ] = None
+    support: Support = None
     threshold: Annotated[float | None, typer.Option(metavar="X", help="Performance to certify.")] = None
     safety: Annotated[list[Any] | None, several("S", "Wanted safety; several for the table")] = None
     budget: Annotated[float | None, typer.Option(metavar="C", help="What may be spent in all.")] = None

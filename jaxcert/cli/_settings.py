@@ -1,6 +1,6 @@
 """The settings of an answer from the options, and what is missing, told with a command that works."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import defaults
 from jaxcert.cli._asking import Asking
 from jaxcert.cli._question_options import not_taken
+from jaxcert.cli._tables import as_given
 from jaxcert.cli._typed import refuse_both, typed_with
 from jaxcert.questions import QUESTIONS
 from jaxcert.returns._prepared import is_successes
@@ -50,8 +51,10 @@ def completed(
     return {name: stated[name] for name in kept if question.takes(name)}
 
 
-def completed_of_two(question: Question, asking: Asking, data: Sequence[ReturnsFile]) -> dict[str, Any]:
-    """As ``completed``, of differences, which are no successes whatever the returns are; these have a support."""
+def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile]) -> dict[str, Any]:
+    """As ``completed``, of one policy; or of differences of two, which are no successes whatever the returns are."""
+    if len(data) == 1:
+        return completed(question, asking, data[0].like, data[0].known_support)
     if asking.bound in BOUNDS and BOUNDS[asking.bound].binary:
         instead = typed_with({} if asking.support else {"--support": ["0", "1"]}, without=["--bound"])
         raise ValueError(
@@ -75,16 +78,15 @@ def missing_examples(
 
 
 def check_listed(
-    data: Sequence[ReturnsFile],
-    question: Question,
-    listed: bool | None,
-    examples: Mapping[str, list[str]],
-    **needed: str,
+    data: Sequence[ReturnsFile], question: Question, asking: Asking, *, of: Question | None = None, at: str = ""
 ) -> None:
     """Raise ValueError where the choice between a list and a sample was not made, or contradicts the question.
 
-    ``examples``: options that any answer lacks, with values; ``needed``: what a list needs besides.
+    ``of``: another question that is asked as well, whose settings are missing in a command that works; ``at``: the
+    threshold in it, if a list needs one besides.
     """
+    listed, known = asking.listed, data[0].known_support
+    missing = missing_examples(of or question, asking, data[0].like, known)
     refuse_both("--suite", "--sampled")
     if listed is not None and listed != question.listed:
         word, about = ("suite", "new tasks") if listed else ("sampled", "a fixed list of tasks")
@@ -93,9 +95,10 @@ def check_listed(
     if not made or listed is not None or question.listed:
         return
     # A list of two policies has no margins, which are its thresholds.
-    of_list = {f"--{name}": [value] for name, value in needed.items()}
-    a_list = typed_with({**examples, **of_list, "--suite": []}, without=["--margin"] * (len(data) > 1))
-    a_sample = typed_with({**examples, "--sampled": []})
+    at = ",".join(map(as_given, asking.options.get("margin") or [])) if data[1:] else at
+    needed = {"--threshold": [at]} if at else {}
+    a_list = typed_with({**missing, **needed, "--suite": []}, without=["--margin"] if data[1:] else [])
+    a_sample = typed_with({**missing, "--sampled": []})
     told = f"{made[0].path}: its tasks are a list that somebody made"
     same = [each for each in QUESTIONS.values() if each.listed and each.shortcut == question.shortcut is not None]
     if not (same or len(data) > 1):

@@ -65,26 +65,21 @@ _PAIR, _CONFIDENCE, _LIST = "--support", "--confidence", "--suite"
 def as_read(arguments: Sequence[str]) -> list[str]:
     """The arguments, with ``--support 0,1`` as ``--support 0 1``, and ``--suite`` of a plan alone as ``--suite 0``."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    read, command = [*_apart(arguments[:end])], next((each for each in arguments if not each.startswith("-")), "")
-    return [*(_with_number(read) if command == "plan" else read), *arguments[end:]]
+    command = next((each for each in arguments if not each.startswith("-")), "")
+    return [*_usual(arguments[:end], is_plan=command == "plan"), *arguments[end:]]
 
 
-def _with_number(arguments: Sequence[str]) -> Iterator[str]:
-    for each, after in zip(arguments, [*arguments[1:], ""], strict=True):
-        yield each
-        if each == _LIST and not after.lstrip("-").isdecimal():
-            yield "0"
-
-
-def _apart(arguments: Sequence[str]) -> Iterator[str]:
+def _usual(arguments: Sequence[str], *, is_plan: bool) -> Iterator[str]:
     before = ""
-    for each in arguments:
-        if before == _PAIR and each.count(",") == 1:
-            yield from map(str.strip, each.split(","))
-        elif each.startswith(f"{_PAIR}=") and each.count(",") == 1:
-            yield from (_PAIR, *map(str.strip, each.partition("=")[2].split(",")))
+    for each, after in zip(arguments, [*arguments, ""][1:], strict=True):
+        joined = each.removeprefix(f"{_PAIR}=")
+        if joined.count(",") == 1 and (before == _PAIR or joined != each):
+            yield from [_PAIR] * (joined != each)
+            yield from map(str.strip, joined.split(","))
         else:
             yield each
+        if is_plan and each == _LIST and not after.lstrip("-").isdecimal():
+            yield "0"
         before = each
 
 
