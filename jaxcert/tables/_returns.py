@@ -1,6 +1,7 @@
 """Returns with their tasks, and the file that they are from."""
 
 import dataclasses
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -141,7 +142,8 @@ class ReturnsFile(Returns):
         """The same without the labels of tasks that a condition names, for readers who are not to see these."""
         told, tasks = self.told, () if self.columns is None else self.columns.task.split(",")
         for name in tasks:
-            for text in (each for each in self.roles.where if each.strip().startswith(name)):
+            named = re.compile(rf"\s*{re.escape(name)}\s*(!=|=|in\b)")
+            for text in filter(named.match, self.roles.where):
                 told = told.replace(f", where {text}", f", some tasks by {name}")
         return told
 
