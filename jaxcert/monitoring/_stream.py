@@ -130,6 +130,8 @@ class _Rows:
             self._header = entries
             self._check(self._columns)
             return None
+        if entries == self._header:
+            raise ValueError("repeats the names of the columns; expected them in the first line alone")
         if len(entries) != len(self._header):
             raise ValueError(f"has {len(entries)} entries; expected {len(self._header)}, as the header has")
         row = dict(zip(self._header, entries, strict=True))
@@ -252,10 +254,10 @@ class _OpenTask:
             )
 
 
-def _in_short(entry: Any) -> Any:
-    """An entry without what takes long to compare, such as the observations of an episode."""
+def _in_short(entry: Any, depth: int = 8) -> Any:
+    """An entry without what takes long to compare, such as the observations of an episode, or lies deep."""
     if isinstance(entry, dict):
-        return {name: _in_short(each) for name, each in entry.items()}
+        return {name: _in_short(each, depth - 1) for name, each in entry.items()} if depth else None
     is_large = isinstance(entry, int) and abs(entry) >= 2**63
     return None if isinstance(entry, list) else str(entry)[:200] if is_large or isinstance(entry, str) else entry
 

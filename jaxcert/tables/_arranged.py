@@ -19,6 +19,7 @@ from jaxcert.tables._single_rollouts import arrange, ask_about_cost
 from jaxcert.tables._summary_rows import (
     ask_about_lost,
     ask_about_mean,
+    ask_about_unique_labels,
     check_rows_are_trials,
 )
 from jaxcert.tables._told_names import ask_about_trials, check_same_policy, of_tasks, tells_apart, tells_endings
@@ -61,6 +62,7 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
         ask_about_label(columns, parts, rows.labels)
     else:
         ask_about_labels(task.listed())
+        ask_about_unique_labels(task, others, rows.column)
     _ask_about_set_aside(rows, columns, others)
     check_rows_are_trials(task, episode, columns, others, rows.column)
     width = len(names) if is_wide else 1

@@ -116,6 +116,11 @@ def lowered(name: Any) -> str:
     return str(name).strip().lower()
 
 
+def labels_tasks(name: Any) -> bool:
+    """Whether its name says that it labels tasks."""
+    return bool(words_in(name) & (_LIKE["task"] | {"instruction"}))
+
+
 def is_value(name: Any) -> bool:
     """Whether its name says that it is an outcome."""
     return bool(words_in(name) & _LIKE["value"])

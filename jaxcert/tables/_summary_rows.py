@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded
-from jaxcert.tables._columns import Columns, lowered
+from jaxcert.tables._columns import Columns, labels_tasks, lowered
 from jaxcert.tables._entries import ask, is_name, listed_words, words_in
 from jaxcert.tables._returns import Returns
 
@@ -75,6 +75,7 @@ def check_rows_are_trials(
     task: Coded, trial: Coded | None, columns: Columns, names: Iterable[Any], column: Callable[[Any], Coded]
 ) -> None:
     """Raise ValueError for rows that sum up others, and warn where a row may stand for several trials."""
+    _check_no_header(task, columns)
     check_labels(task.listed(), columns.task)
     of_trials = {str(label) for label in ([] if trial is None else trial.listed())}
     if told := sorted(filter(_is_of_trials, of_trials)):
@@ -89,6 +90,25 @@ def check_rows_are_trials(
                 f"column {str(each)!r:.42} is not read, and each row is one trial: where a row stands for so many "
                 "trials, name the columns of successes and of trials (--successes, --trials)"
             )
+
+
+def _check_no_header(task: Coded, columns: Columns) -> None:
+    """Raise ValueError for a row with the names of the columns, as where files were put together."""
+    header = [str(label).strip() == columns.task for label in task.listed()]
+    task.check(header, columns.task, "the names of columns in the first line alone")
+
+
+def ask_about_unique_labels(task: Coded, names: Iterable[Any], column: Callable[[Any], Coded]) -> None:
+    """Warn of labels that number the rows, beside a column that may label the tasks."""
+    if not (2 < len(task.entries) == len(task.places)):
+        return
+    for name in filter(labels_tasks, names):
+        if 1 < len(column(name).entries) <= len(task.places) / 2:
+            ask(
+                f"each row has a task of its own, and entries of column {str(name)!r:.42} repeat: if it labels the "
+                "tasks, rows of one task are counted as tasks of their own, which they are not (--task)"
+            )
+            return
 
 
 def check_no_sum(counts: np.ndarray) -> None:

@@ -302,6 +302,14 @@ def test_what_other_columns_of_a_stream_say_is_told(stream, tmp_path):
     assert "taken together as one policy whatever they hold: nudges\n" in err
 
 
+def test_a_second_header_is_no_task_and_a_deep_field_no_fault(stream, tmp_path):
+    stream("task,return\na,1\ntask,return\nb,0\n")
+    assert "line 3: repeats the names of the columns" in refused("monitor", "--state", tmp_path / "m", *OWN)
+    deep = '{"a": ' * 900 + "1" + "}" * 900
+    stream(f'{{"task": "a", "return": 1, "more": {deep}}}\n')
+    assert command("monitor", "--state", tmp_path / "deep", *OWN).status == 0
+
+
 def test_help_in_a_first_trial_and_a_last_line_that_may_be_cut_are_told(stream, tmp_path):
     stream("task,return,assisted\na,1,1\nb,0.")
     err = command("monitor", "--state", tmp_path / "m", *OWN).err

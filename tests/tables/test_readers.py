@@ -368,6 +368,23 @@ def test_labels_that_differ_in_little_are_asked_about(tmp_path, one, other):
         read_returns(path, trial=None)
 
 
+def test_names_of_columns_between_rows_are_no_task(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("task,success\na,yes\nb,no\ntask,success\nc,no\n")
+    with pytest.raises(
+        ValueError, match="row 3: task is 'task', expected the names of columns in the first line alone"
+    ):
+        read_returns(path, trial=None)
+
+
+@pytest.mark.parametrize("name", ["task", "task_name", "env", "instruction"])
+def test_labels_that_number_the_rows_are_asked_about(tmp_path, name):
+    path = tmp_path / "t.csv"
+    path.write_text(f"task_id,{name},success\n" + "".join(f"r{i},k{i % 4},{i % 2}\n" for i in range(20)))
+    with pytest.warns(UserWarning, match=f"each row has a task of its own, and entries of column '{name}' repeat"):
+        read_returns(path, trial=None)
+
+
 def test_the_last_of_several_attempts_is_asked_about(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("task,attempt,success\n" + "".join(f"k{i},{1 + i % 3},1\n" for i in range(12)))
