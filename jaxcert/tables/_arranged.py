@@ -17,6 +17,7 @@ from jaxcert.tables._roles import Roles, checked
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
 from jaxcert.tables._single_rollouts import arrange, ask_about_cost
 from jaxcert.tables._summary_rows import (
+    ask_about_copied_rows,
     ask_about_lost,
     ask_about_mean,
     ask_about_unique_labels,
@@ -64,6 +65,10 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
         ask_about_labels(task.listed())
         ask_about_unique_labels(task, others, rows.column)
     _ask_about_set_aside(rows, columns, others)
+    if not is_wide and len(names) == 1:
+        ask_about_copied_rows(
+            task, rows.column(names[0]), [name for name in others if name != columns.trial], rows.column
+        )
     check_rows_are_trials(task, episode, columns, others, rows.column)
     width = len(names) if is_wide else 1
     found = arrange(

@@ -17,6 +17,7 @@ from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_se
 _MOMENTS = words_in("step steps iter iteration generation snapshot")
 _OF_TRAINING = _MOMENTS | words_in("seed epoch")
 _BESIDE = words_in("name id no number version v pt pth ckpt zip npz safetensors")
+_DONE_AGAIN = words_in("redo redone retry retried rerun")
 _LONG_STEP = 1000
 _LONG_NUMBER = re.compile("(.*[^0-9]|)([0-9]{1,15})(e[0-9]|[kKmM]|)([.][a-zA-Z]+|)")
 _ZEROS = {"": 0, "k": 3, "m": 6}
@@ -48,6 +49,7 @@ def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Col
 def ask_about_labels(labels: Sequence[Any]) -> None:
     """Warn of labels that number what is no task, or that have two parts, as pi0/push has."""
     texts = [str(label) for label in labels]
+    _ask_about_again(texts, "tasks")
     if len(texts) > 2:
         _ask_about_numbers(texts, "tasks", POLICIES | _OF_TRAINING)
         if not any(map(is_name, labels)) or _ask_about_known(texts, "tasks"):
@@ -72,6 +74,7 @@ def ask_about_labels(labels: Sequence[Any]) -> None:
 def ask_about_trials_of(labels: Sequence[Any]) -> None:
     """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
     texts = [str(label) for label in labels]
+    _ask_about_again(texts, "trials")
     _ask_about_numbers(texts, "trials", POLICIES | _MOMENTS | words_in("epoch"))
     stems = stems_of(texts)
     # A few words are looked at with the tasks that have them.
@@ -79,6 +82,14 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
         ask(
             f"labels of trials are such as {texts[0]!r:.60} and {texts[-1]!r:.60}: if their words tell policies or "
             "conditions apart, all of them are taken for one policy here"
+        )
+
+
+def _ask_about_again(texts: list[str], of: str) -> None:
+    """Warn of labels of what was done again."""
+    if again := next((text for text in texts if words_in(text) & _DONE_AGAIN), None):
+        ask(
+            f"labels of {of} are such as {again!r:.60}: if what failed was done again, the rest looks better than it is"
         )
 
 

@@ -10,7 +10,7 @@ from jaxcert.tables._entries import as_number, ask, words_in
 _ASIDE = words_in("""
     human help helped assist assisted assistance intervention interventions intervened teleop teleoperated teleoperation
     takeover takeovers exclude excluded exclusion discard discarded disregard disqualified invalid
-    void voided ignore ignored outlier quarantined
+    void voided ignore ignored outlier quarantined hint hints oracle correction corrections corrected
 """)
 # Their opposite.
 _COUNTED = words_in("valid include included counted autonomous unassisted usable")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded
+from jaxcert.tables._coded import Coded, pair_counts
 from jaxcert.tables._columns import Columns, labels_tasks, lowered
 from jaxcert.tables._entries import ask, is_name, listed_words, words_in
 from jaxcert.tables._returns import Returns
@@ -29,7 +29,9 @@ _FIRST = words_in("average avg mean iqm subtotal median overall gesamt durchschn
 _OF_TRIALS = _SUMMARIES | words_in("best majority consensus max min")
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)  # as 12 and task_012
 _MOST_NAMED = 6
-_REPEATS = {"count", "counts", "freq", "frequency"}
+_REPEATS = {"count", "counts", "freq", "frequency", "num_episodes", "n_episodes", "episodes", "num_rollouts", "repeats"}
+_REPEATS |= {"n_rollouts", "reps", "runs", "num_runs"}
+_FEWEST_COPIES = 10
 
 
 def sums_up(label: Any) -> bool:
@@ -107,6 +109,21 @@ def ask_about_unique_labels(task: Coded, names: Iterable[Any], column: Callable[
             ask(
                 f"each row has a task of its own, and entries of column {str(name)!r:.42} repeat: if it labels the "
                 "tasks, rows of one task are counted as tasks of their own, which they are not (--task)"
+            )
+            return
+
+
+def ask_about_copied_rows(task: Coded, value: Coded, names: Iterable[Any], column: Callable[[Any], Coded]) -> None:
+    """Warn of a column of which each entry stands in several rows, all of one task and one outcome."""
+    for name in names:
+        entries = column(name)
+        if not _FEWEST_COPIES <= len(entries.entries) <= len(task.places) / 2:
+            continue
+        is_told = len(pair_counts(entries, task)) == len(pair_counts(entries, value)) == len(entries.entries)
+        if is_told and 4 * len(entries.entries) >= len(task.places) and np.bincount(entries.places).min() > 1:
+            ask(
+                f"each entry of column {str(name)!r:.42} stands in several rows, of the same task and outcome: if rows "
+                "are copies, their trials are counted again"
             )
             return
 

@@ -385,6 +385,33 @@ def test_labels_that_number_the_rows_are_asked_about(tmp_path, name):
         read_returns(path, trial=None)
 
 
+def test_copied_rows_are_asked_about(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"k{i % 5},{i % 3 > 0},video{i}\n" for i in range(20)]
+    path.write_text("task,success,video\n" + "".join(rows))
+    read_returns(path, trial=None)
+    path.write_text("task,success,video\n" + "".join(rows + rows))
+    with pytest.warns(UserWarning, match="each entry of column 'video' stands in several rows"):
+        read_returns(path, trial=None)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{task},{trial}{again},1,1", "labels of trials are such as '0 \\(redo\\)'"),
+        ("{task}{again},{trial},1,1", "labels of tasks are such as 'k1 \\(redo\\)'"),
+        ("{task},{trial},1,{many}", "column 'num_episodes' is not read, and each row is one trial"),
+    ],
+)
+def test_what_was_done_again_or_stands_for_many_is_asked_about(tmp_path, row, message):
+    path = tmp_path / "t.csv"
+    lines = [(i, j, " (redo)" * (i == 1)) for i in range(8) for j in range(3)]
+    text = [row.format(task=f"k{i}", trial=j, again=again, many=1 + j) for i, j, again in lines]
+    path.write_text("\n".join(["task,trial,success,num_episodes", *text, ""]))
+    with pytest.warns(UserWarning, match=message):
+        read_returns(path)
+
+
 def test_the_last_of_several_attempts_is_asked_about(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("task,attempt,success\n" + "".join(f"k{i},{1 + i % 3},1\n" for i in range(12)))
