@@ -65,7 +65,7 @@ def _check(request: Request) -> None:
     asked, outputs = request.asked, request.outputs
     first = next(iter(asked.numbers), "")
     if request.wanted is not None and not any(each.advised and each.certifies_probability for each in asked.questions):
-        raise ValueError(f"--wanted is a safety at thresholds, of which the question {first!r} has no advice")
+        raise ValueError(f"--wanted is for a safety at thresholds; there is no advice on the question {first!r}")
     if outputs.plot and not all(QUESTIONS[name].has_curve for name in asked.numbers):
         raise ValueError(no_plot(f"the question {first!r}"))
     if outputs.witness:

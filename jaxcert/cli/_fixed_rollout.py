@@ -48,7 +48,7 @@ def fixed_rollout(run: Run) -> None:
 
 
 def _in_parts(run: Run, tasks: Any, key: jax.Array, kept: Unfinished) -> np.ndarray:
-    """The returns of all tasks; those of some after the other, so that an interrupted run goes on."""
+    """Roll out all tasks, a few at a time, so that an interrupted run goes on."""
     env, num_tasks, num_rollouts = run.found.env, run.num_tasks, run.asked.rollouts or 0
     size = min(num_tasks, max(1, _EPISODES // num_rollouts))
     steps_per_task, wait, saved = num_rollouts * env.episode_length, _SECONDS, time.perf_counter()

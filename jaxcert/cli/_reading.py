@@ -63,7 +63,7 @@ def _flags(expected: Mapping[str, str | None]) -> dict[str, list[str]]:
 
 
 def _quietly(path: Path, options: Mapping[str, Any], **others: Any) -> ReturnsFile:
-    """What is read with these options, of which nothing is told."""
+    """Read a file by these options, and print nothing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return read_returns(path, **{**options, **others})

@@ -126,7 +126,7 @@ def plain_type(kind: Any) -> Any:
 def check_labels_whole(column: Coded, name: Any) -> None:
     """Raise ValueError for a column of labels with an empty entry, or of lists or objects."""
     listed = column.listed()
-    if wrong := next((entry for entry in listed if not isinstance(entry, Hashable)), None):
+    for wrong in (entry for entry in listed if not isinstance(entry, Hashable)):
         raise ValueError(f"column {name} holds {wrong!r:.40}, expected integers or text")
     column.check([is_empty(entry) or entry == "" for entry in listed], name, "an entry")
 

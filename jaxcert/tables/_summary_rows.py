@@ -114,13 +114,21 @@ def ask_about_unique_labels(task: Coded, names: Iterable[Any], column: Callable[
 
 
 def ask_about_copied_rows(task: Coded, value: Coded, names: Iterable[Any], column: Callable[[Any], Coded]) -> None:
-    """Warn of a column of which each entry stands in several rows, all of one task and one outcome."""
+    """Warn of a column of which each entry stands in several rows, all of one task and one outcome.
+
+    Tasks of which all trials went alike tell nothing: there a scene may be met twice, too.
+    """
+    least, most = np.full(len(task.entries), len(value.entries)), np.zeros(len(task.entries), np.int64)
+    np.minimum.at(least, task.places, value.places)
+    np.maximum.at(most, task.places, value.places)
+    differ = (least < most)[task.places]
     for name in names:
         entries = column(name)
-        if not _FEWEST_COPIES <= len(entries.entries) <= len(task.places) / 2:
+        if not len(task.entries) < len(entries.entries) <= len(task.places) / 2:
             continue
         is_told = len(pair_counts(entries, task)) == len(pair_counts(entries, value)) == len(entries.entries)
-        if is_told and 4 * len(entries.entries) >= len(task.places) and np.bincount(entries.places).min() > 1:
+        num_told = len(np.unique(entries.places[differ]))
+        if is_told and num_told >= _FEWEST_COPIES and np.bincount(entries.places).min() > 1:
             ask(
                 f"each entry of column {str(name)!r:.42} stands in several rows, of the same task and outcome: if rows "
                 "are copies, their trials are counted again"

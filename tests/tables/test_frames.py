@@ -243,6 +243,13 @@ def test_policies_are_paired_by_their_tasks():
         jaxcert.align_tasks()
 
 
+@pytest.mark.parametrize("label", [[], {}, [1], {"a": 1}])
+def test_lists_and_objects_are_no_labels(label):
+    table = pd.DataFrame({"task": [label, label, label], "success": [True, False, True]})
+    with pytest.raises(ValueError, match=r"column task holds .*, expected integers or text"):
+        from_frame(table, trial=None)
+
+
 def test_shares_beside_percentages_are_asked_about():
     shares = jaxcert.from_lists([[0.0, 1.0], [1.0, 1.0]])
     with pytest.warns(

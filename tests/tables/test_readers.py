@@ -393,6 +393,8 @@ def test_copied_rows_are_asked_about(tmp_path):
     path.write_text("task,success,video\n" + "".join(rows + rows))
     with pytest.warns(UserWarning, match="each entry of column 'video' stands in several rows"):
         read_returns(path, trial=None)
+    path.write_text("task,success,text\n" + "".join(f"k{i % 20},{i % 20 > 3},do {i % 20}\n" for i in range(60)))
+    read_returns(path, trial=None)  # a text of each task, whose trials went alike
 
 
 @pytest.mark.parametrize(
