@@ -57,6 +57,7 @@ def lock_protocol(
     asking: Asking,
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
+    asking = asking.named()
     asked = chosen(asking.question or usual_questions(asking.numbers)[0].name, _ASKED)
     if asked.takes("method"):
         asking = asking._replace(method=asking.method or "binomial")

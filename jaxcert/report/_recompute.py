@@ -18,6 +18,7 @@ from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
 from jaxcert.returns.summaries import Summary
 from jaxcert.tables import Returns, align_tasks
+from jaxcert.tables._frames import aligned
 from jaxcert.tables._readers import ReturnsFile
 
 
@@ -54,7 +55,7 @@ def question_named(name: str) -> Question:
 def ask(
     question: Question, data: Sequence[Returns], fixed: Any, options: Mapping[str, Any], *, max_weight: Any = None
 ) -> Any:
-    """The answer to a question about files of returns, one for each of its inputs, on the same tasks.
+    """The answer to a question about files of returns, one for each of its inputs or metrics, on the same tasks.
 
     Two files for a question that takes one are pairs of two policies, where it takes these. With ``max_weight``, a last
     one has the weight of each task, whether the question has weights or the sample.
@@ -63,17 +64,18 @@ def ask(
         ValueError: for another number of files, other tasks, or what the question's function refuses.
     """
     is_weighted = question.has_weights or max_weight is not None
-    num_policies = len(data) - is_weighted
-    if num_policies not in question.numbers_of_policies:
-        wanted = ", ".join(("returns", "weights") if is_weighted else question.inputs)
+    num_policies, metrics = len(data) - is_weighted, question.metrics(options)
+    if num_policies not in ((len(metrics),) if metrics else question.numbers_of_policies):
+        wanted = ", ".join(("returns", "weights") if is_weighted else metrics or question.inputs)
         raise ValueError(f"the question {question.name!r} is of {wanted}; given is {len(data)} of them")
     for each in data[:num_policies]:
         _check_support(each, options)
         _check_finished(each, options)
-    check_others_finished(data[1:num_policies])
+    if not metrics:
+        check_others_finished(data[1:num_policies])
     if len(data) > 1:
-        data = align_tasks(*data)
-    arguments = _arguments(question, data[:num_policies])
+        data = (aligned if metrics else align_tasks)(*data)
+    arguments = _of_metrics(metrics, data) if metrics else _arguments(question, data[:num_policies])
     for each in data[num_policies:]:
         arguments |= _weights(question, arguments["returns"], each, max_weight)
     if question.fixed is not None:
@@ -124,6 +126,15 @@ def _arguments(question: Question, data: Sequence[Returns]) -> dict[str, Any]:
     return _of_pairs(question, *data) if len(data) > len(names) else _of_inputs(question, names, data)
 
 
+def _of_metrics(metrics: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
+    """Returns and masks by the names of the metrics."""
+    named = dict(zip(metrics, data, strict=True))
+    return {
+        "returns": {name: each.returns for name, each in named.items()},
+        "where": {name: each.where for name, each in named.items()},
+    }
+
+
 def _weights(question: Question, returns: Any, data: Returns, max_weight: Any) -> dict[str, Any]:
     """The weights of the tasks, from a file with one number for each, as the question or its sample takes them."""
     if np.shape(data.returns)[1:] != (1,):
@@ -172,7 +183,7 @@ def support_of(record: Mapping[str, Any]) -> tuple[float, float]:
     return (-np.inf if low is None else low, np.inf if high is None else high)
 
 
-def by_protocol(locked: Protocol, data: ReturnsFile, dtype: str) -> Any:
+def by_protocol(locked: Protocol, data: Sequence[ReturnsFile], dtype: str) -> Any:
     """The certificate of these returns that a protocol asks for.
 
     Raises:
@@ -180,7 +191,7 @@ def by_protocol(locked: Protocol, data: ReturnsFile, dtype: str) -> Any:
     """
     question = QUESTIONS[locked.asked]
     with precision(dtype):
-        return ask(question, [data], locked.fixed, locked.settings)
+        return ask(question, data, locked.fixed, locked.settings)
 
 
 def shifted(found: Any, settings: Mapping[str, Any]) -> Any:

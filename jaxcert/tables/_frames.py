@@ -117,6 +117,13 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
     """
     if not policies:
         raise ValueError("there is no policy; expected the returns of each")
+    found = aligned(*policies)
+    _ask_about_units([each._name or f"policies[{number}]" for number, each in enumerate(policies)], policies)
+    return found
+
+
+def aligned(*policies: Returns) -> tuple[Returns, ...]:
+    """``align_tasks`` of one policy or more, or of metrics, which need not be in one unit."""
     for number, each in enumerate(policies):
         refuse_summary(f"returns of policy {number}", each.returns)
     places = [{label: i for i, label in enumerate(each.tasks.tolist())} for each in policies]
@@ -131,7 +138,6 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
                 f"{having} has the task {label!r:.40}, {lacking} has not (tasks that one of them lacks: "
                 f"{len(different)}); expected both on the same tasks"
             )
-    _ask_about_units(names, policies)
     orders = [np.asarray([rows[label] for label in places[0]], int) for rows in places]
     return tuple(_reordered(each, order) for each, order in zip(policies, orders, strict=True))
 
