@@ -200,7 +200,7 @@ class _OtherColumns:
             try:
                 check_labels(list(dict.fromkeys(self._labels)), self._columns.task)
                 ask_about_labels(list(dict.fromkeys(self._labels)))
-                pooled = check_one_policy(self._columns, names, labels, self._entries)
+                pooled, _ = check_one_policy(self._columns, names, labels, self._entries)
                 if aside:
                     ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
                 if pooled := [name for name in pooled if not any(repr(name) in str(each.message) for each in caught)]:
