@@ -69,7 +69,7 @@ _RAN_ON = words_in("gpu cpu worker rank node host shard part batch day seed run 
 DIGITS = re.compile("([0-9]+)")
 # Where all rows of a policy hold the same: which policy or run it is, how it was made, or what was measured of it.
 _OF_RUN = words_in("""
-    name id uid uuid hash sha commit git branch label title alias family variant team submission player session job exp
+    uid uuid hash sha commit git branch label title display alias family variant team submission player session job exp
     experiment runs seeds date datetime timestamp started ended created path file filename folder dir directory url uri
     video log wandb machine device user author description params parameters size layers architecture backbone encoder
     network weights train training trained pretrained finetuned demos demonstrations epoch epochs lr optimizer precision

@@ -269,13 +269,9 @@ def compared(name, *entries):
 @pytest.mark.parametrize(
     ("name", "entries"),
     [
-        *(
-            ("max_steps", (500, 200)),
-            ("temperature", (0.5, 0.7)),
-            ("env_version", ("v1", "v2")),
-            ("horizon", (9, 9, 8)),
-        ),
-        *(("time_limit", ("60s", "30s")), ("split", ("train", "test")), ("gripper", ("new", "old"))),
+        *(("max_steps", (500, 200)), ("temperature", (0.5, 0.7)), ("env_version", ("v1", "v2"))),
+        *(("robot_name", ("franka", "xarm")), ("horizon", (9, 9, 8)), ("time_limit", ("60s", "30s"))),
+        *(("split", ("train", "test")), ("gripper", ("new", "old"))),
     ],
 )
 def test_conditions_in_which_policies_differ_are_asked_about(name, entries):
