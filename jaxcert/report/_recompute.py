@@ -17,8 +17,8 @@ from jaxcert.returns import paired, weighted
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
 from jaxcert.returns.summaries import Summary
-from jaxcert.tables import Returns, align_tasks
-from jaxcert.tables._frames import aligned
+from jaxcert.tables import Returns
+from jaxcert.tables._frames import in_one_order
 from jaxcert.tables._readers import ReturnsFile
 
 
@@ -74,7 +74,7 @@ def ask(
     if not metrics:
         check_others_finished(data[1:num_policies])
     if len(data) > 1:
-        data = (aligned if metrics else align_tasks)(*data)
+        data = in_one_order(*data)
     arguments = _of_metrics(metrics, data) if metrics else _arguments(question, data[:num_policies])
     for each in data[num_policies:]:
         arguments |= _weights(question, arguments["returns"], each, max_weight)
