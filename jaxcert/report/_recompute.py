@@ -16,6 +16,7 @@ from jaxcert.report._protocol import Protocol
 from jaxcert.returns import paired, weighted
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
+from jaxcert.returns._required import requirements_of
 from jaxcert.returns.summaries import Summary
 from jaxcert.tables import Returns
 from jaxcert.tables._frames import in_one_order
@@ -68,9 +69,9 @@ def ask(
     if num_policies not in ((len(metrics),) if metrics else question.numbers_of_policies):
         wanted = ", ".join(("returns", "weights") if is_weighted else metrics or question.inputs)
         raise ValueError(f"the question {question.name!r} is of {wanted}; given is {len(data)} of them")
-    for each in data[:num_policies]:
-        _check_support(each, options)
-        _check_finished(each, options)
+    for each, support in zip(data[:num_policies], _supports(metrics, options, num_policies), strict=True):
+        _check_support(each, {**options, "support": support})
+        _check_finished(each, {**options, "support": support})
     if not metrics:
         check_others_finished(data[1:num_policies])
     if len(data) > 1:
@@ -82,6 +83,14 @@ def ask(
         arguments[question.fixed] = fixed
     # What the data say, such as the names of their tasks, no option says otherwise.
     return question.function(**(dict(options) | arguments))
+
+
+def _supports(metrics: Sequence[str], options: Mapping[str, Any], count: int) -> list[Any]:
+    """The support of each file, or of each metric by its requirement."""
+    if not metrics:
+        return [options.get("support")] * count
+    wanted = requirements_of(options["requirements"])
+    return [wanted[name].support for name in metrics]
 
 
 def _check_support(data: Returns, options: Mapping[str, Any]) -> None:
