@@ -5,6 +5,7 @@ most its level, whatever the other metrics are. So the largest level of the requ
 together; nothing is divided among them (an intersection-union test).
 """
 
+import dataclasses
 import functools
 from typing import Any, NamedTuple
 
@@ -23,11 +24,19 @@ from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._sample import Sample, placed
 
 
-class Metric(NamedTuple):
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Metric:
     """The returns of a metric, of which more is better, and the threshold that they have to reach, a scalar."""
 
     sample: Sample
     threshold: Any
+    of_failures: bool = dataclasses.field(metadata={"static": True})  # of 0 and 1, of which fewer are better
+
+    @property
+    def better(self) -> Sample:
+        """The returns, or the failures as successes; within a program."""
+        return self.sample.failing if self.of_failures else self.sample
 
 
 class Tried(NamedTuple):
@@ -37,6 +46,7 @@ class Tried(NamedTuple):
     enough: tuple[Enough | None, ...]  # of each metric the successes that are enough, where all tasks have one number
     deltas: Any
     table: Any  # the risks, if they are known
+    beta: Any = None  # the level that was given; None where the data choose one
 
 
 def solved_together(
@@ -61,11 +71,12 @@ def _tried(bounds: tuple[Bound, ...], metrics: list[Metric], beta: Any, delta: A
         return table_of(TAIL, n, size, deltas) if _same_level(bounds, metrics) else None
 
     if isinstance(beta, Levels):
-        return Tried(beta.betas, (None,) * len(metrics), beta.delta_each, table(beta.delta_each))
-    enough = tuple(_enough(*each, beta) for each in zip(bounds, metrics, strict=True))
+        enough = tuple(_enough(bound, each, beta.betas) for bound, each in zip(bounds, metrics, strict=True))
+        return Tried(beta.betas, enough, beta.delta_each, table(beta.delta_each))
+    enough = tuple(_enough(bound, each, beta) for bound, each in zip(bounds, metrics, strict=True))
     if beta is not None:
         deltas = delta.reshape(1)
-        return Tried(beta.reshape(1), enough, deltas, table(deltas))
+        return Tried(beta.reshape(1), enough, deltas, table(deltas), beta)
     most = max(float(each.sample.num_rollouts) for each in metrics)
     shares, own = np.asarray(delta_shares(most), delta.dtype), np.arange(len(LEVELS), dtype=delta.dtype)
     rows = [own if each is None else each.successes[0].astype(delta.dtype) for each in enough]
@@ -108,9 +119,9 @@ def _counted(
 ) -> dict[str, jax.Array]:
     n, dtype = metrics[0].sample.num_tasks, delta.dtype
     size = max(each.sample.tasks[-1] for each in metrics)
-    chosen = method is ATTAINED and tried.betas.size > 1
+    chosen = method is ATTAINED and tried.beta is None
     each = [
-        _to_size(_passed(bound, metric, enough, None if chosen and bound.binary else tried.betas), size, dtype)
+        _to_size(_passed(bound, metric, enough, tried, usual=chosen and bound.binary), size, dtype)
         for bound, metric, enough in zip(bounds, metrics, tried.enough, strict=True)
     ]
     there = in_front(each[0].bad_task, n)
@@ -124,7 +135,8 @@ def _counted(
     level = jnp.minimum(level, next_down(jnp.ones_like(level)))
     bad = functools.reduce(jnp.logical_or, (any_of(one.bad_task, n) for one in each))
     solution = Solution(epsilon[..., None], (n - violations)[..., None], jnp.ones((*epsilon.shape, 1), bool))
-    row = method, violations[..., None], solution, _row(metrics), level[..., None], delta, n, bad
+    asked = level[..., None] if tried.beta is None else tried.beta  # an invalid one fails closed
+    row = method, violations[..., None], solution, _row(metrics), asked, delta, n, bad
     return _as_one(fields_of_solution(*row)) | {"level": level, "missed": missed}
 
 
@@ -141,21 +153,23 @@ def _risks(passed, level, there, n, tried: Tried, delta, *, same_level: bool) ->
     return violations, found.epsilon, worst
 
 
-def _passed(bound: Bound, metric: Metric, enough: Enough | None, betas: jax.Array | None) -> Passed:
-    """By lower bounds at the levels betas, or by numbers of successes: at the usual levels where betas are None."""
-    sample, threshold = metric
+def _passed(bound: Bound, metric: Metric, enough: Enough | None, tried: Tried, *, usual: bool) -> Passed:
+    """By lower bounds at the levels that are tried, or by numbers of successes at these, or near the usual ones."""
+    sample, threshold = metric.better, metric.threshold
     if not bound.binary:
-        betas = jnp.asarray(betas, sample.dtype)
+        betas = jnp.asarray(tried.betas, sample.dtype)
         # A task passes at a level only if it passes at every larger one, too, however the bounds are rounded.
         lower = jax.lax.cummin(task_bounds(bound, sample, betas, each=True), axis=0, reverse=True)
         passed = jnp.moveaxis(lower >= threshold, 0, -1)
         return Passed(passed, jnp.broadcast_to(betas, passed.shape), jnp.isneginf(lower[0]))
     found = counted(sample)
     if enough is None:
-        beta = None if betas is None else betas[0]
-        enough, _ = numbers_for(beta)(found.num_rollouts, jnp.broadcast_to(threshold, found.num_rollouts.shape))
+        thresholds = jnp.broadcast_to(threshold, found.num_rollouts.shape)
+        enough, _ = numbers_for(None if usual else tried.betas)(found.num_rollouts, thresholds)
     shape = (*found.successes.shape, enough.successes.shape[-1])
-    least, level = (jnp.broadcast_to(each, shape) for each in enough)
+    # At levels of which the data choose one, what each is calibrated for counts, and not the smaller one it attains.
+    each_level = enough.level if usual or tried.beta is not None else tried.betas
+    least, level = jnp.broadcast_to(enough.successes, shape), jnp.broadcast_to(each_level, shape)
     return Passed(found.successes[..., None] >= least, level, found.successes < 0)
 
 
@@ -177,8 +191,8 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
     """From the evidence against each requirement, of which the smallest is that of the task."""
     size, n = max(each.sample.tasks[-1] for each in metrics), metrics[0].sample.num_tasks
     wealth, valid = [], []
-    for sample, threshold in metrics:
-        found, known = evidence(sample, threshold.reshape(1))
+    for metric in metrics:
+        found, known = evidence(metric.better, metric.threshold.reshape(1))
         widths = [(0, 0)] * (known.ndim - 1) + [(0, size - known.shape[-1])]
         wealth.append(jnp.pad(found[..., 0].astype(delta.dtype), widths))
         valid.append(jnp.pad(known, widths))

@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_finite, is_concrete
-from jaxcert.bounds._bound import Bound, check_complete
+from jaxcert._validation import is_concrete
+from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Answer
-from jaxcert.certificates._arguments import bound_for, choose, chosen_level, levels_of
+from jaxcert.certificates._arguments import choose, chosen_level, levels_of
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, new_task_from
@@ -25,15 +25,14 @@ from jaxcert.certificates._figures import (
     floor_to,
 )
 from jaxcert.certificates._figures import at_least as share_of_new_tasks
-from jaxcert.certificates._met import Metric, solved_together
+from jaxcert.certificates._met import solved_together
 from jaxcert.certificates._method import BINOMIAL, Levels
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
+from jaxcert.certificates._required_metrics import check_declared, metrics_of
 from jaxcert.certificates._soft import SOFT
-from jaxcert.numerics._rounding import cast_host, complement_up
-from jaxcert.returns._prepared import as_successes, is_successes
+from jaxcert.numerics._rounding import Side as Rounding
+from jaxcert.numerics._rounding import cast_host, known
 from jaxcert.returns._required import Requirement, Side, requirements_of, sides_of
-from jaxcert.returns._sample import sample_of
-from jaxcert.returns.summaries import Summary
 
 _METHODS = {method.name: method for method in (BINOMIAL, ATTAINED, SOFT)}
 
@@ -117,11 +116,30 @@ class RequirementsCertificate(Answer):
         """How many tasks are not shown to meet each requirement, int32[..., r]."""
         return jnp.sum(self.missed, axis=-1, dtype=jnp.int32)
 
+    @property
+    def why_not_more(self) -> str:
+        """On how many of the tasks each requirement is not shown, in words; empty where all are shown on all."""
+        if not int(self.num_violations):
+            return ""
+        each = ", ".join(f"{what} on {n}" for what, n in zip(self._claims, self.num_missed.tolist(), strict=True))
+        return f"{int(self.num_violations)} of {self.num_tasks} tasks are not shown to meet all of it, {each}"
+
+    @property
+    def _claims(self) -> list[str]:
+        """The requirements without the supports."""
+        return [
+            f"{name} {'>=' if self._is_least(i) else '<='} {self._number(i)}" for i, name in enumerate(self.metrics)
+        ]
+
     def _line_of(self, i: int) -> str:
-        is_least = self.sides[i] == _SIDES[0]
         ends = [] if self.of_successes[i] else [_decimal(self.low[i], "down"), _decimal(self.high[i], "up")]
-        line = f"{self.metrics[i]} {'>=' if is_least else '<='} {_decimal(self.thresholds[i], _rounded_to(is_least))}"
-        return " ".join([line, *(["in", *ends] if ends else [])])
+        return " ".join([self._claims[i], *(["in", *ends] if ends else [])])
+
+    def _is_least(self, i: int) -> bool:
+        return self.sides[i] == _SIDES[0]
+
+    def _number(self, i: int) -> str:
+        return _decimal(self.thresholds[i], "up" if self._is_least(i) else "down")
 
     @property
     def _required(self) -> str:
@@ -129,8 +147,7 @@ class RequirementsCertificate(Answer):
         words = []
         for i, metric in enumerate(self.metrics):
             what = f"{'probability of' if self.of_successes[i] else 'expected'} {metric.replace('_', ' ')}"
-            number = _decimal(self.thresholds[i], _rounded_to(self.sides[i] == _SIDES[0]))
-            words.append(f"the {what} is {self.sides[i]} {number}")
+            words.append(f"the {what} is {self.sides[i]} {self._number(i)}")
         *most, last = words
         return f"{', '.join(most)} and {last}, all at once," if most else last
 
@@ -156,11 +173,7 @@ class RequirementsCertificate(Answer):
 _SIDES = "at least", "at most"
 
 
-def _rounded_to(is_least: bool) -> str:
-    return "up" if is_least else "down"
-
-
-def _decimal(value: Any, side: Any) -> str:
+def _decimal(value: Any, side: Rounding) -> str:
     """The decimal of which a number is the rounded one, or the number itself."""
     number = np.asarray(value)
     shown = (floor_figures if side == "up" else ceil_figures)(float(number), 7)
@@ -227,15 +240,9 @@ def certify_requirements(
 
     Reference: the theory page, section 2.4; Berger (1982) on intersection-union tests.
     """
-    wanted = requirements_of(requirements)
-    _check_names(returns, wanted)
-    sides = sides_of(wanted)
-    if complete is not True and any(not each.is_least for each in sides):
-        check_complete(complete)
-    masks = where if isinstance(where, Mapping) else dict.fromkeys(wanted, where)
-    prepared = [_metric_of(each, returns[each.metric], masks.get(each.metric), bound, validate) for each in sides]
-    bounds, metrics = [each for each, _ in prepared], [each for _, each in prepared]
-    _check_tasks(sides, metrics)
+    sides = sides_of(requirements_of(requirements))
+    check_declared(sides, complete)
+    bounds, metrics = metrics_of(sides, returns, where, bound, validate)
     usual = ATTAINED if any(each.binary for each in bounds) else BINOMIAL
     chosen = choose("method", method or usual.name, _METHODS)
     if chosen is ATTAINED and usual is BINOMIAL:
@@ -245,81 +252,19 @@ def certify_requirements(
     common = longest.replace(low=longest.low.astype(dtype))
     level = chosen_level(chosen, delta, beta, int(common.num_tasks), dtype)
     delta, level = levels_of(chosen, delta, level, common, validate)
-    fields = solved_together(chosen, tuple(bounds), metrics, level, delta)
-    settings = {"method": chosen.name, "complete": bool(complete), "chosen": level is None or isinstance(level, Levels)}
-    return _answer(fields, sides, bounds, metrics, common.num_tasks, dtype, **settings)
-
-
-def _check_names(returns: Any, wanted: Mapping[str, Requirement]) -> None:
-    if not isinstance(returns, Mapping):
-        raise ValueError("returns are no mapping; expected those of each metric by its name")
-    if missing := [name for name in wanted if name not in returns]:
-        raise ValueError(f"there are no returns of {', '.join(map(repr, missing))}; given are {', '.join(returns)}")
-    if unasked := [name for name in returns if name not in wanted]:
-        raise ValueError(
-            f"nothing is required of {', '.join(map(repr, unasked))}; expected a requirement of each metric"
-        )
-
-
-def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate: bool) -> tuple[Bound, Metric]:
-    """The bound of a metric, and its returns, of which more is better, with the threshold that they have to reach."""
-    try:
-        if isinstance(returns, Summary) or hasattr(returns, "_each"):
-            raise ValueError("returns are no array; requirements are of one policy, from single rollouts")
-        returns = as_successes(returns, side.support, where, name)
-        per_task, returns = bound_for(None if is_successes(returns) else name, returns, side.support, where)
-        rounded_to: Any = "down" if side.is_least else "up"
-        sample = sample_of(per_task, returns, side.support, where, validate, side=rounded_to)
-        if validate and is_concrete(side.threshold):
-            check_finite("threshold", side.threshold, dtype=sample.dtype)
-    except ValueError as error:
-        raise ValueError(f"{side.metric}: {error}") from error
-    if np.ndim(side.threshold):
-        raise ValueError(f"{side.metric}: threshold has shape {np.shape(side.threshold)}; expected a scalar")
-    threshold = side.rounded(sample.dtype)
-    if side.is_least:
-        return per_task, Metric(sample, threshold)
-    if not per_task.binary:
-        return per_task, Metric(sample.reflected, -threshold)
-    failures = jnp.where(sample.values == 0, 1, jnp.where(sample.values == 1, 0, jnp.nan)).astype(sample.dtype)
-    return per_task, Metric(sample.replace(values=failures), _rest(threshold))
-
-
-def _rest(threshold: Any) -> Any:
-    """1 - threshold, rounded up; beyond [0, 1] it says the same as the ends, or is never met."""
-    rest = jnp.where(threshold < 0, 2, complement_up(jnp.clip(threshold, 0, 1)))
-    rest = jnp.where(jnp.isnan(threshold), jnp.nan, rest).astype(threshold.dtype)
-    return np.asarray(rest) if is_concrete(rest) else rest
-
-
-def _check_tasks(sides: list[Side], metrics: list[Metric]) -> None:
-    first = metrics[0].sample
-    for side, (sample, _) in zip(sides, metrics, strict=True):
-        counts = int(sample.num_tasks), int(first.num_tasks)
-        if counts[0] != counts[1] or sample.tasks[:-1] != first.tasks[:-1]:
-            raise ValueError(
-                f"{side.metric} has {counts[0]} tasks, {sides[0].metric} has {counts[1]}; expected the same tasks, and "
-                "the same leading axes"
-            )
+    fields = solved_together(chosen, bounds, metrics, level, delta)
+    settings = {"method": chosen.name, "complete": complete, "chosen": level is None or isinstance(level, Levels)}
+    return _answer(fields, sides, bounds, common.num_tasks, dtype, **settings)
 
 
 def _answer(
-    fields: dict[str, Any],
-    sides: list[Side],
-    bounds: list[Bound],
-    metrics: list[Metric],
-    n: Any,
-    dtype: Any,
-    **settings: Any,
+    fields: dict[str, Any], sides: list[Side], bounds: tuple[Bound, ...], n: Any, dtype: Any, **settings: Any
 ) -> RequirementsCertificate:
-    ends = [
-        each.sample if side.is_least or bound.binary else each.sample.reflected
-        for side, bound, each in zip(sides, bounds, metrics, strict=True)
-    ]
+    ends = [each.support or (0, 1) for each in sides]
     rows = {
         "thresholds": [each.rounded(dtype) for each in sides],
-        "low": [each.low for each in ends],
-        "high": [each.high for each in ends],
+        "low": [known(low, dtype, "down") for low, _ in ends],
+        "high": [known(high, dtype, "up") for _, high in ends],
     }
     settings |= {
         "metrics": tuple(each.metric for each in sides),
@@ -327,7 +272,7 @@ def _answer(
         "of_successes": tuple(each.binary for each in bounds),
         "bound": next((each.name for each in bounds if not each.binary), CLOPPER_PEARSON.name),
     }
-    arrays = {name: jnp.stack([jnp.asarray(each, dtype) for each in row]) for name, row in rows.items()}
+    arrays = {name: (np if is_concrete(row) else jnp).stack(row) for name, row in rows.items()}
     return answer(RequirementsCertificate, fields | arrays, n, **settings)
 
 

@@ -81,17 +81,9 @@ def reasons(answer: Answer) -> Iterator[str]:
     for name, certificate in answer.certificates.items():
         question = QUESTIONS[name]
         if answer.request.metrics:
-            yield from _missed(certificate)
+            yield from [f"Why not more: {why}."] if (why := certificate.why_not_more) else []
         if question.listed and question.each and all(each.has_rollouts for each in answer.data):
             yield from _too_few_trials(answer, certificate, question)
-
-
-def _missed(certificate: Any) -> Iterator[str]:
-    """A line on how many of the tasks each requirement is not shown, if there are any."""
-    if count := int(certificate.num_violations):
-        each = zip(certificate.requirements, certificate.num_missed.tolist(), strict=True)
-        lines = ", ".join(f"{line.partition(' in ')[0]} on {missed}" for line, missed in each)
-        yield f"Why not more: {count} of {certificate.num_tasks} tasks are not shown to meet all of it, {lines}."
 
 
 def _advised(answer: Answer, name: str, entries: Sequence[Advice | None]) -> Iterator[str]:

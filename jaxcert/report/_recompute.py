@@ -136,8 +136,13 @@ def _arguments(question: Question, data: Sequence[Returns]) -> dict[str, Any]:
 
 
 def _of_metrics(metrics: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
-    """Returns and masks by the names of the metrics."""
+    """Returns and masks by the names of the metrics, each of which has to be the column that was read."""
     named = dict(zip(metrics, data, strict=True))
+    for name, each in named.items():
+        columns = each.columns if isinstance(each, ReturnsFile) else None
+        if columns is not None and (columns.value != name or name in (columns.trial, *columns.task.split(","))):
+            held = f"its values are from {columns.value}, tasks from {columns.task}"
+            raise ValueError(f"{each._name}: {name} is required, and {held}; expected the column of that name")
     return {
         "returns": {name: each.returns for name, each in named.items()},
         "where": {name: each.where for name, each in named.items()},

@@ -46,8 +46,9 @@ def _policies_of_one_table(document: Mapping[str, Any]) -> int:
     """Of how many policies, or metrics, a document is that are rows or columns of one table; 1 for other ones."""
     of_each = [[record["data"] or {}, *record.get("others", [])] for record in document["certificates"]]
     files = [file for each in of_each for file in each]
-    of_metrics = any(_takes_metrics(record) for record in document["certificates"])
-    if not files or not (of_metrics or all((file.get("roles") or {}).get("only") for file in files)):
+    of_metrics = any(map(_takes_metrics, document["certificates"]))
+    of_rows = all((file.get("roles") or {}).get("only") for file in files)
+    if not files or not all("sha256" in file for file in files) or not (of_metrics or of_rows):
         return 1
     count = len(document["leaderboard"]["order"]) if "leaderboard" in document else len(of_each[0])
     return count if len({file["sha256"] for file in files}) == 1 else 1

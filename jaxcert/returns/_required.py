@@ -13,7 +13,7 @@ from jaxcert._validation import is_concrete
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._prepared import Support
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _LINE = re.compile(
     rf"\s*(?P<metric>\S(?:.*?\S)?)\s*(?P<side>>=|<=)\s*(?P<threshold>{_NUMBER})"
     rf"(?:\s+in\s+(?P<low>{_NUMBER})\s+(?P<high>{_NUMBER}|inf))?\s*"
@@ -93,7 +93,7 @@ def between(low: Any, high: Any, *, support: Support | None = None) -> Requireme
         >>> between(0.4, 0.6, support=(0, 1)).low
         0.4
     """
-    if is_concrete(low, high) and float(low) > float(high):
+    if is_concrete(low, high) and np.ndim(low) == np.ndim(high) == 0 and float(low) > float(high):
         raise ValueError(f"between {low} and {high}; expected the smaller number first")
     return Requirement(low, high, support)
 
@@ -111,6 +111,8 @@ def requirements_of(given: Mapping[str, Requirement] | Sequence[str]) -> dict[st
     found: dict[str, Requirement] = {}
     entries = given.items() if isinstance(given, Mapping) else map(_of_line, given)
     for metric, each in entries:
+        if not (isinstance(metric, str) and metric.strip()):
+            raise ValueError(f"a metric is called {metric!r:.60}; expected its name")
         if not isinstance(each, Requirement) or (each.low is None and each.high is None):
             raise ValueError(
                 f"the requirement of {metric!r:.60} is {each!r:.60}; expected at_least(...) or at_most(...)"
@@ -142,6 +144,11 @@ def _joined(metric: str, one: Requirement, other: Requirement) -> Requirement:
     if len(low) != 1 or len(high) != 1:
         raise ValueError(f"{metric!r} is required twice; expected one least and one most number of a metric")
     return between(low[0], high[0], support=one.support)
+
+
+def of_successes(requirements: Mapping[str, Requirement]) -> bool:
+    """Whether any is of successes, or of other events."""
+    return any(each.support is None for each in requirements.values())
 
 
 class Side(NamedTuple):

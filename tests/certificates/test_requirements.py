@@ -137,6 +137,56 @@ def test_failure_is_at_most_delta_at_the_worst_laws(precision, settings, of_retu
     assert worst > 0.1 or not says_much
 
 
+@pytest.mark.parametrize("where", [None, {"reward": MASK, "passed": MASK[:, 6:]}])
+@pytest.mark.parametrize("settings", [{}, {"beta": "auto"}, {"beta": 0.1}, {"method": "binomial", "beta": "auto"}])
+def test_returns_and_successes_may_be_mixed(settings, where):
+    """The task passes both in one of the ways that were fixed beforehand, of which the best counts."""
+    wanted = {"reward": WANTED["reward"], "passed": at_least(0.5)}
+    found = certify_requirements({"reward": REWARD, "passed": PASSED}, wanted, delta=0.1, where=where, **settings)
+    alone = [
+        float(certify_requirements({"x": x}, {"x": wanted[name]}, delta=0.1, where=where and where[name]).safety)
+        for name, x in (("reward", REWARD), ("passed", PASSED))
+    ]
+    assert 0 < float(found.safety) <= max(alone) + 0.02
+    k, level = int(found.num_violations), float(found.level)
+    assert float(found.epsilon) >= 0.999 * float(binomial_epsilon(k, 60, 0.0, 0.1))
+    assert k == int(np.any(found.missed, axis=0).sum())
+    assert 0 < level < 1
+
+
+def test_a_level_that_is_none_fails_closed():
+    for data, wanted in (({"r": REWARD}, WANTED["reward"]), ({"r": PASSED}, at_least(0.5))):
+        asked = jax.jit(lambda beta, d=data, w=wanted: certify_requirements(d, {"r": w}, delta=0.1, beta=beta))
+        for beta in (-1.0, 1.5):
+            found = asked(beta)
+            assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
+
+
+def test_an_event_is_a_zero_or_a_one_alone():
+    tiny = jnp.full((60, 20), 1e-40, jnp.float32)
+    settings = {"bound": "clopper_pearson", "complete": True, "validate": False}
+    found = certify_requirements({"e": tiny}, {"e": at_most(0.5)}, delta=0.1, **settings)
+    assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
+
+
+def test_nothing_is_moved_to_the_device_in_silence():
+    data = {"reward": jnp.asarray(REWARD), "hit": jnp.asarray(HIT)}
+    wanted = {"reward": WANTED["reward"], "hit": at_most(0.5)}
+    with jax.transfer_guard("disallow"):
+        certify_requirements(data, wanted, delta=0.1, complete=True, validate=False)
+        certify_requirements({"reward": REWARD, "hit": HIT}, wanted, delta=0.1, complete=True)
+
+
+def test_a_threshold_beyond_the_support_is_asked_about():
+    for requirement, words in (
+        (at_least(70, support=(0, 1)), "no policy meets that; is it in another unit"),
+        (at_most(1.5, support=(0, 1)), "every policy meets that"),
+        (at_least(-0.1, support=(0, 1)), "every policy meets that"),
+    ):
+        with pytest.warns(UserWarning, match=words):
+            certify_requirements({"r": REWARD}, {"r": requirement}, delta=0.1, complete=True)
+
+
 # --- as arrays, and in words ----------------------------------------------------------------------------------------
 
 
@@ -164,8 +214,7 @@ def test_thresholds_and_delta_may_be_traced():
 def test_lines_are_read_and_written():
     lines = ["expected return >= 3e-1 in -1 1000", "cost <= 25 in 0 inf", "cost >= 0 in 0 inf", "success>=.9"]
     data = {"expected return": REWARD, "cost": 50 * COST, "success": PASSED}
-    lines[1] = "cost <= 25 in 0 500"
-    lines[2] = "cost >= 0.1 in 0 500"
+    lines[1:3] = ["cost <= 25 in 0 500", "cost >= 0.1 in 0 500"]
     found = certify_requirements(data, lines, delta=0.1, complete=True)
     assert found.requirements == (
         "expected return >= 0.3 in -1 1000",
@@ -202,7 +251,12 @@ def test_bad_values_in_a_trace_certify_nothing():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"complete": False}, "complete is False; expected True"),
+        ({"complete": False}, "cost is to be at most a number; expected complete=True"),
+        ({"complete": "yes"}, "complete is 'yes'; expected True or False"),
+        ({"where": {"reward": MASK, "costs": MASK}}, "there are no where of 'cost'"),
+        ({"where": {"reward": MASK, "cost": MASK, "costs": MASK}}, "nothing is required of 'costs'"),
+        ({"requirements": {"reward": WANTED["reward"], 3: WANTED["cost"]}}, "a metric is called 3"),
+        ({"requirements": {**WANTED, "cost": at_most(0.5, support=(0, np.inf))}}, "cost: support has no upper end"),
         ({"requirements": {}}, "there are no requirements"),
         ({"requirements": "reward >= 1"}, "expected them by their metrics, or lines"),
         ({"requirements": ["reward > 1 in 0 1"]}, "requirement 'reward > 1 in 0 1'; expected a line such as"),
@@ -212,7 +266,7 @@ def test_bad_values_in_a_trace_certify_nothing():
         ({"requirements": {"reward": Requirement()}}, "expected at_least"),
         ({"requirements": {"reward": at_least(0.5)}}, "nothing is required of 'cost'"),
         ({"requirements": {**WANTED, "time": at_least(1)}}, "there are no returns of 'time'"),
-        ({"requirements": {**WANTED, "cost": at_most(0.5)}}, "cost: support is None"),
+        ({"requirements": {**WANTED, "cost": at_most(0.5)}}, "cost: a support is missing"),
         ({"requirements": {**WANTED, "cost": at_most([0.5, 0.6], support=(0, 1))}}, "cost: threshold has shape"),
         ({"requirements": {**WANTED, "cost": at_most(np.nan, support=(0, 1))}}, "cost: threshold"),
         ({"returns": REWARD}, "returns are no mapping"),

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from cli_harness import command
 
+from jaxcert.report import document_digest
+
 ASKED = ["--requirement", "reward >= 0.4 in 0 1", "--requirement", "cost <= 0.6 in 0 1", "--complete"]
 DELTA = ["--delta", 0.1]
 
@@ -62,6 +64,35 @@ def test_a_file_is_verified_and_an_altered_one_is_not(folder, tmp_path):
         assert command("verify", tmp_path / "other.json", folder / "m.csv").status == 1
 
 
+def test_a_metric_is_the_column_of_its_name(folder, tmp_path):
+    """Whoever writes another name into all places of a file has read another column."""
+    out = tmp_path / "c.json"
+    asked = ["--requirement", "reward >= 0.3 in 0 1", "--requirement", "cost <= 0.9 in 0 1", "--complete"]
+    assert command("certify", folder / "m.csv", *asked, *DELTA, "--json", out).status == 0
+    document = json.loads(out.read_text().replace("cost <=", "reward2 <=").replace("expected cost", "expected reward2"))
+    document["digest"] = document_digest(document)
+    out.write_text(json.dumps(document))
+    found = command("verify", out, folder / "m.csv")
+    assert found.status == 1
+    assert "reward2 is required, and its values are from cost" in found.out
+    document["certificates"][0]["data"] = None
+    out.write_text(json.dumps({**document, "digest": document_digest(document)}))
+    assert "Traceback" not in "".join(map(str, command("verify", out, folder / "m.csv")))
+
+
+def test_a_protocol_of_successes_asks_as_certify_does(folder, tmp_path):
+    asked = ["--requirement", "reward >= 0.4 in 0 1", "--requirement", "collision <= 0.3", "--complete", *DELTA]
+    assert command("lock", tmp_path / "p.toml", *asked, "--tasks", 40, "--rollouts", 20).status == 0
+    told = [
+        command("certify", folder / "m.csv", *options).out.partition("With confidence")[2]
+        for options in (asked, ["--protocol", tmp_path / "p.toml"])
+    ]
+    assert told[0] == told[1] != ""
+    refused = command("lock", tmp_path / "q.toml", *asked, "--tasks", 40, "--rollouts", 20, "--value", "reward")
+    assert refused.status == 2
+    assert "named by --requirement" in refused.err
+
+
 def test_a_protocol_locks_them(folder, tmp_path):
     locked, out = tmp_path / "p.toml", tmp_path / "c.json"
     sizes = ["--tasks", 40, "--rollouts", 20]
@@ -104,11 +135,11 @@ def test_what_is_chosen_can_be_typed(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (ASKED[:-1], "complete is False"),
+        (ASKED[:-1], "cost is to be at most a number; expected complete=True (--complete)"),
         ([*ASKED, "--value", "reward"], "--value given; the columns of outcomes are those named by --requirement"),
         (["--requirement", "time >= 1 in 0 2"], "has no column time"),
         (["--requirement", "reward > 1 in 0 2"], "expected a line such as"),
-        (["--requirement", "reward >= 0.5"], "reward: support is None"),
+        (["--requirement", "reward >= 0.5"], "reward: a support is missing (in LOW HIGH after the number"),
         (["--requirement", "reward >= 0.5 in 0 0.6"], "outside the support (0, 0.6)"),
         (["--requirement", "task >= 0.5 in 0 1"], "task"),
         ([*ASKED, "--threshold", 0.5], "--threshold is given, which the question 'requirements' does not take"),
