@@ -16,6 +16,7 @@ from jaxcert.rollouts._certify_policy import PolicyCertificate, certify_policy
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._gymnasium import collect_gymnasium
 from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._paired_trials import PairedTrials
 from jaxcert.rollouts._policy import Policy, brax_policy
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._trials import Trials
@@ -23,6 +24,7 @@ from jaxcert.rollouts._trials import Trials
 __all__ = [
     "AdaptiveCertificate",
     "MultiTaskEnv",
+    "PairedTrials",
     "Policy",
     "PolicyCertificate",
     "Trials",
