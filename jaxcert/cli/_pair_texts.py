@@ -20,7 +20,7 @@ def beginning_of_pairs(trials: PairedTrials) -> list[str]:
     kind = "successes" if declared.successes else f"scores in [{', '.join(map(as_given, declared.support))}]"
     most = "any number of pairs" if declared.max_pairs is None else f"at most {how_many(declared.max_pairs, 'pair')}"
     margin = f", margin {as_given(declared.margin)}" if declared.margin else ""
-    names = " and ".join(declared.labels if declared.is_blinded else declared.policies)
+    names = " and ".join(declared.labels[place] for place in _places(trials))
     return [
         f"declared in {trials.path}: {names} in pairs, {kind}, {most}{margin}, delta {as_given(declared.delta)}",
         f"one is shown to be better after at least {how_many(int(fewest_to_pass(trials.state)[0, 0]), 'pair')}",
@@ -51,15 +51,15 @@ def standing_of_pairs(trials: PairedTrials) -> list[str]:
 
 def tally_of(trials: PairedTrials) -> str:
     """The wins of each policy, or the mean scores."""
-    one, other = trials.declared.labels
-    values = np.array(trials.pairs(), float).reshape(-1, 2)
+    labels, values = trials.declared.labels, np.array(trials.pairs(), float).reshape(-1, 2)
+    one, other = _places(trials)
     if trials.declared.successes:
-        ahead = [int(np.sum(values[:, i] > values[:, 1 - i])) for i in (0, 1)]
-        return f"{one} won {ahead[0]}, {other} {ahead[1]}, {len(values) - sum(ahead)} alike"
+        ahead = [int(np.sum(values[:, place] > values[:, 1 - place])) for place in (one, other)]
+        return f"{labels[one]} won {ahead[0]}, {labels[other]} {ahead[1]}, {len(values) - sum(ahead)} alike"
     if not len(values):
         return "no score of both"
     means = values.mean(axis=0)
-    return f"mean of {one} {means[0]:.6g}, of {other} {means[1]:.6g}"
+    return f"mean of {labels[one]} {means[one]:.6g}, of {labels[other]} {means[other]:.6g}"
 
 
 def answer_of(trials: PairedTrials, *, count_withdrawn: bool = False) -> str:
@@ -68,10 +68,10 @@ def answer_of(trials: PairedTrials, *, count_withdrawn: bool = False) -> str:
     if (name := trials.better(count_withdrawn=count_withdrawn)) is not None:
         place = declared.policies.index(name)
         return f"{declared.labels[place]} is better{_key(trials, place)}: {_claim(trials, place)}"
+    if count_withdrawn:
+        return "neither is shown to be better"
     if trials.is_over:
         return f"neither is shown to be better{_within(trials)}"
-    if count_withdrawn:
-        return "neither is shown to be better so far"
     left = np.inf if declared.max_pairs is None else declared.max_pairs - trials.num_pairs
     fewest = fewest_to_pass(trials.state)[:, 0]
     if not np.any((fewest > 0) & (fewest <= left)):
@@ -120,9 +120,14 @@ def _next(trials: PairedTrials) -> list[str]:
 
 
 def _both(trials: PairedTrials, pair: tuple[float, float]) -> str:
-    return ", ".join(
-        f"{label} {_said(trials, value)}" for label, value in zip(trials.declared.labels, pair, strict=True)
-    )
+    labels = trials.declared.labels
+    return ", ".join(f"{labels[place]} {_said(trials, pair[place])}" for place in _places(trials))
+
+
+def _places(trials: PairedTrials) -> list[int]:
+    """The policies as they are declared; blinded ones by their labels, as that order would tell which is which."""
+    declared = trials.declared
+    return sorted((0, 1), key=declared.labels.__getitem__) if declared.is_blinded else [0, 1]
 
 
 def _said(trials: PairedTrials, value: float) -> str:

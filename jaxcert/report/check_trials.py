@@ -233,17 +233,14 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction, Fra
     declared, chain = loads(first, **READING), chained(first, "", 1)
     need(declared["format"] == PAIRS, "it is no log of pairs")
     labels, low, high = declared["labels"], *map(exact_number, declared["support"])
-    need(
-        len({*labels}) == len(labels) == len({*declared["policies"]}) == 2 and low < high, "it declares no two policies"
-    )
+    need(len({*labels}) == len(labels) == len({*declared["policies"]}) == 2, "it declares no two policies")
+    need(low < high, "its support is empty")
     kept, touched = [], set()  # of each trial that counts: its number, policy and outcome
     for i, line in enumerate(lines, start=1):
         entry, chain = entry_of(line, chain, i)
         if (gone := entry.get("withdrawn")) is not None:
-            need(
-                len(kept) > 0 and kept.pop()[0] == exact_number(gone),
-                f"line {i + 1} of the log withdraws another trial",
-            )
+            is_last = len(kept) > 0 and kept.pop()[0] == exact_number(gone)
+            need(is_last, f"line {i + 1} of the log does not withdraw the last trial")
             touched.add(len(kept) // 2)
             continue
         place, is_scored = labels.index(entry["policy"]), "score" in entry
