@@ -45,7 +45,7 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
         >>> trials.num_pairs, trials.better()
         (14, 'new')
 
-    Reference: the theory page, section 8.1.
+    Reference: the theory page, section 18.4.
     """
 
     _declares = DeclaredPairs

@@ -60,7 +60,7 @@ def init_pairs(
         >>> init_pairs(delta=0.05).wealth.shape
         (2, 1, 3)
 
-    Reference: the theory page, section 8.1.
+    Reference: the theory page, section 18.4.
     """
     dtype = compute_dtype(margin)
     level = probability("delta", delta, dtype, "down", validate=True, scalar=True) * np.asarray(0.5, dtype)

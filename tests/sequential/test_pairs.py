@@ -4,6 +4,7 @@ import itertools
 import re
 from fractions import Fraction
 from operator import itemgetter
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from conftest import x64_context
 from exact_pairs import chances, evidence, pairs_needed, table_of
+from scipy import stats
 
 from jaxcert.numerics._rounding import compute_dtype
 from jaxcert.sequential import better_policy, init_pairs, update_pairs
@@ -78,6 +80,31 @@ def test_no_rule_makes_a_policy_better_that_never_wins_more_than_half():
 def test_how_many_pairs_show_it(a, b, median, wanted):
     least = table_of(init_pairs(delta=0.05))
     assert pairs_needed(least, a, b, 0.5) == median <= wanted
+
+
+def pairs_of_mcnemar(a: float, b: float) -> int:
+    """The least number, fixed beforehand, of which the exact test at 0.05 shows A to be better with probability 0.9."""
+    win, loss = a * (1 - b), b * (1 - a)
+    for n in itertools.count(5):
+        d = np.arange(n + 1)
+        least = np.array([next((w for w in range(k + 1) if stats.binom.sf(w - 1, k, 0.5) <= 0.025), k + 1) for k in d])
+        power = stats.binom.pmf(d, n, win + loss) @ stats.binom.sf(least - 1, d, win / (win + loss))
+        if power >= 0.9:
+            return n
+    raise AssertionError
+
+
+@pytest.mark.slow
+def test_the_table_on_the_page():
+    page = Path(__file__).parents[2] / "docs" / "few_rollouts.md"
+    rows = re.findall(
+        r"^\| (0[.\d]+) \| (0[.\d]+) \| (\d+) pairs \| (\d+) pairs \| (\d+) pairs \|$", page.read_text(), re.M
+    )
+    least = table_of(init_pairs(delta=0.05))
+    assert len(rows) == 5
+    for numbers in rows:
+        (a, b), shown = map(float, numbers[:2]), [*map(int, numbers[2:])]
+        assert [pairs_needed(least, a, b, 0.5), pairs_needed(least, a, b, 0.9), pairs_of_mcnemar(a, b)] == shown
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
