@@ -229,6 +229,7 @@ def _withdrawn_later(lines: list[bytes], before: int) -> str:
 
 def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction, Fraction]], set[int]]:
     """What a log declares, the outcomes of A and B in each complete pair, and the places of those that lost a trial."""
+    need(content.endswith(b"\n"), "its last line is cut short: the next jaxcert trial that adds to it ends it")
     first, *lines = content.splitlines(keepends=True)
     declared, chain = loads(first, **READING), chained(first, "", 1)
     need(declared["format"] == PAIRS, "it is no log of pairs")

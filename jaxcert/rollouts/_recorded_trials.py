@@ -26,7 +26,11 @@ class _Known(NamedTuple):
 
 
 class RecordedTrials(Generic[Kind]):
-    """A log of single trials, of tasks or of pairs, and what they say; a subclass for each."""
+    """A log of single trials, of tasks (``Trials``) or of two policies in pairs (``PairedTrials``), which open it.
+
+    Args:
+        path: a log of one of them.
+    """
 
     # What a log of this class declares, and what to open one with that declares something else.
     _declares: type[Any] = Declared

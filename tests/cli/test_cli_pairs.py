@@ -106,6 +106,16 @@ def test_what_can_be_shown_no_more(log):
     )
 
 
+def test_more_pairs_than_are_left(log):
+    trials = PairedTrials(log)
+    for pair in range(40):
+        wins = {0: ["new"], 1: ["old"], 2: ["new"]}.get(pair % 5, ["new", "old"])
+        for label in ("new", "old"):
+            trials.add(label, label in wins)
+    out = said("status", log)
+    assert re.search(r"go on: about \d\d pairs more if it goes on like this, of which 20 are left", out), out
+
+
 def test_trials_that_were_withdrawn(log):
     for _ in range(8):
         out = tried(log, True, False)

@@ -95,6 +95,8 @@ def test_what_was_altered_is_found(tmp_path):
         "one twice": b"".join([*lines[:4], *lines[3:]]),
         "a policy": content.replace(b'"policy": "new"', b'"policy": "old"', 1),
     }
+    with pytest.raises(ValueError, match="its last line is cut short"):
+        [*check_pairs(content[:-9])]
     for name, other in altered.items():
         assert other != content, name
         with pytest.raises(ValueError, match=r"line \d+ of the log has another hash"):
