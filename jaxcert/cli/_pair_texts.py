@@ -80,7 +80,7 @@ def answer_of(trials: PairedTrials, *, count_withdrawn: bool = False) -> str:
     hope = "no end in sight" if more is None else f"about {how_many(more, 'pair')} more"
     going = f"go on: {hope} if it goes on like this" if trials.num_pairs else "go on"
     if more is not None and more > left:
-        going += f", of which {left} are left"
+        going += f", and {left} are left"
     lead = min(fewest[fewest > 0]) / left
     if declared.is_exact and lead >= _LARGE:
         going += f"; only a lead of {math.floor(100 * lead) / 100:g} or more from here on can be shown{_within(trials)}"

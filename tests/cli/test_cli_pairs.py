@@ -113,7 +113,7 @@ def test_more_pairs_than_are_left(log):
         for label in ("new", "old"):
             trials.add(label, label in wins)
     out = said("status", log)
-    assert re.search(r"go on: about \d\d pairs more if it goes on like this, of which 20 are left", out), out
+    assert re.search(r"go on: about \d+ pairs more if it goes on like this, and 20 are left", out), out
 
 
 def test_trials_that_were_withdrawn(log):
