@@ -82,8 +82,8 @@ class DeclaredPairs(NamedTuple):
         state = init_pairs(delta=self.delta, **settings)
         if self.goal is None:
             return state
-        # One that was computed elsewhere may differ in the last bits: it has to be reached as seldom here.
-        evidence = wealth_up(0.5, self.bets, self.max_pairs or MOST_PAIRS)
+        # One that was computed elsewhere may differ in its last bits: it has to be reached as seldom by these bets.
+        evidence = wealth_up(0.5, np.asarray(state.bets, np.float64).tolist(), self.max_pairs or MOST_PAIRS)
         if not (self.is_exact and probability_up(evidence, 0.5, self.goal, 0.0) <= self.delta / 2):
             raise ValueError(f"its goal is {self.goal:.9g}, which equal policies reach too often")
         return state._replace(goal=jnp.full_like(state.goal, cast(self.goal, state.goal.dtype, "up")))

@@ -66,8 +66,9 @@ def init_pairs(
     level = probability("delta", delta, dtype, "down", validate=True, scalar=True) * np.asarray(0.5, dtype)
     low, high = (0.0, 1.0) if support is None else _ends(support)
     # No difference of rounded scores is beyond the difference of the rounded ends.
-    lowest = difference_down(cast(low, dtype, "down"), cast(high, dtype, "up"))
-    width, least = -float(lowest), float(as_numbers("margin", margin))
+    with jax.ensure_compile_time_eval():
+        width = -float(difference_down(cast(low, dtype, "down"), cast(high, dtype, "up")))
+    least = float(as_numbers("margin", margin))
     if not 0 <= least < high - low:
         raise ValueError(
             f"margin is {least:g}; expected at least 0, and below {high - low:g}, the largest possible difference"

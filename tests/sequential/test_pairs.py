@@ -191,6 +191,17 @@ def test_at_once_one_by_one_and_compiled_are_the_same():
     assert 1 in np.asarray(better_policy(together))
 
 
+@pytest.mark.parametrize("settings", [{}, {"support": (0.1, 0.7)}, {"margin": 0.1}])
+def test_a_whole_experiment_is_compiled(settings):
+    most, least = settings.get("support", (0.0, 1.0))[::-1]
+
+    def shown(a, b):
+        return better_policy(update_pairs(init_pairs(delta=0.05, **settings), a, b))
+
+    a, b = jnp.full(30, most), jnp.full(30, least)
+    assert [int(jax.jit(shown)(*each)) for each in ((a, b), (b, a), (a, a))] == [1, -1, 0]
+
+
 def test_what_comes_after_the_decision_changes_nothing():
     state = update_pairs(init_pairs(delta=0.05), [True] * 12, [False] * 12)
     after = update_pairs(state, [False] * 100, [True] * 100)
