@@ -25,7 +25,8 @@ from jaxcert.report._every_step import curve_or_rows
 from jaxcert.report._leaderboard import names_of
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
-from jaxcert.tables import ReturnsFile, align_tasks, read_returns
+from jaxcert.tables import ReturnsFile, read_returns
+from jaxcert.tables._frames import in_one_order
 
 
 def write_outputs(wanted: Outputs, answers: Mapping[str, Answer]) -> None:
@@ -73,7 +74,7 @@ def _curve(answer: Answer) -> Any:
 
 
 def _write_page(path: Path, wanted: Outputs, answer: Answer, digest: str | None) -> None:
-    (first,), (own, *others) = answer.certificates.values(), align_tasks(*answer.data)
+    (first,), (own, *others) = answer.certificates.values(), in_one_order(*answer.data)
     origins = [shown_facts(each.path) for each in answer.data]
     if answer.policies:
         named = zip("AB", origins, strict=True)
