@@ -74,11 +74,8 @@ def start_trials(
         _refuse("--policies", _OF_TASKS)
         if successes and support is not None:
             raise ValueError("--successes and --support are given; expected one of them")
-        names = [name.strip() for name in policies.split(",")]
         limits = {"support": support, "margin": margin, "max_pairs": pairs, "seed": seed, "blinded": blinded}
-        with _console.warnings_on_stderr():
-            made = PairedTrials.start(log, names, delta=delta, **limits)
-        _console.output().print("\n".join(beginning_of_pairs(made)))
+        _start_pairs(log, [name.strip() for name in policies.split(",")], delta, limits)
         return
     _refuse("an experiment without --policies", _OF_PAIRS)
     if not threshold:
@@ -99,6 +96,12 @@ def start_trials(
             schedule=schedule,
         )
     _console.output().print("\n".join(beginning(found)))
+
+
+def _start_pairs(log: Path, names: list[str], delta: float, limits: dict[str, Any]) -> None:
+    with _console.warnings_on_stderr():
+        found = PairedTrials.start(log, names, delta=delta, **limits)
+    _console.output().print("\n".join(beginning_of_pairs(found)))
 
 
 def _labels(tasks: str | None, file: Path | None) -> list[str]:
