@@ -89,7 +89,7 @@ def test_every_public_function_on_arrays_is_here():
     of_static_arguments = {"chain", "env", "left_policy", "right_policy"}
     of_static_arguments |= {"task_distribution"}
     of_policies = {"Policy", "brax_policy", "certify_adaptive", "certify_policy", "collect", "collect_gymnasium"}
-    files = {"adaptive_facts", "load_adaptive", "save_adaptive", "Trials"}
+    files = {"adaptive_facts", "load_adaptive", "save_adaptive", "PairedTrials", "RecordedTrials", "Trials"}
     rooms = (bounds, rollouts, simple_grid, bridge_world, interval_mdp)
     rooms += (baselines,)
     types |= {"PlugInEstimate", "interval_mdp"}
