@@ -11,8 +11,7 @@ from test_bridge_world import POLICIES, WORLDS
 
 from jaxcert.rollouts import Policy, collect
 from jaxcert.tasks import bridge_world
-from jaxcert.tasks.bridge_world import STANDARD, World
-from jaxcert.tasks.bridge_world._rollouts import _one_each
+from jaxcert.tasks.bridge_world import STANDARD
 
 
 def one_each(table, tasks, seed=0, env=bridge_world.ENV):
@@ -63,25 +62,6 @@ def test_an_episode_with_its_own_key_has_as_many_steps(length):
     for policy in POLICIES.values():
         wanted = collect(stepwise, bridge_world.table_policy(policy()), tasks, jax.random.key(0), num_rollouts=1)
         np.testing.assert_array_equal(one_each(policy(), tasks, env=env), np.asarray(wanted)[:, 0])
-
-
-def test_a_policy_that_goes_round_in_circles_never_arrives():
-    """At once, however long an episode may be."""
-    table = np.full(STANDARD.num_cells, 2)  # left, against the border
-    for length in (50, 2**31 - 2, 2**31 - 1):
-        env = dataclasses.replace(bridge_world.ENV, episode_length=length)
-        assert one_each(table, np.zeros((3, 2), np.float32), env=env).tolist() == [0, 0, 0]
-
-
-def test_memory_of_an_episode_with_its_own_key_does_not_grow_with_the_bridge():
-    long = World(40, 10, (2, 37), 3, (2, 7), (39, 1), (1, 3), 200)
-    sizes = []
-    for world in (STANDARD, long):
-        table = jnp.asarray(POLICIES["left"](world=world), jnp.int32)
-        shapes = jnp.zeros((10_000, 2)), jax.random.split(jax.random.key(0), 10_000)
-        program = _one_each.lower(world, 200, table, *shapes).compile()
-        sizes.append(program.memory_analysis().temp_size_in_bytes / 10_000)
-    assert sizes[1] < 2.5 * sizes[0]
 
 
 def test_an_episode_with_its_own_key_fails_closed():

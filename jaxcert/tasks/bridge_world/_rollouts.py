@@ -2,7 +2,6 @@
 
 import functools
 import math
-from typing import NamedTuple
 
 import chex
 import jax
@@ -17,16 +16,11 @@ from jaxcert.tasks.bridge_world._world import (
     World,
     as_tasks,
     is_possible,
-    slip_probability,
     transition,
 )
 
 # Cell, chance, reward, flags and temporaries of one episode.
 _BYTES = 40
-# Episodes with their own keys are cut here, so that sums of steps fit into 32 bits.
-_LONGEST = 2**29
-# Random numbers of such an episode that are drawn at once, at most.
-_DRAWS = 8
 
 
 def simulate_world(
@@ -43,7 +37,7 @@ def simulate_world(
     if policy.apply is not look_up or jnp.shape(policy.params) != (world.num_cells,) or slip.ndim != 2:
         return None
     if num_rollouts is None:
-        return _one_each(world, min(int(horizon), _LONGEST), policy.params, slip, keys)
+        return _simulate(world, horizon, 1, len(slip), policy.params, slip, keys)[:, 0]
     rows = min(max(1, int(max_bytes) // (_BYTES * num_rollouts)), len(slip))
     rows = math.ceil(len(slip) / math.ceil(len(slip) / rows))
     return _simulate(world, horizon, num_rollouts, rows, policy.params, slip, keys)
@@ -79,71 +73,6 @@ def _returns(
     cell = jnp.full(shape, world.start_cell, jnp.int32)
     start = (0, keys, cell, jnp.zeros(shape, slip.dtype), jnp.zeros(shape, bool))
     return jax.lax.while_loop(more, advance, start)[3]
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _one_each(world: World, horizon: int, table: jax.Array, slip: jax.Array, keys: jax.Array) -> jax.Array:
-    """[n], an episode with each key. Random numbers cost most: they are drawn only for cells where it may slip."""
-    ways = _tabulated(table, world, horizon)
-    num_draws = min(world.bridge_length + world.bridge_width // 2, _DRAWS)  # the first is enough to cross straight on
-
-    def may_slip(t: jax.Array, cell: jax.Array) -> jax.Array:
-        return (t < horizon) & (ways.bridge[cell] > 0)
-
-    def draw(carry: tuple) -> tuple:
-        i, t, cell = carry
-        now = jax.vmap(lambda key: jax.random.fold_in(key, i))(keys)
-        chance = jax.vmap(lambda key: jax.random.uniform(key, (num_draws,), slip.dtype))(now)
-
-        def advance(j: jax.Array, carry: tuple) -> tuple:
-            t, cell = carry
-            slips = chance[:, j] < slip_probability(slip, ways.bridge[cell])
-            way, goes = 2 * cell + slips.astype(cell.dtype), may_slip(t, cell)
-            return jnp.where(goes, t + ways.steps[way], t), jnp.where(goes, ways.after[way], cell)
-
-        return i + 1, *jax.lax.fori_loop(0, num_draws, advance, (t, cell))
-
-    start = (jnp.full(len(slip), value, jnp.int32) for value in ways.start)
-    _, t, cell = jax.lax.while_loop(lambda carry: jnp.any(may_slip(*carry[1:])), draw, (0, *start))
-    reward = (jnp.asarray(world.goal())[cell] & (t <= horizon)).astype(slip.dtype)
-    return jnp.where(is_possible(slip) & ~(ways.is_stuck[cell] & (t < horizon)), reward, jnp.nan)
-
-
-class _Ways(NamedTuple):
-    """A policy's way from each cell where it may slip to the next one, or to the end.
-
-    Attributes:
-        bridge: 1 or 2, the bridge on which it may slip in a cell; 0 for all other cells, int32[cells].
-        after: the next cell where it may slip or ends: at 2 c without a slip in cell c, at 2 c + 1 with one.
-        steps: how many steps that takes, int32[2 cells] like ``after``.
-        start: the same from the start: steps, and the first cell where it may slip or ends.
-        is_stuck: cells whose action has no meaning.
-    """
-
-    bridge: jax.Array
-    after: jax.Array
-    steps: jax.Array
-    start: tuple[jax.Array, jax.Array]
-    is_stuck: jax.Array
-
-
-def _tabulated(table: jax.Array, world: World, horizon: int) -> _Ways:
-    """``transition`` from all cells, followed to where chance comes in."""
-    cell, slip = jnp.arange(world.num_cells, dtype=jnp.int32), jnp.full(2, 0.5)
-    moved, reward, _ = transition(jnp.ones(()), cell, table, slip, world)
-    slipped, *_ = transition(jnp.zeros(()), cell, table, slip, world)
-    is_last = jnp.asarray(world.goal() | world.abyss())
-    is_stuck = jnp.isnan(reward) & ~is_last
-    is_end = is_last | is_stuck
-    bridge = jnp.where((moved == slipped) | is_end, 0, jnp.asarray(world.bridge_of(), jnp.int32))
-    is_sure = (bridge == 0) & ~is_end
-    to, steps = jnp.where(is_sure, moved, cell), is_sure.astype(jnp.int32)
-    for _ in range(world.num_cells.bit_length()):  # twice as far each time
-        to, steps = to[to], steps + steps[to]
-    steps = jnp.where(is_sure[to], horizon + 1, steps)  # round and round
-    both = jnp.stack([moved, slipped], axis=-1).reshape(-1)
-    start = steps[world.start_cell], to[world.start_cell]
-    return _Ways(bridge, to[both], 1 + steps[both], start, is_stuck)
 
 
 def trajectories(
