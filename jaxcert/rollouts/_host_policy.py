@@ -10,8 +10,6 @@ import numpy as np
 
 from jaxcert.rollouts._policy import Policy, as_policy
 
-_WHOLE = {"Discrete", "MultiDiscrete", "MultiBinary"}
-
 
 def as_action(space: Any, action: Any, alive: np.ndarray | None = None) -> Any:
     """The action in the type of the space.
@@ -25,15 +23,10 @@ def as_action(space: Any, action: Any, alive: np.ndarray | None = None) -> Any:
         TypeError: for an action of another kind than the space's.
         ValueError: for another shape, or values that are not finite or not in a discrete space.
     """
-    kinds = {kind.__name__ for kind in type(space).__mro__}
-    if "Dict" in kinds:
-        return _dict_action(space, action, alive)
-    if "Tuple" in kinds:
-        return _tuple_action(space, action, alive)
-    if kinds & _WHOLE:
-        return _whole_action(space, _array(space, action, alive), alive)
-    if "Box" in kinds:
-        return _box_action(space, _array(space, action, alive), alive)
+    kinds = [kind.__name__ for kind in type(space).__mro__]
+    for name, convert in _OF_SPACES.items():
+        if name in kinds:
+            return convert(space, action, alive)
     if alive is None and not space.contains(action):
         raise ValueError(f"the policy gives the action {action!r}; expected one in {space}")
     return action
@@ -79,36 +72,33 @@ def _of_shape(space: Any, array: np.ndarray, lead: tuple[int, ...]) -> str:
     return found if space.shape else f"{found}, the number of one action (the argmax, if these are scores)"
 
 
-def _whole_action(space: Any, array: np.ndarray, alive: np.ndarray | None) -> Any:
+def _whole_action(space: Any, action: Any, alive: np.ndarray | None) -> Any:
+    array = _array(space, action, alive)
     if array.dtype.kind == "f":
         raise TypeError(f"the policy gives an action of type {array.dtype}; expected whole numbers for {space}")
-    low = np.asarray(getattr(space, "start", 0))
-    inside = (array >= low) & (array < low + _sizes(space))
-    good = inside if alive is None else inside[alive]
-    if not np.all(good):
-        raise ValueError(f"the policy gives the action {_bad(array, inside, alive)}, which is not in {space}")
+    for one in [array] if alive is None else array[alive]:
+        if not space.contains(np.asarray(one, np.int64)[()]):
+            raise ValueError(f"the policy gives the action {one}, which is not in {space}")
     # A scalar, not an array without axes: tables of transitions are looked up by it.
     return array.astype(space.dtype)[()]
 
 
-def _sizes(space: Any) -> Any:
-    """How many values each number may have; n is the number of bits of a MultiBinary space."""
-    if any(kind.__name__ == "MultiBinary" for kind in type(space).__mro__):
-        return 2
-    return space.nvec if hasattr(space, "nvec") else space.n
-
-
-def _bad(array: np.ndarray, inside: np.ndarray, alive: np.ndarray | None) -> Any:
-    wrong = ~inside if alive is None else ~inside & alive.reshape(alive.shape + (1,) * (inside.ndim - 1))
-    return array[wrong].flat[0]
-
-
-def _box_action(space: Any, array: np.ndarray, alive: np.ndarray | None) -> np.ndarray:
+def _box_action(space: Any, action: Any, alive: np.ndarray | None) -> np.ndarray:
+    array = _array(space, action, alive)
     if not np.all(np.isfinite(array if alive is None else array[alive])):
         raise ValueError("the policy gave an action that is not finite")
     if array.dtype.kind == "f" and np.dtype(space.dtype).kind != "f":
         raise TypeError(f"the policy gives an action of type {array.dtype}; expected {space.dtype} for {space}")
     return array.astype(space.dtype)
+
+
+# By the names of spaces, since Gymnasium need not be installed.
+_OF_SPACES: dict[str, Callable[..., Any]] = {
+    "Dict": _dict_action,
+    "Tuple": _tuple_action,
+    **dict.fromkeys(("Discrete", "MultiDiscrete", "MultiBinary"), _whole_action),
+    "Box": _box_action,
+}
 
 
 class Actor(Protocol):
