@@ -99,11 +99,7 @@ def check_simulated(returns: Any, wanted: tuple[int, ...]) -> jax.Array:
 
 
 def count_tasks(tasks: Any) -> int:
-    """The leading axis that all arrays share.
-
-    Raises:
-        ValueError: if they do not, or there is none.
-    """
+    """The leading axis that all arrays share; ValueError if they do not, or there is none."""
     shapes = {jnp.shape(leaf) for leaf in jax.tree.leaves(tasks)}
     lengths = {shape[0] if shape else 0 for shape in shapes}
     if len(lengths) != 1 or lengths == {0}:
@@ -115,11 +111,7 @@ def count_tasks(tasks: Any) -> int:
 
 
 def check_shapes(env: MultiTaskEnv, policy: Policy, tasks: Any) -> int:
-    """Trace one step of one episode, without computing it, and return the bytes of its state and task.
-
-    Raises:
-        ValueError: if policy and environment do not fit each other.
-    """
+    """Trace one step of one episode, without computing it, and return the bytes of its state and task."""
     task = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(jnp.shape(leaf)[1:], jnp.result_type(leaf)), tasks)
     params = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(jnp.shape(leaf), jnp.result_type(leaf)), policy.params)
     leaves, structure = jax.tree.flatten((task, params))

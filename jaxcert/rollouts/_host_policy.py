@@ -12,16 +12,10 @@ from jaxcert.rollouts._policy import Policy, as_policy
 
 
 def as_action(space: Any, action: Any, alive: np.ndarray | None = None) -> Any:
-    """The action in the type of the space.
+    """The action in the type of the space of one environment, or a batch of n with ``alive`` [n].
 
-    Args:
-        space: the action space of one environment.
-        action: one action; or with `alive` [n], a batch of n.
-        alive: which environments' actions are checked; one that is over gets any action.
-
-    Raises:
-        TypeError: for an action of another kind than the space's.
-        ValueError: for another shape, or values that are not finite or not in a discrete space.
+    One that is over gets any action. TypeError for an action of another kind than the space's, ValueError for another
+    shape, or values that are not finite or not in a discrete space.
     """
     kinds = [kind.__name__ for kind in type(space).__mro__]
     for name, convert in _OF_SPACES.items():
@@ -104,8 +98,7 @@ _OF_SPACES: dict[str, Callable[..., Any]] = {
 class Actor(Protocol):
     """What chooses the actions of some episodes that run side by side.
 
-    Attributes:
-        takes_batch: whether it takes the observations of all at once even where environments give them one by one.
+    ``takes_batch``: whether it takes the observations of all at once even where environments give them one by one.
     """
 
     takes_batch: bool
@@ -116,11 +109,7 @@ class Actor(Protocol):
 
 
 def actor_of(policy: Any) -> Callable[[jax.Array], Actor]:
-    """From the keys of some episodes to their actor.
-
-    Raises:
-        TypeError: if it is not a policy.
-    """
+    """From the keys of some episodes to their actor; TypeError for what is no policy."""
     if isinstance(policy, Policy):
         return lambda keys: _Compiled(policy, keys)
     if callable(getattr(policy, "predict", None)):

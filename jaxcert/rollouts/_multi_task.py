@@ -16,9 +16,6 @@ class DistributionSampler:
     """A function from a key to a sample; two of them are equal if they sample from the same object.
 
     A distribution holds arrays, so its values could neither be hashed nor compared to find a compiled program.
-
-    Attributes:
-        distribution: has a method ``sample`` with an argument ``seed``.
     """
 
     distribution: Any
@@ -36,11 +33,7 @@ class DistributionSampler:
 
 
 def as_sampler(sample_task: Any) -> Any:
-    """A function from a key to a task: the one given, or one that samples from the given distribution.
-
-    Raises:
-        ValueError: for what is neither.
-    """
+    """A function from a key to a task: the one given, or one that samples from the given distribution."""
     if callable(sample_task):
         return sample_task
     if not callable(getattr(sample_task, "sample", None)):

@@ -14,9 +14,7 @@ class Episodes(NamedTuple):
     """A batch of episodes, arrays with one leading axis.
 
     Attributes:
-        tasks: of each episode.
         keys: for the actions of each episode.
-        states: of the environments.
         steps: taken so far.
         weight: the power of the discount for the next reward; None without a discount.
         total: the discounted rewards so far.
@@ -84,11 +82,9 @@ class _Queue(NamedTuple):
     """Episodes under way, and the results of those before them.
 
     Attributes:
-        work: episodes, [places].
         number: which episode each is, int32[places]; in a free place a number beyond all results.
         begun: how many have begun.
-        returns: of each episode, float[episodes].
-        finite: whether all its actions were finite, bool[episodes].
+        returns, finite: of each episode, and whether all its actions were finite.
     """
 
     work: Episodes
@@ -162,10 +158,7 @@ def _written(queue: _Queue) -> _Queue:
 
 
 def _empty(one: Episodes, num_places: int, total: int) -> _Queue:
-    """All places free, each with an episode that is over.
-
-    It is a real episode, since it is stepped on: a step from a state that no episode has might not end.
-    """
+    """All places free, each with an episode that is over, but real: it is stepped on, and any other might not end."""
     like = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (num_places, *leaf.shape[1:])), one)
     work = like._replace(alive=jnp.zeros(num_places, bool))
     number, zero = jnp.full(num_places, total, jnp.int32), jnp.zeros((), jnp.int32)

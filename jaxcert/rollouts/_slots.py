@@ -60,12 +60,9 @@ class Limits(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What runs in S slots.
+    """What runs in S slots: the task (-1 for a free slot), and the number of the rollout within its task, int32[S].
 
-    Attributes:
-        task: int32[S]; -1 for a free slot.
-        number: of the rollout, counted within its task, int32[S].
-        work: ``Episodes``, or the returns of simulated ones, float[S].
+    ``work`` is ``Episodes``, or the returns of simulated ones, float[S].
     """
 
     task: jax.Array
@@ -77,8 +74,6 @@ class Run(NamedTuple):
     """A sequential experiment under way.
 
     Attributes:
-        slots: its slots.
-        state: what is known of the tasks.
         started: rollouts that each task has begun, int32[n].
         num_started: rollouts begun in all, those that were not needed in the end included.
         num_counted: rollouts that the state knows of.

@@ -32,12 +32,7 @@ class Trial(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What a log says.
-
-    Attributes:
-        declared: what was fixed beforehand.
-        trials: all of them, in their order, with those that were withdrawn.
-    """
+    """What a log says: what was fixed beforehand, and all trials in their order, with those that were withdrawn."""
 
     declared: Declared
     trials: tuple[Trial, ...] = ()

@@ -18,9 +18,7 @@ _NO_FORK = "IMAGEIO_FFMPEG_NO_PREVENT_SIGINT"
 def check_video_path(path: str | Path, extra: str) -> Path:
     """The path, if a video can be written there; checked before a long computation.
 
-    Raises:
-        ImportError: if the package that writes such a file is missing; the extra installs it.
-        ValueError: for another file type, or if no file can be written there.
+    ImportError if the package that writes such a file is missing; ValueError for another file type or folder.
     """
     for module in _NEEDED[check_suffix(path, _NEEDED)]:
         import_extra(module, extra)

@@ -5,8 +5,7 @@ probability p. It succeeds, with return 1, if it survives `num_steps` steps, so 
 slip probabilities come from a mixture of Gaussians, truncated to [0, 1). ``ENV`` has the paper's parameters.
 
 Reference:
-    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters come from the authors' code.
+    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters come from the authors' code.
 """
 
 import dataclasses
@@ -126,8 +125,7 @@ def env(*, params: SimpleGridParams = _PAPER) -> MultiTaskEnv:
         [[1. 1. 1.]
          [0. 0. 0.]]
 
-    Reference:
-        arXiv 2602.02098, fig. 2.
+    Reference: arXiv 2602.02098, fig. 2.
     """
     return ENV if params is _PAPER else _env(params)
 
@@ -170,8 +168,7 @@ def task_distribution(*, params: SimpleGridParams = _PAPER) -> Any:
         >>> print(f"{task_distribution(params=worse).prob(0.1):.1f}")
         20.0
 
-    Reference:
-        arXiv 2602.02098, fig. 2.
+    Reference: arXiv 2602.02098, fig. 2.
     """
     from tensorflow_probability.substrates import jax as tfp
 
@@ -201,8 +198,7 @@ def performance(p: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Ar
         >>> print(performance(0.5))
         0.03125
 
-    Reference:
-        arXiv 2602.02098, fig. 2.
+    Reference: arXiv 2602.02098, fig. 2.
     """
     return (1 - _as_probability(p)) ** params.num_steps
 
@@ -228,8 +224,7 @@ def safety(threshold: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax
         >>> print(f"{safety(0.7):.4f}")
         0.7999
 
-    Reference:
-        arXiv 2602.02098, fig. 2.
+    Reference: arXiv 2602.02098, fig. 2.
     """
     weights, means, stds = _mixture(params)
     threshold = jnp.asarray(threshold, dtype=means.dtype)

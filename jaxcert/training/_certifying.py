@@ -61,11 +61,7 @@ class Reached(Exception):  # noqa: N818 -- no error: training ends as it was mea
 class Certified(NamedTuple):
     """What is known of a checkpoint.
 
-    Attributes:
-        safety: the certificate at the thresholds.
-        performance: the certificate at the wanted safeties, or None if there are none.
-        sample: returns whose mean estimates the policy's mean return; NaN for what was not rolled out.
-        num_started: rollouts that began, in all.
+    ``sample`` has returns whose mean estimates the policy's mean return; NaN for what was not rolled out.
     """
 
     safety: Certificate
@@ -145,10 +141,9 @@ def check_adaptive(
 
 
 def mean_return(found: Certified, step: int) -> float:
-    """Mean of the finite returns. An episode without a return gives a warning and a violation, a broken policy raises.
+    """Mean of the finite returns; ValueError if there are none, since then the policy or the rewards are broken.
 
-    Raises:
-        ValueError: if no return is finite.
+    An episode without a return gives a warning and a violation.
     """
     mean = float(jnp.nanmean(found.sample))
     if not np.isfinite(mean) and found.num_started:  # at thresholds that every return reaches, nothing is rolled out

@@ -35,11 +35,7 @@ def actor_arrays(params: Any) -> dict[str, np.ndarray]:
 
 
 def actor_policy(arrays: dict[str, np.ndarray], deterministic: bool) -> Policy:
-    """The policy with these arrays, which share a compilation with others of the same sizes.
-
-    Raises:
-        ValueError: for arrays that do not fit each other.
-    """
+    """The policy with these arrays, which share a compilation with others of the same sizes."""
     _check(arrays)
     act = _mode if deterministic else _sample
     return Policy(act, {name: jnp.asarray(array) for name, array in arrays.items()}, deterministic)
@@ -80,12 +76,9 @@ def _network(params: dict[str, jax.Array], obs: jax.Array) -> jax.Array:
 
 
 class Network(NamedTuple):
-    """A kind of network.
+    """A kind of network: from the parameters of training to arrays by name, and from those to a policy.
 
-    Attributes:
-        arrays: from the parameters of training to floating-point arrays by name; ValueError for parameters of
-            another network.
-        policy: from such arrays, and whether it is deterministic, to a policy; ValueError for arrays that do not fit.
+    Both raise ValueError for what is of another network.
     """
 
     arrays: Callable[[Any], dict[str, np.ndarray]]

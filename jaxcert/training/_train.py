@@ -18,8 +18,7 @@ class Trainer(NamedTuple):
 
     Attributes:
         check: (environment, settings) -> None; raises for a missing package, and for an environment that does not fit.
-        run: (environment, settings, hook, folder, progress function) -> the function that makes a policy of
-            parameters, and the parameters; trains.
+        run: as ``train``, -> the function that makes a policy of parameters, and the parameters.
     """
 
     check: Callable[[Any, Any], None]

@@ -1,7 +1,6 @@
 """PAC-IMDP: lower bounds from transition counts and a known graph, by robust value iteration.
 
-Reference:
-    Schnitzer, Abate, Parker, Certifiably Robust Policies for Uncertain Parametric Environments, TACAS 2025.
+Reference: Schnitzer, Abate, Parker, Certifiably Robust Policies for Uncertain Parametric Environments, TACAS 2025.
 """
 
 from jaxcert.baselines.interval_mdp._intervals import Intervals, count_transitions, probability_intervals

@@ -4,8 +4,7 @@ A task is the pair of slip probabilities of the bridges. The agent has to reach 
 along it may become a step to the left, and whoever steps off the bridge falls.
 
 Reference:
-    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, fig. 4a. The size of its larger world is not published; ``LARGE`` is ours.
+    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4a. The size of its larger world is not published; ``LARGE`` is ours.
 """
 
 from jaxcert.tasks.bridge_world._actions import left_policy, right_policy, table_policy

@@ -157,14 +157,7 @@ Tasks = chex.Array | Sequence[float] | Sequence[Sequence[float]]
 def transition(
     chance: jax.Array, cell: jax.Array, action: chex.Numeric, slip: jax.Array, world: World
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The next cell, the reward, and whether the episode is over, each [...].
-
-    Args:
-        chance: uniform on [0, 1), [...]; below the slip probability the agent slips.
-        cell: int[...].
-        action: int[...]: 0 right, 1 down, 2 left, 3 up.
-        slip: slip probabilities of the left and the right bridge, float[..., 2].
-        world: the map.
+    """The next cell, the reward, and whether the episode is over, each [...]; ``chance`` is uniform on [0, 1).
 
     An action or a slip probability without meaning ends the episode where it is, with a reward of NaN.
     """

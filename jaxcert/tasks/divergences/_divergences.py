@@ -86,11 +86,7 @@ def num_entries(distribution: Any) -> int:
 
 
 def per_entry(distribution: Any, name: str, allowed: Callable[[np.ndarray], np.ndarray] = np.isfinite) -> list[Number]:
-    """A parameter of each distribution of a batch, the float that the distribution holds, which is exact.
-
-    Raises:
-        ValueError: if it is traced, or a value is not allowed.
-    """
+    """A parameter of each distribution of a batch, exactly as it holds it; ValueError if traced or not allowed."""
     values = as_floats(distribution, name)
     if not np.all(allowed(values)):
         raise ValueError(f"{name} of {distribution} is {values}, which no distribution has")

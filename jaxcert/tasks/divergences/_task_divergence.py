@@ -174,11 +174,7 @@ KINDS: dict[str, Callable[[Any], list[Any]]] = {
 
 
 def read(distribution: Any) -> list[Any]:
-    """The laws of a batch of distributions.
-
-    Raises:
-        ValueError: for a kind that is not in the registry.
-    """
+    """The laws of a batch of distributions; ValueError for a kind that is not in the registry."""
     kind = type(distribution)
     if not kind.__module__.startswith("tensorflow_probability") or kind.__name__ not in KINDS:
         raise ValueError(

@@ -6,8 +6,7 @@ but not the inertia that scales the solver's tolerance in older releases of MJX.
 rescale less; ``authors_version=True`` gives theirs, for comparison with their policies.
 
 Reference:
-    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, fig. 4b and 4c; the environments come from the DeepMind Control Suite in
+    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4b and 4c; the environments come from the DeepMind Control Suite in
     MuJoCo Playground.
 """
 

@@ -38,15 +38,13 @@ class State(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Robot:
-    """The parts that the tasks of a robot share.
+    """The parts that the tasks of a robot share: its model at scale 1, for MuJoCo and for MJX, and five functions.
 
     Attributes:
-        mj_model: the MuJoCo model, at scale 1.
-        model: the same model for MJX.
-        scaled: a function from a task to the fields of its model.
-        start: a function from a key to the initial positions.
-        observe: a function from data and a task to an observation.
-        reward: a function from data to a reward in [0, 1].
+        scaled: from a task to the fields of its model.
+        start: from a key to the initial positions.
+        observe: from data and a task to an observation.
+        reward: from data to a reward in [0, 1].
         num_substeps: simulation steps per step of control.
     """
 

@@ -82,7 +82,6 @@ class Torso:
     """Indices of the torso's parts in a model.
 
     Attributes:
-        body: the body of the torso.
         geom: the capsule whose length is the size.
         along: axis of the body's frame along which that capsule lies, 0 for x and 2 for z.
         moved_geoms: other geoms of the torso, whose position along it is scaled, too.

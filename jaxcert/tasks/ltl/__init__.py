@@ -1,8 +1,6 @@
 """Reach-avoid tasks in linear temporal logic (LTL): formulas as text, as values and as arrays, and their progression.
 
-Reference:
-    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, for the distribution of tasks.
+Reference: Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, for the distribution of tasks.
 """
 
 from jaxcert.tasks.ltl._formula import (

@@ -93,8 +93,7 @@ def initial_params(key: chex.PRNGKey, sizes: NetworkSizes) -> Params:
 def orthogonal(keys: chex.PRNGKey, shapes: Sequence[tuple[int, int]]) -> list[jax.Array]:
     """Random matrices with orthonormal columns, or rows if there are fewer: Gram and Schmidt, twice for each column.
 
-    ``jax.nn.initializers`` has them, too, but its QR is LAPACK's: on a CPU with two threads two batches of it wait for
-    each other for ever (jaxlib 0.10.2), as they do for several seeds under ``vmap``.
+    With the QR of ``jax.nn.initializers``, LAPACK's, two batches wait for each other for ever on two threads of a CPU.
     """
     drawn = [jax.random.normal(keys[i], (max(shape), min(shape)), jnp.float32) for i, shape in enumerate(shapes)]
     most = np.max([matrix.shape for matrix in drawn], axis=0)
@@ -123,11 +122,7 @@ def _bias(weights: str) -> str:
 
 
 def sizes_of(params: Mapping[str, np.ndarray | jax.Array]) -> NetworkSizes:
-    """The sizes of the networks that have these parameters.
-
-    Raises:
-        ValueError: if these are not the parameters of such networks, or not finite.
-    """
+    """The sizes of the networks that have these parameters; ValueError if none have, or they are not finite."""
     _check_arrays(params)
 
     def layers(name: str) -> tuple[int, ...]:

@@ -90,12 +90,7 @@ def trajectories(
 
 
 def formula_of(env: MultiTaskEnv, task: ltl.ReachAvoid) -> ltl.Formula:
-    """The formula of a task, if it is one of this world.
-
-    Raises:
-        TypeError: for what is no task.
-        ValueError: for a task without a meaning, or another environment.
-    """
+    """The formula of a task, if it is one of this world; TypeError or ValueError for another one."""
     if not isinstance(task, ltl.ReachAvoid):
         raise TypeError(f"task is {task!r}; expected an ltl.ReachAvoid, as ltl.from_formula gives it")
     formula = ltl.to_formula(task, COLOURS)

@@ -147,9 +147,7 @@ def env(
         >>> collect(reach_one, drift, tasks, jax.random.key(1), num_rollouts=2).shape
         (3, 2)
 
-    Reference:
-        Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-        Learning, ICML 2026, arXiv 2602.02098, fig. 4d.
+    Reference: Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4d.
     """
     ranges = {"num_stages": num_stages, "num_reach": num_reach, "num_avoid": num_avoid}
     pairs = {name: _pair(name, value) for name, value in ranges.items()}

@@ -40,9 +40,7 @@ def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
         >>> sequence_policy(policy.params, deterministic=False).deterministic
         False
 
-    Reference:
-        Jackermeier and Abate, DeepLTL: Learning to Efficiently Satisfy Complex LTL Specifications for Multi-Task RL,
-        ICLR 2025, arXiv 2410.04631, section 4.
+    Reference: Jackermeier and Abate, DeepLTL, ICLR 2025, arXiv 2410.04631, section 4.
     """
     sizes_of(params)
     return Policy(_mean if deterministic else _sample, dict(params), deterministic)

@@ -66,12 +66,9 @@ LESSONS = (
 
 
 class Progress(NamedTuple):
-    """How far a learner has come.
+    """How far a learner has come; after the last lesson come the tasks of the environment itself.
 
-    Attributes:
-        lesson: from 0; after the last one come the tasks of the environment itself. int32[].
-        num_episodes: episodes that ended since their success was looked at, int32[].
-        num_successes: how many of these episodes succeeded, int32[].
+    The two counts are of the episodes that ended since their success was looked at, and of those that succeeded.
     """
 
     lesson: jax.Array

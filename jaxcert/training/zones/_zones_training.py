@@ -37,11 +37,7 @@ def save_checkpoint(folder: Path, learner: Learner, env: MultiTaskEnv, settings:
 
 
 def last_checkpoint(folder: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Learner | None:
-    """The learner in a folder, or None without one; its policy is written if training was stopped before that.
-
-    Raises:
-        ValueError: as ``load_learner``, and for a folder with policies whose learner is missing.
-    """
+    """The learner in a folder, or None without one; its policy is written if training was stopped before that."""
     learner = load_learner(folder / _FILE, env, settings)
     if learner is None:
         if files := policy_files(folder):
@@ -68,11 +64,7 @@ def save_learner(path: Path, learner: Learner, env: MultiTaskEnv, settings: Zone
 
 
 def load_learner(path: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Learner | None:
-    """The learner in a file, or None without one.
-
-    Raises:
-        ValueError: for a file that is damaged, or that other settings, another seed or another environment wrote.
-    """
+    """The learner in a file, or None without one; ValueError if it is damaged, or of another training."""
     if not path.is_file():
         return None
     facts, arrays = read_archive(path, LEARNER)
@@ -140,11 +132,7 @@ class _Run:
         return num_steps(learner, self.settings)
 
     def keep(self, learner: Learner) -> None:
-        """Write the files of a checkpoint.
-
-        Raises:
-            ValueError: for a policy that no file can hold, before the last one that was good is replaced.
-        """
+        """Write the files of a checkpoint; ValueError, before that, for a policy that no file can hold."""
         for name, array in learner.params.items():
             if not jnp.all(jnp.isfinite(array)):
                 last = "" if self.folder is None else f"; the checkpoint before it is in {self.folder}"
