@@ -81,7 +81,6 @@ WORLD = {
     "transition_probabilities": Subject(
         lambda tasks: bridge_world.transition_probabilities(tasks, POLICY), (SLIPS[0],), (SLIPS[1],)
     ),
-    "crossing_probability": Subject(bridge_world.crossing_probability, (SLIPS[0],), (SLIPS[1],)),
     "safety-bridge_world": Subject(lambda wins: bridge_world.safety(wins, "right"), (WINS[0],), (WINS[1],)),
 }
 INTERVAL_MDP = {

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -73,6 +74,17 @@ def _is_done(done: jax.Array) -> jax.Array:
     return ~(done.astype(float) == 0)
 
 
+def step_on(
+    env: MultiTaskEnv, policy: Policy, episodes: Episodes, most: chex.Numeric, discount: jax.Array | None = None
+) -> Episodes:
+    """Step until at most so many go on."""
+    return jax.lax.while_loop(
+        lambda work: jnp.sum(work.alive, dtype=jnp.int32) > most,
+        lambda work: advance(env, policy, work, discount),
+        episodes,
+    )
+
+
 # Places are filled when a quarter of them is free. With a larger share they would wait longer, with a smaller one all
 # would be looked through more often.
 _REFILL = 4
@@ -98,8 +110,7 @@ def run_at_once(
     env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, discount: jax.Array | None
 ) -> tuple[jax.Array, jax.Array]:
     """Returns and whether all actions were finite, of an episode on each task, all of them side by side."""
-    start = begin(env, tasks, keys, discount)
-    end = jax.lax.while_loop(lambda e: jnp.any(e.alive), lambda e: advance(env, policy, e, discount), start)
+    end = step_on(env, policy, begin(env, tasks, keys, discount), 0, discount)
     return lower_end(end.total), end.finite
 
 
@@ -123,8 +134,11 @@ def run_in_places(
         work = begin(env, chosen, keys[there], discount)
         return work._replace(alive=work.alive & (number < total)), jnp.where(number < total, number, total)
 
+    def run(queue: _Queue, most: int) -> _Queue:
+        return _written(queue._replace(work=step_on(env, policy, queue.work, most, discount)))
+
     def fill(queue: _Queue) -> _Queue:
-        queue = _written(queue._replace(work=_step_on(env, policy, queue, discount, total, batch)))
+        queue = run(queue, num_places - batch)
         free = jnp.argsort(queue.work.alive)[:batch]
         work, number = begin_next(queue.begun)
         places = jax.tree.map(lambda old, new: old.at[free].set(new), (queue.work, queue.number), (work, number))
@@ -133,20 +147,8 @@ def run_in_places(
     one = begin(env, jax.tree.map(lambda leaf: jnp.asarray(leaf)[:1], tasks), keys[:1], discount)
     first = _empty(one, num_places, total)
     queue = jax.lax.while_loop(lambda queue: queue.begun < total, fill, first)
-    last = _written(queue._replace(work=_step_on(env, policy, queue, discount, total, batch)))
+    last = run(queue, 0)
     return last.returns, last.finite
-
-
-def _step_on(
-    env: MultiTaskEnv, policy: Policy, queue: _Queue, discount: jax.Array | None, total: int, batch: int
-) -> Episodes:
-    """Step until enough places are free for the next episodes, or, if there are none, until all are over."""
-    most = jnp.where(queue.begun < total, queue.number.shape[0] - batch, 0)
-    return jax.lax.while_loop(
-        lambda work: jnp.sum(work.alive, dtype=jnp.int32) > most,
-        lambda work: advance(env, policy, work, discount),
-        queue.work,
-    )
 
 
 def _written(queue: _Queue) -> _Queue:

@@ -11,7 +11,7 @@ from jaxcert.numerics._summation import lower_end
 from jaxcert.rollouts._collect import check_simulated
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
-from jaxcert.rollouts._queue import Episodes, advance, begin
+from jaxcert.rollouts._queue import Episodes, begin, step_on
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import advance as take_in
 
@@ -106,13 +106,9 @@ def first_run(env: MultiTaskEnv, worker: Worker, state: SequentialState, num_slo
     nothing, number = jnp.full(num_slots, -1, jnp.int32), jnp.zeros(num_slots, jnp.int32)
     work = jax.eval_shape(functools.partial(_begin_work, env), worker, nothing, number)
     blank = jax.tree.map(functools.partial(_blank, worker.keys[0]), work)
-    zero, logs = (
-        jnp.zeros((), jnp.int32),
-        (jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)),
-    )
-    return Run(
-        Slots(nothing, number, blank), state, state.num_rollouts, zero, zero, state.num_rollouts_used, *logs, zero
-    )
+    zero, slots = jnp.zeros((), jnp.int32), Slots(nothing, number, blank)
+    logs = jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)
+    return Run(slots, state, state.num_rollouts, zero, zero, state.num_rollouts_used, *logs, zero)
 
 
 def _blank(key: jax.Array, leaf: Any) -> jax.Array:
@@ -141,12 +137,7 @@ def _step_on(env: MultiTaskEnv, policy: Policy, work: Any) -> Any:
     if not isinstance(work, Episodes):
         return work
     alive = jnp.sum(work.alive, dtype=jnp.int32)
-    enough = alive - jnp.maximum(alive // _REFILL, 1)
-    return jax.lax.while_loop(
-        lambda e: jnp.any(e.alive) & (jnp.sum(e.alive, dtype=jnp.int32) > enough),
-        lambda e: advance(env, policy, e),
-        work,
-    )
+    return step_on(env, policy, work, jnp.maximum(alive - jnp.maximum(alive // _REFILL, 1), 0))
 
 
 def finished(slots: Slots) -> tuple[jax.Array, jax.Array]:
@@ -157,16 +148,20 @@ def finished(slots: Slots) -> tuple[jax.Array, jax.Array]:
     return over, jnp.where(slots.work.finite, lower_end(slots.work.total), jnp.nan)
 
 
+@functools.partial(jax.jit, static_argnames=("env", "schedule"))
 def go_on(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, limits: Limits) -> Run:
     """Roll out until every task is decided or a limit is reached."""
+
+    def goes_on(run: Run) -> jax.Array:
+        possible = (run.num_started < limits.max_rollouts) | jnp.any(run.slots.task >= 0)
+        return jnp.any(wanted(run, limits)) & possible & (run.looks < limits.looks)
 
     def body(run: Run) -> Run:
         run = _refill(env, schedule, worker, run, limits)
         run = run._replace(slots=run.slots._replace(work=_step_on(env, worker.policy, run.slots.work)))
         return _collect_finished(run)._replace(looks=run.looks + 1)
 
-    start = run._replace(looks=jnp.zeros_like(run.looks))
-    return jax.lax.while_loop(lambda run: _goes_on(run, limits), body, start)
+    return jax.lax.while_loop(goes_on, body, run._replace(looks=jnp.zeros_like(run.looks)))
 
 
 def wanted(run: Run, limits: Limits) -> jax.Array:
@@ -175,11 +170,6 @@ def wanted(run: Run, limits: Limits) -> jax.Array:
     num_passed = jnp.sum(state.lower_bounds[:, None] >= state.thresholds[None], axis=0, dtype=jnp.int32)
     short = jnp.broadcast_to(num_passed < limits.needed, state.passed.shape)
     return jnp.any(state.is_open & short, axis=-1)
-
-
-def _goes_on(run: Run, limits: Limits) -> jax.Array:
-    possible = (run.num_started < limits.max_rollouts) | jnp.any(run.slots.task >= 0)
-    return jnp.any(wanted(run, limits)) & possible & (run.looks < limits.looks)
 
 
 # --- rollouts that are finished -----------------------------------------------------------------------------------
@@ -246,7 +236,7 @@ def _refill(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, lim
     new = task >= 0
     task, number = jnp.where(new, task, slots.task), jnp.where(new, number, slots.number)
     fresh = _begin_work(env, worker, task, number)
-    work = jax.tree.map(lambda a, b: jnp.where(_like(new, a), a, b), fresh, slots.work)
+    work = jax.tree.map(lambda a, b: jnp.where(jnp.expand_dims(new, range(1, a.ndim)), a, b), fresh, slots.work)
     place = jnp.where(new, task, started.shape[0])
     return run._replace(
         slots=Slots(task, number, work),
@@ -271,7 +261,3 @@ def _assign(schedule: Schedule, run: Run, open_tasks: jax.Array, limits: Limits)
     task, times = order[rank % count].astype(jnp.int32), rank // count  # one rollout each, then a second each, ...
     taken = free & ready[task] & (times < room[task]) & (run.num_started + rank < limits.max_rollouts)
     return jnp.where(taken, task, -1), run.started[task] + times
-
-
-def _like(mask: jax.Array, leaf: jax.Array) -> jax.Array:
-    return mask.reshape(mask.shape + (1,) * (leaf.ndim - 1))

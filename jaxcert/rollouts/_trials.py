@@ -7,25 +7,31 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import chex
+import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._chained import ChainedLog
 from jaxcert._files import in_file
-from jaxcert.rollouts._counted import Counted, counted, run_of, with_trial
+from jaxcert.numerics._rounding import convert_host
 from jaxcert.rollouts._declared import Declared, declare
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.rollouts._trial_log import Log, Trial, first_entry, trial_entry, with_entry, withdrawal_entry
-from jaxcert.sequential import SequentialState
+from jaxcert.sequential import SequentialState, certificate, update
 from jaxcert.sequential._wealth import fewest_to_pass
 from jaxcert.tables._labels import ask_about_labels
 
 
 class _Known(NamedTuple):
-    """What a log says, and what its trials come to."""
+    """What a log says, and what the trials that count come to.
+
+    ``passed_after``: how many had been taken in when a task passed; 0 if it did not, int32[n, t].
+    """
 
     log: Log
-    counted: Counted
+    trials: tuple[Trial, ...]
+    state: SequentialState
+    passed_after: np.ndarray
 
 
 class Trials:
@@ -164,7 +170,7 @@ class Trials:
     @property
     def state(self) -> SequentialState:
         """Of the sequential experiment, after the trials that count."""
-        return self._known.counted.state
+        return self._known.state
 
     def add(self, task: str, value: bool | float) -> None:
         """Record a trial; it is on the disk when this returns.
@@ -228,11 +234,22 @@ class Trials:
         Returns:
             The run; its tasks have one parameter, their ``label``.
         """
-        if not count_withdrawn:
-            return run_of(self.declared, self._known.counted, num_started=len(self.trials))
-        worst = self.declared.support[0]
-        every = [each if each.withdrawn is None else each._replace(value=worst) for each in self.trials]
-        return run_of(self.declared, counted(self.declared, every), num_started=len(every))
+        known, declared = self._known, self.declared
+        if count_withdrawn:
+            worst = declared.support[0]
+            every = (each if each.withdrawn is None else each._replace(value=worst) for each in self.trials)
+            known = _counted(known.log, tuple(every))
+        return AdaptiveCertificate(
+            certificate=certificate(known.state, declared.delta),
+            state=known.state,
+            tasks={"label": np.array(declared.tasks)},
+            num_started=jnp.asarray(len(self.trials), jnp.int32),
+            num_unfinished=jnp.asarray(0, jnp.int32),
+            passed_after=jnp.asarray(known.passed_after),
+            rollout_task=jnp.asarray([trial.task for trial in known.trials], jnp.int32),
+            rollout_return=jnp.asarray(_rounded([trial.value for trial in known.trials], known.state)),
+            deterministic=None,
+        )
 
     def _place(self, task: str) -> int:
         tasks = self.declared.tasks
@@ -245,16 +262,32 @@ class Trials:
 
 
 def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
-    """What a log says with more entries; trials that count are taken in one by one, unless one was withdrawn."""
+    """What a log says with more entries."""
     log = None if before is None else before.log
     for entry in entries:
         log = with_entry(log, entry)
     if log is None:
         raise ValueError("holds no complete line; expected what was declared as the first one")
-    kept = [trial for trial in log.trials if trial.withdrawn is None]
-    found = counted(log.declared, ()) if before is None else before.counted
-    if tuple(kept[: len(found.trials)]) != found.trials:
-        found = counted(log.declared, ())
-    for trial in kept[len(found.trials) :]:
-        found = with_trial(found, trial)
-    return _Known(log, found)
+    return _counted(log, tuple(trial for trial in log.trials if trial.withdrawn is None), before)
+
+
+def _counted(log: Log, trials: tuple[Trial, ...], before: _Known | None = None) -> _Known:
+    """What these trials come to, taken in one by one; from where it was before, unless one was withdrawn.
+
+    It is computed in the precision that JAX has now: in each, a wealth is at most its exact value (theory page,
+    section 8), so that a log may be read in another one than it was written in.
+    """
+    if before is None or before.trials != trials[: len(before.trials)]:
+        state = log.declared.state()
+        before = _Known(log, (), state, np.zeros(state.passed.shape, np.int32))
+    _, taken, state, passed_after = before
+    for count, trial in enumerate(trials[len(taken) :], start=len(taken) + 1):
+        passed = np.asarray(state.passed)
+        state = update(state, _rounded([trial.value], state), np.array([trial.task]))
+        passed_after = np.where(np.asarray(state.passed) & ~passed, np.int32(count), passed_after)
+    return _Known(log, trials, state, passed_after)
+
+
+def _rounded(values: Sequence[float], state: SequentialState) -> np.ndarray:
+    """Values in the precision of the state, rounded down."""
+    return convert_host(np.array(values, np.float64), np.dtype(state.wealth.dtype), "down")

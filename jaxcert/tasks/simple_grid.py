@@ -5,7 +5,8 @@ probability p. It succeeds, with return 1, if it survives `num_steps` steps, so 
 slip probabilities come from a mixture of Gaussians, truncated to [0, 1). ``ENV`` has the paper's parameters.
 
 Reference:
-    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters come from the authors' code.
+    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters come
+    from the authors' code.
 """
 
 import dataclasses

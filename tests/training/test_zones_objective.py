@@ -10,7 +10,8 @@ import pytest
 
 from jaxcert.tasks import ltl, zones
 from jaxcert.tasks.zones._network import initial_params
-from jaxcert.training.zones import LESSONS, Lesson, ZonesSettings, initial_learner, update
+from jaxcert.training.zones import LESSONS, Lesson, ZonesSettings
+from jaxcert.training.zones._learner import initial_learner, update
 from jaxcert.training.zones._objective import (
     Sample,
     advantages,

@@ -29,7 +29,8 @@ from jaxcert.training import (
     policy_facts,
     train,
 )
-from jaxcert.training.zones import Lesson, initial_learner, update
+from jaxcert.training.zones import Lesson
+from jaxcert.training.zones._learner import initial_learner, update
 
 SIZES = zones.NetworkSizes((8,), 4, (6,), 5, (8,), (8,))
 TINY = ZonesSettings(

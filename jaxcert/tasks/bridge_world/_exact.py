@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.numerics import binomial_cdf, clopper_pearson_upper
+from jaxcert.numerics import clopper_pearson_upper
 from jaxcert.tasks._markov_chain import Chain
 from jaxcert.tasks.bridge_world._actions import check_policy, left_policy, right_policy
 from jaxcert.tasks.bridge_world._world import (
@@ -128,40 +128,14 @@ def _performance(probabilities: jax.Array, successors: jax.Array, payoff: jax.Ar
     return jax.lax.fori_loop(0, world.horizon, backup, start)[..., world.start_cell]
 
 
-def crossing_probability(slip: chex.Numeric, *, world: World = STANDARD) -> jax.Array:
-    r"""Performance of the left or the right policy from the slip probability of its own bridge, in closed form.
-
-    A crossing needs :math:`\ell` moves up and survives at most :math:`w` slips from the middle of a bridge that is
-    :math:`2 w + 1` wide and :math:`\ell` long, so among :math:`\ell + w` attempts:
-
-    .. math:: J = P[\mathrm{Bin}(\ell + w, p) \le w], \quad \text{in the standard world } (1 - p)^4 (1 + 4 p).
-
-    Args:
-        slip: p, [...].
-        world: the map, whose horizon must be long enough for both ways with all slips.
-
-    Returns:
-        Performance J, float [...]; NaN where p is NaN or outside [0, 1].
-
-    Raises:
-        ValueError: if the horizon is too short.
-
-    Example:
-        >>> print(f"{crossing_probability(0.25):.4f}")
-        0.6328
-    """
-    for side in _POLICIES:
-        _check_horizon(side, world)
-    spare = world.bridge_width // 2
-    return binomial_cdf(spare, world.bridge_length + spare, slip)
-
-
 def safety(threshold: chex.Numeric, side: Side, *, world: World = STANDARD) -> jax.Array:
     r"""Exact safety S(B) = P[J >= B] of the left or the right policy.
 
     .. math:: S(B) = P[p \le p(B)], \qquad P[\mathrm{Bin}(\ell + w, p(B)) \le w] = B,
 
-    with the slip probability p of that bridge uniform on its range.
+    with the slip probability p of that bridge uniform on its range. A crossing needs :math:`\ell` moves up and survives
+    at most :math:`w` slips from the middle of a bridge that is :math:`2 w + 1` wide and :math:`\ell` long, so among
+    :math:`\ell + w` attempts.
 
     Args:
         threshold: B, [...].

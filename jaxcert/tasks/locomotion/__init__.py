@@ -6,8 +6,8 @@ but not the inertia that scales the solver's tolerance in older releases of MJX.
 rescale less; ``authors_version=True`` gives theirs, for comparison with their policies.
 
 Reference:
-    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4b and 4c; the environments come from the DeepMind Control Suite in
-    MuJoCo Playground.
+    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4b and 4c; the environments
+    come from the DeepMind Control Suite in MuJoCo Playground.
 """
 
 from jaxcert.tasks.locomotion._environments import Locomotion, State, cheetah, walker

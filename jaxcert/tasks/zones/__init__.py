@@ -5,8 +5,8 @@ after the other while it keeps out of others. Zones are placed anew in every epi
 a formula, is its mean over all layouts.
 
 Reference:
-    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4d; the world comes from Vaezipoor, Li, Toro Icarte, McIlraith,
-    LTL2Action, ICML 2021.
+    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4d; the world comes from
+    Vaezipoor, Li, Toro Icarte, McIlraith, LTL2Action, ICML 2021.
 """
 
 from jaxcert.tasks.zones._network import NetworkSizes
