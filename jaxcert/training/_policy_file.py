@@ -1,9 +1,8 @@
 """A policy as a file: the networks of PPO and their parameters."""
 
-from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -75,31 +74,16 @@ def _network(params: dict[str, jax.Array], obs: jax.Array) -> jax.Array:
     return x
 
 
-class Network(NamedTuple):
-    """A kind of network: from the parameters of training to arrays by name, and from those to a policy.
-
-    Both raise ValueError for what is of another network.
-    """
-
-    arrays: Callable[[Any], dict[str, np.ndarray]]
-    policy: Callable[[dict[str, np.ndarray], bool], Policy]
-
-
 def _sequence_arrays(params: Any) -> dict[str, np.ndarray]:
     return {name: np.asarray(array) for name, array in sequence_policy(params).params.items()}  # refuses others
 
 
 def _sequence_policy(arrays: dict[str, np.ndarray], deterministic: bool) -> Policy:
-    params = {name: jnp.asarray(array) for name, array in arrays.items()}
-    return sequence_policy(params, deterministic=deterministic)
+    return sequence_policy({name: jnp.asarray(array) for name, array in arrays.items()}, deterministic=deterministic)
 
 
-NETWORKS = {
-    "brax": Network(actor_arrays, actor_policy),
-    "sequence": Network(_sequence_arrays, _sequence_policy),
-}
-
-
+# From the parameters of training to arrays by name, and from those to a policy; ValueError for another network's.
+NETWORKS = {"brax": (actor_arrays, actor_policy), "sequence": (_sequence_arrays, _sequence_policy)}
 SHIPPED = ("cheetah", "walker", "zones")
 
 
@@ -124,7 +108,7 @@ def save_policy(path: str | Path, params: Any, *, environment: str, network: str
     _check_network("network is", network)
     if not isinstance(environment, str):
         raise ValueError(f"environment is {environment!r}; expected its name")
-    arrays = _single("params:", NETWORKS[network].arrays(params))
+    arrays = _single("params:", NETWORKS[network][0](params))
     write_archive(path, POLICY, {"environment": environment, "network": network, **facts}, arrays)
 
 
@@ -150,7 +134,7 @@ def load_policy(path: str | Path, *, environment: str, deterministic: bool = Tru
         raise ValueError(f"{path} holds a policy for {about['environment']!r}, not for {environment!r}")
     arrays = _single(f"{path}:", arrays)
     with in_file(path):
-        return NETWORKS[about["network"]].policy(arrays, deterministic)
+        return NETWORKS[about["network"]][1](arrays, deterministic)
 
 
 def policy_facts(path: str | Path) -> dict[str, Any]:
