@@ -31,17 +31,6 @@ def episodes(which: int) -> np.ndarray:
     return np.asarray(bridge_world.trajectories(KEYS[which], SLIPS[1], 60, POLICY))
 
 
-@functools.cache
-def counts(which: int) -> np.ndarray:
-    return np.asarray(interval_mdp.count_transitions(episodes(which), CHAIN.successors, max_visits=None))
-
-
-@functools.cache
-def intervals(which: int) -> tuple[np.ndarray, ...]:
-    found = interval_mdp.probability_intervals(counts(which), CHAIN, 0.1, max_visits=None)
-    return tuple(np.asarray(end, float) for end in found)
-
-
 def _stepped(task: Any, key: jax.Array, action: Any) -> tuple:
     """Observation and reward after one step; the key in the state is no array of numbers."""
     after = task.step(task.reset(key), action)
@@ -84,22 +73,6 @@ WORLD = {
     "safety-bridge_world": Subject(lambda wins: bridge_world.safety(wins, "right"), (WINS[0],), (WINS[1],)),
 }
 INTERVAL_MDP = {
-    "count_transitions": Subject(
-        lambda episodes: interval_mdp.count_transitions(episodes, CHAIN.successors, max_visits=None),
-        lambda: (episodes(0),),
-        lambda: (episodes(1),),
-        dtype="int32",
-    ),
-    "probability_intervals": Subject(
-        lambda counts, beta: interval_mdp.probability_intervals(counts, CHAIN, beta, max_visits=None),
-        lambda: (counts(0), 0.1),
-        lambda: (counts(1), 0.2),
-    ),
-    "robust_value": Subject(
-        lambda low, high: interval_mdp.robust_value(interval_mdp.Intervals(low, high), CHAIN),
-        lambda: intervals(0),
-        lambda: intervals(1),
-    ),
     "lower_bound": Subject(
         lambda episodes, beta: interval_mdp.lower_bound(episodes, beta, CHAIN, max_visits=None),
         lambda: (episodes(0), 0.1),
