@@ -67,9 +67,6 @@ WORLD = {
     "performance-bridge_world": Subject(
         lambda tasks: bridge_world.performance(tasks, POLICY), (SLIPS[0],), (SLIPS[1],)
     ),
-    "transition_probabilities": Subject(
-        lambda tasks: bridge_world.transition_probabilities(tasks, POLICY), (SLIPS[0],), (SLIPS[1],)
-    ),
     "safety-bridge_world": Subject(lambda wins: bridge_world.safety(wins, "right"), (WINS[0],), (WINS[1],)),
 }
 INTERVAL_MDP = {

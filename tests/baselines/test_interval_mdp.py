@@ -20,6 +20,7 @@ from jaxcert.baselines.interval_mdp._intervals import Intervals
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
 from jaxcert.tasks import bridge_world
+from jaxcert.tasks.bridge_world._exact import transition_probabilities
 
 # For which the intervals of the fork are compiled once.
 NUM_TASKS = 41
@@ -109,7 +110,7 @@ def test_robust_value_of_exact_probabilities_is_the_performance(precision):
     policy = bridge_world.left_policy()
     chain = bridge_world.chain(policy)
     tasks = bridge_world.ENV.sample_tasks(jax.random.key(0), 5)
-    exact = bridge_world.transition_probabilities(tasks, policy)
+    exact = transition_probabilities(chain, tasks, bridge_world.STANDARD)
     got = np.asarray(robust_value(Intervals(exact, exact), chain))
     for value, probabilities in zip(got, np.asarray(exact), strict=True):
         wanted = value_in_fractions(chain, probabilities)
@@ -326,7 +327,7 @@ def test_intervals_hold_all_probabilities_at_once():
         bridge_world.trajectories(jax.random.key(0), tasks, 30, policy), chain.successors, max_visits=3
     )
     lower, upper = map(np.asarray, probability_intervals(counts, chain, beta, max_visits=3))
-    exact = np.asarray(bridge_world.transition_probabilities(tasks, policy))
+    exact = np.asarray(transition_probabilities(chain, tasks, bridge_world.STANDARD))
     missed = ((exact < lower) | (exact > upper))[:, chain.uncertain()].any(axis=(1, 2))
     assert stats.binomtest(int(missed.sum()), 2000, beta, alternative="greater").pvalue > 1e-3
     assert missed.sum() > 100

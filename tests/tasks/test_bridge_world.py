@@ -15,6 +15,7 @@ import jaxcert
 from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world
 from jaxcert.tasks.bridge_world import LARGE, STANDARD, World
+from jaxcert.tasks.bridge_world._exact import transition_probabilities
 
 POLICIES = {"left": bridge_world.left_policy, "right": bridge_world.right_policy}
 WORLDS = {"standard": STANDARD, "large": LARGE}
@@ -251,8 +252,8 @@ def test_performance_of_any_policy_by_enumeration():
     """A policy that runs into the border and over the bridge and back, by a plain loop over the distribution."""
     world = World(horizon=12)
     policy = np.random.default_rng(5).integers(0, 4, world.num_cells)
-    probabilities = np.asarray(bridge_world.transition_probabilities([0.3, 0.2], policy, world=world), float)
     graph = bridge_world.chain(policy, world=world)
+    probabilities = np.asarray(transition_probabilities(graph, jnp.array([0.3, 0.2]), world), float)
     mass, wins = {world.start_cell: 1.0}, 0.0
     for _ in range(world.horizon):
         following: dict[int, float] = {}
@@ -299,11 +300,6 @@ def test_impossible_slips_and_actions_give_nan():
         ({"bridge_centres": (2, 4)}, r"bridge_centres is \(2, 4\)"),
         ({"bridge_centres": (2, 5)}, r"bridge_centres is \(2, 5\)"),
         ({"bridge_centres": (1, 7)}, r"bridge_centres is \(1, 7\)"),
-        ({"bridge_centres": (2.5, 7)}, r"bridge_centres is \(2.5, 7\)"),
-        ({"bridge_rows": [2, 5]}, r"bridge_rows is \[2, 5\]"),
-        ({"num_rows": "8"}, "num_rows is '8'"),
-        ({"start": (7, 0.0)}, r"start is \(7, 0.0\)"),
-        ({"slip_ranges": ((0.1, 0.2), 0.3)}, "slip_ranges is"),
         ({"start": (3, 1)}, r"start is \(3, 1\)"),
         ({"goal_columns": (5, 6)}, r"goal_columns is \(5, 6\)"),
         ({"horizon": 0}, "horizon is 0"),

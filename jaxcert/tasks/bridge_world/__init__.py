@@ -10,7 +10,7 @@ Reference:
 
 from jaxcert.tasks.bridge_world._actions import left_policy, right_policy, table_policy
 from jaxcert.tasks.bridge_world._environment import ENV, BridgeWorld, State, env, task_distribution
-from jaxcert.tasks.bridge_world._exact import chain, performance, safety, transition_probabilities
+from jaxcert.tasks.bridge_world._exact import chain, performance, safety
 from jaxcert.tasks.bridge_world._rollouts import trajectories
 from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
 
@@ -30,5 +30,4 @@ __all__ = [
     "table_policy",
     "task_distribution",
     "trajectories",
-    "transition_probabilities",
 ]

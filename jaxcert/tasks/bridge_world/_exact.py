@@ -51,35 +51,6 @@ def chain(policy: chex.Array, *, world: World = STANDARD) -> Chain:
     return Chain(successors, world.goal(), world.start_cell, world.horizon)
 
 
-def transition_probabilities(tasks: Tasks, policy: chex.Array, *, world: World = STANDARD) -> jax.Array:
-    """The true probabilities of the successors of ``chain``.
-
-    Args:
-        tasks: slip probabilities, [..., 2].
-        policy: the action in each cell.
-        world: the map.
-
-    Returns:
-        Probabilities, float [..., num_cells, 2]; NaN on a bridge whose slip probability is NaN or outside [0, 1].
-
-    Raises:
-        ValueError: if a task is not two numbers, or the policy does not have one action for each cell.
-
-    Example:
-        >>> from jaxcert.tasks.bridge_world import left_policy
-        >>> print(transition_probabilities([0.25, 0.1], left_policy())[52])
-        [0.75 0.25]
-    """
-    policy = check_policy(policy, world)
-    tasks = as_tasks(tasks)
-    tasks = jnp.where((tasks >= 0) & (tasks <= 1), tasks, jnp.nan)
-    shape = (*tasks.shape[:-1], world.num_cells)
-    two = jnp.broadcast_to(chain(policy, world=world).successors[:, 1] >= 0, shape)
-    slip = slip_probability(tasks[..., None, :], jnp.broadcast_to(world.bridge_of(), shape))
-    slip = jnp.where(two, slip, 0)
-    return jnp.stack([1 - slip, slip], axis=-1)
-
-
 def _slippery(policy: np.ndarray, world: World) -> np.ndarray:
     return (world.bridge_of() > 0) & ((policy == UP) | (policy == DOWN))
 
@@ -111,9 +82,17 @@ def performance(tasks: Tasks, policy: chex.Array, *, world: World = STANDARD) ->
         0.6328
     """
     graph, tasks = chain(policy, world=world), as_tasks(tasks)
-    probabilities = transition_probabilities(tasks, policy, world=world)
+    probabilities = transition_probabilities(graph, tasks, world)
     value = _performance(probabilities, graph.successors, graph.payoff, world)
     return jnp.where(is_possible(tasks), value, jnp.nan)
+
+
+def transition_probabilities(graph: Chain, tasks: jax.Array, world: World) -> jax.Array:
+    """The true probabilities of the successors of a ``chain``, float [..., num_cells, 2]."""
+    shape = (*tasks.shape[:-1], world.num_cells)
+    slip = slip_probability(tasks[..., None, :], jnp.broadcast_to(world.bridge_of(), shape))
+    slip = jnp.where(graph.successors[:, 1] >= 0, slip, 0)
+    return jnp.stack([1 - slip, slip], axis=-1)
 
 
 @functools.partial(jax.jit, static_argnums=3)

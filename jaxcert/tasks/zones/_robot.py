@@ -65,13 +65,10 @@ def move(robot: Robot, action: jax.Array) -> Robot:
     velocity = (robot.velocity + STEP * acceleration) * (1 - DRAG)
     speed = jnp.sqrt(jnp.sum(velocity**2))
     velocity = velocity * (FASTEST / jnp.maximum(speed, FASTEST))
-    heading = _wrap(robot.heading + STEP * turn)
+    heading = robot.heading + STEP * turn
+    heading = jnp.where(heading >= jnp.pi, heading - 2 * jnp.pi, heading)
+    heading = jnp.where(heading < -jnp.pi, heading + 2 * jnp.pi, heading)
     return Robot(robot.position + STEP * velocity, velocity, heading, turn, acceleration)
-
-
-def _wrap(angle: jax.Array) -> jax.Array:
-    """The same angle in [-pi, pi), if it was less than a turn away."""
-    return jnp.where(angle >= jnp.pi, angle - 2 * jnp.pi, jnp.where(angle < -jnp.pi, angle + 2 * jnp.pi, angle))
 
 
 def has_left(robot: Robot) -> jax.Array:

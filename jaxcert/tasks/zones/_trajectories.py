@@ -100,13 +100,6 @@ def formula_of(env: MultiTaskEnv, task: ltl.ReachAvoid) -> ltl.Formula:
     return formula
 
 
-class _Moment(NamedTuple):
-    positions: jax.Array
-    headings: jax.Array
-    propositions: jax.Array
-    progress: jax.Array
-
-
 @functools.partial(jax.jit, static_argnames=("env", "num_episodes"))
 def _trajectories(
     env: MultiTaskEnv, policy: Policy, task: ltl.ReachAvoid, key: jax.Array, num_episodes: int
@@ -115,15 +108,16 @@ def _trajectories(
     keys = jax.random.split(episode_key(key), num_episodes)  # as ``collect`` does
     start = begin(env, jax.tree.map(lambda leaf: jnp.stack([leaf] * num_episodes), task), keys)
 
-    def step(episodes: Episodes, _: None) -> tuple[Episodes, _Moment]:
+    def step(episodes: Episodes, _: None) -> tuple[Episodes, tuple[jax.Array, ...]]:
         after = _frozen(episodes, advance(env, policy, episodes))
         return after, jax.vmap(_moment)(after.states)
 
     end, later = jax.lax.scan(step, start, length=env.episode_length)
-    moments = jax.tree.map(_from_the_start, jax.vmap(_moment)(start.states), later)
+    first = jax.vmap(_moment)(start.states)
+    moments = jax.tree.map(lambda a, b: jnp.moveaxis(jnp.concatenate([a[None], b]), 0, 1), first, later)
     found = Trajectories(
-        **moments._asdict(),
-        stages=jax.vmap(lambda *episode: _stages(task, *episode))(moments.progress, end.steps),
+        *moments,
+        stages=jax.vmap(lambda *episode: _stages(task, *episode))(moments[3], end.steps),
         centres=end.states.centres,
         num_steps=end.steps,
         outcomes=jax.vmap(_outcome)(end.states),
@@ -141,14 +135,10 @@ def _frozen(before: Episodes, after: Episodes) -> Episodes:
     return after._replace(states=states, steps=steps)
 
 
-def _moment(state: State) -> _Moment:
+def _moment(state: State) -> tuple[jax.Array, ...]:
+    """The first four fields of ``Trajectories``."""
     robot = state.robot
-    return _Moment(robot.position, robot.heading, colours_at(robot, state.centres), state.progress)
-
-
-def _from_the_start(first: jax.Array, later: jax.Array) -> jax.Array:
-    """The first moment [e] and the later ones [t - 1, e] as [e, t]."""
-    return jnp.moveaxis(jnp.concatenate([first[None], later]), 0, 1)
+    return robot.position, robot.heading, colours_at(robot, state.centres), state.progress
 
 
 def _stages(task: ltl.ReachAvoid, progress: jax.Array, num_steps: jax.Array) -> jax.Array:
