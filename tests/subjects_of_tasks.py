@@ -10,6 +10,7 @@ from subject import KEYS, Subject
 from jaxcert import rollouts
 from jaxcert.baselines import interval_mdp
 from jaxcert.tasks import bridge_world, simple_grid
+from jaxcert.tasks.bridge_world._environment import BridgeWorld
 
 TASKS = {
     "sample_tasks": Subject(lambda key: simple_grid.ENV.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
@@ -41,9 +42,9 @@ STEP = ((KEYS[0], 0.3, 0), (KEYS[1], 1.0, 0))
 SLIPS = [np.full((3, 2), slip) for slip in (0.1, 0.3)]
 WINS = [np.array([0.6, 0.8]), np.array([0.7, 0.9])]
 WORLD = {
-    "step": Subject(lambda key, p, action: _stepped(simple_grid.SimpleGrid(p), key, action), STEP[0], STEP[1]),
+    "step": Subject(lambda key, p, action: _stepped(simple_grid._SimpleGrid(p), key, action), STEP[0], STEP[1]),
     "step-bridge_world": Subject(
-        lambda key, slip, action: _stepped(bridge_world.BridgeWorld(slip), key, action),
+        lambda key, slip, action: _stepped(BridgeWorld(slip), key, action),
         (KEYS[0], SLIPS[0][0], 0),
         (KEYS[1], SLIPS[1][0], 3),
     ),

@@ -11,7 +11,7 @@ Reference:
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import chex
 import jax
@@ -20,13 +20,12 @@ from jax.scipy.special import ndtr
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
+from jaxcert.tasks._state import State
 
 __all__ = [
     "ENV",
     "POLICY",
-    "SimpleGrid",
     "SimpleGridParams",
-    "State",
     "env",
     "performance",
     "safety",
@@ -63,30 +62,9 @@ class SimpleGridParams:
 _PAPER = SimpleGridParams()
 
 
-class State(NamedTuple):
-    """The state of one episode.
-
-    Attributes:
-        obs: steps survived so far, int32.
-        reward: 1 for surviving the last step of the corridor, otherwise 0; NaN if p is not a probability.
-        done: whether the episode is over.
-        key: for the steps to come.
-    """
-
-    obs: jax.Array
-    reward: jax.Array
-    done: jax.Array
-    key: jax.Array
-
-
 @dataclasses.dataclass(frozen=True)
-class SimpleGrid:
-    """One task.
-
-    Attributes:
-        slip: p, the probability of failure at each step.
-        num_steps: steps to survive.
-    """
+class _SimpleGrid:
+    """One task, of this probability of failure at each step; an observation counts the steps survived so far."""
 
     slip: chex.Numeric
     num_steps: int = _PAPER.num_steps
@@ -132,8 +110,8 @@ def env(*, params: SimpleGridParams = _PAPER) -> MultiTaskEnv:
 
 
 def _env(params: SimpleGridParams) -> MultiTaskEnv:
-    def environment(slip: jax.Array) -> SimpleGrid:
-        return SimpleGrid(slip, params.num_steps)
+    def environment(slip: jax.Array) -> _SimpleGrid:
+        return _SimpleGrid(slip, params.num_steps)
 
     def sample_task(key: chex.PRNGKey) -> jax.Array:
         return _sample_task(key, params)

@@ -15,6 +15,7 @@ import jaxcert
 from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world
 from jaxcert.tasks.bridge_world import LARGE, STANDARD, World
+from jaxcert.tasks.bridge_world._environment import BridgeWorld
 from jaxcert.tasks.bridge_world._exact import transition_probabilities
 
 POLICIES = {"left": bridge_world.left_policy, "right": bridge_world.right_policy}
@@ -173,7 +174,7 @@ def test_what_is_changed_is_not_simulated_as_it_was():
     short = dataclasses.replace(bridge_world.ENV, episode_length=5)
     assert not np.any(collect(short, policy, tasks, jax.random.key(0), num_rollouts=4))
 
-    class Worthless(bridge_world.BridgeWorld):
+    class Worthless(BridgeWorld):
         def step(self, state, action):
             return super().step(state, action)._replace(reward=jnp.zeros(()))
 
@@ -349,7 +350,7 @@ def test_a_short_horizon_has_no_closed_form():
 
 def many_steps(cell, action, slip):
     """The cells after one step of 10,000 episodes, their rewards, and whether they are over."""
-    task = bridge_world.BridgeWorld(jnp.array(slip))
+    task = BridgeWorld(jnp.array(slip))
 
     def once(key):
         return task.step(task.reset(key)._replace(obs=jnp.int32(cell)), action)
@@ -378,7 +379,7 @@ def test_step_by_hand():
 
 @pytest.mark.parametrize(("action", "slip"), [(4, 0.1), (-1, 0.1), (3, np.nan), (3, -0.1), (0, 1.1)])
 def test_a_step_without_meaning_ends_the_episode(action, slip):
-    task = bridge_world.BridgeWorld(jnp.array([0.1, slip]))
+    task = BridgeWorld(jnp.array([0.1, slip]))
     after = task.step(task.reset(jax.random.key(0)), action)
     assert (int(after.obs), bool(after.done)) == (STANDARD.start_cell, True)
     assert np.isnan(after.reward)

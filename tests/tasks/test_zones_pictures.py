@@ -15,6 +15,7 @@ from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import ltl, pendulum, zones
 from jaxcert.tasks.zones._robot import Layout
 from jaxcert.tasks.zones._trajectory_plot import _END_MARKERS, _PALETTE
+from jaxcert.tasks.zones._zone_env import ZoneEnv
 from jaxcert.training import sample_policy
 
 KEY = jax.random.key(0)
@@ -33,7 +34,7 @@ def forward(params, obs, key):
 FORWARD = Policy(forward, (), deterministic=True)
 
 
-class Row(zones.ZoneEnv):
+class Row(ZoneEnv):
     """Red, green and purple lie ahead of the robot, 1, 2 and 3 m away, in every episode; yellow is in a corner."""
 
     def reset(self, rng):

@@ -9,7 +9,7 @@ Reference:
 """
 
 from jaxcert.tasks.bridge_world._actions import left_policy, right_policy, table_policy
-from jaxcert.tasks.bridge_world._environment import ENV, BridgeWorld, State, env, task_distribution
+from jaxcert.tasks.bridge_world._environment import ENV, env, task_distribution
 from jaxcert.tasks.bridge_world._exact import chain, performance, safety
 from jaxcert.tasks.bridge_world._rollouts import trajectories
 from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
@@ -18,8 +18,6 @@ __all__ = [
     "ENV",
     "LARGE",
     "STANDARD",
-    "BridgeWorld",
-    "State",
     "World",
     "chain",
     "env",

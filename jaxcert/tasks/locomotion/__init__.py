@@ -10,8 +10,8 @@ Reference:
     come from the DeepMind Control Suite in MuJoCo Playground.
 """
 
-from jaxcert.tasks.locomotion._environments import Locomotion, State, cheetah, walker
+from jaxcert.tasks.locomotion._environments import cheetah, walker
 from jaxcert.tasks.locomotion._render import render
 from jaxcert.tasks.locomotion._task import Task, sample_task, task_distribution
 
-__all__ = ["Locomotion", "State", "Task", "cheetah", "render", "sample_task", "task_distribution", "walker"]
+__all__ = ["Task", "cheetah", "render", "sample_task", "task_distribution", "walker"]

@@ -19,15 +19,7 @@ EPISODE_LENGTH = 1000
 
 
 class State(NamedTuple):
-    """The state of one episode.
-
-    Attributes:
-        data: the data of MJX.
-        fields: the model fields that the task changes.
-        obs: the observation, including the logarithms of mass and size.
-        reward: the reward of the last step, in [0, 1].
-        done: 1 where the simulation has become NaN.
-    """
+    """The state of one episode: the data of MJX, and the fields of its model that the task changes; done if NaN."""
 
     data: Any
     fields: Fields
@@ -59,12 +51,7 @@ class Robot:
 
 @dataclasses.dataclass(frozen=True)
 class Locomotion:
-    """A robot with the masses and the size of a task.
-
-    Attributes:
-        robot: the parts that its tasks share.
-        task: mass and size.
-    """
+    """A robot with the masses and the size of a task."""
 
     robot: Robot
     task: Task

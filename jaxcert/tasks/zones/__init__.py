@@ -13,7 +13,7 @@ from jaxcert.tasks.zones._network import NetworkSizes
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._trajectories import OUTCOMES, Trajectories, trajectories
 from jaxcert.tasks.zones._trajectory_plot import plot_trajectories, render
-from jaxcert.tasks.zones._zone_env import ENV, Observation, State, ZoneEnv, env
+from jaxcert.tasks.zones._zone_env import ENV, Observation, env
 from jaxcert.tasks.zones._zone_policies import sequence_policy, steering_policy
 
 __all__ = [
@@ -22,9 +22,7 @@ __all__ = [
     "OUTCOMES",
     "NetworkSizes",
     "Observation",
-    "State",
     "Trajectories",
-    "ZoneEnv",
     "env",
     "plot_trajectories",
     "render",

@@ -9,8 +9,9 @@ import numpy as np
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
-from jaxcert.tasks.zones import Observation, State
+from jaxcert.tasks.zones import Observation
 from jaxcert.tasks.zones._network import Params, distribution, embed, value
+from jaxcert.tasks.zones._zone_env import State
 from jaxcert.training.zones._zones_settings import Lesson, ZonesSettings, sample_lesson_task
 
 

@@ -17,7 +17,8 @@ from jaxcert._extras import import_extra
 from jaxcert._files import in_file
 from jaxcert.rollouts import MultiTaskEnv, collect
 from jaxcert.rollouts._policy import key_apart
-from jaxcert.tasks.zones import ZoneEnv, sequence_policy
+from jaxcert.tasks.zones import sequence_policy
+from jaxcert.tasks.zones._zone_env import ZoneEnv
 from jaxcert.tasks.zones._zone_policies import make_sequence_policy
 from jaxcert.training._checkpoints import policy_files
 from jaxcert.training._hook import CertificationHook
