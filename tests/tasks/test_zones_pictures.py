@@ -197,7 +197,7 @@ def test_a_picture_shows_zones_ways_stages_and_ends():
         assert axes.get_title().startswith("satisfied after ")
         assert [text.get_text() for text in axes.texts] == [*"RRGGPPYY", "1", "2"]
         assert len([patch for patch in axes.patches if type(patch).__name__ == "Circle"]) == 8
-        assert [line.get_marker() for line in axes.lines] == ["None", "o", "o", _END_MARKERS["satisfied"]]
+        assert [line.get_marker() for line in axes.lines] == ["None", (3, 0, -90), "o", "o", _END_MARKERS["satisfied"]]
         way = axes.lines[0].get_xydata()
         np.testing.assert_array_equal(way[0], [-2, 0])
         np.testing.assert_array_equal(way[-1], axes.lines[-1].get_xydata()[0])

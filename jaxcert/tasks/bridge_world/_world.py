@@ -112,7 +112,7 @@ def _sizes(world: World) -> dict[str, bool]:
         "start": last < world.start[0] < world.num_rows and world.start[1] < world.num_columns,
         "goal_columns": goal[0] <= left <= goal[1] < right,
         "horizon": is_count(world.horizon),
-        "slip_ranges": all(0 <= low < high <= 1 for low, high in world.slip_ranges),
+        "slip_ranges": len(world.slip_ranges) == 2 and all(0 <= low < high <= 1 for low, high in world.slip_ranges),
     }
 
 

@@ -23,6 +23,7 @@ from jaxcert.tasks.zones._trajectories import OUTCOMES, Trajectories, formula_of
 _PALETTE = {"red": "#ee6677", "green": "#228833", "purple": "#aa3377", "yellow": "#ccbb44"}
 _DARK = "#222222"
 _END_MARKERS = {"left the square": "D", "satisfied": "*", "violated": "X", "out of time": "s"}
+_END_SIZES = {"left the square": 7.5, "satisfied": 12, "violated": 9, "out of time": 7.5}
 # Half the side of what is drawn, in m, so that a robot that has left the square is seen.
 _VIEW = HALF_SIDE + 0.1
 # Width of a letter and height of a line, in sizes of the font.
@@ -30,7 +31,6 @@ _LETTER, _LINE = 0.56, 1.35
 # In inches, and in points.
 _PANEL, _LEGEND = 2.5, 0.45
 _TITLE, _SMALL, _LETTERS = 10.0, 8.0, 7.0
-_START = {"color": "white", "edgecolor": _DARK, "linewidth": 1.0}
 # Of a video, in pixels; both sides come in blocks of so many. How long its last picture stays, in s.
 _SIDE, _DPI, _BLOCK, _LAST = 448, 100, 16, 1.5
 
@@ -100,7 +100,10 @@ def plot_trajectories(
     for episode in range(num_episodes):
         axes = figure.add_subplot(rows, columns, episode + 1)
         _draw_episode(axes, jax.tree.map(lambda leaf, episode=episode: leaf[episode], found))
-    _draw_legend(figure, found, columns)
+    known = {artist.get_label(): artist for axes in figure.axes for artist in axes.get_legend_handles_labels()[0]}
+    entries = sorted(known.values(), key=lambda artist: artist.get_zorder())
+    together = {"ncols": 2 if columns == 1 else len(entries), "handletextpad": 0.1, "columnspacing": 1.2}
+    figure.legend(handles=entries, loc="outside lower center", fontsize=_SMALL, frameon=False, **together)
     return figure
 
 
@@ -116,11 +119,16 @@ def _draw_episode(axes: Any, episode: Trajectories) -> None:
     way = episode.positions[: steps + 1]
     _draw_world(axes, np.asarray(episode.centres))
     axes.plot(*way.T, color=_DARK, linewidth=1.2, zorder=3)
-    axes.fill(*_robot_corners(way[0], float(episode.headings[0]), 0.45).T, zorder=4, **_START)
+    plain = {"linestyle": "none", "color": "white", "markeredgecolor": _DARK}
+    heading = (3, 0, math.degrees(episode.headings[0]) - 90)
+    axes.plot(*way[0], marker=heading, markersize=9, zorder=4, label="start", **plain)
     for moment in np.flatnonzero(np.diff(episode.stages[:steps])) + 1:
-        _mark_stage(axes, way[moment], int(episode.stages[moment]))
-    marker = _END_MARKERS[OUTCOMES[episode.outcomes]]
-    axes.plot(*way[-1], marker, color=_DARK, markeredgecolor="white", markersize=_size(marker), zorder=6)
+        axes.plot(*way[moment], marker="o", markersize=8, zorder=6, label="number of stages passed", **plain)
+        words = {"fontsize": 6, "color": _DARK, "ha": "center", "va": "center_baseline", "annotation_clip": False}
+        axes.annotate(str(episode.stages[moment]), way[moment], zorder=8, **words)
+    outcome = OUTCOMES[episode.outcomes]
+    end = {"marker": _END_MARKERS[outcome], "markersize": _END_SIZES[outcome], "label": outcome}
+    axes.plot(*way[-1], zorder=7, **plain | {"color": _DARK, "markeredgecolor": "white"}, **end)
     axes.set_title(_ending(episode), fontsize=_SMALL, pad=2)
 
 
@@ -129,33 +137,6 @@ def _ending(episode: Trajectories) -> str:
     return f"{OUTCOMES[episode.outcomes]} after {episode.num_steps * STEP:.1f} s"
 
 
-def _mark_stage(axes: Any, place: np.ndarray, passed: int) -> None:
-    axes.plot(*place, "o", color="white", markeredgecolor=_DARK, markersize=8, markeredgewidth=0.8, zorder=6)
-    axes.annotate(
-        str(passed), place, fontsize=6, color=_DARK, ha="center", va="center_baseline", zorder=7, annotation_clip=False
-    )
-
-
-def _size(marker: str) -> float:
-    return {"*": 12, "X": 9}.get(marker, 7.5)
-
-
-def _draw_legend(figure: Any, found: Trajectories, columns: int) -> None:
-    """The marks that occur."""
-    line = import_extra("matplotlib.lines", "plot").Line2D
-    plain = {"linestyle": "none", "color": "white", "markeredgecolor": _DARK}
-    entries = [line([], [], marker=(3, 0, -90), markersize=7, label="start", **plain)]
-    if any(np.any(stages[:steps]) for stages, steps in zip(found.stages, found.num_steps, strict=True)):
-        entries.append(line([], [], marker="o", markersize=8, label="number of stages passed", **plain))
-    for outcome in np.unique(found.outcomes):
-        name = OUTCOMES[outcome]
-        end = {"marker": _END_MARKERS[name], "markersize": _size(_END_MARKERS[name]), "label": name}
-        entries.append(line([], [], **plain | {"color": _DARK, "markeredgecolor": "white"}, **end))
-    together = {"ncols": 2 if columns == 1 else len(entries), "handletextpad": 0.1, "columnspacing": 1.2}
-    figure.legend(handles=entries, loc="outside lower center", fontsize=_SMALL, frameon=False, **together)
-
-
-# Pixels of the square's side with its margin and of the margin of texts, dots per inch, and points of letters.
 def render(
     path: str | Path,
     env: MultiTaskEnv,
