@@ -38,8 +38,8 @@ class Separate:
     def act(self, actor: Actor, t: int, alive: np.ndarray) -> list[Any]:
         """An action for each that is alive."""
         if not actor.takes_batch:
-            return [actor(obs, t) if lives else None for obs, lives in zip(self.obs, alive, strict=True)]
-        return _rows(actor(_stacked(self.obs), t), len(self.envs))
+            return [actor.act(obs, t) if lives else None for obs, lives in zip(self.obs, alive, strict=True)]
+        return _rows(actor.act(_stacked(self.obs), t), len(self.envs))
 
     def step(self, actions: list[Any], alive: np.ndarray) -> Stepped:
         values = np.zeros((3, len(self.envs)))
@@ -89,7 +89,7 @@ class Vector:
 
     def act(self, actor: Actor, t: int, alive: np.ndarray) -> Any:
         """A batch of actions."""
-        return actor(self.obs, t)
+        return actor.act(self.obs, t)
 
     def step(self, actions: Any, alive: np.ndarray) -> Stepped:
         found = Stepped(*self.envs.step(as_action(self.envs.single_action_space, actions, alive)))

@@ -1,9 +1,9 @@
 """Policies that run on the host, and the actions that environments of Gymnasium take."""
 
-import dataclasses
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -95,35 +95,31 @@ _OF_SPACES: dict[str, Callable[..., Any]] = {
 }
 
 
-class Actor(Protocol):
-    """What chooses the actions of some episodes that run side by side.
+class Actor(NamedTuple):
+    """What chooses the actions of some episodes that run side by side, from their observations and the step.
 
     ``takes_batch``: whether it takes the observations of all at once even where environments give them one by one.
     """
 
+    act: Callable[[Any, int], Any]
     takes_batch: bool
-
-    def __call__(self, obs: Any, t: int) -> Any:
-        """The action, or the batch of them, in step t."""
-        ...
 
 
 def actor_of(policy: Any) -> Callable[[jax.Array], Actor]:
     """From the keys of some episodes to their actor; TypeError for what is no policy."""
     if isinstance(policy, Policy):
-        return lambda keys: _Compiled(policy, keys)
+        return functools.partial(_compiled, policy)
     if callable(getattr(policy, "predict", None)):
         _check_predict(policy)
-        return lambda keys: _Predicting(policy.predict)
+        return lambda keys: _predicting(policy.predict)
     if hasattr(policy, "forward") and hasattr(policy, "state_dict"):
         raise TypeError(
             f"policy is the module {type(policy).__name__} of PyTorch, which takes no arrays; give a function such as"
             " lambda obs: module(torch.as_tensor(obs)).argmax(-1)"
         )
     if callable(policy) and _takes_observation_alone(policy):
-        return lambda keys: _Function(policy)
-    compiled = as_policy(policy)
-    return lambda keys: _Compiled(compiled, keys)
+        return lambda keys: Actor(lambda obs, t: policy(obs), takes_batch=False)
+    return functools.partial(_compiled, as_policy(policy))
 
 
 def _takes_observation_alone(policy: Callable) -> bool:
@@ -146,50 +142,34 @@ def _check_predict(policy: Any) -> None:
         )
 
 
-@dataclasses.dataclass
-class _Function:
-    """A function of one observation, or of all observations of a vector environment at once."""
-
-    function: Callable[[Any], Any]
-    takes_batch = False
-
-    def __call__(self, obs: Any, t: int) -> Any:
-        return self.function(obs)
-
-
-@dataclasses.dataclass
-class _Predicting:
+def _predicting(predict: Callable[..., Any]) -> Actor:
     """A model of Stable-Baselines3, deterministic; the state of a recurrent one is handed from step to step."""
+    carried: dict[str, Any] = {}
 
-    predict: Callable[..., Any]
-    state: Any = None
-    takes_batch = True
-
-    def __call__(self, obs: Any, t: int) -> Any:
-        carried = {} if self.state is None else {"state": self.state}
-        found = self.predict(obs, deterministic=True, **carried)
+    def act(obs: Any, t: int) -> Any:
+        found = predict(obs, deterministic=True, **carried)
         if not isinstance(found, tuple) or len(found) != 2:
             raise TypeError(f"predict gives a {type(found).__name__}; expected a pair of actions and state")
-        actions, self.state = found
-        return actions
+        if found[1] is not None:
+            carried["state"] = found[1]
+        return found[0]
+
+    return Actor(act, takes_batch=True)
 
 
-@dataclasses.dataclass
-class _Compiled:
+def _compiled(policy: Policy, keys: jax.Array) -> Actor:
     """A policy of JAX, in one compiled call a step."""
 
-    policy: Policy
-    keys: jax.Array
-    takes_batch = True
-
-    def __call__(self, obs: Any, t: int) -> Any:
+    def act(obs: Any, t: int) -> Any:
         try:
-            return jax.tree.map(np.asarray, _actions(self.policy, obs, self.keys, t))
+            return jax.tree.map(np.asarray, _actions(policy, obs, keys, t))
         except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
             raise TypeError(
                 "JAX cannot trace the policy, a function of an observation and a key; one of NumPy or PyTorch is a"
                 " function of the observation alone"
             ) from error
+
+    return Actor(act, takes_batch=True)
 
 
 @jax.jit

@@ -41,25 +41,13 @@ def as_sampler(sample_task: Any) -> Any:
     return DistributionSampler(sample_task)
 
 
-class State(Protocol):
-    """The attributes read from an episode's state, a pytree of Brax, MuJoCo Playground or any other library.
-
-    Attributes:
-        obs: the observation.
-        reward: the reward of the last step.
-        done: whether the episode is over, 0 or 1 or a bool.
-    """
-
-    obs: Any
-    reward: jax.Array
-    done: jax.Array
-
-
 class Environment(Protocol):
     """One task, as pure functions of one episode.
 
-    An action is whatever ``step`` takes: an array, a whole number, any pytree. Training with Brax asks in addition for
-    ``action_size``, the length of an action; with it, actions are checked to have the shape [action_size].
+    A state is a pytree with ``obs``, ``reward`` (of the last step) and ``done`` (0 or 1, or a bool), as Brax, MuJoCo
+    Playground and others have it. An action is whatever ``step`` takes: an array, a whole number, any pytree. Training
+    with Brax asks in addition for ``action_size``, the length of an action; with it, actions are checked to have the
+    shape [action_size].
     """
 
     def reset(self, rng: chex.PRNGKey, /) -> Any:

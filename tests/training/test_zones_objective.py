@@ -1,6 +1,5 @@
 """What PPO on zones maximises, and its curriculum: beside plain versions, and by hand."""
 
-import dataclasses
 import json
 
 import jax
@@ -22,6 +21,7 @@ from jaxcert.training.zones._objective import (
     step_episodes,
 )
 from jaxcert.training.zones._zones_settings import Progress, next_progress, sample_lesson_task
+from jaxcert.training.zones._zones_training import _facts
 
 SETTINGS = ZonesSettings(discounting=0.9, gae_lambda=0.7)
 
@@ -191,11 +191,11 @@ def test_settings_without_meaning_are_refused(make, message):
         make()
 
 
-def test_settings_are_plain_numbers():
-    """Those of NumPy could not be written to the files of training."""
+def test_settings_may_be_numbers_of_numpy():
+    """The files of training hold plain ones."""
     lesson = Lesson((np.int64(1), np.int64(1)), (1, 1), (0, 0), success=np.float64(0.5))
     settings = ZonesSettings(seed=np.uint32(2**32 - 1), num_envs=np.int64(8), value_cost=0, lessons=(lesson,))
-    found = json.loads(json.dumps(dataclasses.asdict(settings)))
+    found = json.loads(json.dumps(_facts(zones.ENV, settings)))
     assert (found["seed"], found["num_envs"], found["value_cost"]) == (2**32 - 1, 8, 0.0)
     assert found["lessons"][0]["num_stages"] == [1, 1]
 

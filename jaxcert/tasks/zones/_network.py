@@ -52,23 +52,15 @@ class NetworkSizes:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            name, size = field.name, getattr(self, field.name)
+            name, sizes = field.name, getattr(self, field.name)
             if field.type is int:
-                check_count(name, size)
-                plain = int(size)
+                check_count(name, sizes)
+            elif not isinstance(sizes, tuple) or not (sizes or name in ("actor", "critic")):
+                few = "" if name in ("actor", "critic") else ", not empty"
+                raise ValueError(f"{name} is {sizes!r}; expected a tuple of whole numbers{few}")
             else:
-                plain = _plain_layers(name, size, empty_allowed=name in ("actor", "critic"))
-            object.__setattr__(self, name, plain)  # NumPy's numbers cannot be written to the files of training
-
-
-def _plain_layers(name: str, sizes: Any, *, empty_allowed: bool) -> tuple[int, ...]:
-    if not isinstance(sizes, tuple) or not (sizes or empty_allowed):
-        raise ValueError(
-            f"{name} is {sizes!r}; expected a tuple of whole numbers{'' if empty_allowed else ', not empty'}"
-        )
-    for place, size in enumerate(sizes):
-        check_count(f"{name}[{place}]", size)
-    return tuple(map(int, sizes))
+                for place, size in enumerate(sizes):
+                    check_count(f"{name}[{place}]", size)
 
 
 def initial_params(key: chex.PRNGKey, sizes: NetworkSizes) -> Params:

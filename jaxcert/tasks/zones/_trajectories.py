@@ -1,7 +1,7 @@
 """Episodes of one task, moment by moment."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -11,7 +11,7 @@ from jaxcert._validation import check_count, is_concrete
 from jaxcert.rollouts._collect import check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
-from jaxcert.rollouts._queue import Episodes, advance, begin
+from jaxcert.rollouts._queue import followed
 from jaxcert.tasks import ltl
 from jaxcert.tasks.zones._robot import COLOURS, colours_at, has_left
 from jaxcert.tasks.zones._zone_env import State, ZoneEnv
@@ -106,15 +106,9 @@ def _trajectories(
 ) -> tuple[Trajectories, jax.Array]:
     """The episodes, and whether all of their actions were finite, [e]."""
     keys = jax.random.split(episode_key(key), num_episodes)  # as ``collect`` does
-    start = begin(env, jax.tree.map(lambda leaf: jnp.stack([leaf] * num_episodes), task), keys)
-
-    def step(episodes: Episodes, _: None) -> tuple[Episodes, tuple[jax.Array, ...]]:
-        after = _frozen(episodes, advance(env, policy, episodes))
-        return after, jax.vmap(_moment)(after.states)
-
-    end, later = jax.lax.scan(step, start, length=env.episode_length)
-    first = jax.vmap(_moment)(start.states)
-    moments = jax.tree.map(lambda a, b: jnp.moveaxis(jnp.concatenate([a[None], b]), 0, 1), first, later)
+    tasks = jax.tree.map(lambda leaf: jnp.stack([leaf] * num_episodes), task)
+    end, moments = followed(env, policy, tasks, keys, jax.vmap(_moment), env.episode_length)
+    moments = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), moments)
     found = Trajectories(
         *moments,
         stages=jax.vmap(lambda *episode: _stages(task, *episode))(moments[3], end.steps),
@@ -123,16 +117,6 @@ def _trajectories(
         outcomes=jax.vmap(_outcome)(end.states),
     )
     return found, end.finite
-
-
-def _frozen(before: Episodes, after: Episodes) -> Episodes:
-    """Episodes that were over stay as they were."""
-
-    def choose(alive: jax.Array, now: Any, then: Any) -> Any:
-        return jax.tree.map(lambda a, b: jnp.where(alive, a, b), now, then)
-
-    states, steps = jax.vmap(choose)(before.alive, (after.states, after.steps), (before.states, before.steps))
-    return after._replace(states=states, steps=steps)
 
 
 def _moment(state: State) -> tuple[jax.Array, ...]:

@@ -45,10 +45,6 @@ class Lesson:
             if not isinstance(ends, tuple):
                 raise ValueError(f"{name} is {ends!r}; expected a tuple of two whole numbers")
         jax.eval_shape(lambda: ltl.sample_reach_avoid(jax.random.key(0), len(COLOURS), depth=99, **self.ranges()))
-        # Plain numbers, since NumPy's cannot be written to the files of training.
-        object.__setattr__(self, "success", float(self.success))
-        for name, ends in self.ranges().items():
-            object.__setattr__(self, name, tuple(map(int, ends)))
 
     def ranges(self) -> dict[str, Any]:
         """The arguments of ``ltl.sample_reach_avoid``."""
@@ -178,8 +174,7 @@ class ZonesSettings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             if field.type in (int, float):
-                # Plain numbers, since NumPy's cannot be written to the files of training.
-                object.__setattr__(self, field.name, field.type(_checked(field.name, getattr(self, field.name))))
+                _check(field.name, getattr(self, field.name))
         if not isinstance(self.lessons, tuple) or not all(isinstance(lesson, Lesson) for lesson in self.lessons):
             raise ValueError(f"lessons is {self.lessons!r}; expected a tuple of Lesson")
         if not isinstance(self.networks, NetworkSizes):
@@ -206,8 +201,8 @@ class ZonesSettings:
         return -(-self.num_timesteps // self.batch_length)
 
 
-def _checked(name: str, value: Any) -> Any:
-    """The number, if it has a meaning as this setting."""
+def _check(name: str, value: Any) -> None:
+    """Raise ValueError for a number without a meaning as this setting."""
     if name == "seed":
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 0 <= value < 2**32:
             raise ValueError(f"seed is {value!r}; expected a whole number in [0, 2^32)")
@@ -215,4 +210,3 @@ def _checked(name: str, value: Any) -> Any:
         check_number(name, value, *_RANGES[name])
     else:
         check_count(name, value)
-    return value

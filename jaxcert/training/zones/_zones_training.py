@@ -74,10 +74,10 @@ def _last(folder: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Learner |
 
 
 def _facts(env: MultiTaskEnv, settings: ZonesSettings) -> dict[str, Any]:
-    """What must not change when training goes on; as JSON has it."""
+    """What must not change when training goes on; as JSON has it, with numbers of NumPy as numbers."""
     fixed = {name: value for name, value in dataclasses.asdict(settings).items() if name not in _FREE}
     facts = {"environment": env.name, "jax_enable_x64": jax.config.read("jax_enable_x64"), **fixed}
-    return json.loads(json.dumps(facts))
+    return json.loads(json.dumps(facts, default=lambda number: number.item()))
 
 
 def _without_type(learner: Learner) -> Learner:
