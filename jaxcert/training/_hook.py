@@ -230,9 +230,10 @@ class CertificationHook:
         """By adaptive rollouts, at most as many as the fixed number would be; or by one set of returns for all."""
         settings: dict[str, Any] = {**self.settings, "delta": delta, "validate": False}
         if self.adaptive:
-            levels = {name: settings[name] for name in ("delta", "beta", "validate")} | {"until": self.until}
-            sizes = {name: self.sizes[name] for name in ("num_tasks", "max_bytes")} | {"max_rollouts": self._most()}
-            run = certify_adaptive(self.env, policy, key, self.thresholds, **sizes, **levels)
+            settings |= {"max_bytes": self.sizes["max_bytes"], "max_rollouts": self._most(), "until": self.until}
+            del settings["bound"], settings["method"]  # it has one of each
+            n = self.sizes["num_tasks"]
+            run = certify_adaptive(self.env, policy, key, self.thresholds, num_tasks=n, **settings)
             first = first_returns(run.rollout_task, run.rollout_return, run.state.num_rollouts)
             return Certified(run.certificate, None, first, int(run.num_started))
         found, level = certify_policy(self.env, policy, key, self._asked(), **self.sizes, **settings), None

@@ -36,43 +36,30 @@ def simulate_world(
     slip = as_tasks(tasks)
     if policy.apply is not look_up or jnp.shape(policy.params) != (world.num_cells,) or slip.ndim != 2:
         return None
-    if num_rollouts is None:
-        return _simulate(world, horizon, 1, len(slip), policy.params, slip, keys)[:, 0]
-    rows = min(max(1, int(max_bytes) // (_BYTES * num_rollouts)), len(slip))
+    rows = min(max(1, int(max_bytes) // (_BYTES * (num_rollouts or 1))), len(slip))
     rows = math.ceil(len(slip) / math.ceil(len(slip) / rows))
-    return _simulate(world, horizon, num_rollouts, rows, policy.params, slip, keys)
+    returns = _simulate(world, horizon, num_rollouts or 1, rows, policy.params, slip, keys)
+    return returns[:, 0] if num_rollouts is None else returns
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _simulate(
     world: World, horizon: int, num_rollouts: int, rows: int, table: jax.Array, slip: jax.Array, keys: jax.Array
 ) -> jax.Array:
-    num_calls = math.ceil(len(slip) / rows)
-    # The last call is padded with copies of the last task.
-    chosen = jnp.minimum(jnp.arange(num_calls * rows), len(slip) - 1).reshape(num_calls, rows)
-    returns = jax.lax.map(lambda i: _returns(keys[i], slip[i], table, num_rollouts, world, horizon), chosen)
-    return returns.reshape(-1, num_rollouts)[: len(slip)]
-
-
-def _returns(
-    keys: jax.Array, slip: jax.Array, table: jax.Array, num_rollouts: int, world: World, horizon: int
-) -> jax.Array:
     """[n, m]; only the last step of an episode has a reward, so that no sum is needed."""
 
-    def more(carry: tuple) -> jax.Array:
-        t, *_, done = carry
-        return (t < horizon) & ~jnp.all(done)
+    def one(task: tuple[jax.Array, jax.Array]) -> jax.Array:
+        def advance(carry: tuple) -> tuple:
+            t, key, cell, reward, done = carry
+            key, after, new_reward, now_done = _advance(key, cell, task[1], table, world)
+            reward = jnp.where(done, reward, new_reward)
+            return t + 1, key, jnp.where(done, cell, after), reward, done | now_done
 
-    def advance(carry: tuple) -> tuple:
-        t, keys, cell, reward, done = carry
-        keys, after, new_reward, now_done = _advance(keys, cell, slip, table, world)
-        reward = jnp.where(done, reward, new_reward)
-        return t + 1, keys, jnp.where(done, cell, after), reward, done | now_done
+        cell = jnp.full(num_rollouts, world.start_cell, jnp.int32)
+        start = (0, task[0], cell, jnp.zeros(cell.shape, slip.dtype), jnp.zeros(cell.shape, bool))
+        return jax.lax.while_loop(lambda carry: (carry[0] < horizon) & ~jnp.all(carry[4]), advance, start)[3]
 
-    shape = (len(slip), num_rollouts)
-    cell = jnp.full(shape, world.start_cell, jnp.int32)
-    start = (0, keys, cell, jnp.zeros(shape, slip.dtype), jnp.zeros(shape, bool))
-    return jax.lax.while_loop(more, advance, start)[3]
+    return jax.lax.map(one, (keys, slip), batch_size=rows)
 
 
 def trajectories(
@@ -113,23 +100,25 @@ def trajectories(
 
 @functools.partial(jax.jit, static_argnums=(3, 4))
 def _trajectories(key: jax.Array, slip: jax.Array, table: jax.Array, num_rollouts: int, world: World) -> jax.Array:
-    def advance(carry: tuple, nothing: None) -> tuple[tuple, jax.Array]:
-        keys, cell, done = carry
-        keys, after, _, now_done = _advance(keys, cell, slip, table, world)
-        return (keys, jnp.where(done, cell, after), done | now_done), jnp.where(done, -1, after)
+    start = jnp.full(num_rollouts, world.start_cell, jnp.int32)
 
-    start = jnp.full((len(slip), num_rollouts), world.start_cell, jnp.int32)
-    carry = (task_keys(key, len(slip)), start, jnp.zeros(start.shape, bool))
-    _, cells = jax.lax.scan(advance, carry, length=world.horizon)
-    cells = jnp.concatenate([start[..., None], jnp.moveaxis(cells, 0, -1)], axis=-1)
+    def one(key: jax.Array, slip: jax.Array) -> jax.Array:
+        def advance(carry: tuple, nothing: None) -> tuple[tuple, jax.Array]:
+            key, cell, done = carry
+            key, after, _, now_done = _advance(key, cell, slip, table, world)
+            return (key, jnp.where(done, cell, after), done | now_done), jnp.where(done, -1, after)
+
+        _, cells = jax.lax.scan(advance, (key, start, jnp.zeros(start.shape, bool)), length=world.horizon)
+        return jnp.concatenate([start[None], cells]).T
+
     possible = is_possible(slip) & jnp.all((table >= 0) & (table < 4))
-    return jnp.where(possible[:, None, None], cells, -1)
+    return jnp.where(possible[:, None, None], jax.vmap(one)(task_keys(key, len(slip)), slip), -1)
 
 
 def _advance(
-    keys: jax.Array, cell: jax.Array, slip: jax.Array, table: jax.Array, world: World
+    key: jax.Array, cell: jax.Array, slip: jax.Array, table: jax.Array, world: World
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-    """One step of all episodes [n, m]: new keys, then as ``transition``."""
-    keys, now = jnp.moveaxis(jax.vmap(jax.random.split)(keys), 1, 0)
-    chance = jax.vmap(lambda key: jax.random.uniform(key, cell.shape[1:], slip.dtype))(now)
-    return keys, *transition(chance, cell, table[cell], slip[:, None, :], world)
+    """One step of the episodes [m] of a task: a new key, then as ``transition``."""
+    key, now = jax.random.split(key)
+    chance = jax.random.uniform(now, cell.shape, slip.dtype)
+    return key, *transition(chance, cell, table[cell], slip, world)

@@ -49,7 +49,7 @@ def _draw_world(axes: Any, centres: np.ndarray) -> None:
         axes.text(*centre, name[0].upper(), color=_DARK, zorder=5, **words)
 
 
-def _robot_corners(position: np.ndarray, heading: float, length: float) -> np.ndarray:
+def _robot_corners(position: Any, heading: float, length: float) -> np.ndarray:
     """An arrowhead of this length, in m, along the heading, around the position; [4, 2]."""
     angles = heading + np.array([0.0, 2.5, np.pi, -2.5])
     radii = length * np.array([0.6, 0.5, 0.15, 0.5])
