@@ -81,20 +81,15 @@ def collect(
     if env.simulate is not None and factor is None:
         returns = env.simulate(env, policy, tasks, task_keys(key, num_tasks), num_rollouts, max_bytes)
         if returns is not None:
-            return check_simulated(returns, (num_tasks, num_rollouts))
+            found, wanted = (returns.shape, returns.dtype), ((num_tasks, num_rollouts), jnp.result_type(float))
+            if found != wanted:
+                raise ValueError(f"simulate of the environment gives {found}; expected floats of shape {wanted[0]}")
+            return returns
     returns, finite = _collect(env, policy, tasks, key, factor, num_rollouts, num_places)
     if validate and is_concrete(finite) and not finite.all():
         task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])
         place = f"task {task}, rollout {rollout}"
         raise ValueError(f"an action of the policy, or the done of the environment, is not finite, in {place}")
-    return returns
-
-
-def check_simulated(returns: Any, wanted: tuple[int, ...]) -> jax.Array:
-    """What ``MultiTaskEnv.simulate`` gives, or ValueError."""
-    found = getattr(returns, "shape", None), getattr(returns, "dtype", None)
-    if found != (wanted, jnp.result_type(float)):
-        raise ValueError(f"simulate of the environment gives {found}; expected floats of shape {wanted}")
     return returns
 
 

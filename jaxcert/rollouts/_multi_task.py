@@ -73,11 +73,11 @@ class MultiTaskEnv:
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
         name: stored in policy files, so that no policy runs on another environment.
-        simulate: a faster way to undiscounted returns of the same distribution, or None. A function of this object, a
-            ``Policy``, tasks [n], keys [n], m and a number of bytes. It returns None for what has to be run step by
-            step: a policy that it does not know, or an ``environment`` that was replaced. Otherwise it returns
-            [n, m]: m rollouts with each key, within about so many bytes; if m is None, [n], one rollout with each.
-            What belongs to a task depends on that task and its key alone.
+        simulate: a faster way to the undiscounted returns of ``collect``, of the same distribution, or None. A function
+            of this object, a ``Policy``, tasks [n], keys [n], m and a number of bytes. It returns None for what has to
+            be run step by step: a policy that it does not know, or an ``environment`` that was replaced. Otherwise it
+            returns [n, m]: m rollouts with each key, within about so many bytes. What belongs to a task depends on that
+            task and its key alone.
         binary: declares that every undiscounted return is 0 or 1, a failure or a success; another one is invalid. The
             support is then (0, 1), ``certify_policy`` takes the levels that successes attain by default, and
             ``certify_adaptive`` the exact rule for successes.

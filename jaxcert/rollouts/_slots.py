@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.numerics._summation import lower_end
-from jaxcert.rollouts._collect import check_simulated
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
 from jaxcert.rollouts._queue import Episodes, begin, step_on
@@ -60,14 +59,11 @@ class Limits(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What runs in S slots: the task (-1 for a free slot), and the number of the rollout within its task, int32[S].
-
-    ``work`` is ``Episodes``, or the returns of simulated ones, float[S].
-    """
+    """What runs in S slots: the task (-1 for a free slot), and the number of the rollout within its task, int32[S]."""
 
     task: jax.Array
     number: jax.Array
-    work: Any
+    work: Episodes
 
 
 class Run(NamedTuple):
@@ -116,36 +112,10 @@ def _blank(key: jax.Array, leaf: Any) -> jax.Array:
     return jnp.broadcast_to(key, leaf.shape) if is_key else jnp.zeros(leaf.shape, leaf.dtype)
 
 
-def _begin_work(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Array) -> Any:
+def _begin_work(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Array) -> Episodes:
     """New work in all slots; rollout j of task i has the same key in whichever slot and order."""
     chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[jnp.maximum(task, 0)], worker.tasks)
-    keys = jax.vmap(jax.random.fold_in)(worker.keys[jnp.maximum(task, 0)], number)
-    simulated = _simulated(env, worker.policy, chosen, keys)
-    return begin(env, chosen, keys) if simulated is None else simulated
-
-
-def _simulated(env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array) -> jax.Array | None:
-    """The returns at once, where the environment has a way to them."""
-    if env.simulate is None:
-        return None
-    returns = env.simulate(env, policy, tasks, keys, None, 2**30)
-    return None if returns is None else check_simulated(returns, (len(keys),))
-
-
-def _step_on(env: MultiTaskEnv, policy: Policy, work: Any) -> Any:
-    """Step until some episodes are over."""
-    if not isinstance(work, Episodes):
-        return work
-    alive = jnp.sum(work.alive, dtype=jnp.int32)
-    return step_on(env, policy, work, jnp.maximum(alive - jnp.maximum(alive // _REFILL, 1), 0))
-
-
-def finished(slots: Slots) -> tuple[jax.Array, jax.Array]:
-    """Which slots hold a finished rollout, and the returns, NaN where an action or a done was not finite."""
-    if not isinstance(slots.work, Episodes):
-        return slots.task >= 0, slots.work
-    over = (slots.task >= 0) & ~slots.work.alive
-    return over, jnp.where(slots.work.finite, lower_end(slots.work.total), jnp.nan)
+    return begin(env, chosen, jax.vmap(jax.random.fold_in)(worker.keys[jnp.maximum(task, 0)], number))
 
 
 @functools.partial(jax.jit, static_argnames=("env", "schedule"))
@@ -158,7 +128,9 @@ def go_on(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, limit
 
     def body(run: Run) -> Run:
         run = _refill(env, schedule, worker, run, limits)
-        run = run._replace(slots=run.slots._replace(work=_step_on(env, worker.policy, run.slots.work)))
+        alive = jnp.sum(run.slots.work.alive, dtype=jnp.int32)
+        most = jnp.maximum(alive - jnp.maximum(alive // _REFILL, 1), 0)
+        run = run._replace(slots=run.slots._replace(work=step_on(env, worker.policy, run.slots.work, most)))
         return _collect_finished(run)._replace(looks=run.looks + 1)
 
     return jax.lax.while_loop(goes_on, body, run._replace(looks=jnp.zeros_like(run.looks)))
@@ -177,7 +149,9 @@ def wanted(run: Run, limits: Limits) -> jax.Array:
 
 def _next_ones(run: Run) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Which slots hold finished rollouts that come next, how many of the task come before, and all returns."""
-    over, returns = finished(run.slots)
+    work = run.slots.work
+    over = (run.slots.task >= 0) & ~work.alive
+    returns = jnp.where(work.finite, lower_end(work.total), jnp.nan)  # of an action or a done that was not finite
     before = run.slots.number - run.state.num_rollouts[run.slots.task]
     return over & (before < _AT_ONCE), before, returns
 

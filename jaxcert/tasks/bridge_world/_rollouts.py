@@ -1,4 +1,4 @@
-"""Policies that are tables of actions: all episodes of a task with one key, or each episode with a key of its own."""
+"""Policies that are tables of actions: all episodes of a task at once, with one key."""
 
 import functools
 import math
@@ -29,17 +29,16 @@ def simulate_world(
     policy: Policy,
     tasks: Tasks,
     keys: jax.Array,
-    num_rollouts: int | None,
+    num_rollouts: int,
     max_bytes: int,
 ) -> jax.Array | None:
-    """Returns [n, m] of a ``table_policy``, or [n] if ``num_rollouts`` is None; None for any other policy."""
+    """Returns [n, m] of a ``table_policy``; None for any other policy."""
     slip = as_tasks(tasks)
     if policy.apply is not look_up or jnp.shape(policy.params) != (world.num_cells,) or slip.ndim != 2:
         return None
-    rows = min(max(1, int(max_bytes) // (_BYTES * (num_rollouts or 1))), len(slip))
+    rows = min(max(1, int(max_bytes) // (_BYTES * num_rollouts)), len(slip))
     rows = math.ceil(len(slip) / math.ceil(len(slip) / rows))
-    returns = _simulate(world, horizon, num_rollouts or 1, rows, policy.params, slip, keys)
-    return returns[:, 0] if num_rollouts is None else returns
+    return _simulate(world, horizon, num_rollouts, rows, policy.params, slip, keys)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
