@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
+import jax
 import numpy as np
 
 from jaxcert._validation import is_concrete
@@ -15,9 +16,6 @@ from jaxcert.tasks.divergences._divergences import (
     num_entries,
     round_up,
 )
-
-# What changes no values of a bijector.
-_OTHER = {"name", "validate_args"}
 
 
 class ProductLaw(NamedTuple):
@@ -123,24 +121,9 @@ class ImageLaw(NamedTuple):
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two bijectors, or parameters of such, are the same map; False where that cannot be told."""
-    if a is b:
-        return True
-    if hasattr(a, "parameters") and hasattr(b, "parameters"):
-        return type(a) is type(b) and _same(_values(a), _values(b))
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
-    return is_concrete(a, b) and all(map(_is_data, (a, b))) and np.array_equal(np.asarray(a), np.asarray(b))
-
-
-def _values(thing: Any) -> dict[str, Any]:
-    return {name: value for name, value in thing.parameters.items() if name not in _OTHER}
-
-
-def _is_data(value: Any) -> bool:
-    return hasattr(value, "dtype") or isinstance(value, bool | int | float | str)
+    """Whether two bijectors are the same map, by what they hold; False where that cannot be told."""
+    (ours, how), (theirs, too) = map(jax.tree.flatten, (a, b))
+    return a is b or (how == too and is_concrete(ours, theirs) and all(map(np.array_equal, ours, theirs)))
 
 
 def _transformed(distribution: Any) -> list[ImageLaw]:
