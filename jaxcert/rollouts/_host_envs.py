@@ -26,7 +26,9 @@ class Separate:
         self.envs = []
         try:
             for task in tasks:
-                self.envs.append(_checked_env(make_env(task)))
+                if not _is_one(env := make_env(task)):
+                    raise ValueError(f"make_env gave a {type(env).__name__} for a task; expected a gymnasium.Env")
+                self.envs.append(env)
         except BaseException:
             self.close()
             raise
@@ -152,12 +154,6 @@ _EXPECTED = "expected a gymnasium.Env for a task, or a gymnasium.vector.VectorEn
 
 def _is_one(env: Any) -> bool:
     return hasattr(env, "step") and not hasattr(env, "num_envs")
-
-
-def _checked_env(env: Any) -> Any:
-    if not _is_one(env):
-        raise ValueError(f"make_env gave a {type(env).__name__} for a task; expected a gymnasium.Env, as for the first")
-    return env
 
 
 def _pair(found: Any) -> tuple[Any, Any]:

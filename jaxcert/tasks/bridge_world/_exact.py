@@ -45,14 +45,11 @@ def chain(policy: chex.Array, *, world: World = STANDARD) -> Chain:
     policy = check_policy(policy, world)
     neighbours, cell = world.neighbours(), np.arange(world.num_cells)
     moved = neighbours[cell, policy]
-    slipped = np.where(_slippery(policy, world), neighbours[:, LEFT], -1)
+    slippery = (world.bridge_of() > 0) & ((policy == UP) | (policy == DOWN))
+    slipped = np.where(slippery, neighbours[:, LEFT], -1)
     successors = np.stack([moved, slipped], axis=-1)
     successors[world.goal() | world.abyss()] = -1
     return Chain(successors, world.goal(), world.start_cell, world.horizon)
-
-
-def _slippery(policy: np.ndarray, world: World) -> np.ndarray:
-    return (world.bridge_of() > 0) & ((policy == UP) | (policy == DOWN))
 
 
 Side = Literal["left", "right"]

@@ -78,7 +78,10 @@ def initial_params(key: chex.PRNGKey, sizes: NetworkSizes) -> Params:
     keys = jax.random.split(key, len(shapes) + 1)
     params = {"propositions": jax.random.normal(keys[0], (NUM_COLOURS, sizes.proposition), jnp.float32)}
     for (name, shape), matrix in zip(shapes.items(), orthogonal(keys[1:], list(shapes.values())), strict=True):
-        params |= {name: scales.get(name, math.sqrt(2)) * matrix, _bias(name): jnp.zeros(shape[1], jnp.float32)}
+        params |= {
+            name: scales.get(name, math.sqrt(2)) * matrix,
+            name.replace("_w", "_b"): jnp.zeros(shape[1], jnp.float32),
+        }
     return params
 
 
@@ -106,11 +109,6 @@ def orthogonal(keys: chex.PRNGKey, shapes: Sequence[tuple[int, int]]) -> list[ja
 
 def _weights(name: str, *sizes: int) -> dict[str, tuple[int, int]]:
     return {f"{name}_w{i}": (sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)}
-
-
-def _bias(weights: str) -> str:
-    name, _, place = weights.rpartition("_w")
-    return f"{name}_b{place}"
 
 
 def sizes_of(params: Mapping[str, np.ndarray | jax.Array]) -> NetworkSizes:
