@@ -64,7 +64,7 @@ def sample(params, num=40):
 
 
 def test_the_loss_is_that_of_the_paper_on_ppo():
-    old = initial_params(jax.random.key(0), zones.NetworkSizes())
+    old = initial_params(jax.random.key(0))
     rng = np.random.default_rng(3)
     new = jax.tree.map(lambda a: a + jnp.asarray(rng.normal(0, 0.05, a.shape), jnp.float32), old)
     taken = sample(old)
@@ -83,7 +83,7 @@ def test_the_loss_is_that_of_the_paper_on_ppo():
 
 
 def test_at_the_parameters_that_acted_the_gradient_follows_the_advantages():
-    params = initial_params(jax.random.key(0), zones.NetworkSizes())
+    params = initial_params(jax.random.key(0))
     taken = sample(params)
     change = jax.grad(lambda p: loss(p, taken, SETTINGS)[0])(params)
     after = jax.tree.map(lambda p, g: p - 0.003 * g, params, change)
@@ -180,7 +180,6 @@ def test_rewards_and_new_beginnings():
         (lambda: ZonesSettings(seed="one"), "seed is 'one'"),
         (lambda: ZonesSettings(lessons=list(LESSONS)), "lessons is .*; expected a tuple of Lesson"),
         (lambda: ZonesSettings(lessons=(1,)), r"lessons is \(1,\); expected a tuple of Lesson"),
-        (lambda: ZonesSettings(networks=(8, 8)), r"networks is \(8, 8\); expected a NetworkSizes"),
         (lambda: Lesson((1, 1), (1, 1), (0, 0), success="often"), "success of a lesson has dtype"),
         (lambda: Lesson([1, 1], (1, 1), (0, 0), success=0.5), r"num_stages is \[1, 1\]; expected a tuple"),
         (lambda: Lesson((1, 1), (1.0, 1.0), (0, 0), success=0.5), "num_reach is"),

@@ -9,7 +9,6 @@ Reference:
     Vaezipoor, Li, Toro Icarte, McIlraith, LTL2Action, ICML 2021.
 """
 
-from jaxcert.tasks.zones._network import NetworkSizes
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._trajectories import OUTCOMES, Trajectories, trajectories
 from jaxcert.tasks.zones._trajectory_plot import plot_trajectories, render
@@ -20,7 +19,6 @@ __all__ = [
     "COLOURS",
     "ENV",
     "OUTCOMES",
-    "NetworkSizes",
     "Observation",
     "Trajectories",
     "env",

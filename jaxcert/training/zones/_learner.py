@@ -59,7 +59,7 @@ class Learned(NamedTuple):
 def initial_learner(key: chex.PRNGKey, env: MultiTaskEnv, settings: ZonesSettings) -> Learner:
     """A learner before its first update."""
     key_params, key_episodes, key = jax.random.split(key, 3)
-    params, zero = initial_params(key_params, settings.networks), jnp.zeros((), jnp.int32)
+    params, zero = initial_params(key_params), jnp.zeros((), jnp.int32)
     episodes = begin_episodes(key_episodes, settings.num_envs, env, settings.lessons, zero)
     return Learner(params, _optimizer(settings).init(params), episodes, Progress(zero, zero, zero), key, zero)
 

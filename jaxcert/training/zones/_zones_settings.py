@@ -12,7 +12,7 @@ import numpy as np
 from jaxcert._validation import check_count, check_number
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
-from jaxcert.tasks.zones import COLOURS, NetworkSizes
+from jaxcert.tasks.zones import COLOURS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,8 +98,6 @@ def sample_lesson_task(
     return jax.tree.map(lambda a, b: jnp.where(lesson < len(lessons), a, b), easier, own)
 
 
-_NETWORKS = NetworkSizes()
-
 # What is allowed of each setting that is a real number, and the same in words.
 _POSITIVE = (lambda x: 0 < x < math.inf), "a positive number"
 _NOT_NEGATIVE = (lambda x: 0 <= x < math.inf), "a finite number of at least 0"
@@ -139,12 +137,11 @@ class ZonesSettings:
         window: number of episodes over which the success of a lesson is counted.
         num_evals: number of evaluations and checkpoints, the first before training.
         num_eval_envs: episodes of each evaluation, each of another task of the environment.
-        networks: sizes of the networks.
         seed: seed of everything in training, a whole number in [0, 2^32).
 
     Raises:
-        ValueError: for numbers without meaning, lessons that are no tuple of ``Lesson``, networks that are no
-            ``zones.NetworkSizes``, and batches that do not divide into minibatches.
+        ValueError: for numbers without meaning, lessons that are no tuple of ``Lesson``, and batches that do not
+            divide into minibatches.
 
     Example:
         >>> settings = ZonesSettings(num_timesteps=100_000, num_envs=64, seed=1)
@@ -168,7 +165,6 @@ class ZonesSettings:
     window: int = 512
     num_evals: int = 26
     num_eval_envs: int = 256
-    networks: NetworkSizes = _NETWORKS
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -177,8 +173,6 @@ class ZonesSettings:
                 _check(field.name, getattr(self, field.name))
         if not isinstance(self.lessons, tuple) or not all(isinstance(lesson, Lesson) for lesson in self.lessons):
             raise ValueError(f"lessons is {self.lessons!r}; expected a tuple of Lesson")
-        if not isinstance(self.networks, NetworkSizes):
-            raise ValueError(f"networks is {self.networks!r}; expected a NetworkSizes")
         if self.batch_length % self.num_minibatches:
             raise ValueError(
                 f"{self.num_envs} environments with {self.unroll_length} steps do not divide into"
