@@ -27,7 +27,7 @@ def quickly(
     Within another program, whose options hold for all of it, and for more numbers it is ``jax.jit`` itself.
 
     Args:
-        function: takes positional arguments.
+        function: takes positional arguments, one of which is traced within another program, as ``placed`` returns them.
         static_argnums: as in ``jax.jit``.
         once: whether the result is kept, so that the program runs once for each.
     """
