@@ -22,6 +22,7 @@ from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, Known, allowances, known_before, passes
 from jaxcert.certificates._witness import of_lists
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
@@ -201,7 +202,7 @@ def certify_suite(
     return answer(SuiteCertificate, fields, sample.num_tasks, len(row), bound=per_task.name, quantity=quantity)
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(quickly, static_argnums=0)
 def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, known: Known) -> dict[str, jax.Array]:
     found, n = passes(bound, sample, thresholds, betas, known), sample.num_tasks
     violations, allowance = allowances(found, delta, n, known)
