@@ -34,7 +34,7 @@ _ASKED = askable(num_inputs=2)
     method="binomial, scenario or soft.",
     require=f"{required_words(_ASKED)} Thresholds and means are differences.",
 )
-@with_group("outputs", Outputs, without=["witness", "size"], plot="Draw certified safety by margin there.")
+@with_group("outputs", Outputs, without=["witness", "size"])
 @with_roles
 def compare_files(
     file_a: Annotated[Path, typer.Argument(metavar="A", help="Returns of policy A, a file as for `jaxcert certify`.")],

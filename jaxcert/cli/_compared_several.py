@@ -9,16 +9,17 @@ import numpy as np
 from jaxcert._files import write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Status, ceil_figures
+from jaxcert.certificates import Status, ceil_figures, confidence
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer import Answer, Request
 from jaxcert.cli._answer_files import verify_command
 from jaxcert.cli._asking import Asking
-from jaxcert.cli._outputs import no_plot, writing
+from jaxcert.cli._outputs import write_plot, writing
 from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed
-from jaxcert.report import document_text
+from jaxcert.report import document_text, plot_intervals
+from jaxcert.report._by_name import intervals_of_board
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, names_of, order_of
 from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report._recompute import ask
@@ -57,8 +58,6 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
 def _refuse_for_a_board(request: Request, num_policies: int) -> None:
     """Raise ValueError for an option of two policies."""
     asking = request.asking
-    if request.outputs.plot:
-        raise ValueError(no_plot(f"a leaderboard, which is printed of {num_policies} files"))
     others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")}
     for name, value in {**others, **asking.options}.items():
         if value is not None and value is not False:
@@ -99,6 +98,10 @@ def _write(request: Request, found: Leaderboard) -> None:
     """Write the files that are wanted."""
     wanted = request.outputs
     with writing() as write:
+        if wanted.plot:
+            title = f"{wanted.title or 'Leaderboard'}: certified with confidence {confidence(found.delta)}"
+            axes = plot_intervals(intervals_of_board(found), title=title, xlabel="mean")
+            write(write_plot, wanted.plot, axes, replace=wanted.force)
         if wanted.json:
             content = document_text(leaderboard_document(found)).encode("utf-8", "backslashreplace")
             write(write_whole, wanted.json, content, replace=wanted.force)

@@ -49,7 +49,8 @@ class Outputs(NamedTuple):
     json: Json = None
     witness: Witness = False
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw what is certified there, by threshold or name (.png, .svg, .pdf)."),
     ] = None
     report: Annotated[
         Path | None,
@@ -130,14 +131,6 @@ def check_new(*paths: Path | None, force: bool) -> None:
             raise ValueError(
                 f"{path}: exists; expected a new file, or --force to replace it, as a job needs that runs again"
             )
-
-
-def no_plot(what: str) -> str:
-    """Why ``--plot`` is refused: the answer has no curve over thresholds."""
-    return (
-        f"--plot is given, and there is no plot of {what}: a plot is of the share of new tasks by threshold, margin or "
-        "safety; expected --report or --json instead"
-    )
 
 
 @contextlib.contextmanager

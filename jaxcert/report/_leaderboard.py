@@ -121,11 +121,22 @@ class Leaderboard(NamedTuple):
         """The policies that i is certified to be at least as good as."""
         return [self.names[j] for j in np.flatnonzero(self.order[i]).tolist() if j != i]
 
+    @property
+    def claims(self) -> list[str]:
+        """Which others each policy is at least as good as, by name, in the order of the table."""
+        best = [(name, self.not_better(self.names.index(name))) for name in self.table["policy"]]
+        return [f"{name} is {_ORDER} {_listed(others)}" for name, others in best if others]
+
     def _row(self, i: int) -> dict[str, str]:
         row = {"policy": self.names[i]} | _cells(self.board.mean, self.answers[i][self.board.mean.name])
         if self.board.at is not None:
             row |= _cells(self.board.at, self.answers[i][self.board.at.name])
         return row | {_ORDER: ", ".join(self.not_better(i)) or "-"}
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:

@@ -68,6 +68,12 @@ class Returns:
         return self.where.sum(axis=1)
 
     @property
+    def means(self) -> np.ndarray:
+        """The mean return of each task, float64 [n]; of a summary there is none."""
+        where = np.ones(self.returns.shape, bool) if self.where is None else self.where
+        return np.where(where, self.returns, 0).sum(axis=1, dtype=np.float64) / where.sum(axis=1)
+
+    @property
     def _name(self) -> str:
         """What messages call it, where it has a name of its own."""
         return ""

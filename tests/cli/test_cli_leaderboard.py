@@ -5,6 +5,7 @@ import json
 import re
 from fractions import Fraction
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from cli_harness import command, refused
@@ -12,6 +13,7 @@ from cli_harness import command, refused
 import jaxcert
 from jaxcert.certificates import floor_figures, floor_to
 from jaxcert.report import document_digest, verify, write_certificates
+from jaxcert.report._by_name import shared_letters
 from jaxcert.report._leaderboard import board_of, linked
 
 RNG = np.random.default_rng(0)
@@ -279,7 +281,8 @@ def test_the_page_of_a_leaderboard_says_what_the_table_does(written):
     for record in document["certificates"]:
         assert record["data"]["sha256"] in text
     assert "jaxcert verify board.json worst.npz best.npz near.npz" in text
-    assert "http" not in text
+    assert "<svg" in text
+    assert "http" not in re.sub(r' xmlns(:\w+)?="[^"]*"', "", text)
 
 
 def test_files_of_a_leaderboard_are_not_replaced(files, tmp_path):
@@ -323,16 +326,29 @@ def test_successes_on_a_list_need_no_threshold_and_a_check_counts_what_shares_de
     assert "verified: 3 certificates, 6 statements" in str(verify(held, files[0], others=files[1:]))
 
 
-def test_what_has_no_plot_says_so_and_names_what_there_is(files, tmp_path):
-    plot = tmp_path / "plot.png"
-    of_three = refused("compare", *files, *SETTINGS, "--plot", plot)
-    of_two = refused("compare", *files[:2], *SETTINGS, "--suite", "--plot", plot)
-    of_one = refused("certify", files[0], *SETTINGS, "--suite", "--threshold", 0.5, "--plot", plot)
-    for message, what in ((of_three, "a leaderboard"), (of_two, "'suite_mean'"), (of_one, "'suite'")):
-        assert "there is no plot of" in message
-        assert what in message
-        assert "expected --report or --json instead" in message
-    assert not plot.exists()
+def test_a_plot_shows_means_and_which_policies_are_not_told_apart(files, tmp_path):
+    """Written as text, so that it can be read: names in the order of their certified means, and their letters."""
+    plot = tmp_path / "plot.svg"
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        status, out, err = command("compare", *files, *SETTINGS, "--plot", plot)
+    assert (status, err) == (0, "")
+    words = re.findall(r">([^<>]+)</text>", plot.read_text())
+    assert [word for word in words if word in POLICIES] == [*rows(out)]
+    assert [word for word in words if word in ("a", "b", "ab")] == ["a", "a", "b"]
+    assert "Leaderboard: certified with confidence 0.9" in words
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_policies_share_a_letter_if_and_only_if_they_are_not_told_apart(seed):
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(1, 12))
+    apart = np.triu(rng.random((p, p)) < rng.random(), 1)
+    apart |= apart.T
+    letters = shared_letters(apart | np.eye(p, dtype=bool) * (seed % 2 == 0))
+    for i in range(p):
+        assert letters[i]
+        for j in range(p):
+            assert bool(set(letters[i]) & set(letters[j])) == (i == j or not apart[i, j])
 
 
 def test_sentences_about_two_policies_name_their_files(files, tmp_path):
