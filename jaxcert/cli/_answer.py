@@ -11,8 +11,8 @@ from jaxcert.cli._outputs import Outputs
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._leaderboard import names_of
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._returns import names_of
 
 
 class Request(NamedTuple):

@@ -1,5 +1,6 @@
 """The files of answers: record, plot and page."""
 
+import dataclasses
 import functools
 import inspect
 import operator
@@ -8,7 +9,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from jaxcert._files import write_whole
 from jaxcert.certificates import confidence
+from jaxcert.certificates._certificate import naming
 from jaxcert.cli import _tables
 from jaxcert.cli._answer import Answer, Request, together
 from jaxcert.cli._outputs import Outputs, write_plot, writing
@@ -24,13 +27,14 @@ from jaxcert.report import (
     write_certificates,
     write_report,
 )
-from jaxcert.report._by_name import axis_of, intervals_of, observed_means
+from jaxcert.report._by_name import axis_of, intervals_of, observed_means, texts_by_name
 from jaxcert.report._every_step import curve_or_rows
-from jaxcert.report._leaderboard import names_of
+from jaxcert.report._latex import latex_text
 from jaxcert.report.html import write_groups
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns
+from jaxcert.tables._returns import names_of
 
 _CLAIM = "certified with confidence"
 
@@ -48,6 +52,8 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
                 print(document_text(certificate_document(records, protocol=digest)), end="")
             else:
                 write(write_certificates, wanted.json, records, protocol=digest, replace=wanted.force)
+        if wanted.latex:
+            write(write_whole, wanted.latex, _latex(request, answers), replace=wanted.force)
         if wanted.report and request.by is not None:
             write(_write_groups, wanted.report, request, answers)
         elif wanted.report:
@@ -61,6 +67,20 @@ def _records(answer: Answer, *, witness: bool) -> list[dict[str, Any]]:
         certificate_record(certificate, advice=answer.advice.get(name), **same)
         for name, certificate in answer.certificates.items()
     ]
+
+
+def _latex(request: Request, answers: Mapping[str, Answer]) -> bytes:
+    """Sentences and table of each question, of all groups."""
+    parts = []
+    for question in request.asked.questions:
+        found = {group: each.certificates[question.name] for group, each in answers.items()}
+        said = [
+            f"{request.by} = {group}: {line}" if request.by else naming(line, answers[group].policies)
+            for group, each in found.items()
+            for line in str(each).splitlines()
+        ]
+        parts.append(latex_text([*said, together(request, answers)], texts_by_name(question, found)))
+    return "\n".join(parts).encode("utf-8", "backslashreplace")
 
 
 def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
@@ -128,7 +148,7 @@ def verify_command(
 ) -> str:
     """What to type beside the files of returns to compute the certificate file again; a table of all policies once."""
     is_one = len(data) == 1 or data[0].policy is not None
-    files = [data[0].path.name] if is_one else names_of(data)
+    files = [data[0].path.name] if is_one else names_of([dataclasses.replace(each, called=None) for each in data])
     words = [] if protocol is None else ["--protocol", no_option(protocol.name)]
     usual = {name: parameter.default for name, parameter in inspect.signature(read_returns).parameters.items()}
     for name, column in columns_in(roles).items():

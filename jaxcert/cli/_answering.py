@@ -72,8 +72,9 @@ def _check(request: Request) -> None:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
     if request.by is not None and request.locked is not None:
         raise ValueError("--by is not in a protocol; expected one of each group, or --where with one of them")
-    if request.by is not None and outputs.report is not None and not asked.numbers:
-        raise ValueError("--report of groups has no curves; expected what is asked of each, such as --threshold")
+    if not asked.numbers and (outputs.latex or (request.by is not None and outputs.report is not None)):
+        what = "--latex has" if outputs.latex else "--report of groups has"
+        raise ValueError(f"{what} no curves; expected what is asked, such as --threshold")
 
 
 def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:

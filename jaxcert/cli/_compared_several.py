@@ -20,13 +20,14 @@ from jaxcert.cli._reading import PolicySource, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed
 from jaxcert.report import document_text, plot_intervals
 from jaxcert.report._by_name import intervals_of_board
-from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, names_of, order_of
+from jaxcert.report._latex import latex_text
+from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
 from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report._recompute import ask
 from jaxcert.report.html import write_leaderboard
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.tables import ReturnsFile, align_tasks
-from jaxcert.tables._returns import how_many
+from jaxcert.tables._returns import how_many, names_of
 
 
 def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
@@ -105,6 +106,10 @@ def _write(request: Request, found: Leaderboard) -> None:
         if wanted.json:
             content = document_text(leaderboard_document(found)).encode("utf-8", "backslashreplace")
             write(write_whole, wanted.json, content, replace=wanted.force)
+        if wanted.latex:
+            said = [*(f"{claim}." for claim in found.claims), found.together]
+            content = latex_text(said, found.table).encode("utf-8", "backslashreplace")
+            write(write_whole, wanted.latex, content, replace=wanted.force)
         if wanted.report:
             page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
             page["facts"] = [shown_facts(each.path) for each in found.data]

@@ -2,13 +2,13 @@
 
 import itertools
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxcert.certificates._question import MEAN_ROWS, Question
-from jaxcert.questions._answers import column_texts, heading
+from jaxcert.questions._answers import column_texts, heading, texts_of
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.plots import Interval
 from jaxcert.tables import Returns, align_tasks
@@ -60,6 +60,17 @@ def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
         return {"xlabel": f"{what} at {question.each} {places[0]}" if len(places) == 1 else what}
     at = certificate.thresholds.tolist()
     return {"xlabel": f"observed {certificate.quantity}", "at": at[0] if len(at) == 1 else None}
+
+
+def texts_by_name(question: Question, answers: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The table of all groups, whose names and numbers of tasks stand first; of one without a name, its own."""
+    found: dict[str, list[str]] = {}
+    for name, certificate in answers.items():
+        texts = texts_of(certificate, question)
+        first = {"group": name, "tasks": str(certificate.num_tasks)} if name else {}
+        for title, entries in ({each: [text] * len(texts["status"]) for each, text in first.items()} | texts).items():
+            found.setdefault(title, []).extend(entries)
+    return found
 
 
 def intervals_of_board(found: Leaderboard) -> dict[str, Interval]:

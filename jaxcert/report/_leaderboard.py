@@ -153,12 +153,6 @@ def _certified(question: Question, answer: Any) -> float:
     return float(getattr(answer, question.rows.columns[question.rows.certified]))
 
 
-def names_of(data: Sequence[ReturnsFile]) -> list[str]:
-    """A name of each policy: its name in the table, its file's, or the path where two files have one name."""
-    names = [each.policy or each.path.name for each in data]
-    return names if len(set(names)) == len(names) else [str(each.path) for each in data]
-
-
 def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float], delta: float) -> np.ndarray:
     """Whether policy i is certified to be at least as good as j on average, bool[p, p], directly or through others.
 
@@ -244,7 +238,7 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
             yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
     for name, record in zip((entry["policy"] for entry in stated["order"]), records, strict=False):
         data = record["data"] or {}
-        file, policy = data.get("file"), (data.get("roles") or {}).get("only")
+        file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")
         if (Path(name).name != file) if policy is None else (name != policy):
             yield f"leaderboard order: the policy {name!r} is of the file {file!r}" + (
                 f", {policy!r}" if policy else ""

@@ -119,6 +119,7 @@ class ReturnsFile(Returns):
         known_support: the smallest and the largest return possible, if the tool fixes them.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
         roles: which column has which role, and which rows were read.
+        called: what the policy is called, where it was given a name.
     """
 
     path: Path
@@ -130,6 +131,7 @@ class ReturnsFile(Returns):
     known_support: tuple[float, float] | None = None
     unfinished: float | None = None
     roles: Roles = _USUAL
+    called: str | None = None
 
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, with the file."""
@@ -160,6 +162,8 @@ class ReturnsFile(Returns):
 
     @property
     def _name(self) -> str:
+        if self.called not in (None, self.path.name, self.policy):
+            return f"{self.called} ({self.path})"
         return str(self.path) if self.policy is None else f"{self.path}, {self.policy}"
 
     @property
@@ -177,6 +181,12 @@ class ReturnsFile(Returns):
         """What a record says besides, so that the returns can be read again."""
         picked = self.roles.picked
         return {"roles": {**picked, "where": list(self.roles.where)}} if picked else {}
+
+
+def names_of(data: Sequence[ReturnsFile]) -> list[str]:
+    """A name of each policy: the given one, that in the table, its file's, or the path where two have one name."""
+    names = [each.called or each.policy or each.path.name for each in data]
+    return names if len(set(names)) == len(names) else [str(each.path) for each in data]
 
 
 def how_many(number: int | np.integer, noun: str) -> str:

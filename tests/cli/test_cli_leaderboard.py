@@ -1,6 +1,7 @@
 """The leaderboard of `jaxcert compare` with three files or more: what it certifies, how delta is shared, its files."""
 
 import copy
+import html
 import json
 import re
 from fractions import Fraction
@@ -357,3 +358,47 @@ def test_sentences_about_two_policies_name_their_files(files, tmp_path):
     for text in (out, page.read_text()):
         assert "the expected return of worst.npz minus that of best.npz is at least" in text
         assert "minus that of policy" not in text
+
+
+@pytest.mark.parametrize("names", ["pi0,act", "pi_0 & co, <act>, diffusion"])
+def test_policies_are_called_by_their_names_everywhere(files, tmp_path, names):
+    """In what is printed, the file, the page and the plot; a renamed file of returns is verified all the same."""
+    first, second, *rest = called = [name.strip() for name in names.split(",")]
+    outputs = [tmp_path / name for name in ("c.json", "c.html", "c.svg")]
+    asked = ("compare", *files[: len(called)], *SETTINGS, "--names", names)
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        status, out, err = command(
+            *asked, *(() if rest else ["--mean"]), "--json", outputs[0], "--report", outputs[1], "--plot", outputs[2]
+        )
+    assert (status, err) == (0, "")
+    written = [html.unescape(path.read_text()) for path in outputs]
+    for text in (out, *written):
+        assert first in text
+        assert "policy A" not in text.replace("is policy A better than policy B", "").replace("Policy A is", "")
+    claim = f"{second} is at least as good as {first}" if rest else f"expected return of {first} minus that of {second}"
+    assert claim in written[1]
+    if not rest:
+        assert claim in json.loads(written[0])["certificates"][0]["rows"][0]["sentence"]
+        assert claim in out
+        assert f"{first} minus {second}" in written[2]
+    copies = [tmp_path / f"copy {i}.npz" for i in range(len(called))]
+    for path, copy_of in zip(copies, files, strict=False):
+        path.write_bytes(copy_of.read_bytes())
+    assert verify(outputs[0], copies[0], others=copies[1:]).ok
+    document = json.loads(written[0])
+    if rest:
+        document["leaderboard"]["order"][0]["policy"] = "other"
+    else:
+        document["certificates"][0]["others"][0]["called"] = "other"
+    assert not verify(altered(document, lambda _: None, tmp_path / "d.json"), copies[0], others=copies[1:]).ok
+
+
+@pytest.mark.parametrize("names", ["a", "a,a", "a,", "a,b,c", "a,b\x07"])
+def test_names_that_are_not_those_of_the_files_are_refused(files, names):
+    assert "expected 2 different names" in refused("compare", *files[:2], *SETTINGS, "--names", names)
+
+
+def test_a_column_of_policies_has_its_own_names(tmp_path):
+    (tmp_path / "t.csv").write_text("task,arm,success\n0,a,1\n1,a,1\n0,b,0\n1,b,1\n")
+    asked = ("compare", tmp_path / "t.csv", "--policy", "arm", "--delta", 0.1)
+    assert "whose column names the policies" in refused(*asked, "--names", "a,b")

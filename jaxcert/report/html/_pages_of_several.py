@@ -11,8 +11,7 @@ from jaxcert._version import __version__
 from jaxcert.certificates import ceil_figures, confidence
 from jaxcert.certificates._access import headline
 from jaxcert.certificates._question import Question
-from jaxcert.questions._answers import texts_of
-from jaxcert.report._by_name import axis_of, intervals_of, intervals_of_board, observed_means
+from jaxcert.report._by_name import axis_of, intervals_of, intervals_of_board, observed_means, texts_by_name
 from jaxcert.report._document import assumptions_of
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._report_tables import facts_table, intervals_svg, rollouts_of
@@ -92,7 +91,8 @@ def write_groups(
         "settings": _shared(question, first, delta),
         "origins": {name: _origin(file, facts) for name, (_, file) in answers.items()},
     }
-    _write(path, [question], _columns(question, answers), page, replace)
+    columns = texts_by_name(question, {name: each for name, (each, _) in answers.items()})
+    _write(path, [question], columns, page, replace)
 
 
 def _write(
@@ -108,18 +108,6 @@ def _write(
     assumptions = assumptions_of(question.name for question in asked)
     text = template("several.html.j2").render({**usual, **page, "rows": rows, "assumptions": assumptions})
     write_whole(path, text.encode("utf-8", "backslashreplace"), replace=replace)
-
-
-def _columns(question: Question, answers: Mapping[str, tuple[Any, ReturnsFile]]) -> dict[str, list[str]]:
-    """The table of all groups, whose names and numbers of tasks stand first."""
-    found: dict[str, list[str]] = {}
-    for name, (certificate, _) in answers.items():
-        texts = texts_of(certificate, question)
-        first = {"group": name, "tasks": str(certificate.num_tasks)}
-        of_each = {heading: [text] * len(texts["status"]) for heading, text in first.items()}
-        for heading, entries in (of_each | texts).items():
-            found.setdefault(heading, []).extend(entries)
-    return found
 
 
 def _shared(question: Question, certificate: Any, delta: float) -> dict[str, str]:
