@@ -37,6 +37,8 @@ def intervals_of(
         name: of the group of rows, where there are several.
         policies: what two policies are called, of whose difference it is.
     """
+    in_a_row = getattr(certificate, "num_episodes", 1)
+    means = means if means is None or in_a_row == 1 else means**in_a_row
     places = column_texts(certificate, question, question.each) if question.each else [""]
     ends = [f" at {place}" if len(places) > 1 else "" for place in places]
     if question.takes("tasks"):
