@@ -104,9 +104,8 @@ def in_a_row(thresholds: Any, num_episodes: int, successes: bool, quantity: str,
         tau = np.asarray(thresholds)
         refuse("thresholds", tau, (tau > 0) & (tau <= 1), "a probability in (0, 1]")
     reached = consecutive_successes_threshold(thresholds, num_episodes, validate=False)
-    return np.asarray(reached) if is_concrete(
-        reached
-    ) else reached, f"probability that the next {num_episodes} trials all succeed"
+    quantity = f"probability that the next {num_episodes} trials all succeed"
+    return (np.asarray(reached) if is_concrete(reached) else reached), quantity
 
 
 @jax.tree_util.register_dataclass

@@ -18,6 +18,7 @@ from jaxcert.cli._outputs import write_plot, writing
 from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed
+from jaxcert.questions import QUESTIONS
 from jaxcert.report import document_text, plot_intervals
 from jaxcert.report._by_name import intervals_of_board
 from jaxcert.report._latex import latex_text
@@ -34,7 +35,7 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
     """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
     asking = request.asking
     _refuse_for_a_board(request, len(files))
-    board = board_of(asking.threshold, asking.listed, len(files))
+    board = board_of(asking.threshold, asking.listed, len(files), has_means=asking.question is None)
     check_open_unit("delta", asking.delta)
     bound = None if _of_list(board, asking) else asking.bound
     of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}
@@ -59,7 +60,11 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
 def _refuse_for_a_board(request: Request, num_policies: int) -> None:
     """Raise ValueError for an option of two policies."""
     asking = request.asking
-    others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")}
+    of_order = asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
+    if of_order and (asking.threshold or asking.mean or request.outputs.json):
+        given = "--json" if request.outputs.json else "--threshold" if asking.threshold else "--mean"
+        raise ValueError(f"{given} is of what each policy does; expected none with --question {asking.question}")
+    others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")[of_order:]}
     for name, value in {**others, **asking.options}.items():
         if value is not None and value is not False:
             raise ValueError(
@@ -82,7 +87,9 @@ def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> L
 def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
     """Of one policy, by the names of the questions; bound, beta and method are of those at thresholds alone."""
     of_mean = asking._replace(beta=None, method=None, bound=_of_list(board, asking))
-    found = {board.mean.name: ask(board.mean, [data], None, completed(board.mean, of_mean, data.like))}
+    found: dict[str, Any] = {}
+    if board.has_means:
+        found[board.mean.name] = ask(board.mean, [data], None, completed(board.mean, of_mean, data.like))
     if board.at is not None:
         settings = completed(board.at, asking, data.like)
         found[board.at.name] = ask(board.at, [data], list(board.thresholds), settings)

@@ -77,9 +77,8 @@ def texts_by_name(question: Question, answers: Mapping[str, Any]) -> dict[str, l
 
 def intervals_of_board(found: Leaderboard) -> dict[str, Interval]:
     """The mean of each policy of a leaderboard, and the letters by which they are not told apart."""
-    mean, observed = found.board.mean, [observed_means([each]) for each in found.data]
-    low = [float(getattr(answer[mean.name], mean.rows.columns[mean.rows.certified])) for answer in found.answers]
-    best, letters = np.argsort(low)[::-1], [""] * len(low)
+    low, observed = found.means, [observed_means([each]) for each in found.data]
+    best, letters = [found.names.index(name) for name in found.table["policy"]], [""] * len(low)
     for place, text in zip(best, shared_letters((found.order | found.order.T)[np.ix_(best, best)]), strict=True):
         letters[place] = text
     averages = [None if each is None else float(each.mean()) for each in observed]

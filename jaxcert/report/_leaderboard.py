@@ -31,17 +31,19 @@ class Board(NamedTuple):
         at: about one policy at thresholds; None without any.
         thresholds: fixed before the data are seen.
         num_policies: p.
+        has_means: whether means are certified, or the order alone.
     """
 
     mean: Question
     at: Question | None
     thresholds: Sequence[float]
     num_policies: int
+    has_means: bool = True
 
     @property
     def questions(self) -> list[Question]:
         """Those about one policy."""
-        return [self.mean] if self.at is None else [self.mean, self.at]
+        return [self.mean] * self.has_means + ([] if self.at is None else [self.at])
 
     @property
     def counts(self) -> dict[str, int]:
@@ -51,7 +53,7 @@ class Board(NamedTuple):
         """
         pairs = self.num_policies * (self.num_policies - 1) // 2
         at = self.num_policies * len(self.thresholds)
-        found = {"means": self.num_policies, "statements at thresholds": at, "pairs": pairs}
+        found = {"means": self.num_policies * self.has_means, "statements at thresholds": at, "pairs": pairs}
         return {name: count for name, count in found.items() if count}
 
     def share(self, delta: float) -> float:
@@ -59,11 +61,13 @@ class Board(NamedTuple):
         return float(np.nextafter(delta / sum(self.counts.values()), 0))
 
 
-def board_of(thresholds: Sequence[float] | None, listed: bool | None, num_policies: int) -> Board:
+def board_of(
+    thresholds: Sequence[float] | None, listed: bool | None, num_policies: int, *, has_means: bool = True
+) -> Board:
     """The usual questions about a list or about new tasks."""
     at = usual_questions({"threshold": thresholds}, listed=bool(listed))[0] if thresholds else None
     mean = usual_questions({}, shortcut="mean", listed=bool(listed))[0]
-    return Board(mean, at, thresholds or [], num_policies)
+    return Board(mean, at, thresholds or [], num_policies, has_means)
 
 
 class Leaderboard(NamedTuple):
@@ -89,20 +93,30 @@ class Leaderboard(NamedTuple):
 
     @property
     def table(self) -> dict[str, list[str]]:
-        """A row for each policy by the headings of its columns, the largest certified mean first."""
-        means = [_certified(self.board.mean, answer[self.board.mean.name]) for answer in self.answers]
-        best = sorted(range(len(means)), key=lambda i: -means[i])
+        """A row for each policy by the headings of its columns, the largest certified mean first.
+
+        Without means the one that is at least as good as the most others.
+        """
+        sizes = self.means if self.board.has_means else self.order.sum(axis=1).tolist()
+        best = sorted(range(len(sizes)), key=lambda i: -sizes[i])
         rows = [self._row(i) for i in best]
         return {name: [row[name] for row in rows] for name in rows[0]}
+
+    @property
+    def means(self) -> list[Any]:
+        """The certified mean of each policy; None where none is asked."""
+        mean = self.board.mean
+        return [_certified(mean, each[mean.name]) if self.board.has_means else None for each in self.answers]
 
     @property
     def together(self) -> str:
         """What all of it says, and how delta is shared."""
         board, counts = self.board, self.board.counts
         counted = ", ".join(f"{count} {name}" for name, count in counts.items())
+        what = "this holds at once, means and their order" if board.has_means else "this order holds at once,"
         listed = f"these {len(self.data[0].tasks)} tasks"
         return (
-            f"With confidence {confidence(self.delta)} all of this holds at once, means and their order over "
+            f"With confidence {confidence(self.delta)} all of {what} over "
             f"{listed if board.mean.listed else 'new tasks from the same distribution'}. Delta is shared equally by "
             f"{sum(counts.values())} statements ({counted}): {ceil_figures(board.share(self.delta))} each. Of two "
             f"policies, neither of which is named beside the other, it is open which is better.{self._never_named}"
@@ -128,9 +142,9 @@ class Leaderboard(NamedTuple):
         return [f"{name} is {_ORDER} {_listed(others)}" for name, others in best if others]
 
     def _row(self, i: int) -> dict[str, str]:
-        row = {"policy": self.names[i]} | _cells(self.board.mean, self.answers[i][self.board.mean.name])
-        if self.board.at is not None:
-            row |= _cells(self.board.at, self.answers[i][self.board.at.name])
+        row = {"policy": self.names[i]}
+        for question in self.board.questions:
+            row |= _cells(question, self.answers[i][question.name])
         return row | {_ORDER: ", ".join(self.not_better(i)) or "-"}
 
 

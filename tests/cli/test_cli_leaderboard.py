@@ -360,6 +360,26 @@ def test_sentences_about_two_policies_name_their_files(files, tmp_path):
         assert "minus that of policy" not in text
 
 
+@pytest.mark.parametrize("kind", ["--suite", "--sampled"])
+def test_the_order_alone_has_all_of_delta(files, tmp_path, kind):
+    outputs = [tmp_path / name for name in ("c.html", "c.png", "c.tex")]
+    asked = ("compare", *files, *SETTINGS, kind, "--question", "ranking")
+    status, out, err = command(*asked, "--report", outputs[0], "--plot", outputs[1], "--latex", outputs[2])
+    assert (status, err) == (0, "")
+    assert "all of this order holds at once, over" in out
+    assert "3 statements (3 pairs): 0.0333334 each" in out
+    assert "mean" not in out
+    assert rows(out)["best.npz"][0].startswith("worst.npz")
+    assert "best.npz is at least as good as worst.npz" in outputs[0].read_text()
+    assert order_share(3, has_means=False) == pytest.approx(2 * order_share(3))
+    for option, value in (("--threshold", 0.2), ("--json", tmp_path / "c.json")):
+        assert f"{option} is of what each policy does" in refused(*asked, option, value)
+
+
+def order_share(num_policies, **options):
+    return board_of(None, None, num_policies, **options).share(0.1)
+
+
 @pytest.mark.parametrize("names", ["pi0,act", "pi_0 & co, <act>, diffusion"])
 def test_policies_are_called_by_their_names_everywhere(files, tmp_path, names):
     """In what is printed, the file, the page and the plot; a renamed file of returns is verified all the same."""

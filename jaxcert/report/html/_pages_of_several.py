@@ -49,13 +49,16 @@ def write_leaderboard(
         "about": f"By the mean over {over}, with confidence {confidence(found.delta)} for the whole leaderboard",
         "together": found.together,
         "note": "The rows stand in the order of the certified means, which proves no order of the policies: the last "
-        "column does.",
+        "column does."
+        if board.has_means
+        else "Only the last column proves an order.",
         "caption": f"{_DOTS} Policies with a letter in common are not told apart.",
         "picture": intervals_svg(intervals_of_board(found), xlabel="mean"),
         "settings": _settings(found),
         "origins": dict(zip(found.names, origins, strict=True)),
     }
-    _write(path, board.questions, found.table, {**page, "date": date, "verify_command": verify_command}, replace)
+    page |= {"date": date, "verify_command": verify_command}
+    _write(path, board.questions or [board.mean], found.table, page, replace)
 
 
 def write_groups(
@@ -130,7 +133,7 @@ def _settings(found: Leaderboard) -> dict[str, str]:
         "support of the returns": f"[{low:.9g}, {high:.9g}]",
         "confidence": f"{confidence(delta)} (delta {ceil_figures(delta)})",
         "delta of each statement": ceil_figures(board.share(delta)),
-        "asked of each policy": "; ".join(question.words.rstrip("?") for question in board.questions),
+        "asked of each policy": "; ".join(question.words.rstrip("?") for question in board.questions) or "its place",
     }
 
 
