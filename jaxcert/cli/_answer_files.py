@@ -33,7 +33,8 @@ from jaxcert.report._latex import latex_text
 from jaxcert.report.html import write_groups
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
-from jaxcert.tables import ReturnsFile, align_tasks, read_returns
+from jaxcert.tables import ReturnsFile, read_returns
+from jaxcert.tables._frames import in_one_order
 from jaxcert.tables._returns import names_of
 
 _CLAIM = "certified with confidence"
@@ -125,7 +126,7 @@ def _write_groups(path: Path, request: Request, answers: Mapping[str, Answer]) -
 
 
 def _write_page(path: Path, wanted: Outputs, answer: Answer, digest: str | None) -> None:
-    (first,), (own, *others) = answer.certificates.values(), align_tasks(*answer.data)
+    (first,), (own, *others) = answer.certificates.values(), in_one_order(*answer.data)
     origins = [shown_facts(each.path) for each in answer.data]
     if answer.policies:
         named = zip("AB", origins, strict=True)

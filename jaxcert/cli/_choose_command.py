@@ -11,14 +11,14 @@ from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
 from jaxcert.cli._parquet_folder import refuse_parquet_folder
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import as_stated, read_file, told
+from jaxcert.cli._reading import aligned, as_stated, read_file, told
 from jaxcert.cli._role_options import reading_of, with_roles, words_of
 from jaxcert.cli._tables import as_given, rollouts_words
 from jaxcert.cli._typed import in_shell
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._writers import sizes_of
 from jaxcert.returns._prepared import is_successes
-from jaxcert.tables import ReturnsFile, align_tasks
+from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many
 
 _NEW = "If the tasks were drawn at random from those that new ones come from:"
@@ -66,9 +66,8 @@ def choose(
     with _console.warnings_on_stderr():
         for path in paths:
             refuse_parquet_folder(path, roles)
-        files = as_stated([read_file(path, **reading_of(roles)) for path in paths], None)
-    if len(files) > 1:
-        align_tasks(*files)
+        read = [read_file(path, **reading_of(roles)) for path in paths]
+        files = as_stated(aligned(read, strict=False), None)
     found = _choices(files, roles)
     if as_json:
         print(json.dumps(_document(files, found), indent=2))

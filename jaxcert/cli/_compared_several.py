@@ -16,7 +16,7 @@ from jaxcert.cli._answer_files import verify_command
 from jaxcert.cli._asking import Asking
 from jaxcert.cli._outputs import write_plot, writing
 from jaxcert.cli._printed import advice_of, reasons
-from jaxcert.cli._reading import PolicySource, as_stated, told
+from jaxcert.cli._reading import PolicySource, aligned, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import document_text, plot_intervals
@@ -27,7 +27,7 @@ from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report._recompute import ask
 from jaxcert.report.html import write_leaderboard
 from jaxcert.report.html._report_tables import shown_facts
-from jaxcert.tables import ReturnsFile, align_tasks
+from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
 
 
@@ -46,8 +46,8 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
     request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        data = as_stated([file.read(**request.roles) for file in files], asking.support)
-        align_tasks(*data)
+        read = aligned([file.read(**request.roles) for file in files], strict=request.roles["strict"])
+        data = as_stated(read, asking.support)
         check_listed(data, board.mean, asking, of=board.at)
         show("certifying")
         found = _leaderboard(board, data, asking)

@@ -5,6 +5,7 @@ import csv
 import hashlib
 import math
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,10 +75,11 @@ def monitor(
         given = {"threshold": threshold, "epsilon": epsilon, "alpha": alpha, "num_rollouts": rollouts}
         given |= {"support": support, "successes": successes or None, "beta": beta}
         watching = _opened(state, certificate, given, complete=complete)
+        certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
     said = sys.stderr if rows else sys.stdout
     columns = {**columns_in(reading_of({"task": task, "value": value})), "trial": None}
     try:
-        _feed(watching, columns, rows=rows)
+        _feed(watching, columns, certified, rows=rows)
     except ValueError:
         # What ends in the middle of a task must not hide an alarm.
         if _has_reached(watching, change=change):
@@ -91,7 +93,7 @@ def monitor(
         raise typer.Exit(1)
 
 
-def _feed(watching: Monitor, columns: dict[str, Any], *, rows: bool) -> None:
+def _feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any], *, rows: bool) -> None:
     """Add what standard input brings; a terminal brings nothing, and is not waited for."""
     lines, is_empty = csv.writer(sys.stdout, lineterminator="\n"), True
     if rows:
@@ -100,7 +102,7 @@ def _feed(watching: Monitor, columns: dict[str, Any], *, rows: bool) -> None:
     if sys.stdin.isatty():
         return
     declared = watching.declared
-    settings: Any = {"support": declared.support, "tell": lambda text: _say(f"warning: {text}")}
+    settings: Any = {"support": declared.support, "certified": certified, "tell": lambda text: _say(f"warning: {text}")}
     for tasks in tasks_from(sys.stdin.buffer, declared.num_rollouts, columns, **settings):
         before, is_empty = watching.evidence, False
         new = watching.add(tasks)

@@ -14,7 +14,8 @@ from jaxcert.planning import Assumptions, Plan, plan, plan_difference, plan_suit
 from jaxcert.planning._pilot import support_of
 from jaxcert.report import plot_plan
 from jaxcert.report._certifiable import protocol_of
-from jaxcert.tables import ReturnsFile, align_tasks
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._frames import in_one_order
 
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 _NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"
@@ -53,7 +54,7 @@ def _of_two(asked: Planning, reading: dict[str, Any]) -> Planned:
     if asked.threshold is None and asked.suite is None:
         raise ValueError(f"{_NO_THRESHOLD} wanted difference of the two policies")
     data, of_list = _pilots(asked, reading), {"listed": True, "max_rollouts": asked.max_rollouts}
-    (a, b), listed = align_tasks(*data), {} if asked.suite is None else of_list
+    (a, b), listed = in_one_order(*data), {} if asked.suite is None else of_list
     return plan_difference(a.returns, b.returns, asked.threshold or 0.0, **asked.stated, **listed), data
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from jaxcert.cli._role_options import role_option
 from jaxcert.cli._typed import typed_with
 from jaxcert.returns._prepared import is_successes
-from jaxcert.tables import ReturnsFile, read_returns
+from jaxcert.tables import ReturnsFile, align_tasks, read_returns
 from jaxcert.tables._columns import NotNamedError
+from jaxcert.tables._entries import told_of
 from jaxcert.tables._readers import policies_of
 
 _MOST_NAMED = 40
@@ -144,13 +145,20 @@ def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | N
     return [PolicySource(files[0], each) for each in found]
 
 
+def aligned(files: list[ReturnsFile], *, strict: bool) -> list[ReturnsFile]:
+    """The returns of policies on the same tasks; what ``align_tasks`` asks of them is an error with ``strict``."""
+    with told_of("", strict, 2):
+        align_tasks(*files)
+    return files
+
+
 def read_two(files: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]:
     """The returns of A and B; the worst return of an unfinished rollout is on the safe side of A alone.
 
     Raises:
         ValueError: rollouts of B are unfinished, or as ``read_file``.
     """
-    data = [file.read(**options) for file in files]
+    data = aligned([file.read(**options) for file in files], strict=options.get("strict", False))
     if data[-1].num_unfinished:
         raise ValueError(
             f"{data[-1].path}: {data[-1].told}. The worst return of B's unfinished rollouts would help A; expected "

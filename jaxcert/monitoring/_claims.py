@@ -1,8 +1,11 @@
-"""What can be monitored: a claim that new tasks reach a threshold, from a certificate, its file, or one's own."""
+"""What can be monitored: a claim that new tasks reach a threshold, from a certificate, its file, or one's own.
+
+And whether deployed rows are of what was certified, as far as a certificate's file says it.
+"""
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
@@ -12,8 +15,17 @@ from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, ceil_figures, cei
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import rows_of, sampled
+from jaxcert.tables._coded import Coded
+from jaxcert.tables._columns import Columns, numbers_trials
+from jaxcert.tables._entries import as_text, ask
+from jaxcert.tables._picked_rows import condition
+from jaxcert.tables._roles import Roles
+from jaxcert.tables._told_names import tells_apart
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
+
+# Names of columns that say nothing of which outcome they hold.
+_ANY_OUTCOME = {"return", "returns", "total_return"}
 
 
 class MonitoredClaim(NamedTuple):
@@ -143,6 +155,47 @@ def has_successes(record: Mapping[str, Any]) -> bool:
     """Whether the returns of a certificate file were successes: by their bound, or their type."""
     data, bound = record.get("data") or {}, record["settings"].get("bound")
     return bound == CLOPPER_PEARSON.name or data.get("dtype") == "bool"
+
+
+def check_certified(
+    data: Mapping[str, Any], columns: Columns, names: Sequence[str], entries: Callable[[Any], Coded]
+) -> None:
+    """Raise ValueError for deployed rows of another column, policy or condition than is certified; ask if unsure.
+
+    ``data``: what the certificate's file says of its returns; ``columns`` are read, ``names`` are others.
+    """
+    known = data.get("columns") or {}
+    for part, read in (("task", columns.task), ("value", columns.value)):
+        if known.get(part) in names and known[part] != Columns().task:
+            raise ValueError(
+                f"the certificate is of the {part} in {known[part]!r:.42}, which these rows have, too, and "
+                f"{read!r:.42} is read; expected --{part} {known[part]:.42}"
+            )
+    value = known.get("value", columns.value)
+    if value != columns.value and not {value, columns.value} & _ANY_OUTCOME and not re.search("[/,]", value):
+        ask(
+            f"the certificate is of the values in {value!r:.42}, and those in {columns.value!r:.42} are read: if they "
+            "are another outcome, it says nothing of them"
+        )
+    _check_picked(data.get("roles") or {}, names, entries)
+
+
+def _check_picked(roles: Mapping[str, Any], names: Sequence[str], entries: Callable[[Any], Coded]) -> None:
+    """Of the rows that were picked for a certificate."""
+    picked = Roles(where=tuple(roles.get("where", ())), policy=roles.get("policy"), only=roles.get("only"))
+    for text in picked.rows_picked:
+        try:
+            name, sign, wanted = condition(text, names)
+        except ValueError:  # of a column that is not among them
+            continue
+        found = [as_text(entry) for entry in entries(name).listed() if entry is not None]
+        other = next((each for each in found if (each in wanted) == (sign == "!=")), None)
+        if other is None or numbers_trials(name):
+            continue
+        told = f"the certificate is of rows with {text!r:.80}, and {name:.42} is {other!r:.42} here"
+        if tells_apart(name) or name == picked.policy:
+            raise ValueError(f"{told}; expected rows of what is certified")
+        ask(f"{told}: if outcomes depend on it, the certificate says nothing of these rows")
 
 
 def _check_claims(question: Question) -> None:

@@ -7,14 +7,17 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from jaxcert._files import parsed
+from jaxcert.monitoring._claims import check_certified
 from jaxcert.tables._coded import Coded, as_objects, coded
 from jaxcert.tables._columns import Columns, lowered
 from jaxcert.tables._entries import SPELLING_ALONE, as_seen, ask, number_of, spelled, words_like
-from jaxcert.tables._labels import ask_about_labels
+from jaxcert.tables._labels import ask_about_labels, ask_about_unique_labels
 from jaxcert.tables._pooled import check_one_policy
 from jaxcert.tables._set_aside import set_aside
-from jaxcert.tables._single_rollouts import check_successes
+from jaxcert.tables._single_rollouts import ask_about_cost, check_successes
 from jaxcert.tables._summary_rows import check_labels
 from jaxcert.tables._told_names import check_no_curve, is_curve, tells_apart
 
@@ -34,18 +37,21 @@ def tasks_from(
     *,
     support: tuple[float, float],
     tell: Callable[[str], None],
+    certified: Mapping[str, Any],
 ) -> Iterator[list[Task]]:
     """The tasks that are complete, as soon as they are: a list for all that a read brought.
 
     ``support``: of the returns; words of success and failure are 1 and 0 in (0, 1), and refused in any other.
-    ``tell`` is called once with each doubt about what the rows are of.
+    ``tell`` is called once with each doubt about what the rows are of. ``certified``: what the certificate's file says
+    of its returns, their columns and the rows that were picked; empty where that is not known.
 
     Raises:
         ValueError: for a line that is no episode, a task that begins before another is complete, or one that is not
             complete at the end; what was complete before is given first. For rows of the same task that are of several
             policies or steps, by their other columns; then nothing of that read is given.
     """
-    rows, open_task, wrong = _Rows(columns, tuple(support) == (0, 1), tell), _OpenTask(num_rollouts), None
+    rows = _Rows(columns, tuple(support) == (0, 1), _OtherColumns(tell, certified))
+    open_task, wrong = _OpenTask(num_rollouts), None
     for lines in _lines(stream, tell):
         ready: list[Task] = []
         try:
@@ -83,14 +89,13 @@ def _text(number: int, line: bytes) -> str:
 class _Rows:
     """Lines as episodes: a header and rows of CSV, or objects of JSON."""
 
-    def __init__(self, columns: Mapping[str, Any], has_words: bool, tell: Callable[[str], None]) -> None:
-        self._has_words = has_words
+    def __init__(self, columns: Mapping[str, Any], has_words: bool, others: "_OtherColumns") -> None:
+        self._has_words, self.others = has_words, others
         self._wanted = Columns(**columns)
         self._header: list[str] | None = None
         self._columns = self._wanted
         self._words: dict[Any, bool] | None = None
         self._spelled: dict[Any, str] = {}
-        self.others = _OtherColumns(tell)
 
     def read(self, number: int, line: str) -> tuple[str, list[float]] | None:
         """The label of a task and returns of it; None for an empty line and for a header."""
@@ -114,7 +119,7 @@ class _Rows:
         if not isinstance(values, list):
             raise ValueError(f"its returns are {values!r:.40}; expected a list")
         label, found = self._label(entry[columns.task]), [self._value(value) for value in values]
-        self.others.add(columns, label, {name: entry[name] for name in entry if name != "returns"})
+        self.others.add(columns._replace(value="returns") if several else columns, label, entry)
         return label, found
 
     def _of_row(self, written: list[str]) -> tuple[str, list[float]] | None:
@@ -175,13 +180,13 @@ class _OtherColumns:
     They are looked at as those of a file: all rows of one read, of the task that is open, and the first ones.
     """
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._columns, self._tell = Columns(), tell
+    def __init__(self, tell: Callable[[str], None], certified: Mapping[str, Any]) -> None:
+        self._columns, self._tell, self._certified = Columns(), tell, certified
         self._labels: list[str] = []
         self._rows: list[dict[str, Any]] = []
         self._told: set[str] = set()
 
-    def add(self, columns: Columns, label: str, row: dict[str, Any]) -> None:
+    def add(self, columns: Columns, label: str, row: Mapping[str, Any]) -> None:
         """One more row."""
         self._columns = columns
         self._labels.append(label)
@@ -191,7 +196,7 @@ class _OtherColumns:
         """Raise ValueError for rows that are no trials of one policy; tell of those that may be none, once."""
         names = list(dict.fromkeys(name for row in self._rows for name in row))
         check_no_curve([self._columns.task, *names], self._columns, [])
-        aside = [name for name in names if set_aside(name, self._entries(name)).any()]
+        every, aside = names, [name for name in names if set_aside(name, self._entries(name)).any()]
         if len({*self._labels}) < _SEVERAL_TASKS:
             names = [name for name in names if tells_apart(name) or is_curve(name) or lowered(name) in ("t", "frame")]
         labels = coded(as_objects(self._labels))
@@ -200,7 +205,10 @@ class _OtherColumns:
             try:
                 check_labels(list(dict.fromkeys(self._labels)), self._columns.task)
                 ask_about_labels(list(dict.fromkeys(self._labels)))
-                pooled = check_one_policy(self._columns, names, labels, self._entries)
+                ask_about_unique_labels(labels, names, self._entries)
+                ask_about_cost(self._columns.value, np.empty(0))
+                check_certified(self._certified, self._columns, every, self._entries)
+                pooled, _ = check_one_policy(self._columns, names, labels, self._entries)
                 if aside:
                     ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
                 if pooled := [name for name in pooled if not any(repr(name) in str(each.message) for each in caught)]:

@@ -11,7 +11,8 @@ from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.questions._answers import column_texts, heading, texts_of
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.plots import Interval
-from jaxcert.tables import Returns, align_tasks
+from jaxcert.tables import Returns
+from jaxcert.tables._frames import in_one_order
 
 # A mean that was rounded down to single precision reaches the threshold that it was.
 _ROUNDING = 1e-6
@@ -21,7 +22,7 @@ def observed_means(data: Sequence[Returns]) -> np.ndarray | None:
     """The mean return of each task, or the difference of two policies, [n]; None of a summary."""
     if not all(isinstance(each.returns, np.ndarray) for each in data):
         return None
-    first, *others = align_tasks(*data)
+    first, *others = in_one_order(*data)
     return first.means - others[0].means if others else first.means
 
 

@@ -17,7 +17,8 @@ from jaxcert.report._document import certificate_document
 from jaxcert.report._protocol_check import equal
 from jaxcert.report._recompute import ask, precision, support_of
 from jaxcert.report._writers import certificate_record
-from jaxcert.tables import Returns, align_tasks
+from jaxcert.tables import Returns
+from jaxcert.tables._frames import in_one_order
 from jaxcert.tables._readers import ReturnsFile
 
 _ORDER = "at least as good as"
@@ -173,7 +174,8 @@ def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float]
     Of new tasks by ``certify_ranking``, of a list by the mean over it of each ordered pair, each pair at level
     ``board.share(delta)``. Nobody is as good as a policy with unfinished rollouts, whose worst return helps others.
     """
-    finished, data, share = np.asarray([not _unfinished(each) for each in data]), align_tasks(*data), board.share(delta)
+    finished, share = np.asarray([not _unfinished(each) for each in data]), board.share(delta)
+    data = in_one_order(*data)
     order = np.eye(len(data), dtype=bool)
     if not board.mean.listed:
         returns, where = _stacked(data)

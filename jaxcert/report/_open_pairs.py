@@ -12,7 +12,8 @@ from jaxcert.planning._experiments import Margin, likely_size
 from jaxcert.questions import question_of
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.returns._prepared import is_successes
-from jaxcert.tables import Returns, align_tasks
+from jaxcert.tables import Returns
+from jaxcert.tables._frames import in_one_order
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import how_many
 
@@ -76,7 +77,7 @@ def _outlook(
     """None where the files hold no single returns, or rollouts of B are unfinished, of which nothing is claimed."""
     if not all(each.has_rollouts for each in data) or data[1].num_unfinished:
         return None
-    a, b = align_tasks(*data)
+    a, b = in_one_order(*data)
     differences = _of_rollouts(a, b) if listed else a.means - b.means
     ahead = float(np.mean(differences))
     if ahead <= 0:

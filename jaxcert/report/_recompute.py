@@ -17,7 +17,8 @@ from jaxcert.returns import paired, weighted
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
 from jaxcert.returns.summaries import Summary
-from jaxcert.tables import Returns, align_tasks
+from jaxcert.tables import Returns
+from jaxcert.tables._frames import in_one_order
 from jaxcert.tables._readers import ReturnsFile
 
 
@@ -72,7 +73,7 @@ def ask(
         _check_finished(each, options)
     check_others_finished(data[1:num_policies])
     if len(data) > 1:
-        data = align_tasks(*data)
+        data = in_one_order(*data)
     arguments = _arguments(question, data[:num_policies])
     for each in data[num_policies:]:
         arguments |= _weights(question, arguments["returns"], each, max_weight)

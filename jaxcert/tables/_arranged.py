@@ -9,7 +9,7 @@ import numpy as np
 from jaxcert.tables._coded import Coded, as_counts, coded, of_rates
 from jaxcert.tables._columns import Columns, is_value
 from jaxcert.tables._entries import as_number
-from jaxcert.tables._labels import ask_about_label, ask_about_labels, ask_about_trials_of
+from jaxcert.tables._labels import ask_about_label, ask_about_labels, ask_about_trials_of, ask_about_unique_labels
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._pooled import check_one_policy, crossing, nested
 from jaxcert.tables._returns import Returns
@@ -20,7 +20,6 @@ from jaxcert.tables._summary_rows import (
     ask_about_copied_rows,
     ask_about_lost,
     ask_about_mean,
-    ask_about_unique_labels,
     check_rows_are_trials,
 )
 from jaxcert.tables._told_names import ask_about_trials, check_same_policy, of_tasks, tells_apart, tells_endings
@@ -58,7 +57,7 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     read = {*columns.of_task(rows.names), *names}
     others = [name for name in rows.names if name not in read and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1 and str(name).strip())
-    pooled = (*check_one_policy(columns, others, task, rows.column), *twice)
+    pooled, constant = check_one_policy(columns, others, task, rows.column)
     if len(parts := columns.of_task(rows.names)) > 1:
         ask_about_label(columns, parts, rows.labels)
     else:
@@ -87,7 +86,7 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     assert found.rows is not None
     places = np.arange(len(task.places)) if rows.picked is None else rows.picked
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
-    return dataclasses.replace(found, rows=numbers, pooled=pooled)
+    return dataclasses.replace(found, rows=numbers, pooled=(*pooled, *twice), constant=constant)
 
 
 def _ask_about_set_aside(rows: Rows, columns: Columns, others: list[Any]) -> None:

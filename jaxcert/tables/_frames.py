@@ -13,6 +13,7 @@ from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Roles, conditions
 from jaxcert.tables._single_rollouts import padded
 from jaxcert.tables._summary_rows import check_tasks
+from jaxcert.tables._told_names import is_of_run, name_several
 
 # Returns that are so many times as large as 1 may be per cent.
 _OTHER_UNIT = 40
@@ -107,6 +108,9 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
     Raises:
         ValueError: there is none, a task occurs twice, the policies have different tasks, or one is a summary.
 
+    Warns:
+        UserWarning: returns may be in other units, or a column holds one entry for each policy, and not the same.
+
     Example:
         >>> import jaxcert
         >>> a = jaxcert.from_lists({"push": [1.0, 2.0], "pull": [3.0, 4.0]})
@@ -115,12 +119,21 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
         array([[7., 8.],
                [5., 6.]])
     """
+    found = in_one_order(*policies)
+    names = _names_of(policies)
+    _ask_about_units(names, policies)
+    _ask_about_conditions(names, policies)
+    return found
+
+
+def in_one_order(*policies: Returns) -> tuple[Returns, ...]:
+    """As ``align_tasks``, without its warnings, for what comes after it."""
     if not policies:
         raise ValueError("there is no policy; expected the returns of each")
     for number, each in enumerate(policies):
         refuse_summary(f"returns of policy {number}", each.returns)
     places = [{label: i for i, label in enumerate(each.tasks.tolist())} for each in policies]
-    names = [each._name or f"policies[{number}]" for number, each in enumerate(policies)]
+    names = _names_of(policies)
     for name, each, rows in zip(names, policies, places, strict=True):
         if len(rows) < len(each.tasks):
             raise ValueError(f"{name} has a task twice; expected a label of its own for each")
@@ -131,9 +144,12 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
                 f"{having} has the task {label!r:.40}, {lacking} has not (tasks that one of them lacks: "
                 f"{len(different)}); expected both on the same tasks"
             )
-    _ask_about_units(names, policies)
     orders = [np.asarray([rows[label] for label in places[0]], int) for rows in places]
     return tuple(_reordered(each, order) for each, order in zip(policies, orders, strict=True))
+
+
+def _names_of(policies: Sequence[Returns]) -> list[str]:
+    return [each._name or f"policies[{number}]" for number, each in enumerate(policies)]
 
 
 def _ask_about_units(names: Sequence[str], policies: Sequence[Returns]) -> None:
@@ -144,6 +160,22 @@ def _ask_about_units(names: Sequence[str], policies: Sequence[Returns]) -> None:
         ask(
             f"the returns of {names[small]} are at most {sizes[small]:g}, those of {names[large]} up to "
             f"{sizes[large]:g}: if they are in other units, such as per cent, no comparison of them holds"
+        )
+
+
+def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> None:
+    """Warn of columns that hold one entry for each policy, and not the same, unless they say which policy it is."""
+    differ, held = [], {name: each.constant for name, each in zip(names, policies, strict=True)}
+    for column in dict.fromkeys(column for each in held.values() for column in each):
+        found = {name: each[column] for name, each in held.items() if each.get(column, "") not in ("", "nan")}
+        entries = list(dict.fromkeys(found.values()))
+        are_names = name_several(entries) or all(entry.lower() in name.lower() for name, entry in found.items())
+        if len(entries) > 1 and not (are_names or is_of_run(column, entries)):
+            differ.append(f"{column:.40} ({', '.join(entry[:20] for entry in entries[:6])})")
+    if differ:
+        ask(
+            f"all rows of a policy have one entry in {', '.join(differ[:8])}, and those of another have another one: "
+            "if it is a condition of the evaluation and no part of a policy, they were not evaluated alike"
         )
 
 

@@ -3,13 +3,13 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxcert.tables._coded import Coded, coded
-from jaxcert.tables._columns import Columns, numbers_trials
+from jaxcert.tables._columns import Columns, labels_tasks, numbers_trials
 from jaxcert.tables._entries import ask, is_name, words_in
 from jaxcert.tables._pooled import MOST_CONDITIONS, are_numbered, crossing
 from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_several, stems_of
@@ -21,6 +21,12 @@ _DONE_AGAIN = words_in("redo redone retry retried rerun")
 _LONG_STEP = 1000
 _LONG_NUMBER = re.compile("(.*[^0-9]|)([0-9]{1,15})(e[0-9]|[kKmM]|)([.][a-zA-Z]+|)")
 _ZEROS = {"": 0, "k": 3, "m": 6}
+# A day with its time, or seconds since 1970; an id behind a word, and what it has that words with a number have not.
+_MOMENT = re.compile(
+    r"20[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9][T_ -]?[0-2][0-9][-_:.]?[0-5][0-9]([-_:.]?[0-5][0-9])?|1[5-9][0-9]{8}"
+)
+_ID = re.compile(r"(?<=[^\W_])[-_ #]+([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-zA-Z]{6,})$")
+_MIXED = re.compile("[0-9][a-zA-Z]")
 _COUNTED = re.compile(r"(.+?)\s*#\s*([0-9]+)")
 _FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)[\W_]+([^\W_]+)[\W_]*")
 
@@ -69,6 +75,36 @@ def ask_about_labels(labels: Sequence[Any]) -> None:
             parts = np.asarray([each.groups() for each in found if each]).T
             if all(found) and _ask_about_parts(texts[0], *parts):
                 return
+
+
+def ask_about_unique_labels(task: Coded, names: Iterable[Any], column: Callable[[Any], Coded]) -> None:
+    """Warn of labels that number the rows, by times or ids of trials, or beside a column that labels the tasks."""
+    if not (2 < len(task.entries) == len(task.places)):
+        return
+    texts = [str(label) for label in task.listed()]
+    if any(_hold_marks(texts, pattern) for pattern in (_MOMENT, _ID)):
+        ask(
+            f"each row has a task of its own, and its label, such as {texts[0]!r:.60}, holds a time or an id: if it is "
+            "one of a trial, trials of one task are counted as tasks of their own, which they are not"
+        )
+    elif name := next((each for each in names if _may_label(each, column, len(texts))), None):
+        ask(
+            f"each row has a task of its own, and entries of column {str(name)!r:.42} repeat: if it labels the "
+            "tasks, rows of one task are counted as tasks of their own, which they are not (--task)"
+        )
+
+
+def _may_label(name: Any, column: Callable[[Any], Coded], num_rows: int) -> bool:
+    """Whether it is a column of tasks by its name, and its entries repeat."""
+    return labels_tasks(name) and 1 < len(column(name).entries) <= num_rows / 2
+
+
+def _hold_marks(texts: list[str], pattern: re.Pattern[str]) -> bool:
+    """Whether each label holds such a mark, and what is left of them repeats; ids are of one length, and no words."""
+    marks = [found[0] for text in texts if (found := pattern.search(text))]
+    are_ids = len({*map(len, marks)}) == 1 and sum(bool(_MIXED.search(mark)) for mark in marks) >= len(marks) / 3
+    repeat = len({pattern.sub("", text) for text in texts}) <= len(texts) / 2
+    return len(marks) == len(texts) and repeat and (pattern is _MOMENT or are_ids)
 
 
 def ask_about_trials_of(labels: Sequence[Any]) -> None:

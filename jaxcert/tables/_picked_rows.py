@@ -129,7 +129,7 @@ def _kept(every: Rows, roles: Roles, masks: list[tuple[Any, np.ndarray]]) -> Row
 
 def conditions_in(names: Sequence[Any], roles: Roles) -> list[tuple[Any, str, list[str]]]:
     """The column of each condition, its sign, and the entries that are meant; the policy's among them."""
-    found = [_condition(text, names) for text in roles.where]
+    found = [condition(text, names) for text in roles.where]
     if roles.policy is not None:
         check_column(roles.policy, names)
         found += [] if roles.only is None else [(roles.policy, "in", [roles.only])]
@@ -138,7 +138,8 @@ def conditions_in(names: Sequence[Any], roles: Roles) -> list[tuple[Any, str, li
     return found
 
 
-def _condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
+def condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
+    """The column of a condition, its sign, and the entries that are meant."""
     known = {str(name): name for name in sorted(names, key=lambda name: -len(str(name)))}
     any_name = "|".join(map(re.escape, known))
     match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|in\b)\s*(.*?)\s*", text, re.DOTALL)

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, coded, pair_counts
 from jaxcert.tables._columns import Columns, is_value, lowered, numbers_trials
-from jaxcert.tables._entries import ask, number_of, words_in, words_like
+from jaxcert.tables._entries import as_text, ask, number_of, words_in, words_like
 from jaxcert.tables._told_names import (
     APART,
     GROUPS,
@@ -30,18 +30,23 @@ from jaxcert.tables._told_names import (
 
 MOST_CONDITIONS, _LONGEST_WORD = 10, 40
 _TRAINING = {"train", "training"}
+_ATTEMPTS, _BESIDE_ATTEMPTS = (
+    words_in("best attempts tries retries"),
+    words_in("of n k num no max allowed"),
+)
 _DATES = words_in("date day datetime weekday time timestamp started recorded")
 
 
 def check_one_policy(
     columns: Columns, names: Iterable[Any], task: Coded, column: Callable[[Any], Coded]
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], dict[str, str]]:
     """Raise ValueError for rows of the same task that are of several policies, conditions or moments; ask if unsure.
 
     ``names`` are all columns but those of task and value, and ``column`` gives the entries of one. What no name tells
-    is for the reader of the result: the columns whose entries repeat, in which rows that are taken together differ.
+    is for the reader of the result: the columns whose entries repeat, in which rows that are taken together differ. For
+    a comparison with others, also the columns that hold the same entry in all rows, with it.
     """
-    pooled = []
+    pooled, constant = [], {}
     ordered = sorted(names, key=lambda name: not is_looked_at(name))  # what is told for sure comes first
     for name, entries in ((name, part) for each in ordered for name, part in nested(each, column(each))):
         # The length of an episode is looked at, too, unless it was named to number trials.
@@ -56,7 +61,21 @@ def check_one_policy(
         repeats = 1 < len(entries.entries) <= len(entries.places) / 2
         if name != columns.trial and (repeats or name_several(entries.listed())):
             pooled.append(str(name))
-    return tuple(pooled)
+        if len(entries.entries) == 1 and name != columns.trial:
+            constant[str(name)] = as_text(entries.listed()[0])
+            _ask_about_attempts(name, constant[str(name)], columns)
+    return tuple(pooled), constant
+
+
+def _ask_about_attempts(name: Any, entry: str, columns: Columns) -> None:
+    """Warn of a number of attempts, the same in all rows, unless each attempt is a trial."""
+    words, each = words_in(name), words_in(f"{columns.trial} {columns.value}")
+    is_told = words & _ATTEMPTS and words <= _ATTEMPTS | _BESIDE_ATTEMPTS and not each & {"attempt", "try"}
+    if is_told and number_of(entry) + ("retries" in words) > 1:
+        ask(
+            f"column {str(name)!r:.42} is {entry:.20} in all rows: if a trial is the best of several "
+            "attempts, what is certified is of these together, and of no single attempt"
+        )
 
 
 def _is_of_another(name: Any, entries: Coded, columns: Columns) -> bool:

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ class Returns:
         counted: whether rows count trials, so that tasks may have different numbers of them.
         pooled: columns of a table, or arrays of a file, that are not read, and in which the rows differ: if one of them
             tells policies or conditions apart, the returns are of none of them.
+        constant: columns of a table that are not read and hold one entry alone, with it as text: ``align_tasks`` asks
+            about those in which policies differ.
 
     Example:
         >>> import jaxcert
@@ -51,6 +53,7 @@ class Returns:
     num_unfinished: int = dataclasses.field(default=0, kw_only=True)
     counted: bool = dataclasses.field(default=False, kw_only=True)
     pooled: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
+    constant: Mapping[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
 
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, by the index of task and rollout: with its row, if it has one, and the task's label."""

@@ -27,6 +27,7 @@ _TIMES = ({"time", "to"}, {"steps", "to"}, {"completion", "time"}, {"wall", "tim
 _POINTS = words_in("score scores points grade mark marks tests reward return")
 # More than any table counts, and little enough for memory.
 _MOST_ROLLOUTS = 100_000_000
+_FEWEST_RISES = 10
 # Words in the name of a column whose yes is no success.
 _FAILURES = words_in("""
     fail fails failed failure failures unsuccessful unsolved unresolved crash crashed collision collided error errors
@@ -64,8 +65,11 @@ def arrange(
             f"column {names.value} counts several trials in each row, and {names.trial} tells rows of a task apart: "
             "if a row is one trial and its entry is of points, it is no number of successes"
         )
+    counts = [np.bincount(of_rows, totals), np.bincount(of_rows)] if several else [totals]
+    numbers = None if episode is None else episode.numbers()[episode.places]
+    _ask_about_running(names.value, tasks, counts, numbers)
     if several and len(labels) < len(tasks) == len(tasks) // len(labels) * len(labels):
-        _ask_about_copies(tasks, np.bincount(of_rows), np.bincount(of_rows, totals))
+        _ask_about_copies(tasks, *counts)
     found = padded(tasks[of_rows], totals, labels)
     rows = np.nan_to_num(padded(tasks[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
     return dataclasses.replace(found, rows=rows, num_unfinished=lacking, counted=several)
@@ -97,7 +101,25 @@ def check_successes(name: str) -> None:
         )
 
 
-def _ask_about_copies(tasks: np.ndarray, trials: np.ndarray, successes: np.ndarray) -> None:
+def _ask_about_running(name: str, tasks: np.ndarray, counts: list[np.ndarray], episodes: np.ndarray | None) -> None:
+    """Warn of an outcome, or of successes and trials, that never fall and often rise from trial to trial of a task.
+
+    Outcomes in an order of chance do so with a probability of at most 2**-10. Rows without numbers may be sorted: of
+    them single outcomes are looked at only if they count up by one at most.
+    """
+    numbers = None if episodes is None or not np.all(np.isfinite(episodes)) else episodes
+    order = np.argsort(tasks, kind="stable") if numbers is None else np.lexsort((numbers, tasks))
+    same = np.diff(tasks[order]) == 0
+    steps = [np.diff(each[order].astype(np.float64))[same] for each in counts]
+    are_known = numbers is not None or len(counts) > 1 or (np.all(np.isin(steps[0], (0, 1))) and counts[0].max() > 1)
+    if are_known and all(np.all(each >= 0) for each in steps) and np.sum(steps[-1] > 0) >= _FEWEST_RISES:
+        ask(
+            f"entries of column {name} never fall from trial to trial of a task: if they count up, are the best so "
+            "far, or trials end with a success, they are no outcomes of single trials that were fixed beforehand"
+        )
+
+
+def _ask_about_copies(tasks: np.ndarray, successes: np.ndarray, trials: np.ndarray) -> None:
     """Warn of counts in several rows of each task that are all the same, as where a table was joined with itself."""
     if len(np.unique(np.stack([tasks, trials, successes]), axis=1).T) == tasks.max() + 1:
         ask("each task has several rows with the same counts: if they are copies, their trials are counted again")

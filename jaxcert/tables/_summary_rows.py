@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, pair_counts
-from jaxcert.tables._columns import Columns, labels_tasks, lowered
+from jaxcert.tables._columns import Columns, lowered
 from jaxcert.tables._entries import ask, is_name, listed_words, words_in
 from jaxcert.tables._returns import Returns
 
@@ -98,19 +98,6 @@ def _check_no_header(task: Coded, columns: Columns) -> None:
     """Raise ValueError for a row with the names of the columns, as where files were put together."""
     header = [str(label).strip() == columns.task for label in task.listed()]
     task.check(header, columns.task, "the names of columns in the first line alone")
-
-
-def ask_about_unique_labels(task: Coded, names: Iterable[Any], column: Callable[[Any], Coded]) -> None:
-    """Warn of labels that number the rows, beside a column that may label the tasks."""
-    if not (2 < len(task.entries) == len(task.places)):
-        return
-    for name in filter(labels_tasks, names):
-        if 1 < len(column(name).entries) <= len(task.places) / 2:
-            ask(
-                f"each row has a task of its own, and entries of column {str(name)!r:.42} repeat: if it labels the "
-                "tasks, rows of one task are counted as tasks of their own, which they are not (--task)"
-            )
-            return
 
 
 def ask_about_copied_rows(task: Coded, value: Coded, names: Iterable[Any], column: Callable[[Any], Coded]) -> None:

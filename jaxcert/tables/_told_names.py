@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, few_texts
-from jaxcert.tables._columns import Columns, is_best_of, lowered, numbers_trials
+from jaxcert.tables._columns import Columns, is_best_of, is_value, lowered, numbers_trials
 from jaxcert.tables._entries import ask, listed_words, words_in
 from jaxcert.tables._set_aside import set_aside, sets_aside
 
@@ -67,6 +67,17 @@ STEPS = {"t", "step", "timestep", "time_step", "frame", "turn", "frame_index", "
 _LAST_NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")
 _RAN_ON = words_in("gpu cpu worker rank node host shard part batch day seed run trial")
 DIGITS = re.compile("([0-9]+)")
+# Where all rows of a policy hold the same: which policy or run it is, how it was made, or what was measured of it.
+_OF_RUN = words_in("""
+    uid uuid hash sha commit git branch label title display alias family variant team submission player session job exp
+    experiment runs seeds date datetime timestamp started ended created path file filename folder dir directory url uri
+    video log wandb machine device user author description params parameters size layers architecture backbone encoder
+    network weights train training trained pretrained finetuned demos demonstrations epoch epochs lr optimizer precision
+    dtype quantization ours provider vendor price cost loss accuracy mean avg average std sem ci total trials episodes
+    rollouts
+""").union(POLICIES, _RAN_ON)
+# A moment, a number as long as one, a hash, or a path.
+_MARK = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]:[0-9]{2}|[0-9]{9}|^[0-9a-f]{7,}$|/.*/|[.][a-z]{2,5}$")
 
 
 def is_moment(name: Any) -> bool:
@@ -101,6 +112,13 @@ def names_policies(name: Any) -> bool:
     """Whether a column of that name holds policies, rather than something of them."""
     words = words_in(name)
     return bool(words & POLICIES) and words <= OF_POLICIES
+
+
+def is_of_run(name: Any, entries: Iterable[str]) -> bool:
+    """Whether it says which policy it is, how that was made, or what came of one run: no condition of it."""
+    words = words_in(name)
+    is_told = words & _OF_RUN or words <= OF_POLICIES or is_value(name) or tells_endings(name)
+    return bool(is_told) or all(_MARK.search(entry) for entry in entries)
 
 
 def name_several(entries: Iterable[Any]) -> bool:

@@ -1,5 +1,6 @@
 """Returns as files that `read_returns` reads, and those of arrays."""
 
+import contextlib
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +14,8 @@ import numpy as np
 from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import words_in
+from jaxcert.tables._columns import Columns, labels_tasks
+from jaxcert.tables._entries import ask, words_in
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._single_rollouts import check_sense
@@ -184,6 +185,8 @@ def read_npz(content: bytes, value: str) -> tuple[Returns, dict[str, Any]]:
     others = [each for each in array_names(content) if each not in (name, "where")]
     moments = [each for each in others if is_moment(each) or words_in(each) & _MOMENTS]
     _check_no_curve(read_arrays(content, [], moments), len(returns))
+    for each in (each for each in others if labels_tasks(each.rstrip("s"))):
+        _ask_about_columns(content, each, returns)
     found = Returns(returns, where, np.arange(len(returns)), pooled=() if "about" in others else tuple(others))
     told = f"{how_many(len(returns), 'task')}, {how_many(found.most_rollouts, 'trial')}, value from {name}"
     said = {"columns": Columns(value=name), "usual_columns": Columns(), "told": told}
@@ -197,6 +200,17 @@ def _check_no_curve(moments: Mapping[str, np.ndarray], num_rows: int) -> None:
             raise ValueError(
                 f"holds the array {name!r:.40}, as a learning curve does: moments of a training run are no tasks; "
                 "expected the returns of the last policy, a row per task"
+            )
+
+
+def _ask_about_columns(content: bytes, name: str, returns: np.ndarray) -> None:
+    """Warn of an array by whose name tasks are labelled, with an entry for each column of returns, not for each row."""
+    with contextlib.suppress(ValueError):  # of what is pickled nothing is known
+        shape, rows = read_arrays(content, [name])[name].shape, returns.shape
+        if shape == rows[1:] != rows[:1]:
+            ask(
+                f"array {name!r:.40} has shape {shape}, returns {rows}: each row of returns is read as a task; if the "
+                "columns are tasks, transpose them"
             )
 
 

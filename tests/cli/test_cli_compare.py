@@ -189,6 +189,26 @@ def test_the_least_difference_is_the_end_of_the_support_in_words(tmp_path):
         assert "vacuous" in out
 
 
+def test_what_is_asked_of_policies_together_is_an_error_with_strict(tmp_path):
+    rows = [f"k{i},{j},{int(i + j > 3)}" for i in range(12) for j in range(4)]
+    for name, limit, unit in (("a", 500, 100), ("b", 200, 1)):
+        text = "\n".join(["task,trial,success,max_steps", *(f"{row},{limit}" for row in rows), ""])
+        (tmp_path / f"{name}.csv").write_text(text)
+        np.savez(tmp_path / f"{name}.npz", returns=np.full((6, 4), 0.9 * unit))
+    tables, arrays = ([tmp_path / f"{name}.{kind}" for name in "ab"] for kind in ("csv", "npz"))
+    told = command("compare", *tables, "--delta", 0.1, "--suite", "--mean")
+    assert told.status == 0
+    assert told.err.count("warning: ") == 1
+    assert "all rows of a policy have one entry in max_steps (500, 200)" in told.err
+    assert "in max_steps (500, 200)" in refused("compare", *tables, "--delta", 0.1, "--strict")
+    assert "in max_steps (500, 200)" in refused("compare", *tables, tables[0], "--delta", 0.1, "--strict")
+    both = tmp_path / "both.csv"
+    both.write_text("".join(f"{row},{500 + 9 * (who == 'ours')},{who}\n" for who in ("ours", "base") for row in rows))
+    both.write_text(f"task,trial,success,max_steps,who\n{both.read_text()}")
+    assert "in max_steps (509, 500)" in refused("compare", both, "--policy", "who", "--delta", 0.1, "--strict")
+    assert "in other units" in refused("compare", *arrays, "--support", 0, 100, "--delta", 0.1, "--strict")
+
+
 def test_it_says_how_much_was_run_and_with_which_confidence(files, tmp_path):
     where = np.ones((60, 20), bool)
     where[3, 5:] = False

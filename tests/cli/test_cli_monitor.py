@@ -295,6 +295,48 @@ def test_a_column_of_failures_is_no_column_of_successes(stream, tmp_path):
     assert "column failed says by its name what is no success" in told
 
 
+def test_a_column_of_costs_is_asked_about(stream, tmp_path):
+    stream("task,cost\na,0.5\nb,0.25\n")
+    own = ("--threshold", 0.5, "--epsilon", 0.1, "--support", 0, 1, "--complete")
+    said = command("monitor", "--state", tmp_path / "m", *own, "--value", "cost")
+    assert said.status == 0
+    assert "column cost is of what is better if it is less" in said.err
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """A certificate file of rows of one policy and condition, with a column of outcomes of its own."""
+    folder = tmp_path_factory.mktemp("certified")
+    kinds = [(policy, arm) for policy in ("pi0", "act") for arm in ("clean", "noisy")]
+    rows = [f"k{i},{j},{policy},{arm},1,{j % 2}" for policy, arm in kinds for i in range(40) for j in range(5)]
+    (folder / "t.csv").write_text("\n".join(["task,trial,policy,arm,grasp,success", *rows, ""]))
+    picked = ("--policy", "policy", "--only", "pi0", "--where", "arm != noisy", "--where", "trial != 4")
+    asked = ("--delta", 0.1, "--threshold", 0.5, "--value", "grasp", "--json", folder / "c.json")
+    assert command("certify", folder / "t.csv", *picked, *asked).status == 0
+    return folder / "c.json"
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "message"),
+    [
+        ("policy,grasp", "act,1", "error: the certificate is of rows with 'policy = pi0', and policy is 'act' here"),
+        ("arm,grasp", "noisy,1", "error: the certificate is of rows with 'arm != noisy', and arm is 'noisy' here"),
+        ("grasp,success", "1,1", "error: the certificate is of the value in 'grasp', which these rows have, too, and"),
+        ("success", "1", "warning: the certificate is of the values in 'grasp', and those in 'success' are read"),
+        ("task_id,grasp", "{0}x,1", "error: the certificate is of the task in 'task', which these rows have, too, and"),
+        ("policy,arm,trial,grasp", "pi0,clean,4,1", ""),
+        ("return", "1", ""),
+    ],
+)
+def test_a_stream_of_what_is_not_certified_is_told(certified, stream, tmp_path, header, row, message):
+    rows = "".join(f"n{i},{row.format(i)}\n" for i in range(3))
+    stream(f"task,{header}\n{rows}")
+    value = ("--value", header.split(",")[-1])
+    status, _, err = command("monitor", certified, "--state", tmp_path / "m", "--complete", *value)
+    assert (status, err.startswith(message), bool(err)) == (2 if "error" in message else 0, True, bool(message)), err
+    assert len(Monitor(tmp_path / "m").rows) == (0 if "error" in message else 3)
+
+
 def test_what_other_columns_of_a_stream_say_is_told(stream, tmp_path):
     stream("task,return,nudges,intervention\n" + "".join(f"{i},1,{i % 2},{i % 3 == 0}\n" for i in range(20)))
     err = command("monitor", "--state", tmp_path / "m", *OWN).err

@@ -239,6 +239,16 @@ def test_rows_that_stand_for_several_trials_are_told(tmp_path):
     assert "column 'count' is not read" in refused("certify", path, *ASK, "--strict")
 
 
+@pytest.mark.parametrize("name", ["best_of", "attempts", "num_tries", "max_attempts", "retries"])
+def test_a_number_of_attempts_in_each_trial_is_told(tmp_path, name):
+    rows = task_and_trial(30, 3)
+    path = written(tmp_path / "t.csv", **rows, success=True, **{name: 3})
+    assert f"column '{name}' is 3 in all rows: if a trial is the best of" in refused("certify", path, *ASK, "--strict")
+    for number, others in ((int(name != "retries"), rows), (3, {"task": rows["task"], "attempt": rows["trial"]})):
+        path = written(path, **others, success=True, **{name: number})
+        assert command("certify", path, *ASK, "--strict").status == 0
+
+
 @pytest.mark.parametrize(
     "name",
     ["opponent_score", "expected_outcome", "success_threshold", "pass@5", "pass_at_10", "best_return", "any_success"]
@@ -603,7 +613,24 @@ def test_labels_that_number_what_is_no_task(label, message):
         from_frame(frame, trial=None)
 
 
-@pytest.mark.parametrize("label", ["{0}0", "arm_reach_{0}", "step_stool_{0}", "{0}"])
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("task_2026-01-02T10:0{0}:01", "2026-01-02 10:0{0} mug{1}", "mug{1}_20260102_100{0}01", "mug{1}-17673480{0}1"),
+        *("pick_8f3a9{0}", "mug{1}__a{0}Zk3Qy", "mug{1}_8f3a910{0}-1b2c-4d5e-8f90-0123456789ab"),
+    ],
+)
+def test_labels_that_hold_the_time_or_the_id_of_a_trial(label):
+    frame = pd.DataFrame({"task": [label.format(i, i // 3) for i in range(6)], "success": [True, False] * 3})
+    with pytest.warns(UserWarning, match="each row has a task of its own, and its label, .* holds a time or an id"):
+        from_frame(frame, trial=None)
+    assert len(from_frame(pd.concat([frame] * 2), trial=None).tasks) == 6  # several trials of each
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["{0}0", "arm_reach_{0}", "step_stool_{0}", "{0}", "8f3a9{0}", "os/8f3a9{0}", "2026-01-0{0}", "mug_object0{0}"],
+)
 def test_labels_of_tasks_that_only_look_so(label):
     frame = pd.DataFrame({"task": [label.format(i) for i in range(6)], "success": [True, False] * 3})
     assert len(from_frame(frame, trial=None).tasks) == 6
@@ -705,6 +732,40 @@ def test_copies_of_counts():
         from_frame(frame, trial=None, successes="successes", trials="trials")
     frame.loc[0, "successes"] = 4  # another session
     assert from_frame(frame, trial=None, successes="successes", trials="trials").returns.shape == (5, 15)
+
+
+def test_outcomes_that_count_up():
+    """As a count so far, the best so far, or trials until the first success; in the order of their numbers."""
+    rng = np.random.default_rng(0)
+    single = rng.random((40, 6)) < 0.6
+    numbers = {"task": np.repeat(np.arange(40), 6), "trial": np.tile(np.arange(6), 40)}
+    frame, message = pd.DataFrame(numbers), "never fall from trial to trial of a task: if they count up"
+    for so_far in (single.cumsum(1), np.maximum.accumulate(single, 1), np.maximum.accumulate(rng.random((40, 6)), 1)):
+        with pytest.warns(UserWarning, match=message):
+            from_frame(frame.assign(score=so_far.ravel()).sample(frac=1, random_state=0), trial="trial", value="score")
+    with pytest.warns(UserWarning, match=message):
+        from_frame(frame.assign(score=single.cumsum(1).ravel()), trial=None, value="score")
+    counts = frame.assign(successes=single.cumsum(1).ravel(), trials=numbers["trial"] + 1)
+    with pytest.warns(UserWarning, match=message):
+        from_frame(counts, trial=None, successes="successes", trials="trials")
+    counts["successes"], counts["trials"] = 1 + single.ravel(), 3
+    assert from_frame(counts, trial=None, successes="successes", trials="trials").counted
+    for values in (single, np.sort(rng.random((40, 6)), 1)):  # sorted rows without numbers, as by their scores
+        assert from_frame(frame[["task"]].assign(score=values.ravel()), trial=None, value="score").returns.size == 240
+
+
+@pytest.mark.parametrize("returns", [(20, 5), (5, 20), (5, 5)])
+@pytest.mark.parametrize("name", ["task_names", "tasks", "env_ids"])
+def test_labels_of_tasks_belong_to_rows_of_returns(tmp_path, returns, name):
+    labels = np.asarray([f"t{i}x" for i in range(5 if returns == (5, 5) else 20)])
+    np.savez(tmp_path / "r.npz", returns=np.random.default_rng(0).random(returns), **{name: labels})
+    if returns != (5, 20):
+        assert read_returns(tmp_path / "r.npz", strict=True).returns.shape == returns
+    else:
+        with pytest.raises(ValueError, match="each row of returns is read as a task; if the columns are tasks"):
+            read_returns(tmp_path / "r.npz", strict=True)
+    np.savez(tmp_path / "r.npz", returns=np.ones(returns), **{name: labels.astype(object)})
+    assert read_returns(tmp_path / "r.npz", strict=True).pooled == (name,)
 
 
 def test_gaps_in_labels_with_a_number():
