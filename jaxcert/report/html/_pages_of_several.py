@@ -18,7 +18,7 @@ from jaxcert.report.html._report_tables import facts_table, intervals_svg, rollo
 from jaxcert.report.html._templates import template
 from jaxcert.tables._readers import ReturnsFile
 
-# Policies that have a headline; the table has all.
+# Policies or groups that have a headline; the table has all.
 _MOST_CLAIMS = 3
 _DOTS = "Dots are averages in the data, which certify nothing; bars are what is certified."
 
@@ -86,7 +86,7 @@ def write_groups(
         "kind": f"Certificates of {len(answers)} groups",
         "claims": [(f"{name}: {line.claim}", line.about) for name, line in lines[:_MOST_CLAIMS]],
         "none": "",
-        "about": "",
+        "about": f"These are the first of {len(lines)} groups; the table has all" if lines[_MOST_CLAIMS:] else "",
         "together": together,
         "note": "The groups stand in the order of the file.",
         "caption": _DOTS,
