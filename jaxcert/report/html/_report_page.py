@@ -10,7 +10,7 @@ import chex
 from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert._version import __version__
-from jaxcert.certificates import confidence
+from jaxcert.certificates import Status, confidence
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
@@ -182,8 +182,12 @@ def _description(certificate: Any, asked: Question) -> dict[str, Any]:
 def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: bool) -> dict[str, Any] | None:
     """The curve and the bounds of all tasks, and what their captions say; what has no curve by name; else None."""
     if question.curve is None and not question.has_curve:
-        rows = intervals_of(certificate, question, sample.means, policies=sample.policies)
-        return {"by_name": intervals_svg(rows, **axis_of(certificate, question))}
+        # A row for each task is long: of the first threshold, and where any task is named.
+        shown = certificate[0] if question.takes("tasks") else certificate
+        if question.takes("tasks") and shown.status[0] != Status.CERTIFIED:
+            return None
+        rows = intervals_of(shown, question, sample.means, policies=sample.policies)
+        return {"by_name": intervals_svg(rows, **axis_of(shown, question))}
     if question.curve is None or sample.support is None:
         return None
     shown = curves(certificate, question, sample.least)
