@@ -108,6 +108,12 @@ boldest-bet-alone sequential/_wealth.py
 impossible-return-taken sequential/_wealth.py
 - fits = possible(x, state.low, state.high, False)
 + fits = possible(x, state.low, jnp.inf, False)
+whole-delta-for-each-policy sequential/_pairs.py
+- * np.asarray(0.5, dtype)
++ * np.asarray(1, dtype)
+withdrawn-pair-forgotten rollouts/_paired_trials.py
+- if pair in lost:
++ if False:
 one-task-too-few planning/_least_tasks.py
 - return np.where(possible, good, 0)
 + return np.where(possible, fails, 0)

@@ -38,6 +38,11 @@ class Request(NamedTuple):
     strict: bool = False
     by: str | None = None
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The columns of the metrics that are asked about; empty where it is one of returns."""
+        return next((each.metrics(self.asking.options) for each in self.asked.questions), ())
+
 
 class Answer(NamedTuple):
     """What was certified.
@@ -71,7 +76,7 @@ class Answer(NamedTuple):
     @property
     def policies(self) -> tuple[str, ...]:
         """What tells two policies apart; of one, which needs no name, empty."""
-        return tuple(names_of(self.data)) if len(self.data) > 1 else ()
+        return tuple(names_of(self.data)) if len(self.data) > 1 and not self.request.metrics else ()
 
 
 def together(request: Request, answers: Mapping[str, Answer]) -> str:

@@ -94,7 +94,13 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
             (asked, one), sure = shown[0], confidence(request.asking.delta or 0.0)
             named: dict[str, Interval] = {}
             for group, each in answers.items():
-                named |= intervals_of(each.answered[0][1], asked, observed_means(each.data), group, each.policies)
+                named |= intervals_of(
+                    each.answered[0][1],
+                    asked,
+                    None if request.metrics else observed_means(each.data),
+                    group,
+                    each.policies,
+                )
             return plot_intervals(named, title=f"{title}: {_CLAIM} {sure}", ax=ax, **axis_of(one, asked))
         curves = {group or _tables.way(each): each for group, each in ((n, _curve(a)) for n, a in answers.items())}
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
@@ -126,13 +132,14 @@ def _write_groups(path: Path, request: Request, answers: Mapping[str, Answer]) -
 
 
 def _write_page(path: Path, wanted: Outputs, answer: Answer, digest: str | None) -> None:
-    (first,), (own, *others) = answer.certificates.values(), in_one_order(*answer.data)
-    origins = [shown_facts(each.path) for each in answer.data]
+    of_policies = answer.data[:1] if answer.request.metrics else answer.data
+    (first,), (own, *others) = answer.certificates.values(), in_one_order(*of_policies)
+    origins = [shown_facts(each.path) for each in of_policies]
     if answer.policies:
         named = zip("AB", origins, strict=True)
         origins = [{f"{name} of {of}": value for name, value in facts.items()} for of, facts in named]
     page: dict[str, Any] = {"returns": own.returns, "where": own.where, "data": own, "findings": answer.findings}
-    page |= {"against": others[0], "policies": answer.policies} if others else {}
+    page |= {"against": others[0], "policies": answer.policies} if answer.policies else {}
     page |= {"support": answer.settings.get("support"), "wanted": answer.request.wanted, "is_curve": answer.is_curve}
     page |= {"tasks": own.tasks if wanted.names else None, "facts": functools.reduce(operator.or_, origins)}
     page |= {"title": wanted.title or " against ".join(answer.policies) or None, "date": date.today().isoformat()}
@@ -148,7 +155,7 @@ def verify_command(
     json: Path, data: Sequence[ReturnsFile], roles: Mapping[str, Any], protocol: Path | None = None
 ) -> str:
     """What to type beside the files of returns to compute the certificate file again; a table of all policies once."""
-    is_one = len(data) == 1 or data[0].policy is not None
+    is_one = len({each.path for each in data}) == 1
     files = [data[0].path.name] if is_one else names_of([dataclasses.replace(each, called=None) for each in data])
     words = [] if protocol is None else ["--protocol", no_option(protocol.name)]
     usual = {name: parameter.default for name, parameter in inspect.signature(read_returns).parameters.items()}

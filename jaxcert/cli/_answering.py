@@ -80,13 +80,13 @@ def _check(request: Request) -> None:
 def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
     """What is certified of these returns; ``show`` tells the step."""
     by, asking, question = request.by, request.asking, request.asked.questions[0]
-    data = as_stated(read, asking.support)
+    data = list(read) if request.metrics else as_stated(read, asking.support)
     if by is not None and data[0].columns is not None and data[0].columns.task == by:
         raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
     if request.locked is None:
         check_listed(data, question, asking, at="" if request.asked.numbers else "X")
     request = request._replace(asked=request.asked.of(data[0]))
-    settings = settings_of(question, asking, data)
+    settings = settings_of(question, asking, data[:1] if request.metrics else data)
     if request.locked is not None:
         request.locked.check_design(data[0])
     show(f"certifying {len(data[0].tasks)} tasks")

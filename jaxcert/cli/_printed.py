@@ -74,6 +74,8 @@ def reasons(answer: Answer) -> Iterator[str]:
         yield from _advised(answer, name, entries)
     for name, certificate in answer.certificates.items():
         question = QUESTIONS[name]
+        if answer.request.metrics:
+            yield from [f"Why not more: {why}."] if (why := certificate.why_not_more) else []
         if question.listed and question.each and all(each.has_rollouts for each in answer.data):
             yield from _too_few_trials(answer, certificate, question)
 

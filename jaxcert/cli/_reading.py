@@ -24,7 +24,8 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
     try:
         return read_returns(path, **options)
     except ValueError as error:
-        if not isinstance(error.__cause__, NotNamedError):
+        is_metric = options.get("metric") and "value" in getattr(error.__cause__, "expected", ())
+        if not isinstance(error.__cause__, NotNamedError) or is_metric:
             raise
         expected, unread = error.__cause__.expected, error.__cause__.unread
         options |= expected
@@ -165,6 +166,13 @@ def read_two(files: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]
             "--unfinished for A alone, and a file of B in which all are finished"
         )
     return data
+
+
+def told_of_metrics(files: Sequence[ReturnsFile]) -> list[str]:
+    """What is said of a file of which several columns were read."""
+    columns = {file.columns.value for file in files if file.columns is not None}
+    pooled = [name for name in files[0].pooled if name not in columns]
+    return list(filter(None, [*dict.fromkeys(file.told for file in files), _pooled(pooled)]))
 
 
 def told(*files: ReturnsFile) -> list[str]:

@@ -1,86 +1,37 @@
 """`jaxcert trial`: an experiment trial by trial, as with a robot, recorded in a log."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from jaxcert._files import check_suffix, content_of
 from jaxcert.cli import _console
 from jaxcert.cli._adaptive_rollout import check_archive_path
-from jaxcert.cli._options import several
 from jaxcert.cli._outputs import Force, Json, Witness, check_outputs, check_witness, writing
-from jaxcert.cli._run import SCHEDULES_NAMED
-from jaxcert.cli._trial_texts import beginning, progress_of, standing
+from jaxcert.cli._pair_texts import pair_of, standing_of_pairs
+from jaxcert.cli._trial_start import start_trials
+from jaxcert.cli._trial_texts import progress_of, standing
 from jaxcert.cli._typed import refuse_both
 from jaxcert.report import write_certificates
 from jaxcert.report._trial_records import trial_records, witnessed_trials
-from jaxcert.rollouts import Trials, save_adaptive
+from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
+from jaxcert.rollouts._paired_trials import open_trials
 
 trial = typer.Typer(
     help="Certify trial by trial, as with a robot: declare, record, and stop whenever you like. The tasks are drawn at "
     "random from those that new ones come from; of a fixed list, make as many trials of each, and then "
-    "`jaxcert certify FILE --suite`."
+    "`jaxcert certify FILE --suite`. Two policies are tried in pairs, until one is shown to be better."
 )
-# More than anybody tries by hand: a slip of the pen.
-_MOST_TASKS = 10_000
+trial.command("start")(start_trials)
 Log = Annotated[Path, typer.Argument(metavar="LOG", help="The log of `jaxcert trial start`.")]
-
-
-@trial.command("start")
-def start_trials(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="The file, .jsonl; one that exists is kept.")],
-    threshold: Annotated[list[Any], several("X", "Performance to certify")],
-    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of each threshold's certificate.")],
-    tasks: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Labels of the tasks; or their number, for 0, 1, ...")
-    ] = None,
-    tasks_file: Annotated[Path | None, typer.Option(metavar="FILE", help="The labels, one in each line.")] = None,
-    successes: Annotated[bool, typer.Option("--successes", help="A trial succeeds or fails.")] = False,
-    support: Annotated[
-        tuple[float, float] | None, typer.Option(metavar="A B", help="Smallest and largest possible score.")
-    ] = None,
-    beta: Annotated[
-        float, typer.Option(metavar="P", help="Probability with which a task below a threshold may pass.")
-    ] = 0.05,
-    give_up: Annotated[
-        float | None,
-        typer.Option(metavar="W", help="Leave a task when its evidence falls below this; by default 0.5, or 0.1."),
-    ] = None,
-    max_trials: Annotated[
-        int | None, typer.Option(metavar="M", help="Leave a task after so many; for successes by default 100.")
-    ] = None,
-    schedule: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Which task `next` advises: one of {SCHEDULES_NAMED}.")
-    ] = "closest",
-) -> None:
-    """Declare an experiment in LOG, before its first trial.
-
-    Its tasks are drawn at random from those that new ones come from. A fixed list has another command, which is named.
-    """
-    check_suffix(log, [".jsonl"])
-    if successes and (wrong := [each for each in threshold if not 0 < each <= 1]):
-        raise ValueError(f"--threshold is {wrong[0]:g}; expected a probability of success above 0, and at most 1")
-    with _console.warnings_on_stderr():
-        found = Trials.start(
-            log,
-            _labels(tasks, tasks_file),
-            threshold,
-            support=support,
-            successes=successes,
-            delta=delta,
-            beta=beta,
-            give_up=give_up,
-            max_trials=max_trials,
-            schedule=schedule,
-        )
-    _say(beginning(found))
 
 
 @trial.command("add")
 def add_trial(
     log: Log,
-    task: Annotated[str, typer.Option(metavar="LABEL", help="The task that was tried.")],
+    label: Annotated[
+        str, typer.Option("--task", "--policy", metavar="LABEL", help="The task that was tried; in pairs, the policy.")
+    ],
     success: Annotated[
         bool | None, typer.Option("--success/--failure", help="Whether it succeeded; one that broke off has failed.")
     ] = None,
@@ -93,11 +44,11 @@ def add_trial(
     refuse_both("--success", "--failure")
     given = [value for value in (success, score) if value is not None]
     with _console.warnings_on_stderr():
-        found = Trials(log)
+        found = open_trials(log)
         if len(given) != 1:
-            raise ValueError(f"expected one of --success, --failure and --score, for {found.declared.wanted}")
-        found.add(task, given[0])
-    _say([progress_of(found, task)])
+            raise ValueError(f"expected one of --success, --failure and --score, for {found.declared.outcomes.wanted}")
+        found.add(label, given[0])
+    _say([_progress(found, label)])
 
 
 @trial.command("undo")
@@ -107,17 +58,18 @@ def undo_trial(
 ) -> None:
     """Withdraw the last trial in LOG; it stays there, with the reason, and does not count."""
     with _console.warnings_on_stderr():
-        found = Trials(log)
+        found = open_trials(log)
         gone = found.undo(why)
-    label = found.declared.tasks[gone.task]
-    _say([f"withdrawn: trial {gone.number}, of {label}; {len(found.withdrawn)} in all", progress_of(found, label)])
+    label = found.declared.labels[gone.task]
+    _say([f"withdrawn: trial {gone.number}, of {label}; {len(found.withdrawn)} in all", _progress(found, label)])
 
 
 @trial.command("next")
 def next_task(log: Log) -> None:
-    """Print the label of the task that LOG advises to try next; nothing, with exit status 1, if all are decided."""
+    """Print the label of the task or policy that LOG advises to try next; nothing, with exit status 1, at the end."""
     with _console.warnings_on_stderr():
-        label = Trials(log).next_task()
+        found = open_trials(log)
+    label = found.next_policy() if isinstance(found, PairedTrials) else found.next_task()
     if label is None:
         raise typer.Exit(1)
     _say([label])
@@ -140,7 +92,11 @@ def trial_status(
     check_outputs([("LOG", log)], ("--json", json), ("--out", out), force=force)
     check_witness(witness, json)
     with _console.warnings_on_stderr():
-        found = Trials(log)
+        found = open_trials(log)
+    if isinstance(found, PairedTrials):
+        _refuse_files(log, json, out)
+        _say(standing_of_pairs(found))
+        return
     records = trial_records(found)
     with writing() as write:
         if json is not None:
@@ -153,38 +109,18 @@ def trial_status(
         _console.output().print(part)
 
 
-def _labels(tasks: str | None, file: Path | None) -> list[str]:
-    """The labels, which are given in one of the two ways."""
-    if (tasks is None) == (file is None):
-        raise ValueError("expected one of --tasks and --tasks-file")
-    if file is None:
-        return _numbered(tasks or "") or [label.strip() for label in (tasks or "").split(",")]
-    try:
-        lines = content_of(file, "labels").decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file}: is no text in UTF-8 ({error}); expected a label in each line") from error
-    return [line.strip() for line in lines if line.strip()]
-
-
-def _numbered(tasks: str) -> list[str]:
-    """Labels 0, 1, ... of so many tasks; empty where labels are given, as a number alone is none that is meant."""
-    text = tasks.strip()
-    if not _is_number(text):
-        return []
-    number = int(text[:20]) if text.isascii() and text.isdecimal() else 0
-    if not 0 < number <= _MOST_TASKS:
-        raise ValueError(f"--tasks is {text:.40}; expected labels, A,B,..., or a number from 1 to {_MOST_TASKS}")
-    return list(map(str, range(number)))
-
-
-def _is_number(text: str) -> bool:
-    """Whether it is one, be it whole or positive or not."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return text[-1:].isdigit()
-
-
 def _say(lines: list[str]) -> None:
     _console.output().print("\n".join(lines))
+
+
+def _progress(trials: Trials | PairedTrials, label: str) -> str:
+    """One line after a trial."""
+    return pair_of(trials) if isinstance(trials, PairedTrials) else progress_of(trials, label)
+
+
+def _refuse_files(log: Path, json: Path | None, out: Path | None) -> None:
+    """Raise ValueError if files are wanted of pairs, whose log is the proof."""
+    if json is not None or out is not None:
+        raise ValueError(
+            f"{log}: --json and --out are for tasks; of pairs the log is the proof: python check_trials.py {log}"
+        )

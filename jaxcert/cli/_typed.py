@@ -43,9 +43,15 @@ def _left_out(words: list[str], option: str) -> list[str]:
 
 def refuse_both(*options: str) -> None:
     """Raise ValueError if several of these options were typed, of which the last would count."""
-    given = [option for option in options if option in _TYPED.get()]
+    given = typed_among(options)
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)} are given; expected one of them")
+
+
+def typed_among(options: Sequence[str]) -> list[str]:
+    """Those of these options that were typed."""
+    names = {word.partition("=")[0] for word in _TYPED.get()}
+    return [option for option in options if option in names]
 
 
 def in_shell(command: str, files: Iterable[str | Path], options: Iterable[str]) -> str:

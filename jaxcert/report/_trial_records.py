@@ -7,7 +7,6 @@ from typing import Any
 from jaxcert.report._recompute import precision
 from jaxcert.report._run_record import run_record
 from jaxcert.rollouts import Trials
-from jaxcert.rollouts._declared import to_json
 
 _LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"
 _COUNTED = "counted as the worst return, at their places: this holds for whatever reason they were withdrawn"
@@ -36,6 +35,6 @@ def _record(trials: Trials, words: str, *, count_withdrawn: bool, **proof: Any) 
     ]
     facts: dict[str, Any] = {"source": "trials", "log": trials.path.name, "last_hash": trials.last_hash}
     facts["num_trials"] = len(trials.trials) - len(trials.withdrawn)
-    facts |= {"declared": to_json(declared), "withdrawn": withdrawn}
+    facts |= {"declared": declared.to_json(), "withdrawn": withdrawn}
     facts |= {"withdrawn_are": words} if withdrawn else {}
     return run_record(run, rollouts=facts, **proof)

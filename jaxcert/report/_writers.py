@@ -144,6 +144,10 @@ def _check_sample(
     certificate: Any, question: Question, data: ReturnsFile | None, others: Sequence[ReturnsFile]
 ) -> None:
     """Raise ValueError unless the answer is about as many policies as the question and the files."""
+    if metrics := question.metrics_of(certificate):
+        if data is not None and 1 + len(others) != len(metrics):
+            raise ValueError(f"certificate is about {', '.join(metrics)}; given are {1 + len(others)} files of returns")
+        return
     num_policies = 2 if is_difference(getattr(certificate, "quantity", "")) else 1
     if num_policies not in question.numbers_of_policies:
         instead = "certify_improvement and certify_mean_difference have records"
@@ -198,6 +202,8 @@ def _setting(name: str, value: Any) -> Any:
     """The value as JSON has it; a level for each row is one that was chosen."""
     if value is None or isinstance(value, str | bool | int):
         return value
+    if isinstance(value, tuple):
+        return list(value)
     array = np.asarray(value)
     if array.ndim and name == "beta":
         return AUTO

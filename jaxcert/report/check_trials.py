@@ -16,6 +16,16 @@ Its witness is the number t of trials after which it *passes* at B > a:
 and why the trials ended: by Ville's inequality, as W is a supermartingale that starts at 1; or, as W grows with each
 success more, since a task with J = B passes more often. With a larger c fewer tasks pass, so that the data may choose
 it. A trial that was withdrawn counts as a, at its place, which makes W no larger. The rest is the theorem there.
+
+Run `python check_trials.py ab.jsonl` on a log of two policies A and B in pairs: it proves its answer alone. A is shown
+to be better by more than a margin c >= 0, and B in the same way, with beta = delta/2,
+
+* by the discordant pairs of successes, where c = 0: X = 1 if A wins, B = 1/2, as above with T pairs and no g; or
+* by the differences X = A - B of all pairs, in [-w, w], B = c, with W_t >= 1/beta.
+
+**Theorem.** If scenes are drawn anew for each pair, a policy that is not better is shown to be with probability at most
+delta, whenever and why the trials ended: given all pairs before, it wins a discordant one with probability at most 1/2,
+and its X is at most c on average. A pair with a withdrawn trial counts as lost by both.
 """
 
 import sys
@@ -27,12 +37,14 @@ from hashlib import sha256
 from itertools import accumulate
 from json import dumps, loads
 from math import lcm, prod
+from pathlib import Path
 from typing import Any
 
 if __package__:
     from jaxcert.report.check_certificate import (
         COUNTED,
         READING,
+        WRONG,
         Case,
         Number,
         exact_number,
@@ -42,10 +54,17 @@ if __package__:
     )
     from jaxcert.report.check_certificate import check as check_with
 else:  # a file beside this one
-    from check_certificate import COUNTED, READING, Case, Number, exact_number, main, need, share_of_new_tasks
+    from check_certificate import COUNTED, READING, WRONG, Case, Number, exact_number, main, need, share_of_new_tasks
     from check_certificate import check as check_with
 
-LOG = "jaxcert-trials-1"
+LOG, PAIRS = "jaxcert-trials-1", "jaxcert-pairs-1"
+BELIEVED_OF_PAIRS = """What remains to be believed:
+- the theorem, proven in the theory page of jaxcert;
+- that the first line was written before the first trial, and that the log was not written anew;
+- that every pair that was begun is there, both trials of it on one scene, and that they went as it says;
+- that the scenes were drawn as new ones are, each independently of all before, and the policies fixed beforehand."""
+_OF_KEPT = "(only if no trial was withdrawn because of how it went)"
+_OF_LOST = "(with each pair of a withdrawn trial counted as lost by both: for whatever reason it was withdrawn)"
 Passes = Callable[[list[Fraction]], bool]
 
 
@@ -161,6 +180,14 @@ def chained(line: bytes, before: str, number: int) -> str:
     return held
 
 
+def entry_of(line: bytes, before: str, number: int) -> tuple[dict[str, Any], str]:
+    """The entry with this number after one with that hash, and its own hash."""
+    entry, chain = loads(line, **READING), chained(line, before, number + 1)
+    is_next = exact_number(entry["number"]) == number
+    need(is_next, f"line {number + 1} of the log has the number {entry['number']}: one is missing")
+    return entry, chain
+
+
 def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
     """The returns of each task, up to the line with which a log has that SHA-256; it; and what was declared."""
     first, *lines = (content.removesuffix(b"\n") + b"\n").splitlines(keepends=True)
@@ -175,11 +202,7 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
             later = _withdrawn_later(lines[i - 1 :], i)
             break
         seen.update(line)
-        entry, chain = loads(line, **READING), chained(line, chain, i + 1)
-        need(
-            exact_number(entry["number"]) == i,
-            f"line {i + 1} of the log has the number {entry['number']}: one is missing",
-        )
+        entry, chain = entry_of(line, chain, i)
         if (gone := entry.get("withdrawn")) is not None:
             label = next((name for name, held in tasks.items() if gone in held), "")
             is_first = all(exact_number(gone) != each[0] for each in withdrawn)
@@ -201,5 +224,89 @@ def _withdrawn_later(lines: list[bytes], before: int) -> str:
     return f" Later lines of the log withdraw {gone} of the trials that count here." if gone else ""
 
 
+# --- two policies in pairs -------------------------------------------------------------------------------------------
+
+
+def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction, Fraction]], set[int]]:
+    """What a log declares, the outcomes of A and B in each complete pair, and the places of those that lost a trial."""
+    need(content.endswith(b"\n"), "its last line is cut short: the next jaxcert trial that adds to it ends it")
+    first, *lines = content.splitlines(keepends=True)
+    declared, chain = loads(first, **READING), chained(first, "", 1)
+    need(declared["format"] == PAIRS, "it is no log of pairs")
+    labels, low, high = declared["labels"], *map(exact_number, declared["support"])
+    need(len({*labels}) == len(labels) == len({*declared["policies"]}) == 2, "it declares no two policies")
+    need(low < high, "its support is empty")
+    kept, touched = [], set()  # of each trial that counts: its number, policy and outcome
+    for i, line in enumerate(lines, start=1):
+        entry, chain = entry_of(line, chain, i)
+        if (gone := entry.get("withdrawn")) is not None:
+            is_last = len(kept) > 0 and kept.pop()[0] == exact_number(gone)
+            need(is_last, f"line {i + 1} of the log does not withdraw the last trial")
+            touched.add(len(kept) // 2)
+            continue
+        place, is_scored = labels.index(entry["policy"]), "score" in entry
+        need(len(kept) % 2 == 0 or kept[-1][1] != place, f"line {i + 1} of the log is of the policy before")
+        fits = is_scored != ("success" in entry) and is_scored != (declared["successes"] is True)
+        need(fits, f"line {i + 1} of the log has not the outcome that was declared")
+        outcome = exact_number(entry["score"]) if is_scored else Fraction(entry["success"] is True)
+        need(low <= outcome <= high, f"line {i + 1} of the log has an outcome beyond the support")
+        kept.append((i, place, outcome))
+    both = (sorted(pair, key=lambda trial: trial[1]) for pair in zip(kept[::2], kept[1::2], strict=False))
+    return declared, [(a[2], b[2]) for a, b in both], touched
+
+
+def shown(declared: Any, pairs: list[tuple[Fraction, Fraction]], lost: set[int]) -> tuple[int, int] | None:
+    """After how many pairs which policy is shown to be better, if both lose the pairs at these places; None so far."""
+    (low, high), margin = map(exact_number, declared["support"]), exact_number(declared["margin"])
+    delta, bets, width = exact_number(declared["delta"]), [*map(exact_number, declared["bets"])], high - low
+    fits = 0 < delta < 1 and 0 <= margin < width and len(bets) > 0 and all(0 <= bet <= 1 for bet in bets)
+    need(fits, "a bet, the margin or delta is out of range")
+    by_wins = declared["successes"] is True and margin == 0
+    if by_wins:
+        need((low, high) == (0, 1), "successes have another support")
+        rule = {"max_trials": declared["max_pairs"], "give_up": Number("0")}
+        passes = by_successes(rule, bets, Fraction(1, 2), exact_number(declared["goal"]), delta / 2)
+    else:
+        passes = by_wealth(bets, Case([], -width, width, delta, delta, {}, False), margin, delta / 2)
+    counting = [i for i, (a, b) in enumerate(pairs) if i in lost or not by_wins or a != b]
+    counting += sorted(place for place in lost if place >= len(pairs))
+    stops = []
+    for place in (0, 1):
+        gains = [-width if i in lost else pairs[i][place] - pairs[i][1 - place] for i in counting]
+        returns = [Fraction(gain > 0) for gain in gains] if by_wins else gains
+        ends = range(1, len(returns) + 1)
+        stops += [(counting[t - 1] + 1, place) for t in ends if passes(returns[:t])][:1]
+    return min(stops, default=None)
+
+
+def check_pairs(content: bytes) -> Iterator[str]:
+    """What a log of pairs proves, in words; ValueError for one that was altered."""
+    declared, pairs, touched = read_pairs(content)
+    what = "succeeds more often than" if declared["successes"] is True else "has a larger expected score than"
+    margin = "" if exact_number(declared["margin"]) == 0 else f", by more than {declared['margin']}"
+    for lost in [set(), touched] if touched else [set()]:
+        found = shown(declared, pairs, lost)
+        held = "" if not touched else f" {_OF_LOST if lost else _OF_KEPT}"
+        if found is None:
+            yield f"nothing is proven: neither is shown to be better in {len(pairs)} pairs{held}."
+        else:
+            better, worse = declared["policies"][found[1]], declared["policies"][1 - found[1]]
+            confidence = f"with confidence {float(1 - exact_number(declared['delta'])):.6g}"
+            yield f"proven after {found[0]} pairs: {confidence}, on new scenes {better} {what} {worse}{margin}{held}."
+
+
+def main_of_pairs(log: str) -> int:
+    """Print what a log of pairs proves; 1 if it was altered."""
+    try:
+        print("\n".join(check_pairs(Path(log).read_bytes())))
+    except WRONG as error:
+        print(f"refused: {error if type(error) is ValueError else repr(error)}")
+        return 1
+    print(BELIEVED_OF_PAIRS)
+    return 0
+
+
 if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        sys.exit(main_of_pairs(sys.argv[1]))
     sys.exit(main(sys.argv[1], sys.argv[2], check, read_log, "sha256") if len(sys.argv) == 3 else __doc__)

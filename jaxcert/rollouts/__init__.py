@@ -16,15 +16,19 @@ from jaxcert.rollouts._certify_policy import PolicyCertificate, certify_policy
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._gymnasium import collect_gymnasium
 from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._paired_trials import PairedTrials
 from jaxcert.rollouts._policy import Policy, brax_policy
+from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._trials import Trials
 
 __all__ = [
     "AdaptiveCertificate",
     "MultiTaskEnv",
+    "PairedTrials",
     "Policy",
     "PolicyCertificate",
+    "RecordedTrials",
     "Trials",
     "adaptive_facts",
     "brax_policy",

@@ -8,9 +8,10 @@ import numpy as np
 
 from jaxcert.numerics._rounding import convert_host
 from jaxcert.rollouts._declared import Declared
+from jaxcert.rollouts._declared_pairs import DeclaredPairs
 from jaxcert.rollouts._resumption import AdaptiveCertificate
-from jaxcert.rollouts._trial_log import Trial
-from jaxcert.sequential import SequentialState, certificate, update
+from jaxcert.rollouts._single_trial import Trial
+from jaxcert.sequential import SequentialState, certificate
 
 
 class Counted(NamedTuple):
@@ -27,7 +28,7 @@ class Counted(NamedTuple):
     trials: tuple[Trial, ...]
 
 
-def counted(declared: Declared, trials: Iterable[Trial]) -> Counted:
+def counted(declared: Declared | DeclaredPairs, trials: Iterable[Trial]) -> Counted:
     """What these trials come to.
 
     It is computed in the precision that JAX has now: in each, a wealth is at most its exact value (theory page,
@@ -36,13 +37,13 @@ def counted(declared: Declared, trials: Iterable[Trial]) -> Counted:
     state = declared.state()
     found = Counted(state, np.zeros(state.passed.shape, np.int32), ())
     for trial in trials:
-        found = with_trial(found, trial)
+        found = with_trial(declared, found, trial)
     return found
 
 
-def with_trial(before: Counted, trial: Trial) -> Counted:
-    """With one more trial; where its task is decided already, it changes nothing."""
-    state = update(before.state, _rounded([trial.value], before.state), np.array([trial.task]))
+def with_trial(declared: Declared | DeclaredPairs, before: Counted, trial: Trial) -> Counted:
+    """With one more trial."""
+    state = declared.advanced(before.state, before.trials, trial)
     trials = (*before.trials, trial)
     is_new = np.asarray(state.passed) & ~np.asarray(before.state.passed)
     return Counted(state, np.where(is_new, np.int32(len(trials)), before.passed_after), trials)

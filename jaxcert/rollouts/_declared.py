@@ -1,7 +1,6 @@
 """What an experiment trial by trial fixes before its first trial."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,17 +8,15 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, check_count
 from jaxcert.certificates._arguments import choose
-from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import probability
+from jaxcert.rollouts._single_trial import Outcomes, Trial, check_labels, fields_of, is_list, one_number, two_ends
 from jaxcert.rollouts._slots import SCHEDULES
-from jaxcert.sequential import SequentialState, init
+from jaxcert.sequential import SequentialState, init, update
 from jaxcert.sequential._rule import MOST_ROLLOUTS, usual_rule
 from jaxcert.sequential._wealth import fewest_to_pass
-from jaxcert.tables._entries import check_spelled_once
 
 # Trials of a task after which it is left, for successes: the rule for these is a table, and needs such a number.
 _MOST_TRIALS = 100
-_LONGEST_LABEL = 200
 
 
 class Declared(NamedTuple):
@@ -49,10 +46,25 @@ class Declared(NamedTuple):
     max_trials: int | None
     schedule: str
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """By which trials are recorded."""
+        return self.tasks
+
+    @property
+    def role(self) -> str:
+        """What a label stands for."""
+        return "task"
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The values that a trial may have."""
+        return Outcomes(self.successes, self.support)
+
     def state(self) -> SequentialState:
         """The tasks before their first trial; ValueError for what cannot be declared."""
         choose("schedule", self.schedule, SCHEDULES)
-        _check_labels(self.tasks)
+        check_labels("tasks", self.tasks, "task")
         state = init(
             len(self.tasks),
             self.thresholds,
@@ -72,20 +84,26 @@ class Declared(NamedTuple):
                 )
         return state
 
-    def check_value(self, value: Any) -> None:
-        """Raise ValueError unless a trial can have this value: a bool for successes, else a float in the support."""
-        if self.successes:
-            fits = isinstance(value, bool)
-        else:
-            fits = isinstance(value, float) and bool(possible(np.float64(value), *self.support, False))
-        if not fits:
-            found = (("a failure", "a success")[value]) if isinstance(value, bool) else f"the score {value!r:.40}"
-            raise ValueError(f"the trial has {found}; expected {self.wanted}, as was declared")
+    def check_turn(self, before: Sequence[Trial], place: int) -> None:
+        """Any task may be tried after these trials."""
 
-    @property
-    def wanted(self) -> str:
-        """What a trial has, in words."""
-        return "a success or a failure" if self.successes else "a score in [{:g}, {:g}]".format(*self.support)
+    def advanced(self, state: SequentialState, before: Sequence[Trial], trial: Trial) -> SequentialState:
+        """The state after one more trial; where its task is decided already, it changes nothing."""
+        return update(state, np.array([trial.value]), np.array([trial.task]))
+
+    def to_json(self) -> dict[str, Any]:
+        """As values for JSON, which has no infinite number."""
+        low, high = self.support
+        return {**self._asdict(), "support": [low, high if math.isfinite(high) else None]}
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> "Declared":
+        """What an entry declares; ValueError for anything that cannot be declared."""
+        fields = fields_of(entry, _FORMS)
+        low, high = fields["support"]
+        found = cls(**{**fields, "support": (low, math.inf if high is None else high)})
+        found.state()
+        return found
 
 
 def declare(
@@ -114,12 +132,12 @@ def declare(
     found = Declared(
         tasks=tuple(tasks),
         thresholds=tuple(as_numbers("thresholds", thresholds).reshape(-1).tolist()),
-        support=_ends((0, 1) if support is None else support),
+        support=two_ends((0, 1) if support is None else support),
         successes=successes,
-        delta=_number("delta", delta),
-        beta=_number("beta", beta),
+        delta=one_number("delta", delta),
+        beta=one_number("beta", beta),
         bets=bets,
-        give_up=_number("give_up", usual if give_up is None else give_up),
+        give_up=one_number("give_up", usual if give_up is None else give_up),
         max_trials=int(max_trials or _MOST_TRIALS) if successes or max_trials else None,
         schedule=schedule,
     )
@@ -151,67 +169,14 @@ def _needed(declared: Declared) -> int:
     return next((each.max_trials or 0 for each in limits if fewest_to_pass(each.state())[0, 0] > 0), 0)
 
 
-def _ends(support: Any) -> tuple[float, float]:
-    ends = as_numbers("support", support)
-    if ends.shape != (2,):
-        raise ValueError(f"support is {support!r}; expected two numbers (a, b)")
-    low, high = ends.tolist()
-    return low, high
-
-
-def _number(name: str, value: Any) -> float:
-    number = as_numbers(name, value)
-    if number.ndim:
-        raise ValueError(f"{name} has shape {number.shape}; expected one number")
-    return float(number)
-
-
-def to_json(declared: Declared) -> dict[str, Any]:
-    """As values for JSON, which has no infinite number."""
-    low, high = declared.support
-    return {**declared._asdict(), "support": [low, high if math.isfinite(high) else None]}
-
-
 # Of each field: which values it has in JSON.
 _FORMS: dict[str, Any] = {
-    "tasks": lambda value: _is_list(value, str),
-    "thresholds": lambda value: _is_list(value, float),
+    "tasks": lambda value: is_list(value, str),
+    "thresholds": lambda value: is_list(value, float),
     "support": lambda value: isinstance(value, list) and [*map(type, value)] in ([float, float], [float, type(None)]),
     "successes": lambda value: isinstance(value, bool),
     **dict.fromkeys(("delta", "beta", "give_up"), lambda value: type(value) in (int, float)),
-    "bets": lambda value: _is_list(value, float),
+    "bets": lambda value: is_list(value, float),
     "max_trials": lambda value: value is None or type(value) is int,
     "schedule": lambda value: isinstance(value, str),
 }
-
-
-def from_json(entry: Mapping[str, Any]) -> Declared:
-    """What an entry declares; ValueError for anything that cannot be declared."""
-    for name, is_one in _FORMS.items():
-        if name not in entry or not is_one(entry[name]):
-            raise ValueError(f"its {name} is {entry.get(name)!r:.60}; expected one as a run declares it")
-    fields = {name: tuple(value) if isinstance(value := entry[name], list) else value for name in _FORMS}
-    low, high = fields["support"]
-    found = Declared(**{**fields, "support": (low, math.inf if high is None else high)})
-    found.state()
-    return found
-
-
-def _is_list(value: Any, kind: type) -> bool:
-    return isinstance(value, list) and bool(value) and all(type(each) is kind for each in value)
-
-
-def _check_labels(tasks: Sequence[Any]) -> None:
-    if not tasks:
-        raise ValueError("tasks has no label; expected one for each task")
-    for label in tasks:
-        if not isinstance(label, str) or not label.isprintable() or not 0 < len(label.strip()) <= _LONGEST_LABEL:
-            raise ValueError(
-                f"tasks hold {label!r:.60}; expected labels of printable characters, at most {_LONGEST_LABEL}"
-            )
-        if label != label.strip():
-            raise ValueError(f"tasks hold {label!r}; expected labels without blanks around them")
-    check_spelled_once(tasks, "tasks hold")
-    (label, times), *_ = Counter(tasks).most_common(1)
-    if times > 1:
-        raise ValueError(f"tasks hold {label!r} {times} times; expected a label of its own for each")

@@ -8,27 +8,15 @@ import datetime
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jaxcert.rollouts._declared import Declared, from_json, to_json
+from jaxcert.rollouts._declared import Declared
+from jaxcert.rollouts._declared_pairs import DeclaredPairs
+from jaxcert.rollouts._single_trial import Trial
 
-_FORMAT = "jaxcert-trials-1"
-
-
-class Trial(NamedTuple):
-    """One trial.
-
-    Attributes:
-        number: of its line in the log, from 1.
-        task: its place among the labels.
-        value: whether it succeeded, or its score.
-        time: when it was recorded, in UTC.
-        withdrawn: why it does not count any more; None if it counts.
-    """
-
-    number: int
-    task: int
-    value: float
-    time: str
-    withdrawn: str | None
+# What a log may declare, by its format.
+_KINDS: dict[str, type[Declared] | type[DeclaredPairs]] = {
+    "jaxcert-trials-1": Declared,
+    "jaxcert-pairs-1": DeclaredPairs,
+}
 
 
 class Log(NamedTuple):
@@ -39,19 +27,20 @@ class Log(NamedTuple):
         trials: all of them, in their order, with those that were withdrawn.
     """
 
-    declared: Declared
+    declared: Declared | DeclaredPairs
     trials: tuple[Trial, ...] = ()
 
 
-def first_entry(declared: Declared) -> dict[str, Any]:
+def first_entry(declared: Declared | DeclaredPairs) -> dict[str, Any]:
     """The entry with which a log begins."""
-    return {"format": _FORMAT, "time": _now(), **to_json(declared)}
+    (name,) = (name for name, kind in _KINDS.items() if isinstance(declared, kind))
+    return {"format": name, "time": _now(), **declared.to_json()}
 
 
 def trial_entry(log: Log, task: int, value: float) -> dict[str, Any]:
     """The entry of a trial."""
     name = "success" if log.declared.successes else "score"
-    return {"time": _now(), "task": log.declared.tasks[task], name: value}
+    return {"time": _now(), log.declared.role: log.declared.labels[task], name: value}
 
 
 def withdrawal_entry(log: Log, why: str) -> dict[str, Any]:
@@ -69,20 +58,22 @@ def with_entry(log: Log | None, entry: Mapping[str, Any]) -> Log:
     return log._replace(trials=take(log, entry))
 
 
-def _declared(entry: Mapping[str, Any]) -> Declared:
-    if entry.get("format") != _FORMAT:
-        raise ValueError(f"its format is {entry.get('format')!r:.40}; expected {_FORMAT!r}")
-    return from_json(entry)
+def _declared(entry: Mapping[str, Any]) -> Declared | DeclaredPairs:
+    if entry.get("format") not in [*_KINDS]:
+        raise ValueError(f"its format is {entry.get('format')!r:.40}; expected one of {', '.join(map(repr, _KINDS))}")
+    return _KINDS[entry["format"]].from_json(entry)
 
 
 def _trial(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:
     """The trials with one more."""
-    label, tasks = entry.get("task"), log.declared.tasks
-    if label not in tasks:
-        raise ValueError(f"its task is {label!r:.40}, which was not declared")
-    value: Any = entry.get("success" if log.declared.successes else "score")
-    log.declared.check_value(value)
-    return (*log.trials, Trial(entry["number"], tasks.index(label), float(value), entry["time"], None))
+    declared = log.declared
+    label, labels = entry.get(declared.role), declared.labels
+    if label not in labels:
+        raise ValueError(f"its {declared.role} is {label!r:.40}, which was not declared")
+    value: Any = entry.get("success" if declared.successes else "score")
+    declared.outcomes.check(value)
+    declared.check_turn(that_count(log.trials), labels.index(label))
+    return (*log.trials, Trial(entry["number"], labels.index(label), float(value), entry["time"], None))
 
 
 def _withdrawal(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:
@@ -91,6 +82,11 @@ def _withdrawal(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:
     if entry["withdrawn"] != last.number or not isinstance(why, str) or not why:
         raise ValueError(f"expected it to withdraw the trial of line {last.number + 1}, and to say why")
     return tuple(each._replace(withdrawn=why) if each is last else each for each in log.trials)
+
+
+def that_count(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
+    """Those that were not withdrawn."""
+    return tuple(trial for trial in trials if trial.withdrawn is None)
 
 
 def _last(trials: tuple[Trial, ...]) -> Trial:

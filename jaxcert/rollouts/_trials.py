@@ -1,34 +1,23 @@
 """An experiment trial by trial, as with a robot, in a log that outlives the process."""
 
-import difflib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 import chex
 import numpy as np
 
 from jaxcert._chained import ChainedLog
-from jaxcert._files import in_file
-from jaxcert.rollouts._counted import Counted, counted, run_of, with_trial
+from jaxcert.rollouts._counted import counted, run_of
 from jaxcert.rollouts._declared import Declared, declare
+from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._slots import SCHEDULES
-from jaxcert.rollouts._trial_log import Log, Trial, first_entry, trial_entry, with_entry, withdrawal_entry
-from jaxcert.sequential import SequentialState
+from jaxcert.rollouts._trial_log import first_entry
 from jaxcert.sequential._wealth import fewest_to_pass
 from jaxcert.tables._labels import ask_about_labels
 
 
-class _Known(NamedTuple):
-    """What a log says, and what its trials come to."""
-
-    log: Log
-    counted: Counted
-
-
-class Trials:
+class Trials(RecordedTrials[Declared]):
     """An experiment trial by trial, for a robot in place of an environment: a log of single trials, and what they say.
 
     Everything is declared before the first trial. Then each trial is a line of the log, on the disk when ``add``
@@ -69,11 +58,7 @@ class Trials:
     Reference: the theory page, section 8.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self._file: ChainedLog[Any] = ChainedLog(self.path, "a log of trials", None, _after)
-        self._file.read(cut=False)
-        self._file.warn()
+    _instead = "is a log of two policies in pairs; expected one of tasks (PairedTrials opens it)"
 
     @classmethod
     def start(
@@ -132,86 +117,6 @@ class Trials:
         ChainedLog.start(path, first_entry(declared))
         return cls(path)
 
-    @property
-    def _known(self) -> _Known:
-        return self._file.value
-
-    @property
-    def declared(self) -> Declared:
-        """What was fixed before the first trial."""
-        return self._known.log.declared
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        """All trials in their order, with those that were withdrawn; each has the place of its task."""
-        return self._known.log.trials
-
-    @property
-    def withdrawn(self) -> tuple[Trial, ...]:
-        """The trials that were withdrawn."""
-        return tuple(trial for trial in self.trials if trial.withdrawn is not None)
-
-    @property
-    def last_hash(self) -> str:
-        """The hash of the last line, and so of all lines: which log it was, and how far."""
-        return self._file.chain
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 of the log up to its last complete line, which a line break ends."""
-        return self._file.sha256
-
-    @property
-    def state(self) -> SequentialState:
-        """Of the sequential experiment, after the trials that count."""
-        return self._known.counted.state
-
-    def add(self, task: str, value: bool | float) -> None:
-        """Record a trial; it is on the disk when this returns.
-
-        Args:
-            task: its label.
-            value: whether the trial succeeded, or its score; of one that broke off False, or the worst score.
-
-        Raises:
-            ValueError: for a label that was not declared, a value that was not, or a task that is decided, whose trials
-                are no evidence any more.
-            TimeoutError: if another process does not release the lock.
-        """
-        value = value if isinstance(value, bool) else float(value)
-        with self._file.lock:
-            self._file.read(cut=True)
-            place = self._place(task)
-            self.declared.check_value(value)
-            if not np.any(self.state.is_open[place]):
-                raise ValueError(
-                    f"{self.path}: {task} is decided, and another trial is no evidence; expected a task that is not"
-                )
-            self._file.add([trial_entry(self._known.log, place, value)])
-
-    def undo(self, why: str) -> Trial:
-        """Withdraw the last trial that counts; it stays in the log, with the reason.
-
-        Args:
-            why: the reason, which must not be how the trial went.
-
-        Returns:
-            The trial.
-
-        Raises:
-            ValueError: without a reason, or a trial that counts.
-            TimeoutError: if another process does not release the lock.
-        """
-        why = " ".join(why.split())
-        if not why:
-            raise ValueError("why is empty; expected the reason, which stays in the log")
-        with self._file.lock:
-            self._file.read(cut=True)
-            with in_file(self.path):
-                entry = withdrawal_entry(self._known.log, why)
-            self._file.add([entry])
-        return next(trial for trial in self.trials if trial.number == entry["withdrawn"])
-
     def next_task(self) -> str | None:
         """The task that the schedule advises; None if every task is decided. Any other may be tried instead."""
         keys = SCHEDULES[self.declared.schedule](self.state, self.state.num_rollouts)
@@ -229,32 +134,12 @@ class Trials:
             The run; its tasks have one parameter, their ``label``.
         """
         if not count_withdrawn:
-            return run_of(self.declared, self._known.counted, num_started=len(self.trials))
+            return run_of(self.declared, self._counted, num_started=len(self.trials))
         worst = self.declared.support[0]
         every = [each if each.withdrawn is None else each._replace(value=worst) for each in self.trials]
         return run_of(self.declared, counted(self.declared, every), num_started=len(every))
 
-    def _place(self, task: str) -> int:
-        tasks = self.declared.tasks
-        if task in tasks:
-            return tasks.index(task)
-        near = difflib.get_close_matches(task, tasks, cutoff=0.3) or tasks[:3]
-        raise ValueError(
-            f"{self.path}: has no task {task!r}; expected one that was declared, such as {', '.join(near)}"
-        )
-
-
-def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
-    """What a log says with more entries; trials that count are taken in one by one, unless one was withdrawn."""
-    log = None if before is None else before.log
-    for entry in entries:
-        log = with_entry(log, entry)
-    if log is None:
-        raise ValueError("holds no complete line; expected what was declared as the first one")
-    kept = [trial for trial in log.trials if trial.withdrawn is None]
-    found = counted(log.declared, ()) if before is None else before.counted
-    if tuple(kept[: len(found.trials)]) != found.trials:
-        found = counted(log.declared, ())
-    for trial in kept[len(found.trials) :]:
-        found = with_trial(found, trial)
-    return _Known(log, found)
+    def _check_open(self, place: int) -> None:
+        if not np.any(self.state.is_open[place]):
+            label = self.declared.tasks[place]
+            raise ValueError(f"{label} is decided, and another trial is no evidence; expected a task that is not")

@@ -1,14 +1,18 @@
-"""Rollouts one after another, until each task is decided."""
+"""Rollouts one after another, until each task is decided, or one of two policies is shown to be better."""
 
 from jaxcert.sequential._experiment import certificate, init, update
+from jaxcert.sequential._pairs import better_policy, init_pairs, update_pairs
 from jaxcert.sequential._recorded import certify_sequential
 from jaxcert.sequential._wealth import SequentialCertificate, SequentialState
 
 __all__ = [
     "SequentialCertificate",
     "SequentialState",
+    "better_policy",
     "certificate",
     "certify_sequential",
     "init",
+    "init_pairs",
     "update",
+    "update_pairs",
 ]

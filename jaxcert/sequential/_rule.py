@@ -37,7 +37,7 @@ def calibrated_goals(thresholds: Any, beta: Any, bets: np.ndarray, give_up: floa
 
 @functools.lru_cache(maxsize=1024)
 def _goal(threshold: float, beta: float, bets: tuple[float, ...], give_up: float, max_rollouts: int) -> float:
-    wealth = _wealth_up(threshold, bets, max_rollouts)
+    wealth = wealth_up(threshold, bets, max_rollouts)
     low, high = 0.0, np.log(np.nextafter(1 / beta, np.inf))
     for _ in range(_STEPS):
         middle = 0.5 * (low + high)
@@ -46,7 +46,7 @@ def _goal(threshold: float, beta: float, bets: tuple[float, ...], give_up: float
     return float(np.exp(high)) if high < np.log(1 / beta) else float(np.nextafter(1 / beta, np.inf))
 
 
-def _wealth_up(threshold: float, bets: tuple[float, ...], max_rollouts: int) -> np.ndarray:
+def wealth_up(threshold: float, bets: Sequence[float], max_rollouts: int) -> np.ndarray:
     """At least the mean wealth after t rollouts with s successes, [t, s]; 0 where s > t."""
     t = np.arange(1, max_rollouts + 1)[:, None]
     s = np.arange(max_rollouts + 1)[None, :]

@@ -191,7 +191,7 @@ def test_the_log_proves_the_certificate(log, tmp_path):
 def test_the_page_shows_what_is_printed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "few_rollouts.md").read_text()
-    section = page[page.index("## A robot, trial by trial") : page.index("## What must hold")]
+    section = page[page.index("## A robot, trial by trial") : page.index("## Two policies, pair by pair")]
     lines = re.findall(r"^jaxcert trial (.*)$", section, re.MULTILINE)
     printed = "".join(said(*shlex.split(line)) for line in lines)
     shown = re.findall(r"^```text\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)

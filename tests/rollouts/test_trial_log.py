@@ -140,7 +140,10 @@ def test_a_line_with_a_hash_of_its_own_is_checked(path, entry, message):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"format": "jaxcert-trials-2"}, "its format is 'jaxcert-trials-2'; expected 'jaxcert-trials-1'"),
+        (
+            {"format": "jaxcert-trials-2"},
+            "its format is 'jaxcert-trials-2'; expected one of 'jaxcert-t",
+        ),
         ({"tasks": "abc"}, "its tasks is 'abc'; expected one as a run declares it"),
         ({"thresholds": [1]}, "its thresholds is [1]; expected one as a run declares it"),
         ({"support": [0.0]}, "its support is [0.0]; expected one as a run declares it"),
@@ -210,7 +213,7 @@ def test_what_was_interrupted_is_read_again(path, monkeypatch):
     for record in (lambda: trials.add(LABELS[0], False), lambda: trials.undo("mistyped")):
         before = len(path.read_bytes().splitlines())
         with monkeypatch.context() as patch:
-            patch.setattr("jaxcert.rollouts._trials.with_entry", interrupted)
+            patch.setattr("jaxcert.rollouts._recorded_trials.with_entry", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 record()
         assert len(path.read_bytes().splitlines()) == before + 1

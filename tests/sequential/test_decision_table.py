@@ -12,7 +12,7 @@ from scipy import stats
 from jaxcert import Status
 from jaxcert.sequential import certify_sequential, init
 from jaxcert.sequential._rule import _BETS_ON_COINS as BETS
-from jaxcert.sequential._rule import _wealth_up, calibrated_goals, probability_up
+from jaxcert.sequential._rule import calibrated_goals, probability_up, wealth_up
 
 
 def exact_wealth(t: int, s: int, threshold: float) -> Fraction:
@@ -42,14 +42,14 @@ def exact_probability(threshold: float, goal: float, give_up: float, length: int
 @pytest.mark.parametrize("give_up", [0.0, 0.6])
 def test_recursion_against_all_sequences(threshold, give_up):
     for goal in (1.2, 1.7, 3.0):
-        found = probability_up(_wealth_up(threshold, BETS, 9), threshold, goal, give_up)
+        found = probability_up(wealth_up(threshold, BETS, 9), threshold, goal, give_up)
         exact = exact_probability(threshold, goal, give_up, 9)
         assert Fraction(found) >= exact
         assert found == pytest.approx(float(exact), rel=1e-8, abs=1e-290)
 
 
 def test_wealth_is_at_least_the_exact_one():
-    wealth = _wealth_up(0.7, BETS, 300)
+    wealth = wealth_up(0.7, BETS, 300)
     for t, s in ((1, 0), (1, 1), (50, 20), (300, 0), (300, 211), (300, 300)):
         exact = exact_wealth(t, s, 0.7)
         assert Fraction(wealth[t - 1, s]) >= exact
@@ -60,7 +60,7 @@ def test_wealth_is_at_least_the_exact_one():
 def test_goal_is_exact_and_below_that_of_ville(beta):
     thresholds = np.array([0.1, 0.5, 0.9])
     for goal, b in zip(calibrated_goals(thresholds, beta, np.array(BETS), 0.1, 300), thresholds, strict=True):
-        wealth = _wealth_up(float(b), BETS, 300)
+        wealth = wealth_up(float(b), BETS, 300)
         assert 1 <= goal <= 1 / beta * (1 + 1e-12)
         assert probability_up(wealth, float(b), goal, 0.1) <= beta
         assert goal <= 1.01 or probability_up(wealth, float(b), goal * 0.99, 0.1) > beta or goal == 1
@@ -82,7 +82,7 @@ def test_coins_on_the_threshold_pass_with_beta(precision):
 def test_a_table_that_counts_on_giving_up_needs_it():
     """A planted mistake: the goal for tasks that are given up early, used for tasks that are not."""
     goal = calibrated_goals(np.array([0.7]), 0.05, np.array(BETS), 0.6, 300)[0]
-    wealth = _wealth_up(0.7, BETS, 300)
+    wealth = wealth_up(0.7, BETS, 300)
     assert probability_up(wealth, 0.7, goal, 0.6) <= 0.05
     assert probability_up(wealth, 0.7, goal, 0.0) > 0.05
 

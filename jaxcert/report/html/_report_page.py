@@ -168,6 +168,7 @@ def _description(certificate: Any, asked: Question) -> dict[str, Any]:
         "kind": "Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
         "listed": asked.listed,
         "names_tasks": asked.takes("tasks"),
+        "metrics": asked.metrics_of(certificate),
         "question": asked.words,
         "each": asked.each,
         "by_itself": asked.each is not None and not _holds_together(certificate),

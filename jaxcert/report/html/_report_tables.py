@@ -224,6 +224,8 @@ def _setting(value: Any) -> str:
         return "yes" if value else ""
     if isinstance(value, str | int):
         return str(value)
+    if isinstance(value, tuple):
+        return "; ".join(value)
     return ", ".join(level_figures(each) for each in np.atleast_1d(np.asarray(value)))
 
 

@@ -1,0 +1,180 @@
+"""What an experiment with two policies fixes before its first pair, and in which order the trials of a pair come."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import check_count
+from jaxcert.numerics._rounding import cast
+from jaxcert.rollouts._single_trial import Outcomes, Trial, check_labels, fields_of, is_list, one_number, two_ends
+from jaxcert.sequential import SequentialState, init_pairs, update, update_pairs
+from jaxcert.sequential._pairs import MOST_PAIRS, PAIR_BETS
+from jaxcert.sequential._rule import calibrated_goals, probability_up, wealth_up
+from jaxcert.sequential._wealth import fewest_to_pass
+
+# By which trials are recorded if whoever runs them must not know which policy it is.
+_BLIND = ("X", "Y")
+
+
+class DeclaredPairs(NamedTuple):
+    """What is fixed before the first trial; numbers as they were given, in double precision.
+
+    Attributes:
+        policies: their names, A and B.
+        labels: by which their trials are recorded, in this order; of blinded ones X and Y, or Y and X.
+        support: (a, b), which holds every possible score.
+        successes: whether a trial succeeds or fails, in place of a score.
+        margin: by how much a policy has to be better, on average.
+        delta: probability with which a policy may be shown better that is not.
+        bets: lambda, of the evidence.
+        goal: of the evidence of successes without a margin; else None, for 2/delta.
+        max_pairs: after which the experiment ends; None for no limit.
+        seed: of the order within each pair.
+    """
+
+    policies: tuple[str, str]
+    labels: tuple[str, str]
+    support: tuple[float, float]
+    successes: bool
+    margin: float
+    delta: float
+    bets: tuple[float, ...]
+    goal: float | None
+    max_pairs: int | None
+    seed: int
+
+    @property
+    def role(self) -> str:
+        """What a label stands for."""
+        return "policy"
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The values that a trial may have."""
+        return Outcomes(self.successes, self.support)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether only discordant pairs count, so that the goal is exact."""
+        return self.successes and self.margin == 0
+
+    @property
+    def is_blinded(self) -> bool:
+        """Whether trials are recorded by other labels than the names of the policies."""
+        return self.labels != self.policies
+
+    def first(self, pair: int) -> int:
+        """The place of the policy that is tried first in a pair, from 0."""
+        return _drawn(self.seed, pair)
+
+    def state(self) -> SequentialState:
+        """The policies before their first pair; ValueError for what cannot be declared."""
+        check_labels("policies", self.policies, "policy")
+        if len(self.policies) != 2:
+            raise ValueError(f"policies are {', '.join(self.policies)}; expected two")
+        if self.is_blinded and (sorted(self.labels) != [*_BLIND] or {*self.policies} & {*_BLIND}):
+            raise ValueError(f"labels are {', '.join(self.labels)}; expected X and Y, for policies with other names")
+        support = None if self.successes else self.support
+        settings = {"support": support, "margin": self.margin, "bets": self.bets, "max_pairs": self.max_pairs}
+        state = init_pairs(delta=self.delta, **settings)
+        if self.goal is None:
+            return state
+        # One that was computed elsewhere may differ in its last bits: it has to be reached as seldom by these bets.
+        evidence = wealth_up(0.5, np.asarray(state.bets, np.float64).tolist(), self.max_pairs or MOST_PAIRS)
+        if not (self.is_exact and probability_up(evidence, 0.5, self.goal, 0.0) <= self.delta / 2):
+            raise ValueError(f"its goal is {self.goal:.9g}, which equal policies reach too often")
+        return state._replace(goal=jnp.full_like(state.goal, cast(self.goal, state.goal.dtype, "up")))
+
+    def check_turn(self, before: Sequence[Trial], place: int) -> None:
+        """Raise ValueError if a pair would have two trials of one policy."""
+        if len(before) % 2 and before[-1].task == place:
+            own, other = self.labels[place], self.labels[1 - place]
+            raise ValueError(f"pair {len(before) // 2 + 1} has its trial of {own}; expected the one of {other}")
+
+    def advanced(self, state: SequentialState, before: Sequence[Trial], trial: Trial) -> SequentialState:
+        """The state after one more trial, which completes a pair or begins one."""
+        if len(before) % 2 == 0:
+            return state
+        values = [each.value for each in sorted((before[-1], trial), key=lambda each: each.task)]
+        return update_pairs(state, *map(np.float64, values))
+
+    def lost(self, state: SequentialState) -> SequentialState:
+        """The state after a pair that counts as lost by both policies, as nothing can be worse for either."""
+        if np.any(state.passed):
+            return state
+        return update(state, np.full(2, np.asarray(state.low)), np.arange(2))
+
+    def to_json(self) -> dict[str, Any]:
+        """As values for JSON."""
+        return self._asdict()
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> "DeclaredPairs":
+        """What an entry declares; ValueError for anything that cannot be declared."""
+        found = cls(**fields_of(entry, _FORMS))
+        found.state()
+        return found
+
+
+def declare_pairs(
+    policies: Sequence[str],
+    *,
+    delta: float,
+    support: tuple[float, float] | None,
+    margin: float,
+    max_pairs: int | None,
+    seed: int,
+    blinded: bool,
+) -> DeclaredPairs:
+    """What is declared, with the usual rule where nothing else is given; ValueError for what cannot be declared."""
+    if isinstance(policies, str) or len(names := tuple(policies)) != 2:
+        raise ValueError(f"policies are {policies!r:.60}; expected the names of two")
+    one, other = _BLIND if _drawn(seed, "labels") else _BLIND[::-1]
+    found = DeclaredPairs(
+        policies=names,
+        labels=(one, other) if blinded else names,
+        support=two_ends((0, 1) if support is None else support),
+        successes=support is None,
+        margin=one_number("margin", margin),
+        delta=one_number("delta", delta),
+        bets=PAIR_BETS,
+        goal=None,
+        max_pairs=max_pairs,
+        seed=seed,
+    )
+    if max_pairs is not None:
+        check_count("max_pairs", max_pairs)
+    if fewest_to_pass(found.state())[0, 0] < 0:
+        raise ValueError(
+            f"max_pairs (--pairs) is {max_pairs}, within which no policy is shown to be better even if it wins all; "
+            "expected more"
+        )
+    return _with_goal(found._replace(max_pairs=max_pairs or MOST_PAIRS)) if found.is_exact else found
+
+
+def _with_goal(declared: DeclaredPairs) -> DeclaredPairs:
+    """With the evidence that coins of 1/2 reach within the limit with a probability of at most delta/2."""
+    rule = np.array(declared.bets), 0.0, declared.max_pairs or MOST_PAIRS
+    return declared._replace(goal=float(calibrated_goals([0.5], declared.delta / 2, *rule)[0]))
+
+
+def _drawn(seed: int, what: int | str) -> int:
+    """0 or 1, drawn for a pair or for the labels: the same in every language that has this hash."""
+    return hashlib.sha256(f"{seed}:{what}".encode()).digest()[0] % 2
+
+
+# Of each field: which values it has in JSON.
+_FORMS: dict[str, Any] = {
+    "policies": lambda value: is_list(value, str),
+    "labels": lambda value: is_list(value, str) and len(value) == 2,
+    "support": lambda value: is_list(value, float) and len(value) == 2,
+    "successes": lambda value: isinstance(value, bool),
+    **dict.fromkeys(("delta", "margin"), lambda value: type(value) in (int, float)),
+    "bets": lambda value: is_list(value, float),
+    "goal": lambda value: value is None or type(value) is float,
+    "max_pairs": lambda value: value is None or type(value) is int,
+    "seed": lambda value: type(value) is int,
+}

@@ -1,0 +1,158 @@
+"""What is common to logs of single trials: opening, adding, withdrawing, and going on in another process."""
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from jaxcert._chained import ChainedLog
+from jaxcert._files import in_file
+from jaxcert.rollouts._counted import Counted, counted, with_trial
+from jaxcert.rollouts._declared import Declared
+from jaxcert.rollouts._declared_pairs import DeclaredPairs
+from jaxcert.rollouts._single_trial import Trial
+from jaxcert.rollouts._trial_log import Log, that_count, trial_entry, with_entry, withdrawal_entry
+from jaxcert.sequential import SequentialState
+
+Kind = TypeVar("Kind", bound=Declared | DeclaredPairs)
+
+
+class _Known(NamedTuple):
+    """What a log says, and what its trials come to."""
+
+    log: Log
+    counted: Counted
+
+
+class RecordedTrials(Generic[Kind]):
+    """A log of single trials, of tasks (``Trials``) or of two policies in pairs (``PairedTrials``), which open it.
+
+    Args:
+        path: a log of one of them.
+    """
+
+    # What a log of this class declares, and what to open one with that declares something else.
+    _declares: type[Any] = Declared
+    _instead = ""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._file: ChainedLog[Any] = ChainedLog(self.path, "a log of trials", None, _after)
+        self._file.read(cut=False)
+        if not isinstance(self.declared, self._declares):
+            raise ValueError(f"{self.path}: {self._instead}")
+        self._file.warn()
+
+    @property
+    def _log(self) -> Log:
+        return self._file.value.log
+
+    @property
+    def _counted(self) -> Counted:
+        return self._file.value.counted
+
+    @property
+    def declared(self) -> Kind:
+        """What was fixed before the first trial."""
+        return self._file.value.log.declared
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials in their order, with those that were withdrawn; each has the place of its label."""
+        return self._log.trials
+
+    @property
+    def withdrawn(self) -> tuple[Trial, ...]:
+        """The trials that were withdrawn."""
+        return tuple(trial for trial in self.trials if trial.withdrawn is not None)
+
+    @property
+    def last_hash(self) -> str:
+        """The hash of the last line, and so of all lines: which log it was, and how far."""
+        return self._file.chain
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the log up to its last complete line, which a line break ends."""
+        return self._file.sha256
+
+    @property
+    def state(self) -> SequentialState:
+        """Of the sequential experiment, after the trials that count."""
+        return self._counted.state
+
+    def _check_open(self, place: int) -> None:
+        """Raise ValueError if another trial of this label is no evidence any more."""
+        raise NotImplementedError
+
+    def add(self, label: str, value: bool | float) -> None:
+        """Record a trial; it is on the disk when this returns.
+
+        Args:
+            label: of the task, or of the policy.
+            value: whether the trial succeeded, or its score; of one that broke off False, or the worst score.
+
+        Raises:
+            ValueError: for a label that was not declared, a value that was not, or where all is decided, so that
+                another trial is no evidence any more.
+            TimeoutError: if another process does not release the lock.
+        """
+        value = value if isinstance(value, bool) else float(value)
+        with self._file.lock:
+            self._file.read(cut=True)
+            place = self._place(label)
+            declared = self.declared
+            declared.outcomes.check(value)
+            with in_file(self.path):
+                declared.check_turn(self._counted.trials, place)
+                self._check_open(place)
+            self._file.add([trial_entry(self._log, place, value)])
+
+    def undo(self, why: str) -> Trial:
+        """Withdraw the last trial that counts; it stays in the log, with the reason.
+
+        Args:
+            why: the reason, which must not be how the trial went.
+
+        Returns:
+            The trial.
+
+        Raises:
+            ValueError: without a reason, or a trial that counts.
+            TimeoutError: if another process does not release the lock.
+        """
+        why = " ".join(why.split())
+        if not why:
+            raise ValueError("why is empty; expected the reason, which stays in the log")
+        with self._file.lock:
+            self._file.read(cut=True)
+            with in_file(self.path):
+                entry = withdrawal_entry(self._log, why)
+            self._file.add([entry])
+        return next(trial for trial in self.trials if trial.number == entry["withdrawn"])
+
+    def _place(self, label: str) -> int:
+        role, labels = self.declared.role, self.declared.labels
+        if label in labels:
+            return labels.index(label)
+        near = difflib.get_close_matches(label, labels, cutoff=0.3) or labels[:3]
+        raise ValueError(
+            f"{self.path}: has no {role} {label!r}; expected one that was declared, such as {', '.join(near)}"
+        )
+
+
+def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
+    """What a log says with more entries; trials that count are taken in one by one, unless one was withdrawn."""
+    log = None if before is None else before.log
+    for entry in entries:
+        log = with_entry(log, entry)
+    if log is None:
+        raise ValueError("holds no complete line; expected what was declared as the first one")
+    kept = that_count(log.trials)
+    found = counted(log.declared, ()) if before is None else before.counted
+    if kept[: len(found.trials)] != found.trials:
+        found = counted(log.declared, ())
+    for trial in kept[len(found.trials) :]:
+        found = with_trial(log.declared, found, trial)
+    return _Known(log, found)

@@ -1,0 +1,108 @@
+"""A single trial, and what all declarations say of one: its labels, and the values that it may have."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert._validation import as_numbers
+from jaxcert.returns._checks import possible
+from jaxcert.tables._entries import check_spelled_once
+
+_LONGEST_LABEL = 200
+
+
+class Trial(NamedTuple):
+    """One trial.
+
+    Attributes:
+        number: of its line in the log, from 1.
+        task: its place among the labels, of tasks or, in pairs, of policies.
+        value: whether it succeeded, or its score.
+        time: when it was recorded, in UTC.
+        withdrawn: why it does not count any more; None if it counts.
+    """
+
+    number: int
+    task: int
+    value: float
+    time: str
+    withdrawn: str | None
+
+
+class Outcomes(NamedTuple):
+    """The values that a trial may have.
+
+    Attributes:
+        successes: whether it succeeds or fails, in place of a score.
+        support: (a, b), which holds every possible score; b may be infinite.
+    """
+
+    successes: bool
+    support: tuple[float, float]
+
+    @property
+    def wanted(self) -> str:
+        """What a trial has, in words."""
+        return "a success or a failure" if self.successes else "a score in [{:g}, {:g}]".format(*self.support)
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError unless a trial can have this value: a bool for successes, else a float in the support."""
+        if self.successes:
+            fits = isinstance(value, bool)
+        else:
+            fits = isinstance(value, float) and bool(possible(np.float64(value), *self.support, False))
+        if not fits:
+            found = (("a failure", "a success")[value]) if isinstance(value, bool) else f"the score {value!r:.40}"
+            raise ValueError(f"the trial has {found}; expected {self.wanted}, as was declared")
+
+
+def check_labels(name: str, labels: Sequence[Any], each: str) -> None:
+    """Raise ValueError unless these are labels, one for each task or policy."""
+    if not labels:
+        raise ValueError(f"{name} has no label; expected one for each {each}")
+    for label in labels:
+        if not isinstance(label, str) or not label.isprintable() or not 0 < len(label.strip()) <= _LONGEST_LABEL:
+            raise ValueError(
+                f"{name} hold {label!r:.60}; expected labels of printable characters, at most {_LONGEST_LABEL}"
+            )
+        if label != label.strip():
+            raise ValueError(f"{name} hold {label!r}; expected labels without blanks around them")
+    check_spelled_once(labels, f"{name} hold")
+    (label, times), *_ = Counter(labels).most_common(1)
+    if times > 1:
+        raise ValueError(f"{name} hold {label!r} {times} times; expected a label of its own for each")
+
+
+# --- what is declared, as values of one and from JSON ----------------------------------------------------------------
+
+
+def one_number(name: str, value: Any) -> float:
+    """The value as a number in double precision, or ValueError by name."""
+    number = as_numbers(name, value)
+    if number.ndim:
+        raise ValueError(f"{name} has shape {number.shape}; expected one number")
+    return float(number)
+
+
+def two_ends(support: Any) -> tuple[float, float]:
+    """The ends of a support, or ValueError."""
+    ends = as_numbers("support", support)
+    if ends.shape != (2,):
+        raise ValueError(f"support is {support!r}; expected two numbers (a, b)")
+    low, high = ends.tolist()
+    return low, high
+
+
+def is_list(value: Any, kind: type) -> bool:
+    """Whether it is a list of at least one value, all of this type."""
+    return isinstance(value, list) and bool(value) and all(type(each) is kind for each in value)
+
+
+def fields_of(entry: Mapping[str, Any], forms: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
+    """The fields of an entry, lists as tuples; ValueError for one without the form that it has to have."""
+    for name, is_one in forms.items():
+        if name not in entry or not is_one(entry[name]):
+            raise ValueError(f"its {name} is {entry.get(name)!r:.60}; expected one as a run declares it")
+    return {name: tuple(value) if isinstance(value := entry[name], list) else value for name in forms}

@@ -1,0 +1,254 @@
+"""`jaxcert trial` with two policies in pairs: from the start to the answer; resumed, killed, blinded, refused."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+from jaxcert.report.check_trials import check_pairs
+from jaxcert.rollouts import PairedTrials
+
+pytest.importorskip("filelock")
+
+ROOT = Path(__file__).parents[2]
+PAIRS = ("--policies", "new,old", "--delta", 0.05, "--seed", 1)
+
+
+@pytest.fixture
+def log(tmp_path):
+    outcome = command("trial", "start", tmp_path / "ab.jsonl", *PAIRS, "--pairs", 60)
+    assert (outcome.status, outcome.err) == (0, "")
+    return tmp_path / "ab.jsonl"
+
+
+def said(*arguments) -> str:
+    status, out, err = command("trial", *arguments)
+    assert (status, err) == (0, "")
+    return out
+
+
+def tried(log, new, old) -> str:
+    """What is said after a pair with these outcomes, of which the command says which comes first."""
+    out = ""
+    for _ in range(2):
+        label = said("next", log).strip()
+        out = said("add", log, "--policy", label, "--success" if {"new": new, "old": old}[label] else "--failure")
+    return out
+
+
+def test_what_is_declared(tmp_path):
+    out = said("start", tmp_path / "ab.jsonl", *PAIRS, "--pairs", 60)
+    assert out.splitlines() == [
+        f"declared in {tmp_path / 'ab.jsonl'}: new and old in pairs, successes, at most 60 pairs, delta 0.05",
+        "one is shown to be better after at least 7 pairs",
+        "for each pair draw a scene as new ones come, and try both policies on it, in the order that is advised; stop "
+        "whenever you like",
+        "next: new",
+    ]
+    scores = ("--support", 0, 10, "--margin", 0.5)
+    out = said("start", tmp_path / "scores.jsonl", *PAIRS, *scores)
+    assert "new and old in pairs, scores in [0, 10], any number of pairs, margin 0.5, delta 0.05" in out
+    assert "new and old in pairs, successes, at most 200 pairs" in said("start", tmp_path / "c.jsonl", *PAIRS)
+
+
+def test_from_the_start_to_the_answer(log):
+    assert said("next", log) == "new\n"
+    assert said("add", log, "--policy", "new", "--success") == "pair 1: new success; next: old, on the same scene\n"
+    out = said("add", log, "--policy", "old", "--failure")
+    tally, hope = "new won 1, old 0, 0 alike", "go on: about 6 pairs more if it goes on like this"
+    assert out == f"pair 1: new success, old failure; {tally}; {hope}; next: new\n"
+    out = tried(log, True, True)
+    assert out.startswith("pair 2: new success, old success; new won 1, old 0, 1 alike; go on: about ")
+    for _ in range(5):
+        out = tried(log, True, False)
+    assert "new won 6, old 0, 1 alike; go on: about 1 pair more if it goes on like this; next: " in out
+    out = tried(log, True, False)
+    answer = "new is better: with confidence 0.95, on new scenes new succeeds more often than old"
+    assert out == f"pair 8: new success, old failure; new won 7, old 0, 1 alike; {answer}\n"
+    assert said("status", log) == f"8 pairs: new won 7, old 0, 1 alike\n{answer}\n"
+    assert command("trial", "next", log) == (1, "", "")
+    assert "new is shown to be better, and another trial is no evidence" in refused(
+        "trial", "add", log, "--policy", "new", "--success"
+    )
+    assert [*check_pairs(log.read_bytes())] == [f"proven after 8 pairs: {answer.split(': ')[1]}."]
+
+
+def test_what_can_be_shown_no_more(log):
+    trials = PairedTrials(log)
+    for pair in range(30):
+        for label in ("new", "old"):
+            trials.add(label, (label == "new") == (pair % 2 == 0))
+    out = said("status", log)
+    lead = "only a lead of 0.7 or more from here on can be shown within 60 pairs"
+    assert f"go on: no end in sight if it goes on like this; {lead}\n" in out
+    assert "17 pairs in another order than was drawn" in out
+    trials = PairedTrials(log)
+    for _ in range(19):
+        for label in ("new", "old"):
+            trials.add(label, True)
+    out = said("status", log)
+    assert "stop: no difference can be shown any more within 60 pairs\n" in out
+    for _ in range(11):
+        out = tried(log, True, True)
+    assert out == "pair 60: new success, old success; new won 15, old 15, 30 alike; neither is shown to be better " + (
+        "within 60 pairs\n"
+    )
+    assert "all 60 pairs are made, and another trial is no evidence" in refused(
+        "trial", "add", log, "--policy", "new", "--success"
+    )
+
+
+def test_more_pairs_than_are_left(log):
+    trials = PairedTrials(log)
+    for pair in range(40):
+        wins = {0: ["new"], 1: ["old"], 2: ["new"]}.get(pair % 5, ["new", "old"])
+        for label in ("new", "old"):
+            trials.add(label, label in wins)
+    out = said("status", log)
+    assert re.search(r"go on: about \d+ pairs more if it goes on like this, and 20 are left", out), out
+
+
+def test_trials_that_were_withdrawn(log):
+    for _ in range(8):
+        out = tried(log, True, False)
+        if "better" in out:
+            break
+    out = said("undo", log, "--why", "typed failure, it was a success")
+    assert re.match(r"withdrawn: trial 14, of (new|old); 1 in all\npair 7: ", out)
+    label = said("next", log).strip()
+    assert "new is better" in said("add", log, "--policy", label, "--success" if label == "new" else "--failure")
+    lines = said("status", log).splitlines()
+    assert lines[0] == "7 pairs: new won 7, old 0, 0 alike"
+    assert lines[2].startswith("1 withdrawn (typed failure, it was a success): the above holds only if none was")
+    counted = "With their pairs counted as lost by both, for whatever reason they were withdrawn"
+    assert lines[3] == f"{counted}: neither is shown to be better"
+    checked = [*check_pairs(log.read_bytes())]
+    assert checked[0].startswith("proven after 7 pairs: ")
+    assert checked[1].startswith("nothing is proven: neither is shown to be better in 7 pairs (with each pair of a")
+
+
+def test_blinded(tmp_path):
+    log = tmp_path / "ab.jsonl"
+    assert "X and Y in pairs" in said("start", log, *PAIRS, "--blinded")
+    trials, shown = PairedTrials(log), ""
+    while (label := trials.next_policy()) is not None:
+        shown += said("add", log, "--policy", label, "--success" if label == "Y" else "--failure")
+        trials = PairedTrials(log)
+    before, answer = shown.rsplit("; ", 1)
+    assert "new" not in before
+    assert "old" not in before
+    name = dict(zip(trials.declared.labels, trials.declared.policies, strict=True))["Y"]
+    other = {"new": "old", "old": "new"}[name]
+    claim = f"on new scenes {name} succeeds more often than {other}"
+    assert answer == f"Y is better (it is {name}): with confidence 0.95, {claim}\n"
+    assert claim in next(check_pairs(log.read_bytes()))
+
+
+def test_scores(tmp_path):
+    log, rng = tmp_path / "ab.jsonl", np.random.default_rng(0)
+    said("start", log, *PAIRS, "--support", 0, 10, "--margin", 0.5)
+    assert said("status", log) == "0 pairs: no score of both\ngo on\nnext: new\n"
+    out = ""
+    for _ in range(40):
+        if (label := PairedTrials(log).next_policy()) is None:
+            break
+        out = said("add", log, "--policy", label, "--score", round(rng.uniform(6, 10) - 5 * (label == "old"), 2))
+    claim = "with confidence 0.95, on new scenes new has a larger expected score than old, by more than 0.5"
+    assert out.endswith(f"new is better: {claim}\n")
+    assert re.search(r"; mean of new [78]\.\d+, of old [23]\.\d+; ", out)
+    assert claim in next(check_pairs(log.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*PAIRS, "--threshold", 0.5), "--threshold is given; --policies has none"),
+        ((*PAIRS, "--beta=0.1"), "--beta is given; --policies has none"),
+        ((*PAIRS, "--successes", "--support", 0, 1), "--successes and --support are given; expected one of them"),
+        (("--policies", "a", "--delta", 0.05), "policies are ['a']; expected the names of two"),
+        (("--policies", "a,b,c", "--delta", 0.05), "policies are ['a', 'b', 'c']; expected the names of two"),
+        (("--policies", "a,b", "--delta", 2), "delta is 2; expected a probability in (0, 1)"),
+        ((*PAIRS, "--pairs", 4), "max_pairs (--pairs) is 4, within which no policy is shown to be better"),
+        (("--tasks", 3, "--threshold", 0.5, "--delta", 0.1, "--pairs", 9), "--pairs is given; an experiment without"),
+        (("--tasks", 3, "--delta", 0.1), "expected --threshold, the performance to certify, or --policies A,B"),
+    ],
+)
+def test_what_cannot_be_declared(tmp_path, arguments, message):
+    assert message in refused("trial", "start", tmp_path / "x.jsonl", *arguments)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--policy", "mine", "--success"), "has no policy 'mine'; expected one that was declared, such as"),
+        (("--policy", "old"), "expected one of --success, --failure and --score, for a success or a failure"),
+        (("--policy", "old", "--score", 1), "the trial has the score 1.0; expected a success or a failure"),
+        (("--policy", "new", "--success"), "pair 1 has its trial of new; expected the one of old"),
+    ],
+)
+def test_what_is_no_trial(log, arguments, message):
+    said("add", log, "--policy", "new", "--success")
+    before = log.read_bytes()
+    assert message in refused("trial", "add", log, *arguments)
+    assert log.read_bytes() == before
+
+
+def test_files_are_of_tasks(log, tmp_path):
+    for option, name in (("--json", "c.json"), ("--out", "r.npz")):
+        message = refused("trial", "status", log, option, tmp_path / name)
+        assert "--json and --out are for tasks; of pairs the log is the proof: python check_trials.py" in message
+    assert [each.name for each in tmp_path.iterdir() if each.suffix != ".lock"] == ["ab.jsonl"]
+
+
+def test_a_line_that_was_cut_short_is_told_and_replaced(log):
+    tried(log, True, False)
+    log.write_bytes(log.read_bytes()[:-9])
+    status, out, err = command("trial", "status", log)
+    assert (status, out.splitlines()[0]) == (0, "0 pairs: new won 0, old 0, 0 alike")
+    assert err.startswith(f"warning: {log}: its last line is incomplete")
+    out = command("trial", "add", log, "--policy", "old", "--failure").out
+    assert out.startswith("pair 1: new success, old failure; ")
+    assert command("trial", "status", log).err == ""
+
+
+@pytest.mark.slow
+def test_killed_commands(log):
+    """At any moment: the trial is there or it is not, and what was said to be there is."""
+    rng, count = np.random.default_rng(0), 0
+    begin = time.monotonic()
+    subprocess.run([sys.executable, "-m", "jaxcert", "trial", "status", str(log)], capture_output=True, timeout=300)
+    usual = time.monotonic() - begin
+    for attempt in range(30):
+        if attempt >= 8 and count > 1:
+            break
+        label = PairedTrials(log).next_policy()
+        add = [sys.executable, "-m", "jaxcert", "trial", "add", str(log), "--policy", str(label), "--success"]
+        process = subprocess.Popen(add, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)
+        time.sleep(rng.uniform(0.4, 1.2) * usual * max(1, attempt / 6))
+        process.send_signal(signal.SIGKILL)
+        out, _ = process.communicate(timeout=60)
+        found = len(PairedTrials(log).trials)
+        assert found in ([count + 1] if out else [count, count + 1])
+        count = found
+    assert count > 1
+
+
+def test_the_page_shows_what_is_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "few_rollouts.md").read_text()
+    section = page[page.index("## Two policies, pair by pair") : page.index("## What must hold")]
+    lines = re.findall(r"^jaxcert trial (.*)$", section, re.MULTILINE)
+    printed = "".join(said(*shlex.split(line)) for line in lines)
+    shown = re.findall(r"^```text\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    assert len(lines) > 3
+    assert shown
+    assert all(text in printed for text in shown)

@@ -1,0 +1,183 @@
+"""The exact checker of two policies in pairs: it proves what the log shows, alone, and finds what was altered."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import x64_context
+
+from jaxcert._chained import line_of
+from jaxcert.report import check_certificate, check_trials
+from jaxcert.report.check_trials import check_pairs, read_pairs, shown
+from jaxcert.rollouts import PairedTrials, Trials
+
+pytest.importorskip("filelock")
+
+FILE = Path(check_trials.__file__)
+
+
+def made(path, seed, share=0.1, **settings):
+    """A log of pairs that may be decided, of which some trials were withdrawn."""
+    trials = PairedTrials.start(path, ["new", "old"], **{"delta": 0.1, "seed": seed, **settings})
+    rng = np.random.default_rng(seed)
+    skills = rng.permutation([0.9, 0.9 if seed % 4 == 0 else 0.3])
+    for _ in range(70):
+        if (label := trials.next_policy()) is None:
+            break
+        skill = skills[trials.declared.labels.index(label)]
+        value = bool(rng.random() < skill) if trials.declared.successes else float(np.round(skill * rng.random(), 2))
+        trials.add(label, value)
+        while rng.random() < share and len(trials.withdrawn) < len(trials.trials):
+            trials.undo("unplugged")
+    return trials
+
+
+KINDS = {
+    "successes": {},
+    "capped": {"max_pairs": 20},
+    "blinded": {"blinded": True},
+    "margin": {"margin": 0.05},
+    "scores": {"support": (0.0, 1.0)},
+    "scores by a margin": {"support": (-0.1, 1.3), "margin": 0.05},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_says_what_the_library_says(kind, tmp_path):
+    """In double precision, in which logs declare their numbers."""
+    decided = 0
+    with x64_context(True):
+        for seed in range(8):
+            trials = made(tmp_path / f"{seed}.jsonl", seed, **KINDS[kind])
+            declared, pairs, touched = read_pairs(trials.path.read_bytes())
+            assert pairs == [tuple(map(exact_of(trials), pair)) for pair in trials.pairs()]
+            for lost, count_withdrawn in ((set(), False), (touched, True)):
+                found = shown(declared, pairs, lost)
+                better = trials.better(count_withdrawn=count_withdrawn)
+                assert better == (None if found is None else ("new", "old")[found[1]])
+                decided += better is not None
+            first = next(check_pairs(trials.path.read_bytes()))
+            assert first.startswith(
+                f"proven after {trials.num_pairs} pairs" if trials.better() else "nothing is proven"
+            )
+    assert decided >= 2
+
+
+def exact_of(trials):
+    """The fraction that the decimals of an outcome stand for."""
+    return (lambda x: Fraction(int(x))) if trials.declared.successes else (lambda x: Fraction(repr(x)))
+
+
+def rewritten(content: bytes, change) -> bytes:
+    """A log with entries that are changed, and the hashes that belong to them."""
+    lines, chain = [], ""
+    for entry in change([json.loads(line) for line in content.splitlines()]):
+        line, chain = line_of({name: value for name, value in entry.items() if name != "chain"}, chain)
+        lines.append(f"{line}\n")
+    return "".join(lines).encode()
+
+
+def test_what_was_altered_is_found(tmp_path):
+    trials = made(tmp_path / "log.jsonl", 1, share=0)
+    content = trials.path.read_bytes()
+    lines = content.splitlines(keepends=True)
+    altered = {
+        "an outcome": content.replace(b'"success": false', b'"success": true', 1),
+        "delta": content.replace(b'"delta": 0.1', b'"delta": 0.2', 1),
+        "one is missing": b"".join(lines[:3] + lines[4:]),
+        "two change places": b"".join([*lines[:3], lines[4], lines[3], *lines[5:]]),
+        "one twice": b"".join([*lines[:4], *lines[3:]]),
+        "a policy": content.replace(b'"policy": "new"', b'"policy": "old"', 1),
+    }
+    with pytest.raises(ValueError, match="its last line is cut short"):
+        [*check_pairs(content[:-9])]
+    for name, other in altered.items():
+        assert other != content, name
+        with pytest.raises(ValueError, match=r"line \d+ of the log has another hash"):
+            [*check_pairs(other)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"goal": 5.0}, "its goal is reached at J = B with a probability larger than beta"),
+        ({"max_pairs": 2000}, "its goal is reached at J = B with a probability larger than beta"),
+        ({"delta": 0.01}, "its goal is reached at J = B with a probability larger than beta"),
+        ({"bets": [1.5]}, "a bet, the margin or delta is out of range"),
+        ({"bets": []}, "a bet, the margin or delta is out of range"),
+        ({"delta": 1.5}, "a bet, the margin or delta is out of range"),
+        ({"margin": -0.5}, "a bet, the margin or delta is out of range"),
+        ({"support": [0.0, 2.0]}, "successes have another support"),
+        ({"support": [1.0, 0.0]}, "its support is empty"),
+        ({"labels": ["new", "new"]}, "it declares no two policies"),
+        ({"policies": ["new", "old", "x"]}, "it declares no two policies"),
+        ({"format": "jaxcert-trials-1"}, "it is no log of pairs"),
+        ({"successes": False}, "line 2 of the log has not the outcome that was declared"),
+    ],
+)
+def test_declarations_that_prove_nothing(change, message, tmp_path):
+    trials = made(tmp_path / "log.jsonl", 1, share=0)
+    content = rewritten(trials.path.read_bytes(), lambda held: [{**held[0], **change}, *held[1:]])
+    with pytest.raises(ValueError, match=re.escape(message)):
+        [*check_pairs(content)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda held: [*held[:3], *held[4:]], "has the number 4: one is missing"),
+        (
+            lambda held: [*held[:2], {**held[2], "policy": held[1]["policy"]}],
+            "line 3 of the log is of the policy before",
+        ),
+        (lambda held: [*held, {"number": len(held), "withdrawn": 2}], "does not withdraw the last trial"),
+        (lambda held: [held[0], {"number": 1, "withdrawn": 1}], "does not withdraw the last trial"),
+        (lambda held: [*held[:2], {**held[2], "score": 1.0}], "has not the outcome that was declared"),
+    ],
+)
+def test_entries_that_cannot_follow(change, message, tmp_path):
+    trials = made(tmp_path / "log.jsonl", 1, share=0)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        [*check_pairs(rewritten(trials.path.read_bytes(), change))]
+
+
+def test_scores_beyond_the_support(tmp_path):
+    trials = made(tmp_path / "log.jsonl", 1, share=0, support=(0.0, 1.0))
+    content = rewritten(trials.path.read_bytes(), lambda held: [held[0], {**held[1], "score": 1.5}])
+    with pytest.raises(ValueError, match="line 2 of the log has an outcome beyond the support"):
+        [*check_pairs(content)]
+
+
+def test_it_stands_alone(tmp_path):
+    """Two files, and Python without anything else."""
+    for file in (FILE, Path(check_certificate.__file__)):
+        (tmp_path / file.name).write_text(file.read_text())
+    trials = made(tmp_path / "ab.jsonl", 1, share=0)
+    assert trials.better() is not None
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def ran(path):
+        arguments = [sys.executable, "-S", tmp_path / FILE.name, path]
+        return subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path.parent, env=without, check=False)
+
+    found = ran(trials.path)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith(f"proven after {trials.num_pairs} pairs: with confidence 0.9, on new scenes ")
+    assert check_trials.BELIEVED_OF_PAIRS in found.stdout
+    (tmp_path / "other.jsonl").write_bytes(trials.path.read_bytes().replace(b"true", b"false", 3))
+    Trials.start(tmp_path / "tasks.jsonl", ["a"], 0.5, successes=True, delta=0.1)
+    for name, message in (
+        ("other.jsonl", "of the log has another hash"),
+        ("none.jsonl", "No such file"),
+        ("tasks.jsonl", "it is no log of pairs"),
+    ):
+        wrong = ran(tmp_path / name)
+        assert wrong.returncode == 1
+        assert wrong.stdout.startswith("refused: ")
+        assert message in wrong.stdout

@@ -1,0 +1,270 @@
+"""Two policies in pairs in a log: what is declared, recorded, withdrawn and shown; going on, and what is refused."""
+
+import functools
+import json
+import re
+
+import jax
+import numpy as np
+import pytest
+from conftest import x64_context
+
+from jaxcert._chained import line_of
+from jaxcert.rollouts import PairedTrials, Trials
+from jaxcert.rollouts._paired_trials import open_trials
+from jaxcert.sequential import better_policy, init_pairs, update_pairs
+
+pytest.importorskip("filelock")
+
+WINS = functools.partial(PairedTrials.start, policies=["new", "old"], delta=0.05, seed=0)
+SCORES = functools.partial(WINS, support=(-1.0, 2.0), margin=0.1)
+BLIND = functools.partial(WINS, blinded=True)
+
+
+def outcome_of(trials, rng, place, skills=(0.9, 0.4)):
+    """Of the policy at this place."""
+    if trials.declared.successes:
+        return bool(rng.random() < skills[place])
+    return float(np.round(rng.uniform(-1, 2) * skills[place], 3))
+
+
+def made(trials, seed, most=25, share=0.1):
+    """Pairs as the schedule advises; some trials are withdrawn, one or several at once."""
+    rng = np.random.default_rng(seed)
+    while (label := trials.next_policy()) and trials.num_pairs < most:
+        trials.add(label, outcome_of(trials, rng, trials.declared.labels.index(label)))
+        while rng.random() < share and len(trials.withdrawn) < len(trials.trials):
+            trials.undo("unplugged")
+    return trials
+
+
+def assert_same(one, other):
+    """The same to the bit."""
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+@pytest.mark.parametrize("begin", [WINS, SCORES, BLIND], ids=["successes", "scores", "blinded"])
+@pytest.mark.parametrize("seed", range(3))
+def test_who_opens_the_log_goes_on(begin, seed, tmp_path):
+    trials = made(begin(tmp_path / "log.jsonl"), seed)
+    again = open_trials(tmp_path / "log.jsonl")
+    assert isinstance(again, PairedTrials)
+    assert (again.declared, again.trials, again.last_hash) == (trials.declared, trials.trials, trials.last_hash)
+    assert_same(again.state, trials.state)
+    assert_same(again.state_with_withdrawn(), trials.state_with_withdrawn())
+    assert (again.next_policy(), again.better()) == (trials.next_policy(), trials.better())
+    given = zip(*trials.pairs(), strict=True)
+    state = init_pairs(
+        delta=0.05,
+        **({"support": (-1.0, 2.0), "margin": 0.1} if begin is SCORES else {}),
+    )
+    np.testing.assert_allclose(update_pairs(state, *map(np.array, given)).wealth, trials.state.wealth, rtol=1e-5)
+
+
+def test_it_ends_when_one_is_better(tmp_path):
+    trials = made(WINS(tmp_path / "log.jsonl"), 0, most=200, share=0)
+    assert trials.better() == "new"
+    assert trials.is_over
+    assert trials.next_policy() is None
+    before = trials.path.read_bytes()
+    with pytest.raises(ValueError, match="new is shown to be better, and another trial is no evidence; expected a new"):
+        trials.add("old", True)
+    assert trials.path.read_bytes() == before
+    trials.undo("mistyped")
+    assert (trials.better(), trials.is_over) == (None, False)
+    swapped = WINS(tmp_path / "swapped.jsonl", policies=["old", "new"])
+    for new, old in trials.pairs():
+        for label in ("old", "new"):
+            swapped.add(label, bool((old, new)[label == "new"]))
+    trials.add(trials.next_policy(), trials.trials[-1].value == 1)
+    assert trials.better() == "new"
+
+
+def test_it_ends_with_the_last_pair(tmp_path):
+    trials = WINS(tmp_path / "log.jsonl", max_pairs=8)
+    for _ in range(16):
+        trials.add(trials.next_policy(), True)
+    assert (trials.num_pairs, trials.better(), trials.next_policy()) == (8, None, None)
+    with pytest.raises(ValueError, match="all 8 pairs are made, and another trial is no evidence"):
+        trials.add("old", True)
+
+
+def test_the_order_is_drawn_from_the_seed_beforehand(tmp_path):
+    one, other = (WINS(tmp_path / f"{seed}.jsonl", seed=seed).declared for seed in (3, 4))
+    firsts = [[each.first(pair) for pair in range(400)] for each in (one, other)]
+    assert firsts[0] != firsts[1]
+    assert all(160 < sum(each) < 240 for each in firsts)
+    assert firsts[0][:12] == [0, 1, 0, 1, 0, 0, 0, 1, 1, 0, 1, 1]  # as long as logs are to be read
+    drawn = {WINS(tmp_path / f"drawn{i}.jsonl", seed=None).declared.seed for i in range(5)}
+    assert len(drawn) == 5
+    trials = PairedTrials(tmp_path / "3.jsonl")
+    for pair in range(4):
+        for place in (one.first(pair), 1 - one.first(pair)):
+            assert trials.next_policy() == one.labels[place]
+            trials.add(one.labels[place], True)
+    assert trials.num_out_of_order() == 0
+    trials.add(one.labels[1 - one.first(4)], True)
+    assert trials.next_policy() == one.labels[one.first(4)]
+    assert trials.num_out_of_order() == 1
+
+
+def test_blinded_policies_have_other_names(tmp_path):
+    labels = {BLIND(tmp_path / f"{seed}.jsonl", seed=seed).declared.labels for seed in range(8)}
+    assert labels == {("X", "Y"), ("Y", "X")}
+    trials = BLIND(tmp_path / "log.jsonl")
+    first, *_ = trials.path.read_bytes().splitlines()
+    assert json.loads(first)["labels"] == list(trials.declared.labels)
+    with pytest.raises(ValueError, match="has no policy 'new'; expected one that was declared, such as"):
+        trials.add("new", True)
+    while label := trials.next_policy():
+        trials.add(label, label == trials.declared.labels[1])
+    assert trials.better() == "old"
+
+
+@pytest.mark.parametrize("begin", [WINS, SCORES], ids=["successes", "scores"])
+@pytest.mark.parametrize("seed", range(6))
+def test_withdrawn_trials_that_count_show_no_more_than_all_that_were_made(begin, seed, tmp_path):
+    """The first trials of each pair are what was made; those made again come after a look, as may all withdrawals."""
+    trials = begin(tmp_path / "log.jsonl", delta=0.2)
+    rng, first = np.random.default_rng(seed), {}
+    for _ in range(60):
+        if (label := trials.next_policy()) is None:
+            break
+        place = trials.declared.labels.index(label)
+        value = outcome_of(trials, rng, place)
+        first.setdefault(trials.num_pairs, {}).setdefault(place, value)
+        trials.add(label, value)
+        bad = value < 0.5 if place == 0 else value > 0.5
+        while bad and rng.random() < 0.5 and len(trials.withdrawn) < len(trials.trials):
+            trials.undo("it is not as we like it")
+    assert trials.withdrawn
+    counted, honest = trials.state_with_withdrawn(), trials.declared.state()
+    for pair in sorted(first):
+        if len(first[pair]) == 2:
+            honest = update_pairs(honest, first[pair][0], first[pair][1])
+    places = {pair for pair in first if len(first[pair]) < 2}
+    assert np.all(np.asarray(counted.wealth) <= np.asarray(honest.wealth) * (1 + 1e-5)) or places
+    assert int(better_policy(counted)) in (0, int(better_policy(honest)))
+
+
+def test_which_pairs_lost_a_trial(tmp_path):
+    """Two withdrawn at once reach into the pair before; the same two one by one do not."""
+    at_once, one_by_one = WINS(tmp_path / "a.jsonl", seed=1), WINS(tmp_path / "b.jsonl", seed=1)
+    for trials in (at_once, one_by_one):
+        for _ in range(3):
+            trials.add(trials.next_policy(), True)
+    at_once.undo("x")
+    at_once.undo("x")
+    one_by_one.undo("x")
+    one_by_one.add(one_by_one.next_policy(), True)
+    one_by_one.undo("x")
+    for trials, lost in ((at_once, 2), (one_by_one, 1)):
+        bets = np.asarray(trials.state.bets, float)
+        np.testing.assert_allclose(trials.state_with_withdrawn().mean_wealth, np.mean((1 - bets) ** lost), rtol=1e-5)
+        np.testing.assert_allclose(trials.state.mean_wealth, 1.0, rtol=1e-5)
+
+
+def test_a_log_is_read_in_the_other_precision(tmp_path):
+    trials = made(WINS(tmp_path / "log.jsonl"), 2, share=0)
+    with x64_context(True):
+        wide = PairedTrials(tmp_path / "log.jsonl")
+        assert wide.state.wealth.dtype == np.float64
+        assert wide.better() == trials.better()
+        assert np.all(np.asarray(trials.state.wealth) <= np.asarray(wide.state.wealth))
+    assert float(trials.state.goal[0]) >= trials.declared.goal
+
+
+# --- refusals -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"policies": ["a"]}, "policies are ['a']; expected the names of two"),
+        ({"policies": "ab"}, "policies are 'ab'; expected the names of two"),
+        ({"policies": ["a", "a"]}, "policies hold 'a' 2 times; expected a label of its own for each"),
+        ({"policies": ["a", ""]}, "policies hold ''; expected labels of printable characters, at most 200"),
+        ({"policies": ["X", "b"], "blinded": True}, "expected X and Y, for policies with other names"),
+        ({"delta": 0.0}, "delta is 0; expected a probability in (0, 1)"),
+        ({"delta": [0.1]}, "delta has shape (1,); expected one number"),
+        ({"margin": 1.0}, "margin is 1; expected at least 0, and below 1, the largest possible difference"),
+        ({"support": (0.0, np.inf)}, "support is (0, inf); expected a finite interval"),
+        ({"support": (0.0,)}, "support is (0.0,); expected two numbers (a, b)"),
+        ({"max_pairs": 0}, "max_pairs is 0; expected a whole number of at least 1"),
+        ({"max_pairs": 5}, "max_pairs (--pairs) is 5, within which no policy is shown to be better even if it wins"),
+        ({"max_pairs": 3000}, "is 3000; binary needs a number of at most 2000"),
+    ],
+)
+def test_what_cannot_be_declared(changed, message, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        WINS(tmp_path / "log.jsonl", **changed)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_is_no_trial_leaves_no_line(tmp_path):
+    wins, scores = WINS(tmp_path / "wins.jsonl"), SCORES(tmp_path / "scores.jsonl")
+    wins.add("old", True)
+    before = [each.path.read_bytes() for each in (wins, scores)]
+    cases = [
+        (wins, ("old", False), "wins.jsonl: pair 1 has its trial of old; expected the one of new"),
+        (wins, ("mine", False), "has no policy 'mine'; expected one that was declared, such as new"),
+        (wins, ("new", 1.0), "the trial has the score 1.0; expected a success or a failure, as was declared"),
+        (scores, ("new", True), "the trial has a success; expected a score in [-1, 2], as was declared"),
+        (scores, ("new", 2.5), "the trial has the score 2.5; expected a score in [-1, 2], as was declared"),
+    ]
+    for trials, arguments, message in cases:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            trials.add(*arguments)
+    assert [each.path.read_bytes() for each in (wins, scores)] == before
+
+
+def test_logs_of_the_other_kind_are_refused(tmp_path):
+    WINS(tmp_path / "pairs.jsonl")
+    Trials.start(tmp_path / "tasks.jsonl", ["a", "b"], 0.5, successes=True, delta=0.1)
+    with pytest.raises(ValueError, match=r"is a log of two policies in pairs; expected one of tasks \(PairedTrials"):
+        Trials(tmp_path / "pairs.jsonl")
+    with pytest.raises(ValueError, match=r"is a log of tasks; expected one of two policies in pairs \(Trials opens it"):
+        PairedTrials(tmp_path / "tasks.jsonl")
+    assert isinstance(open_trials(tmp_path / "tasks.jsonl"), Trials)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"policies": "ab"}, "its policies is 'ab'; expected one as a run declares it"),
+        ({"policies": ["a", "b", "c"]}, "policies are a, b, c; expected two"),
+        ({"labels": ["new", "mine"]}, "labels are new, mine; expected X and Y"),
+        ({"goal": 10.0}, "its goal is 10, which equal policies reach too often"),
+        ({"delta": 0.01}, "which equal policies reach too often"),
+        ({"max_pairs": 2000}, "which equal policies reach too often"),
+        ({"bets": [0.9]}, "which equal policies reach too often"),
+        ({"margin": 0.1}, "which equal policies reach too often"),
+        ({"seed": "x"}, "its seed is 'x'; expected one as a run declares it"),
+    ],
+)
+def test_a_declaration_with_a_hash_of_its_own_is_checked(tmp_path, changed, message):
+    path = WINS(tmp_path / "log.jsonl", max_pairs=30).path
+    first = json.loads(path.read_bytes())
+    line, _ = line_of({**{name: value for name, value in first.items() if name != "chain"}, **changed})
+    path.write_bytes(f"{line}\n".encode())
+    with pytest.raises(ValueError, match=re.escape(message)):
+        PairedTrials(path)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"policy": "old", "success": True}, "pair 1 has its trial of old; expected the one of new"),
+        ({"policy": "mine", "success": True}, "its policy is 'mine', which was not declared"),
+        ({"task": "new", "success": True}, "its policy is None, which was not declared"),
+        ({"withdrawn": 3, "why": "x"}, "expected it to withdraw the trial of line 2"),
+    ],
+)
+def test_a_line_with_a_hash_of_its_own_is_checked(tmp_path, entry, message):
+    trials = WINS(tmp_path / "log.jsonl")
+    trials.add("old", True)
+    line, _ = line_of({"number": 2, "time": "now", **entry}, trials.last_hash)
+    trials.path.write_bytes(trials.path.read_bytes() + f"{line}\n".encode())
+    with pytest.raises(ValueError, match=re.escape(message)):
+        PairedTrials(trials.path)
