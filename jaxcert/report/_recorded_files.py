@@ -1,6 +1,7 @@
 """The files of returns from which a certificate file was made, read as it records."""
 
 import contextlib
+import dataclasses
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -170,8 +171,10 @@ def _read(
         }
     kinds = [(each[place] if place < len(each) else {}).get("dtype") for each in held]
     # Numbers of 0 and 1 that were certified as successes are successes again.
+    called = [(each[place] if place < len(each) else {}).get("called") for each in held]
     return [
-        found[each].without_support(None if kind == "bool" else ()) for each, kind in zip(wanted, kinds, strict=True)
+        dataclasses.replace(found[each].without_support(None if kind == "bool" else ()), called=name)
+        for each, kind, name in zip(wanted, kinds, called, strict=True)
     ]
 
 
