@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._coded import as_objects, check_labels_whole, coded
+from jaxcert.tables._arranged import check_others
+from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
 from jaxcert.tables._columns import Columns, NotNamedError
 from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._returns import Returns
@@ -40,6 +41,7 @@ class Rollouts(NamedTuple):
     remark: str = ""  # what is worth knowing, after the rest
     stage: Any = None  # when the policy was evaluated, which has to be the same for every task
     counted: bool = False  # whether each value is of several rollouts, as 31/50
+    others: Mapping[str, Coded] = {}  # what its records hold besides, unless the format is known
 
 
 class Format(NamedTuple):
@@ -112,6 +114,9 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     lost, lacking = _lost(found, ended, roles.unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
     values = coded(as_objects(given))
+    pooled, constant = check_others(
+        columns, [*found.others], tasks, episodes, [values], found.others.__getitem__, are_picked=False
+    )
     support = found.supports.get(columns.value)
     if not found.counted:
         totals, lacking = with_worst(values, columns.value, lacking, roles.unfinished, support)
@@ -121,7 +126,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     lost = lost or f"{lacking.sum()} without an outcome"
     counted = f"{lost}, counted as {roles.unfinished:g}" if lacking.any() else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
-    return dataclasses.replace(returns, rows=None, num_unfinished=int(lacking.sum())), {
+    return dataclasses.replace(returns, rows=None, num_unfinished=int(lacking.sum()), pooled=pooled, constant=constant), {
         "columns": columns,
         "usual_columns": found.columns,
         "told": "; ".join(filter(None, words)),
