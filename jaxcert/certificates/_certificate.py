@@ -147,7 +147,7 @@ class Certificate(ByThreshold):
 
         It was stated by a writer whose lower bounds were rounded otherwise; ``sure`` [n] are violations there, too.
         """
-        return near[np.argsort(np.asarray(self.lower_bounds)[near], kind="stable")][: int(below)]
+        return near[np.argsort(np.asarray(self.lower_bounds)[near], kind="stable")][:below]
 
     @property
     def delta_below(self) -> jax.Array:

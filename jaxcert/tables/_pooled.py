@@ -129,7 +129,7 @@ def _check_no_log(name: Any, entries: Coded, task: Coded, *, is_trial: bool, rep
         return
     if is_of_training(name) or (not repeats and _goes_on(entries)):
         raise ValueError(
-            f"rows differ in column {str(name)!r:.42}, which holds moments of training by its name, as a log of training "
+            f"rows differ in column {str(name)!r:.42}, which holds moments of training by its name, as a log of it "
             "does: their policy was not fixed; expected episodes of one policy, or a table without this column"
         )
 

@@ -51,7 +51,6 @@ _MEASURED = words_in(
     "count tokens time sec seconds ms length cost reward return score success error size steps calls effort loss "
     "latency"
 )
-_NOT_OF_POLICIES = words_in("video log date datetime timestamp started ended created duration")
 _NUMBERS = words_in("id number num no nr index idx")
 # Words of columns that hold no trial each, and words of those that do, beside its number.
 _NO_TRIAL = APART | _ALSO_APART | words_in("step epoch iter judge stage subgoal phase joint loss cost err time top")
@@ -68,6 +67,9 @@ _CHANGES = words_in("""
     commit git sha md5 hash revision release build run runs exp experiment job lora adapter weight weights param params
     parameters theta phi hparams hyperparameters lr epsilon eps exploration generation genome population epoch epochs
     snapshot gain gains kp ki kd ips propensity
+""")
+_NOT_OF_POLICIES = words_in("""
+    video log date datetime timestamp started ended created duration doc document target task question prompt scene
 """)
 _TRAINED = _OF_TRAINING - {"global"} | words_in("seen finetune finetuned pretrained pretraining")
 # The length of an episode.

@@ -126,7 +126,8 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     lost = lost or f"{lacking.sum()} without an outcome"
     counted = f"{lost}, counted as {roles.unfinished:g}" if lacking.any() else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
-    return dataclasses.replace(returns, rows=None, num_unfinished=int(lacking.sum()), pooled=pooled, constant=constant), {
+    known = {"num_unfinished": int(lacking.sum()), "pooled": pooled, "constant": constant}
+    return dataclasses.replace(returns, rows=None, **known), {
         "columns": columns,
         "usual_columns": found.columns,
         "told": "; ".join(filter(None, words)),
