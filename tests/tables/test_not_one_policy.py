@@ -299,6 +299,13 @@ def test_a_folder_is_of_one_policy(tmp_path, name, entries):
     assert "expected, as in the first file" in refused("certify", parts(tmp_path / "two", *two), *ASK)
 
 
+def test_a_folder_has_no_moment_of_each_task(tmp_path):
+    folder = parts(tmp_path / "log", rows_of(train_iter=np.repeat(np.arange(30), 20)))
+    assert "rows differ in column 'train_iter'" in refused("certify", folder, *ASK)
+    lengths = rows_of(num_env_steps=np.repeat(np.arange(30), 20))
+    assert command("certify", parts(tmp_path / "lengths", lengths), *ASK).status == 0
+
+
 def test_a_folder_has_what_tasks_and_trials_have(tmp_path):
     more = {"num_steps": np.arange(600) % 90, "version": np.repeat(np.arange(30) % 3, 20), "model": [None] * 600}
     more |= {"agent": pa.array([{"x": 1}] * 600), "model_latency": np.arange(600.0)}
