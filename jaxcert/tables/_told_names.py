@@ -58,11 +58,9 @@ _NUMBERED = words_in("""
     s r trial try attempt run rep repeat repetition replicate seed episode rollout sample round versuch lauf essai
     return score reward success successes pass passed result outcome correct solved resolved value eval
 """)
-# Where moments are surely of training, and may be no length of an episode; and what else is of training, or of
-# the policy that a row was made with.
-_OF_TRAINING = words_in("""
-    global train training trained learning learner gradient grad optimizer sampled iteration iter update updates
-""")
+# Where moments are surely of training, and neither the length of an episode nor what a planner took; and what else is
+# of training, or of the policy that a row was made with.
+_OF_TRAINING = words_in("global train training trained learning learner gradient grad optimizer sampled")
 _CHANGES = words_in("""
     commit git sha md5 hash revision release build run runs exp experiment job lora adapter weight weights param params
     parameters theta phi hparams hyperparameters lr epsilon eps exploration generation genome population epoch epochs
@@ -100,15 +98,15 @@ def is_moment(name: Any) -> bool:
 
 
 def is_of_training(name: Any) -> bool:
-    """Whether it is of training by its words, where the number of steps alone may be the length of an episode."""
-    return bool(words_in(name) & _OF_TRAINING)
+    """Whether it surely holds moments of training: steps may be those of an episode, and n_iter is a planner's."""
+    return is_moment(name) and bool(words_in(name) & _OF_TRAINING)
 
 
 def changes_policies(name: Any) -> bool:
     """Whether a column of that name may hold another policy in each row: its version, weights or moment of training."""
     words = words_in(name)
-    is_told = words & _CHANGES or is_moment(name) or tells_apart(name)
-    return bool(words & _TRAINED or (is_told and not words & (_MEASURED - {"steps"} | _NOT_OF_POLICIES)))
+    is_told = (words & _CHANGES or tells_apart(name)) and not words & (_MEASURED | _NOT_OF_POLICIES)
+    return bool(words & _TRAINED or is_moment(name) or is_told)
 
 
 def is_curve(name: Any) -> bool:

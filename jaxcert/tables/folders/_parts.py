@@ -239,7 +239,7 @@ def _entry_in(parquet: Any, task: str, name: str) -> Any:
         found |= set(rows.column(name).unique().to_pylist()[:2])
         # The length of an episode differs from one to the next.
         differs = max(counts, default=0) > 1 and (tells_apart(name) or is_curve(name))
-        if differs or (len(found) > 1 and is_moment(name) and is_of_training(name)):
+        if differs or (len(found) > 1 and is_of_training(name)):
             raise ValueError(
                 f"rows{' of the same task' if differs else ''} differ in column {name!r:.42}: if it tells policies, "
                 "conditions or moments of training apart, they are no trials of one policy; expected files of one of "

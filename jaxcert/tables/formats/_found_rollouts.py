@@ -14,7 +14,7 @@ from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables._single_rollouts import arrange, check_pairs, with_worst
-from jaxcert.tables._told_names import names_policies
+from jaxcert.tables._told_names import is_of_training, names_policies
 from jaxcert.tables.formats._content import Content, Place
 
 # A file may ask for any number of rollouts, and those that it lacks are made here.
@@ -71,9 +71,10 @@ def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format |
 
 
 def check_one_policy(records: Iterable[Place]) -> None:
-    """Raise ValueError for records with fields of their own that name several policies, as two agents."""
+    """Raise ValueError for records with fields of their own that name several policies, as two agents or moments."""
     held = [record.value for record in records if isinstance(record.value, dict)]
-    for name in dict.fromkeys(name for record in held for name in record if names_policies(name)):
+    names = dict.fromkeys(name for record in held for name in record)
+    for name in (name for name in names if names_policies(name) or is_of_training(name)):
         if len(found := dict.fromkeys(str(record.get(name)) for record in held)) > 1:
             raise ValueError(f"holds several policies ({', '.join(found):.200}), by {name}; expected a file of each")
 
