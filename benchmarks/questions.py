@@ -14,7 +14,7 @@ SURFACES: dict[str, Callable[[Question], bool]] = {
     "exact": lambda question: question.witness is not None,
     "protocol": lambda question: len(question.inputs) == 1 and not question.unrepeated,
     "page": lambda question: bool(question.rows.columns) and "weights" not in question.inputs,
-    "plot": lambda question: question.has_curve,
+    "plot": lambda question: bool(question.rows.columns),
     "advice": lambda question: question.advised,
     "command line": lambda question: bool(question.command) or not (question.unrepeated or question.has_weights),
     "two policies": lambda question: 2 in question.numbers_of_policies,

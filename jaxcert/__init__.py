@@ -14,6 +14,7 @@ from jaxcert.certificates import (
     IntervalCertificate,
     MeanCertificate,
     RankingCertificate,
+    RequirementsCertificate,
     ScenarioSolution,
     ShiftCertificate,
     Status,
@@ -35,6 +36,7 @@ from jaxcert.certificates import (
     certify_mean,
     certify_mean_difference,
     certify_ranking,
+    certify_requirements,
     certify_safety_level,
     certify_shift,
     certify_suite,
@@ -45,7 +47,18 @@ from jaxcert.certificates import (
     scenario_epsilon,
     shifted_epsilon,
 )
-from jaxcert.returns import Paired, Weighted, paired, sample_returns, task_weights, weighted
+from jaxcert.returns import (
+    Paired,
+    Requirement,
+    Weighted,
+    at_least,
+    at_most,
+    between,
+    paired,
+    sample_returns,
+    task_weights,
+    weighted,
+)
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
 from jaxcert.sequential import certify_sequential
 from jaxcert.tables import Returns, align_tasks, from_frame, from_lists, from_xarray, read_returns
@@ -72,6 +85,8 @@ __all__ = [
     "Paired",
     "PolicyCertificate",
     "RankingCertificate",
+    "Requirement",
+    "RequirementsCertificate",
     "Returns",
     "ScenarioSolution",
     "ShiftCertificate",
@@ -83,6 +98,9 @@ __all__ = [
     "__version__",
     "align_tasks",
     "anytime_epsilon",
+    "at_least",
+    "at_most",
+    "between",
     "binomial_epsilon",
     "bounds",
     "certify",
@@ -100,6 +118,7 @@ __all__ = [
     "certify_mean_difference",
     "certify_policy",
     "certify_ranking",
+    "certify_requirements",
     "certify_safety_level",
     "certify_sequential",
     "certify_shift",

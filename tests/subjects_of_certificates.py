@@ -8,6 +8,8 @@ import numpy as np
 from subject import HITS, LEVELS, MASKS, NAMES, OTHERS, RETURNS, SAFETIES, WORST, Subject
 
 from jaxcert import (
+    at_least,
+    at_most,
     certify,
     certify_anytime,
     certify_band,
@@ -21,6 +23,7 @@ from jaxcert import (
     certify_mean,
     certify_mean_difference,
     certify_ranking,
+    certify_requirements,
     certify_safety_level,
     certify_sequential,
     certify_shift,
@@ -117,7 +120,15 @@ def _interval(returns, thresholds, beta, delta, low, high, **validate):
     return certify_interval(returns, thresholds, support=(low, high), **settings, **validate)
 
 
+def _requirements(reward, cost, least, most, delta, high, **validate):
+    wanted = {"reward": at_least(least, support=(0.0, high)), "cost": at_most(most, support=(0.0, high))}
+    return certify_requirements({"reward": reward, "cost": cost}, wanted, delta=delta, complete=True, **validate)
+
+
 CERTIFICATES |= {
+    "certify_requirements": Subject(
+        _requirements, (RETURNS[0], RETURNS[1], 0.2, 0.9, 0.1, 1.0), (RETURNS[1], RETURNS[0], 0.1, 1.5, 0.2, 2.0)
+    ),
     "certify_band": Subject(_band, (RETURNS[0], LEVELS[0], 0.1, 0.0, 1.0), (RETURNS[1], LEVELS[1], 0.3, -1.0, 2.0)),
     "certify_lower_bounds_band": Subject(_given_band, (WORST[0], 0.1, 0.0), (WORST[1], 0.3, -1.0)),
     "certify_tail": Subject(_tail, (WORST[0], 0.1, 0.0, SAFETIES[0]), (WORST[1], 0.3, -1.0, SAFETIES[1])),

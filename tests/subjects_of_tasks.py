@@ -10,6 +10,7 @@ from subject import KEYS, Subject
 from jaxcert import rollouts
 from jaxcert.baselines import interval_mdp
 from jaxcert.tasks import bridge_world, simple_grid
+from jaxcert.tasks.bridge_world._environment import BridgeWorld
 
 TASKS = {
     "sample_tasks": Subject(lambda key: simple_grid.ENV.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
@@ -31,17 +32,6 @@ def episodes(which: int) -> np.ndarray:
     return np.asarray(bridge_world.trajectories(KEYS[which], SLIPS[1], 60, POLICY))
 
 
-@functools.cache
-def counts(which: int) -> np.ndarray:
-    return np.asarray(interval_mdp.count_transitions(episodes(which), CHAIN.successors, max_visits=None))
-
-
-@functools.cache
-def intervals(which: int) -> tuple[np.ndarray, ...]:
-    found = interval_mdp.probability_intervals(counts(which), CHAIN, 0.1, max_visits=None)
-    return tuple(np.asarray(end, float) for end in found)
-
-
 def _stepped(task: Any, key: jax.Array, action: Any) -> tuple:
     """Observation and reward after one step; the key in the state is no array of numbers."""
     after = task.step(task.reset(key), action)
@@ -52,9 +42,9 @@ STEP = ((KEYS[0], 0.3, 0), (KEYS[1], 1.0, 0))
 SLIPS = [np.full((3, 2), slip) for slip in (0.1, 0.3)]
 WINS = [np.array([0.6, 0.8]), np.array([0.7, 0.9])]
 WORLD = {
-    "step": Subject(lambda key, p, action: _stepped(simple_grid.SimpleGrid(p), key, action), STEP[0], STEP[1]),
+    "step": Subject(lambda key, p, action: _stepped(simple_grid._SimpleGrid(p), key, action), STEP[0], STEP[1]),
     "step-bridge_world": Subject(
-        lambda key, slip, action: _stepped(bridge_world.BridgeWorld(slip), key, action),
+        lambda key, slip, action: _stepped(BridgeWorld(slip), key, action),
         (KEYS[0], SLIPS[0][0], 0),
         (KEYS[1], SLIPS[1][0], 3),
     ),
@@ -78,29 +68,9 @@ WORLD = {
     "performance-bridge_world": Subject(
         lambda tasks: bridge_world.performance(tasks, POLICY), (SLIPS[0],), (SLIPS[1],)
     ),
-    "transition_probabilities": Subject(
-        lambda tasks: bridge_world.transition_probabilities(tasks, POLICY), (SLIPS[0],), (SLIPS[1],)
-    ),
-    "crossing_probability": Subject(bridge_world.crossing_probability, (SLIPS[0],), (SLIPS[1],)),
     "safety-bridge_world": Subject(lambda wins: bridge_world.safety(wins, "right"), (WINS[0],), (WINS[1],)),
 }
 INTERVAL_MDP = {
-    "count_transitions": Subject(
-        lambda episodes: interval_mdp.count_transitions(episodes, CHAIN.successors, max_visits=None),
-        lambda: (episodes(0),),
-        lambda: (episodes(1),),
-        dtype="int32",
-    ),
-    "probability_intervals": Subject(
-        lambda counts, beta: interval_mdp.probability_intervals(counts, CHAIN, beta, max_visits=None),
-        lambda: (counts(0), 0.1),
-        lambda: (counts(1), 0.2),
-    ),
-    "robust_value": Subject(
-        lambda low, high: interval_mdp.robust_value(interval_mdp.Intervals(low, high), CHAIN),
-        lambda: intervals(0),
-        lambda: intervals(1),
-    ),
     "lower_bound": Subject(
         lambda episodes, beta: interval_mdp.lower_bound(episodes, beta, CHAIN, max_visits=None),
         lambda: (episodes(0), 0.1),

@@ -21,7 +21,7 @@ from jaxcert.tasks import bridge_world, simple_grid
 SUBJECTS = {**BOUNDS, **EPSILONS, **SHIFTS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, **WORLD, **INTERVAL_MDP}
 SUBJECTS |= BASELINES
 # Certificates and limits take seconds to compile: most of them are left to long runs.
-LONG = {*CERTIFICATES, "probability_intervals", "lower_bound"} - {
+LONG = {*CERTIFICATES, "lower_bound"} - {
     "certify-betting-binomial",
     "certify_safety_level-betting-binomial",
     "certify_lower_bounds-binomial",
@@ -80,16 +80,16 @@ def assert_trees_close(found: Any, wanted: Any, precision: str) -> None:
 
 def test_every_public_function_on_arrays_is_here():
     here = {name.split("-")[0] for name in SUBJECTS}
-    helpers = {"return_support", "sample_returns"}
+    helpers = {"return_support", "sample_returns", "at_least", "at_most", "between"}
     helpers |= {"align_tasks", "from_frame", "from_lists", "from_xarray", "read_returns", "paired", "weighted"}
-    types = {"Chain", "Intervals", "SimpleGridParams", "State", "World", "LARGE", "STANDARD", "ENV", "POLICY"}
+    types = {"Chain", "SimpleGridParams", "World", "LARGE", "STANDARD", "ENV", "POLICY"}
     types |= {"EpisodeCertificate", "MeanCertificate", "RankingCertificate"}
     types |= {"ShiftCertificate", "SuiteCertificate", "TasksCertificate"}
-    types |= {"AdaptiveCertificate", "BridgeWorld", "MultiTaskEnv", "PolicyCertificate", "SimpleGrid", "summaries"}
+    types |= {"AdaptiveCertificate", "MultiTaskEnv", "PolicyCertificate", "summaries"}
     of_static_arguments = {"chain", "env", "left_policy", "right_policy"}
     of_static_arguments |= {"task_distribution"}
     of_policies = {"Policy", "brax_policy", "certify_adaptive", "certify_policy", "collect", "collect_gymnasium"}
-    files = {"adaptive_facts", "load_adaptive", "save_adaptive", "Trials"}
+    files = {"adaptive_facts", "load_adaptive", "save_adaptive", "PairedTrials", "RecordedTrials", "Trials"}
     rooms = (bounds, rollouts, simple_grid, bridge_world, interval_mdp)
     rooms += (baselines,)
     types |= {"PlugInEstimate", "interval_mdp"}

@@ -149,7 +149,11 @@ def _with_files():
         Path(f"rollouts/day={day}").mkdir(parents=True)
         rows = pandas.DataFrame({"task": np.arange(2000) % 50, "seed": day, "score": np.linspace(0.7, 0.9, 2000)})
         rows.to_parquet(f"rollouts/day={day}/part-0.parquet")
-    for name in ("docs/agents.md", "docs/robots.md"):  # whose first block writes the file of the page
+    for name in (
+        "docs/agents.md",
+        "docs/robots.md",
+        "docs/requirements.md",
+    ):  # whose first block writes the file of the page
         run_python(name, with_brax=False, most=1)
     for block in blocks("docs/sweeps.md"):
         if block.language == "toml":

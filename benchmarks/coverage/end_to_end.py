@@ -86,6 +86,18 @@ def interval(world: World, data: Data) -> np.ndarray:
     return _below(found.epsilon, world) | (np.asarray(found.safety_upper, float)[:, 0] < safe)
 
 
+def requirements(world: World, data: Data, *, binary: bool = False, **options: Any) -> np.ndarray:
+    """The same returns twice, reflected and at most so much: as dependent as metrics can be."""
+    x, support = data.returns[0], None if binary else world.support
+    x = x == 1 if binary else x
+    metrics = {"reward": x, "cost": ~x if binary else sum(world.support) - x}
+    reward = jaxcert.at_least(world.threshold, support=support)
+    cost = jaxcert.at_most(sum(world.support) - world.threshold, support=support)
+    options = {name: value for name, value in _options(world, data, **options).items() if name != "support"}
+    found = jaxcert.certify_requirements(metrics, {"reward": reward, "cost": cost}, complete=True, **options)
+    return np.asarray(found.epsilon, np.float64) < world.risk
+
+
 def tail(world: World, data: Data) -> np.ndarray:
     """Quantiles and means of the worst tasks together."""
     band = jaxcert.certify_band(data.returns[0], None, **_options(world, data))
@@ -191,6 +203,9 @@ KINDS = (
     Kind("certify_safety_level, simultaneous", _with(safety_level, several=True)),
     Kind("certify_safety_level, attained", _with(safety_level, method="attained"), binary=True),
     Kind("certify_interval", interval),
+    Kind("certify_requirements, binomial", requirements),
+    Kind("certify_requirements, soft", _with(requirements, method="soft")),
+    Kind("certify_requirements, successes", _with(requirements, binary=True), binary=True),
     Kind("certify_tail", tail),
     Kind("certify_mean", mean),
     Kind("certify_mean, hoeffding", _with(mean, bound="hoeffding")),

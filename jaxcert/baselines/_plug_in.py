@@ -64,16 +64,17 @@ def certify_known_performances(
     return _taken_for_bounds("known", exact, thresholds, delta)
 
 
-def _taken_for_bounds(name: str, numbers: Any, thresholds: Any, delta: Any) -> Certificate:
+def _taken_for_bounds(name: str, numbers: Any, thresholds: Any, delta: Any, *, sound: bool = True) -> Certificate:
     """The certificate of numbers [..., n] that are known, or taken for known, and so never fail; -inf is invalid."""
     found = certify_given(name, BINOMIAL, numbers, thresholds, np.zeros((), numbers.dtype), delta)
-    return dataclasses.replace(found, status=_marked(found.status, found.lower_bounds))
+    return dataclasses.replace(found, status=_marked(found.status, found.lower_bounds, sound))
 
 
 @jax.jit
-def _marked(status: jax.Array, numbers: jax.Array) -> jax.Array:
-    invalid = jnp.any(jnp.isneginf(numbers), axis=-1, keepdims=True)
-    return jnp.where(invalid, Status.INVALID_INPUT.value, status).astype(jnp.int32)
+def _marked(status: jax.Array, numbers: jax.Array, sound: bool) -> jax.Array:
+    invalid = jnp.any(jnp.isneginf(numbers), axis=-1, keepdims=True) | (status == Status.INVALID_INPUT.value)
+    otherwise = jnp.where(sound, status, Status.UNSOUND.value)
+    return jnp.where(invalid, Status.INVALID_INPUT.value, otherwise).astype(jnp.int32)
 
 
 def _prepare(performances: Any, validate: bool) -> Any:
@@ -162,9 +163,9 @@ def certify_plug_in(
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     thresholds = prepare_thresholds(thresholds, sample.dtype, validate)
     averages = _averages(placed(sample))[..., : int(sample.num_tasks)]
-    found = _taken_for_bounds("plug_in", averages, thresholds, delta)
+    found = _taken_for_bounds("plug_in", averages, thresholds, delta, sound=False)
     held = {field.name: getattr(found, field.name) for field in dataclasses.fields(found) if field.name != "question"}
-    return PlugInEstimate(**{**held, "status": _without_claim(found.status)})
+    return PlugInEstimate(**held)
 
 
 @jax.jit
@@ -172,8 +173,3 @@ def _averages(sample: Sample) -> jax.Array:
     """The average of each task, to nearest; -inf for one with returns that are not finite, or with none."""
     mean = jnp.mean(sample.values, axis=-1, where=sample.mask)
     return jnp.where(jnp.isfinite(mean), mean, -jnp.inf)
-
-
-@jax.jit
-def _without_claim(status: jax.Array) -> jax.Array:
-    return jnp.where(status == Status.INVALID_INPUT.value, status, Status.UNSOUND.value).astype(jnp.int32)

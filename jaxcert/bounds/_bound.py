@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import complement_up, is_zero, next_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_up, next_down, unit_roundoff
 from jaxcert.numerics._summation import (
     Sums,
     by_column,
@@ -308,9 +308,7 @@ def upper_bounds(bound: Bound, raised: Sample, beta: jax.Array, lower: jax.Array
     ``pairs``: whether the differences were reflected before they were taken.
     """
     if bound.binary:
-        x = raised.values
-        failures = jnp.where(is_zero(x), 1, jnp.where(x == 1, 0, jnp.nan)).astype(x.dtype)
-        upper = complement_up(task_bounds(bound, raised.replace(values=failures), beta))
+        upper = complement_up(task_bounds(bound, raised.failing, beta))
     else:
         upper = -task_bounds(bound, raised if pairs else raised.reflected, beta)
     return jnp.where(jnp.isneginf(lower), jnp.inf, upper)

@@ -16,6 +16,7 @@ from jaxcert.certificates._method import binomial_epsilon
 from jaxcert.certificates._pairs_and_weights import certify_improvement, certify_mean_difference, certify_weighted
 from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._ranking import RankingCertificate, certify_ranking
+from jaxcert.certificates._requirements import RequirementsCertificate, certify_requirements
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
 from jaxcert.certificates._suite import SuiteCertificate, certify_suite
@@ -32,6 +33,7 @@ __all__ = [
     "Option",
     "Question",
     "RankingCertificate",
+    "RequirementsCertificate",
     "ScenarioSolution",
     "ShiftCertificate",
     "Status",
@@ -54,6 +56,7 @@ __all__ = [
     "certify_mean",
     "certify_mean_difference",
     "certify_ranking",
+    "certify_requirements",
     "certify_safety_level",
     "certify_shift",
     "certify_suite",

@@ -33,6 +33,7 @@ from jaxcert.certificates._levels import (
 )
 from jaxcert.certificates._method import TAIL, Method, Solution, solve, table_of
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, next_down
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._sample import Sample, placed
@@ -205,7 +206,7 @@ def fields_of_band(sample: Sample, thresholds: Any, delta: Any, level: Any, num_
     return fields | ({"num_rollouts": m} if sample.is_full else {})
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(quickly, static_argnums=0)
 def _band(
     num_smallest: int | None, sample: Sample, thresholds, delta, shown: Shown, tried: Tried | None
 ) -> dict[str, Any]:

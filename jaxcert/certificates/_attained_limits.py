@@ -33,6 +33,7 @@ from jaxcert.certificates._method import TAIL, inflate, solve_every, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._coins import coins_suffice
 from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, unit_roundoff
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._sample import Sample, placed
@@ -83,7 +84,7 @@ def _risks(size: int, n: Any, deltas: jax.Array, table: Any) -> jax.Array:
     return jnp.stack(every)
 
 
-@jax.jit
+@quickly
 def _each(sample: Sample, wanted, delta, deltas, table, shown: Shown) -> dict[str, jax.Array]:
     """The (k + 1)-th smallest of the lower bounds at each level, at the level where it is largest."""
     found, n = counted(sample), sample.num_tasks
@@ -144,7 +145,7 @@ def limits_together(sample: Sample, wanted: Any, delta: Any, eta: Any) -> dict[s
     return _together(*placed((sample, wanted, delta, eta, table, shown_at(sample)))) | {"delta": delta}
 
 
-@jax.jit
+@quickly
 def _together(sample: Sample, wanted, delta, eta, table, shown: Shown) -> dict[str, jax.Array]:
     found, factors, n = counted(sample), complement_down(wanted), sample.num_tasks
     there = in_front(found.successes, n)

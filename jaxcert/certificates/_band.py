@@ -42,6 +42,7 @@ from jaxcert.certificates._method import BINOMIAL, TAIL, table_of
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
@@ -205,7 +206,7 @@ def _of_bounds(
     return _answer(name, EQUAL_LOCAL_LEVELS, sample, row, num_smallest, fields, returns)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
+@functools.partial(quickly, static_argnums=(0, 1))
 def _fields(bound: Bound | None, num_smallest: int | None, sample: Sample, thresholds, beta, level, table) -> dict:
     lower, n = task_bounds(bound, sample, beta), sample.num_tasks
     wanted = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1) if thresholds is None else thresholds

@@ -27,7 +27,7 @@ from jaxcert.returns._weighted import Weighted
 
 EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
 # What a comparison is about.
-_A_MINUS_B = "policy A minus that of policy B"
+_A_MINUS_B, _MINUS = "policy A minus that of policy B", "policy A minus B"
 DIFFERENCE = f"{EXPECTED_RETURN} of {_A_MINUS_B}"
 DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {_A_MINUS_B}"
 
@@ -105,7 +105,7 @@ class Certificate(ByThreshold):
     @property
     def _apart(self) -> str:
         """What a legend says of it, unless it is of one policy on tasks like the sampled ones; in words."""
-        return "policy A minus B" if is_difference(self.quantity) else "reweighted tasks" * (self.source == REWEIGHTED)
+        return _MINUS if is_difference(self.quantity) else "reweighted tasks" * (self.source == REWEIGHTED)
 
     @property
     def _new_task(self) -> str:
@@ -234,7 +234,9 @@ def certificate_of(
 
 def naming(sentence: str, policies: Sequence[str]) -> str:
     """A sentence about two policies with what they are called; any other, without policies, as it is."""
-    return sentence.replace(_A_MINUS_B, " minus that of ".join(policies)) if policies else sentence
+    if not policies:
+        return sentence
+    return sentence.replace(_A_MINUS_B, " minus that of ".join(policies)).replace(_MINUS, " minus ".join(policies))
 
 
 def is_difference(quantity: str) -> bool:

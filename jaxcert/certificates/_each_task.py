@@ -18,6 +18,7 @@ from jaxcert.certificates._attained import counted
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, quantity_of, with_article
 from jaxcert.certificates._counting import reached, valid_rows
+from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
 from jaxcert.certificates._levels import with_level
 from jaxcert.certificates._question import Option, Question, Rows, same
@@ -56,6 +57,7 @@ class TasksCertificate(ByThreshold):
         quantity: what the thresholds are thresholds of, in words (static).
         complete: whether bad tasks are named, too (static).
         tasks: the names of the tasks, by default their places in the list, from 0 (static).
+        num_episodes: k, as of ``SuiteCertificate`` (static).
 
     Example:
         >>> import numpy as np
@@ -77,6 +79,7 @@ class TasksCertificate(ByThreshold):
     quantity: str = dataclasses.field(metadata={"static": True})
     complete: bool = dataclasses.field(metadata={"static": True})
     tasks: tuple[str, ...] = dataclasses.field(metadata={"static": True, **along("task", column="task")})
+    num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
 
     source = LISTED
 
@@ -117,6 +120,7 @@ def certify_each_task(
     bound: str | None = None,
     complete: bool = False,
     tasks: Sequence[Any] | None = None,
+    num_episodes: int = 1,
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> TasksCertificate:
@@ -140,6 +144,7 @@ def certify_each_task(
         complete: True names bad tasks, too, and declares that each return is that of a whole rollout, of a finite
             horizon, as in ``certify_interval``.
         tasks: names of the tasks, [n], for the sentences; by default their places in the list.
+        num_episodes: as in ``certify_suite``.
         where: as in ``certify``. Tasks may have different numbers of rollouts.
         validate: as in ``certify``. A task with a return that is NaN is not named.
 
@@ -170,16 +175,18 @@ def certify_each_task(
         sample = sample_of(needs, returns, support, where, validate)
     n = int(sample.num_tasks)
     row = thresholds_of(sample, thresholds, validate)
+    of_one = per_task.binary and not isinstance(returns, Paired)
+    needed, quantity = in_a_row(row, num_episodes, of_one, quantity_of(per_task.name, returns), validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
-    rows = padded_rows(row, sample, 1)
+    rows = padded_rows(needed, sample, 1)
     if complete:
         arguments = placed((sample, raised, rows, delta, _share(delta, n)))
         fields = _both_sides(per_task, isinstance(returns, Paired), *arguments)
     else:
         so_far = _named_so_far(n)
         fields = _one_side(per_task, *placed((sample, rows, delta, _share(delta, n - so_far), so_far)))
-    settings = {"bound": per_task.name, "quantity": quantity_of(per_task.name, returns), "complete": complete}
-    fields |= {"thresholds": rows, "delta": delta}
+    settings = {"bound": per_task.name, "quantity": quantity, "complete": complete, "num_episodes": num_episodes}
+    fields |= {"thresholds": padded_rows(row, sample, 1), "delta": delta}
     return answer(TasksCertificate, fields, n, len(row), tasks=_names(tasks, n), **settings)
 
 
@@ -272,8 +279,11 @@ EACH_TASK = Question(
         {"num_good": min, "num_bad": min},
         {},
     ),
-    settings=same("delta", "bound", "complete", "tasks"),
-    options=(Option("complete", bool, "Name bad tasks, too, and declare that each return is that of a whole rollout"),),
+    settings=same("delta", "bound", "complete", "tasks", "num_episodes"),
+    options=(
+        Option("complete", bool, "Name bad tasks, too, and declare that each return is that of a whole rollout"),
+        IN_A_ROW,
+    ),
     shortcut="each-task",
     listed=True,
     missing=lambda found, index, *_: ~np.asarray(found.good)[:, index],

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import chex
 import jax
@@ -91,6 +91,21 @@ def _root(tau: jax.Array, k: jax.Array) -> jax.Array:
     root = exp(share) * (1 + (8 + 8 * jnp.abs(share)) * unit_roundoff(tau.dtype))
     root = jnp.where(k == 1, tau, jnp.minimum(root, 1))
     return jnp.where(valid, root, jnp.inf)
+
+
+def in_a_row(thresholds: Any, num_episodes: int, successes: bool, quantity: str, validate: bool) -> tuple[Any, str]:
+    """What J has to reach so that so many episodes all succeed with probability ``thresholds``, and what that is of."""
+    check_count("num_episodes", num_episodes)
+    if num_episodes == 1:
+        return thresholds, quantity
+    if not successes:
+        raise ValueError(f"num_episodes is {num_episodes}; expected successes of one policy, or num_episodes=1")
+    if validate and is_concrete(thresholds):
+        tau = np.asarray(thresholds)
+        refuse("thresholds", tau, (tau > 0) & (tau <= 1), "a probability in (0, 1]")
+    reached = consecutive_successes_threshold(thresholds, num_episodes, validate=False)
+    quantity = f"probability that the next {num_episodes} trials all succeed"
+    return (np.asarray(reached) if is_concrete(reached) else reached), quantity
 
 
 @jax.tree_util.register_dataclass
@@ -294,8 +309,10 @@ def _share_of_choices(hits: jax.Array, total: jax.Array, k: int) -> jax.Array:
 
 
 _NUM_EPISODES = "So many episodes on a new task all have to reach the threshold"
+_ON_A_TASK = "So many trials in a row on a task all succeed with the probability of the threshold"
 _ROLLOUTS = "On which rollouts of a task it rests: all, or first"
 
+IN_A_ROW = Option("num_episodes", int, _ON_A_TASK, alias="in-a-row", check=check_count)
 EPISODE = Question(
     name="episode",
     words="with which probability does the next episode on a new task reach a threshold, or each of the next ones?",
@@ -304,7 +321,7 @@ EPISODE = Question(
     rows=Rows({name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")}, of_successes=1.0),
     settings=same("delta", "num_episodes", "rollouts"),
     options=(
-        Option("num_episodes", int, _NUM_EPISODES, alias="in-a-row", check=check_count),
+        IN_A_ROW._replace(help=_NUM_EPISODES),
         Option("rollouts", str, _ROLLOUTS, flag="which-rollouts", check=_check_rollouts),
     ),
 )

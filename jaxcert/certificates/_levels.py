@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.numerics._batches import in_blocks, on_rows
+from jaxcert.numerics._batches import in_blocks, kept_rows
 from jaxcert.numerics._coins import coins_limit
 from jaxcert.numerics._root import halved
 from jaxcert.numerics._rounding import complement_down, unit_roundoff
@@ -85,7 +85,7 @@ def known_enough(choose: Callable[..., Enough], num_rollouts: Any, thresholds: A
     if not is_concrete(num_rollouts, thresholds, settings):
         return choose(num_rollouts, thresholds, settings)
     arrays = np.broadcast_arrays(np.asarray(num_rollouts, thresholds.dtype), thresholds, settings)
-    found = on_rows(choose, *(array.reshape(-1) for array in arrays))
+    found = kept_rows(choose, *(array.reshape(-1) for array in arrays))
     return Enough(*(array.reshape(arrays[0].shape) for array in found))
 
 

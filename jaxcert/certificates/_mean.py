@@ -29,6 +29,7 @@ from jaxcert.certificates._figures import (
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import next_down, next_up, unit_roundoff
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
@@ -193,7 +194,7 @@ def certified_mean(
     return answer(MeanCertificate, fields, sample.num_tasks, rows, **settings)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
+@functools.partial(quickly, static_argnums=(0, 1))
 def _fields(bound: Bound, single: bool, sample: Sample, alpha, cap, delta) -> dict[str, jax.Array]:
     """The fields of certificates, one for each share and cap, or of the ``single`` one, over all tasks."""
     low, (alpha, cap) = jnp.asarray(sample.low), jnp.broadcast_arrays(alpha, cap)

@@ -18,7 +18,7 @@ import numpy as np
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._calibration import calibrated
-from jaxcert.numerics._batches import elementwise, in_blocks, on_rows
+from jaxcert.numerics._batches import elementwise, in_blocks, kept_rows
 from jaxcert.numerics._binomial_limits import upper_limit
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, compute_dtype, most_whole, unit_roundoff
@@ -49,6 +49,8 @@ class Tail(NamedTuple):
     search: Callable[..., Any]
     finish: Callable[..., Solution]  # (these arrays, k, n, beta) -> the solution
     of_beta: bool = False  # whether the search depends on beta
+    # (n, beta, delta) -> the search that suffices at these known numbers; by default the one for all.
+    known: Callable[..., Callable[..., Any]] | None = None
 
 
 class Choice(NamedTuple):
@@ -132,8 +134,9 @@ def table_of(tail: Tail, num_tasks: int, size: int, deltas: Any, beta: Any = 0.5
 
 @functools.lru_cache(maxsize=1024)
 def _row(tail: Tail, num_tasks: int, delta: float, beta: float, dtype: np.dtype) -> Any:
-    k = np.arange(num_tasks + 1, dtype=dtype)
-    return on_rows(tail.search, k, *(np.full(k.shape, value, dtype) for value in (num_tasks, beta, delta)))
+    k, known = np.arange(num_tasks + 1, dtype=dtype), (num_tasks, beta, delta)
+    search = tail.known(*known) if tail.known else tail.search
+    return kept_rows(search, k, *(np.full(k.shape, value, dtype) for value in known))
 
 
 def solve(

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert.returns._required import requirements_of
+
 # What a count of violations says at each threshold, by the name of a column.
 COUNTED = {
     "threshold": "thresholds",
@@ -26,7 +28,7 @@ class Option(NamedTuple):
 
     Attributes:
         name: parameter of the function.
-        type: of its value; ``list`` for numbers, ``bool`` for what has to be declared.
+        type: of its value; ``list`` for numbers, ``tuple`` for texts, ``bool`` for what has to be declared.
         help: what it is, in words, without a full stop.
         is_needed: whether there is no default; of a ``bool``, whether it has to be declared for an answer at all.
         flag: its name on the command line; by default the name of the parameter.
@@ -124,8 +126,19 @@ class Question:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The parameters that hold data, beside ``where``: those by position, up to what is fixed beforehand."""
-        by_position = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return tuple(n for n, each in self._parameters.items() if each.kind is by_position and n != self.fixed)
+        by_position, other = (
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            {self.fixed, *(each.name for each in self.options)},
+        )
+        return tuple(n for n, each in self._parameters.items() if each.kind is by_position and n not in other)
+
+    def metrics(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """The metrics whose returns it takes by their names, a column each, by its settings; () if it takes returns."""
+        return tuple(requirements_of(settings["requirements"])) if self.takes("requirements") else ()
+
+    def metrics_of(self, answer: Any) -> tuple[str, ...]:
+        """The same of an answer."""
+        return self.metrics({name: getattr(answer, field) for name, field in self.settings.items()})
 
     @property
     def declared(self) -> Mapping[str, Any]:
@@ -175,7 +188,7 @@ class Question:
     @property
     def chooses_method(self) -> bool:
         """Whether the function chooses a method by the returns, if none is given."""
-        return self.takes("method") and self._parameters["method"].default is None
+        return self.takes("method") and self._parameters["method"].default is None and self.has_support
 
     @property
     def command(self) -> str:

@@ -23,6 +23,7 @@ from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._registry import defaults, missing_of_counts, warned
 from jaxcert.certificates._witness import of_limits
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import Side, cast_host, complement_down
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
@@ -174,7 +175,7 @@ def _at_levels(
     return _fields(method, bound, *placed((sample, rows, delta, beta, count, share, table))) | {"delta": delta}
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
+@functools.partial(quickly, static_argnums=(0, 1))
 def _fields(method: Method, bound: Bound, sample: Sample, wanted, delta, beta, count, share, table) -> dict:
     """The fields of certificates at the (k* + 1)-th smallest of the lower bounds.
 

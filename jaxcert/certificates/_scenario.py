@@ -1,13 +1,12 @@
 """The paper's Theorem 5.1: certified risk from the scenario approach, and the search for the number of valid tasks."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxcert._validation import is_concrete
 from jaxcert.certificates._method import Method, Solution, Tail, epsilon_arguments, inflate, upper_risk, whole
 from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_kernel import log_probability
@@ -212,13 +211,18 @@ def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, ja
 # --- the method ---------------------------------------------------------------------------------------------------
 
 
-def _search(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> tuple[ScenarioSolution, Any]:
+def _search(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> tuple[ScenarioSolution, jax.Array]:
     """The theorem's risk, and U, on which the binomial one rests, where that may be larger."""
-    known = is_concrete(n, beta, delta)
-    if known and np.all(_in_range(*(np.asarray(each) for each in (beta, delta, n)))):
-        return solve_scenario(k, n, beta, delta), np.zeros(np.shape(k), k.dtype)
     # Where the theorem is sound, its risk is the larger one; at k = 0 the other takes no search.
     return solve_scenario(k, n, beta, delta), upper_risk(jnp.where(_in_range(beta, delta, n), 0.0, k), n, delta)
+
+
+def _theorem_alone(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> tuple[ScenarioSolution, jax.Array]:
+    return solve_scenario(k, n, beta, delta), jnp.zeros_like(k)
+
+
+def _known(n: int, beta: float, delta: float) -> Callable[..., tuple[ScenarioSolution, jax.Array]]:
+    return _theorem_alone if _in_range(beta, delta, n) else _search
 
 
 def _finish(found: tuple[ScenarioSolution, jax.Array], k: Any, n: Any, beta: jax.Array) -> Solution:
@@ -234,7 +238,7 @@ def _in_range(beta: Any, delta: Any, num_tasks: Any) -> Any:
 
 SCENARIO = Method(
     "scenario",
-    Tail(_search, _finish, of_beta=True),
+    Tail(_search, _finish, of_beta=True, known=_known),
     default_beta=lambda delta, num_tasks, num_rollouts=None: delta / num_tasks,
     is_sound=_in_range,
     caveat=lambda beta, delta, num_tasks: (

@@ -17,11 +17,13 @@ from jaxcert.certificates._arguments import as_row, bound_for, padded_rows, thre
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, quantity_of, with_article
 from jaxcert.certificates._counting import at_least, valid_rows
+from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, Known, allowances, known_before, passes
 from jaxcert.certificates._witness import of_lists
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
@@ -51,6 +53,7 @@ class SuiteCertificate(ByThreshold):
         num_tasks: n (static).
         bound: name of the bound per task (static).
         quantity: what the thresholds are thresholds of, in words (static).
+        num_episodes: k, trials in a row that all succeed with the probability of a threshold (static).
 
     Example:
         >>> import numpy as np
@@ -72,6 +75,7 @@ class SuiteCertificate(ByThreshold):
     num_tasks: int = dataclasses.field(metadata={"static": True})
     bound: str = dataclasses.field(metadata={"static": True})
     quantity: str = dataclasses.field(metadata={"static": True})
+    num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
 
     source = LISTED
     _shown: ClassVar = ("thresholds", "num_good", "delta", "num_tasks", "bound")
@@ -142,6 +146,7 @@ def certify_suite(
     delta: chex.Numeric,
     betas: chex.Numeric | Sequence[chex.Numeric] | None = None,
     bound: str | None = None,
+    num_episodes: int = 1,
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> SuiteCertificate:
@@ -167,6 +172,8 @@ def certify_suite(
             successes the numbers of successes with levels near these are taken, and their own levels count.
         bound: the name of one of ``jaxcert.bounds``, as in ``certify``. "clopper_pearson", the default for an array of
             bool, counts successes.
+        num_episodes: k, of successes of one policy: a threshold is the probability, in (0, 1], that k trials in a row
+            on the task all succeed, J^k for independent ones (pass^k).
         where: as in ``certify``. Tasks may have different numbers of rollouts.
         validate: as in ``certify``. A task with a return that is NaN counts as one that does not pass.
 
@@ -183,6 +190,9 @@ def certify_suite(
         >>> print(found)
         With confidence 0.95: on at least 37 of these 40 tasks, the probability of success is at least 0.7.
         With confidence 0.95: on at least 37 of these 40 tasks, the probability of success is at least 0.8.
+        >>> print(certify_suite(np.arange(50) < counts[:, None], 0.5, num_episodes=4, delta=0.05))
+        With confidence 0.95: on at least 35 of these 40 tasks,
+        the probability that the next 4 trials all succeed is at least 0.5.
 
     Reference: the theory page, section 22; its equations (22.1) and (22.2).
     """
@@ -190,18 +200,20 @@ def certify_suite(
     sample = sample_of(per_task, returns, support, where, validate)
     dtype = sample.dtype
     row = thresholds_of(sample, thresholds, validate)
+    of_one = per_task.binary and not isinstance(returns, Paired)
+    needed, quantity = in_a_row(row, num_episodes, of_one, quantity_of(per_task.name, returns), validate)
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     levels = np.asarray(USUAL_LEVELS) if betas is None else betas
     levels = as_row("betas", probability("betas", levels, dtype, "nearest", validate=validate))
-    rows = padded_rows(row, sample)
+    rows = padded_rows(needed, sample)
     known = known_before(per_task, sample, rows, levels, delta)
     fields = _counted(per_task, *placed((sample, rows, levels, delta, known)))
-    fields |= {"thresholds": rows, "betas": levels, "delta": delta}
-    quantity = quantity_of(per_task.name, returns)
-    return answer(SuiteCertificate, fields, sample.num_tasks, len(row), bound=per_task.name, quantity=quantity)
+    fields |= {"thresholds": padded_rows(row, sample), "betas": levels, "delta": delta}
+    settings = {"bound": per_task.name, "quantity": quantity, "num_episodes": num_episodes}
+    return answer(SuiteCertificate, fields, sample.num_tasks, len(row), **settings)
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(quickly, static_argnums=0)
 def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, known: Known) -> dict[str, jax.Array]:
     found, n = passes(bound, sample, thresholds, betas, known), sample.num_tasks
     violations, allowance = allowances(found, delta, n, known)
@@ -232,8 +244,11 @@ SUITE = Question(
         {"num_good": min, "threshold": min},
         {},
     ),
-    settings=same("delta", "betas", "bound"),
-    options=(Option("betas", list, "Levels of the bounds, each with an equal share of delta", check=check_open_unit),),
+    settings=same("delta", "betas", "bound", "num_episodes"),
+    options=(
+        Option("betas", list, "Levels of the bounds, each with an equal share of delta", check=check_open_unit),
+        IN_A_ROW,
+    ),
     shortcut="",
     listed=True,
     missing=_missing,

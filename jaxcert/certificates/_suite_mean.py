@@ -21,6 +21,7 @@ from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._bets import factor, goal_up
 from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_sum
@@ -108,7 +109,7 @@ def certify_suite_mean(
     return answer(MeanCertificate, fields, sample.num_tasks, **settings)
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(quickly, static_argnums=0)
 def _mean(binary: bool, sample: Sample, delta: jax.Array) -> dict[str, jax.Array]:
     if not sample.is_full:
         mean = _best_bets(sample, delta, binary=binary)

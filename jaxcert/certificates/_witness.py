@@ -275,6 +275,8 @@ def of_both_sides(certificate: Any, sample: Sample, index: int) -> Witness | Non
 def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
     """For ``certify_suite``: at the level that says most, each of which has an equal share of delta."""
     check_witnesses(certificate)
+    if certificate.num_episodes > 1:
+        raise ValueError(f"num_episodes is {certificate.num_episodes}, of which there is no exact proof; expected 1")
     threshold, delta = certificate.thresholds[index], certificate.delta
     if not certificate.num_good[index] > 0 or not threshold > sample.low:
         return None

@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from jaxcert.certificates import confidence
+from jaxcert.certificates._question import Question
 from jaxcert.cli._asking import Asked, Asking
 from jaxcert.cli._locked import Locked
 from jaxcert.cli._outputs import Outputs
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
-from jaxcert.report._leaderboard import names_of
+from jaxcert.questions import QUESTIONS
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._returns import names_of
 
 
 class Request(NamedTuple):
@@ -34,6 +37,11 @@ class Request(NamedTuple):
     locked: Locked | None = None
     strict: bool = False
     by: str | None = None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The columns of the metrics that are asked about; empty where it is one of returns."""
+        return next((each.metrics(self.asking.options) for each in self.asked.questions), ())
 
 
 class Answer(NamedTuple):
@@ -61,6 +69,21 @@ class Answer(NamedTuple):
         return not self.request.asked.numbers
 
     @property
+    def answered(self) -> list[tuple[Question, Any]]:
+        """What was fixed beforehand, with its question; nothing of a curve."""
+        return [] if self.is_curve else [(QUESTIONS[name], each) for name, each in self.certificates.items()]
+
+    @property
     def policies(self) -> tuple[str, ...]:
         """What tells two policies apart; of one, which needs no name, empty."""
-        return tuple(names_of(self.data)) if len(self.data) > 1 else ()
+        return tuple(names_of(self.data)) if len(self.data) > 1 and not self.request.metrics else ()
+
+
+def together(request: Request, answers: Mapping[str, Answer]) -> str:
+    """How the answers of all groups hold together; empty for a single one."""
+    if len(answers) < 2:
+        return ""
+    delta = float(request.asking.delta or 0)
+    of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
+    said = f"All {len(answers)} groups together: with confidence {confidence(delta)}, what is said of each holds"
+    return f"{said}{'' if of_one_row else ', in each row of the tables by itself'}."

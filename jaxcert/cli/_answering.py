@@ -11,7 +11,6 @@ from jaxcert.certificates._arguments import default_bound
 from jaxcert.cli import _console
 from jaxcert.cli._answer import Answer, Request
 from jaxcert.cli._answer_files import write_outputs
-from jaxcert.cli._outputs import no_plot
 from jaxcert.cli._printed import advice_of, print_answers
 from jaxcert.cli._question_options import check_rows
 from jaxcert.cli._reading import as_stated
@@ -41,10 +40,10 @@ def answer_files(request: Request, file: Path, read: Callable[..., Sequence[Retu
         each = request._replace(asking=asking.shared(len(groups)))
         answers = {name: _answer(each, read(**roles), show) for name, roles in groups.items()}
         show("writing")
-        write_outputs(outputs, answers)
+        write_outputs(request, answers)
     if not outputs.to_stdout:
         # Last, so that a failure leaves no incomplete output.
-        print_answers(answers, request.by, asking.delta)
+        print_answers(request, answers)
     for answer in answers.values():
         for name in gated:
             check_rows(asking.require or 0.0, answer.certificates[name], QUESTIONS[name])
@@ -66,8 +65,6 @@ def _check(request: Request) -> None:
     first = next(iter(asked.numbers), "")
     if request.wanted is not None and not any(each.advised and each.certifies_probability for each in asked.questions):
         raise ValueError(f"--wanted is for a safety at thresholds; there is no advice on the question {first!r}")
-    if outputs.plot and not all(QUESTIONS[name].has_curve for name in asked.numbers):
-        raise ValueError(no_plot(f"the question {first!r}"))
     if outputs.witness:
         for each in asked.questions:
             check_witnessed(each)
@@ -75,20 +72,21 @@ def _check(request: Request) -> None:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
     if request.by is not None and request.locked is not None:
         raise ValueError("--by is not in a protocol; expected one of each group, or --where with one of them")
-    if request.by is not None and outputs.report is not None:
-        raise ValueError("--report is of one group; expected --where in place of --by, and a page of each group")
+    if not asked.numbers and (outputs.latex or (request.by is not None and outputs.report is not None)):
+        what = "--latex has" if outputs.latex else "--report of groups has"
+        raise ValueError(f"{what} no curves; expected what is asked, such as --threshold")
 
 
 def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
     """What is certified of these returns; ``show`` tells the step."""
     by, asking, question = request.by, request.asking, request.asked.questions[0]
-    data = as_stated(read, asking.support)
+    data = list(read) if request.metrics else as_stated(read, asking.support)
     if by is not None and data[0].columns is not None and data[0].columns.task == by:
         raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
     if request.locked is None:
         check_listed(data, question, asking, at="" if request.asked.numbers else "X")
     request = request._replace(asked=request.asked.of(data[0]))
-    settings = settings_of(question, asking, data)
+    settings = settings_of(question, asking, data[:1] if request.metrics else data)
     if request.locked is not None:
         request.locked.check_design(data[0])
     show(f"certifying {len(data[0].tasks)} tasks")

@@ -137,6 +137,7 @@ class Asking(NamedTuple):
     def _by_options(self) -> str | None:
         """The one question that has all of the options, if there are any."""
         fitting = [name for name in _OF_ONE if {*self.options} <= {option.name for option in QUESTIONS[name].options}]
+        fitting = [name for name in fitting if not QUESTIONS[name].listed] or fitting
         return fitting[0] if self.options and len(fitting) == 1 else None
 
     def _by_numbers(self) -> str:

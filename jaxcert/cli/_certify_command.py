@@ -14,8 +14,9 @@ from jaxcert.cli._options import Quiet, Strict, with_group
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._parquet_folder import FolderOptions
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._role_options import reading_of, with_roles
+from jaxcert.cli._role_options import columns_of, reading_of, with_roles
 from jaxcert.cli._settings import completed
+from jaxcert.tables import ReturnsFile
 
 
 @with_asking(askable(num_inputs=1))
@@ -64,4 +65,9 @@ def certify_file(
         asking, roles = locked.settle(asking), locked.roles(roles)
     request = Request(asking, asked_of(asking), reading_of(roles), outputs, wanted, locked, strict, by)
     complete = functools.partial(completed, request.asked.questions[0], asking)
-    answer_files(request, file, lambda **read: [folder.read(file, complete, strict=strict, **read)], quiet=quiet)
+
+    def read(**given: Any) -> list[ReturnsFile]:
+        columns = columns_of(request.metrics, given)
+        return [folder.read(file, complete, strict=strict, **each) for each in columns]
+
+    answer_files(request, file, read, quiet=quiet)

@@ -81,9 +81,9 @@ def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Cho
         asked = [("leaderboard", _LEADERBOARD, listed, True, ["--threshold", _NUMBER]) for listed in (False, True)]
     else:
         asked = [
-            (name, question.words, question.listed, question.has_support, _naming(question))
+            (name, question.words, question.listed, question.has_support, _naming(question, files[0]))
             for name, question in askable(len(files)).items()
-            if not _needs_whole(question, files)
+            if not _lacking(question, files)
         ]
     found = [
         Choice(name, words, listed, _command(files, roles, listed, has_support, options))
@@ -92,8 +92,12 @@ def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Cho
     return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
 
 
-def _naming(question: Question) -> list[str]:
+def _naming(question: Question, file: ReturnsFile) -> list[str]:
     """The options that name a question, with what has to be fixed beforehand, or declared."""
+    if question.takes("requirements"):
+        ends = "" if is_successes(file.like) else f" in {' '.join(_ENDS)}"
+        lines = [f"{_value_of(file)} >= {_NUMBER}{ends}", f"{file.pooled[0]} <= {_NUMBER} in {' '.join(_ENDS)}"]
+        return [*(word for line in lines for word in ("--requirement", line)), "--complete"]
     words = ["--question", question.name] if question.shortcut is None else []
     words += [f"--{question.shortcut}"] if question.shortcut else []
     needed = {option.name: option.type for option in question.options if option.is_needed}
@@ -103,15 +107,25 @@ def _naming(question: Question) -> list[str]:
     return words
 
 
-def _needs_whole(question: Question, files: Sequence[ReturnsFile]) -> bool:
-    """Whether it has an upper end, which is not certified of unfinished rollouts, and some are."""
-    return bool(question.declared.get("complete")) and any(file.num_unfinished for file in files)
+def _lacking(question: Question, files: Sequence[ReturnsFile]) -> str:
+    """Which files it is asked of, if not of these: an upper end is not certified of unfinished rollouts."""
+    needs_whole = question.declared.get("complete") or question.takes("requirements")
+    if needs_whole and any(file.num_unfinished for file in files):
+        return "of files in which every rollout is finished"
+    no_other = question.takes("requirements") and not (files[0].pooled and files[0].columns)
+    return "of a table with a column of each metric" if no_other else ""
+
+
+def _value_of(file: ReturnsFile) -> str:
+    return "returns" if file.columns is None else file.columns.value
 
 
 def _command(
     files: Sequence[ReturnsFile], roles: Mapping[str, Any], listed: bool, has_support: bool, asked: Sequence[str]
 ) -> str:
     """What is typed to ask this of these files; the support as far as a tool fixes it, never from the returns."""
+    of_metrics = "--requirement" in asked
+    roles = {**roles, "value": None} if of_metrics else roles  # the requirements name their columns
     words = [*words_of(roles), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list), *asked]
     if has_support and not all(is_successes(file.like) for file in files):
         known = files[0].known_support
@@ -127,8 +141,8 @@ def _elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
     asked, others = askable(len(files)), askable(3 - len(files))
     of_others = "jaxcert choose A B" if len(files) == 1 else "jaxcert choose FILE"
     for name, question in QUESTIONS.items():
-        if name in asked and _needs_whole(question, files):
-            yield question, "of files in which every rollout is finished"
+        if name in asked and (where := _lacking(question, files)):
+            yield question, where
         elif name not in asked:
             in_python = f"in Python, {question.function.__name__}"
             yield question, of_others if name in others else question.command or in_python

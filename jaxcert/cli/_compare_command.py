@@ -34,7 +34,7 @@ _ASKED = askable(num_inputs=2)
     method="binomial, scenario or soft.",
     require=f"{required_words(_ASKED)} Thresholds and means are differences.",
 )
-@with_group("outputs", Outputs, without=["witness", "size"], plot="Draw certified safety by margin there.")
+@with_group("outputs", Outputs, without=["witness", "size"])
 @with_roles
 def compare_files(
     file_a: Annotated[Path, typer.Argument(metavar="A", help="Returns of policy A, a file as for `jaxcert certify`.")],
@@ -53,6 +53,10 @@ def compare_files(
             show_default=False,
         ),
     ] = None,
+    called: Annotated[
+        str | None,
+        typer.Option("--names", metavar="A,B", help="What the policies are called, in the order of their files."),
+    ] = None,
     strict: Strict = False,
     quiet: Quiet = False,
     *,
@@ -66,7 +70,7 @@ def compare_files(
     their tasks; rows of arrays are tasks in the same order.
     """
     reading = {**reading_of(roles), "strict": strict}
-    sources = sources_of([file_a, *([] if file_b is None else [file_b, *(others or [])])], reading)
+    sources = sources_of([file_a, *([] if file_b is None else [file_b, *(others or [])])], reading, called)
     if len(sources) > 2:
         print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, quiet=quiet)
         return

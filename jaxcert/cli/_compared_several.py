@@ -9,30 +9,33 @@ import numpy as np
 from jaxcert._files import write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Status, ceil_figures
+from jaxcert.certificates import Status, ceil_figures, confidence
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer import Answer, Request
 from jaxcert.cli._answer_files import verify_command
 from jaxcert.cli._asking import Asking
-from jaxcert.cli._outputs import no_plot, writing
+from jaxcert.cli._outputs import write_plot, writing
 from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, aligned, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed
-from jaxcert.report import document_text
-from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, names_of, order_of
+from jaxcert.questions import QUESTIONS
+from jaxcert.report import document_text, plot_intervals
+from jaxcert.report._by_name import intervals_of_board
+from jaxcert.report._latex import latex_text
+from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
 from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report._recompute import ask
 from jaxcert.report.html import write_leaderboard
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import how_many
+from jaxcert.tables._returns import how_many, names_of
 
 
 def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
     asking = request.asking
     _refuse_for_a_board(request, len(files))
-    board = board_of(asking.threshold, asking.listed, len(files))
+    board = board_of(asking.threshold, asking.listed, len(files), has_means=asking.question is None)
     check_open_unit("delta", asking.delta)
     bound = None if _of_list(board, asking) else asking.bound
     of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}
@@ -57,9 +60,11 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
 def _refuse_for_a_board(request: Request, num_policies: int) -> None:
     """Raise ValueError for an option of two policies."""
     asking = request.asking
-    if request.outputs.plot:
-        raise ValueError(no_plot(f"a leaderboard, which is printed of {num_policies} files"))
-    others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")}
+    of_order = asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
+    if of_order and (asking.threshold or asking.mean or request.outputs.json):
+        given = "--json" if request.outputs.json else "--threshold" if asking.threshold else "--mean"
+        raise ValueError(f"{given} is of what each policy does; expected none with --question {asking.question}")
+    others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")[of_order:]}
     for name, value in {**others, **asking.options}.items():
         if value is not None and value is not False:
             raise ValueError(
@@ -82,7 +87,9 @@ def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> L
 def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
     """Of one policy, by the names of the questions; bound, beta and method are of those at thresholds alone."""
     of_mean = asking._replace(beta=None, method=None, bound=_of_list(board, asking))
-    found = {board.mean.name: ask(board.mean, [data], None, completed(board.mean, of_mean, data.like))}
+    found: dict[str, Any] = {}
+    if board.has_means:
+        found[board.mean.name] = ask(board.mean, [data], None, completed(board.mean, of_mean, data.like))
     if board.at is not None:
         settings = completed(board.at, asking, data.like)
         found[board.at.name] = ask(board.at, [data], list(board.thresholds), settings)
@@ -99,9 +106,17 @@ def _write(request: Request, found: Leaderboard) -> None:
     """Write the files that are wanted."""
     wanted = request.outputs
     with writing() as write:
+        if wanted.plot:
+            title = f"{wanted.title or 'Leaderboard'}: certified with confidence {confidence(found.delta)}"
+            axes = plot_intervals(intervals_of_board(found), title=title, xlabel="mean")
+            write(write_plot, wanted.plot, axes, replace=wanted.force)
         if wanted.json:
             content = document_text(leaderboard_document(found)).encode("utf-8", "backslashreplace")
             write(write_whole, wanted.json, content, replace=wanted.force)
+        if wanted.latex:
+            said = [*(f"{claim}." for claim in found.claims), found.together]
+            content = latex_text(said, found.table).encode("utf-8", "backslashreplace")
+            write(write_whole, wanted.latex, content, replace=wanted.force)
         if wanted.report:
             page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
             page["facts"] = [shown_facts(each.path) for each in found.data]

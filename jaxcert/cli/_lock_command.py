@@ -6,6 +6,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
 from jaxcert.cli._options import in_full
@@ -14,6 +15,7 @@ from jaxcert.cli._settings import completed
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
 from jaxcert.report._certifiable import check_certifiable
+from jaxcert.returns._required import of_successes, requirements_of
 from jaxcert.training._found_policies import digest_of, environment_facts
 
 _ASKED = askable(num_inputs=1)
@@ -57,9 +59,12 @@ def lock_protocol(
     asking: Asking,
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
+    asking = asking.named()
     asked = chosen(asking.question or usual_questions(asking.numbers)[0].name, _ASKED)
     if asked.takes("method"):
-        asking = asking._replace(method=asking.method or "binomial")
+        asking = asking._replace(method=asking.method or _usual_method(asked, asking))
+    if asked.metrics(asking.options) and value is not None:
+        raise ValueError("--value given; the columns of outcomes are those named by --requirement")
     protocol = Protocol(
         support=completed(asked, asking, np.zeros(0)).get("support"),
         delta=asking.delta or 0.0,
@@ -81,6 +86,12 @@ def lock_protocol(
         deterministic=None if stochastic is None else not stochastic,
     )
     write_locked(out, protocol)
+
+
+def _usual_method(asked: Question, asking: Asking) -> str:
+    """Of requirements as they say what is a success; of returns, of which nothing is known, the one for any."""
+    counted = asked.metrics(asking.options) and of_successes(requirements_of(asking.options["requirements"]))
+    return "attained" if counted else "binomial"
 
 
 def write_locked(out: Path, protocol: Protocol) -> None:

@@ -24,12 +24,15 @@ Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a certifi
 Named = tuple[str, Path | None]  # a file, and what the user calls it
 
 
-def _check_page(path: Path) -> None:
-    check_suffix(path, [".html"])
-    check_output(path)
+def _of_suffix(suffix: str) -> Callable[[Path], object]:
+    return lambda path: (check_suffix(path, [suffix]), check_output(path))
 
 
-_CHECKS: Mapping[str, Callable[[Path], object]] = {"--plot": check_figure_path, "--report": _check_page}
+_CHECKS: Mapping[str, Callable[[Path], object]] = {
+    "--plot": check_figure_path,
+    "--report": _of_suffix(".html"),
+    "--latex": _of_suffix(".tex"),
+}
 
 
 class Outputs(NamedTuple):
@@ -40,6 +43,7 @@ class Outputs(NamedTuple):
         witness: whether the record has witnesses.
         plot: of the curve.
         report: of the page.
+        latex: of sentences and table for a paper.
         names: whether the page names single tasks by their labels.
         force: whether to replace files that exist.
         title: of plot and page; by default they are named by the files of returns.
@@ -49,7 +53,8 @@ class Outputs(NamedTuple):
     json: Json = None
     witness: Witness = False
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw what is certified there, by threshold or name (.png, .svg, .pdf)."),
     ] = None
     report: Annotated[
         Path | None,
@@ -58,6 +63,10 @@ class Outputs(NamedTuple):
             help="Write a page to read, print and send (.html): what is certified, settings and figures. It has none "
             "of the returns and no labels of tasks.",
         ),
+    ] = None
+    latex: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write sentences and table for a paper there (.tex, with booktabs)."),
     ] = None
     names: Annotated[
         bool, typer.Option("--tasks-in-report", help="Name single tasks on the page by their labels in the file.")
@@ -89,8 +98,8 @@ class Outputs(NamedTuple):
         check_witness(self.witness, self.json)
         if self.names and self.report is None:
             raise ValueError("--tasks-in-report is for a page; expected --report")
-        outputs = ("--json", self.record), ("--plot", self.plot), ("--report", self.report)
-        check_outputs(inputs, *outputs, force=self.force)
+        outputs = {"--json": self.record, "--plot": self.plot, "--report": self.report, "--latex": self.latex}
+        check_outputs(inputs, *outputs.items(), force=self.force)
 
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
@@ -130,14 +139,6 @@ def check_new(*paths: Path | None, force: bool) -> None:
             raise ValueError(
                 f"{path}: exists; expected a new file, or --force to replace it, as a job needs that runs again"
             )
-
-
-def no_plot(what: str) -> str:
-    """Why ``--plot`` is refused: the answer has no curve over thresholds."""
-    return (
-        f"--plot is given, and there is no plot of {what}: a plot is of the share of new tasks by threshold, margin or "
-        "safety; expected --report or --json instead"
-    )
 
 
 @contextlib.contextmanager

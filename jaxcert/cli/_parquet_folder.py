@@ -55,6 +55,10 @@ class FolderOptions(NamedTuple):
         """
         if not holds_parquet(path) or "{" in columns["task"]:
             return read_file(path, strict=strict, **columns)
+        if columns.get("metric"):
+            raise ValueError(
+                f"{path}: is a folder of Parquet files, of which requirements are not asked; expected a file"
+            )
         if columns["unfinished"] is not None:
             raise ValueError(f"--unfinished is given for {path}; Parquet files mark no rollout as unfinished")
         if given := others_given(columns):

@@ -7,9 +7,8 @@ import numpy as np
 
 from jaxcert.certificates import Status, floor_figures
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._figures import confidence
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._answer import Answer
+from jaxcert.cli._answer import Answer, Request, together
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
@@ -24,22 +23,17 @@ _MOST_ADVICE = 5
 _UNKNOWN = "not for too few tasks alone; no more is known "
 
 
-def print_answers(answers: Mapping[str, Answer], by: str | None, delta: float | None) -> None:
+def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
     """What was found, of each group of rows by itself if a column tells them; and with which confidence all holds."""
     show = _console.output().print
     for group, answer in answers.items():
-        if by is not None:
-            show(f"{by} = {group}")
+        if request.by is not None:
+            show(f"{request.by} = {group}")
         _print(answer)
-        if by is not None:
+        if request.by is not None:
             show("")
-    if len(answers) > 1:
-        assert delta is not None
-        of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
-        together = (
-            f"All {len(answers)} groups together: with confidence {confidence(delta)}, what is said of each holds"
-        )
-        show(f"{together}{'' if of_one_row else ', in each row of the tables by itself'}.")
+    if said := together(request, answers):
+        show(said)
 
 
 def _print(answer: Answer) -> None:
@@ -80,6 +74,8 @@ def reasons(answer: Answer) -> Iterator[str]:
         yield from _advised(answer, name, entries)
     for name, certificate in answer.certificates.items():
         question = QUESTIONS[name]
+        if answer.request.metrics:
+            yield from [f"Why not more: {why}."] if (why := certificate.why_not_more) else []
         if question.listed and question.each and all(each.has_rollouts for each in answer.data):
             yield from _too_few_trials(answer, certificate, question)
 

@@ -118,6 +118,12 @@ def _parameter(option: Option, questions: dict[str, Question]) -> inspect.Parame
     flags = [flag, f"--{option.alias}"] if option.alias else [flag]
     if option.type is list:
         kind, wanted = list[Any] | None, several("X", text, flag)
+    elif option.type is tuple:
+        words = f"{text} (repeatable)."
+        kind, wanted = (
+            list[str] | None,
+            typer.Option(flag, metavar="TEXT", help=words, callback=lambda texts: texts or None),
+        )
     else:
         kind, wanted = (bool if option.type is bool else option.type | None), typer.Option(*flags, help=f"{text}.")
     annotation: Any = Annotated[kind, wanted]

@@ -1,5 +1,6 @@
 """Files of returns for all commands: read with the options of columns, and what is told of other tools' files."""
 
+import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +24,8 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
     try:
         return read_returns(path, **options)
     except ValueError as error:
-        if not isinstance(error.__cause__, NotNamedError):
+        is_metric = options.get("metric") and "value" in getattr(error.__cause__, "expected", ())
+        if not isinstance(error.__cause__, NotNamedError) or is_metric:
             raise
         expected, unread = error.__cause__.expected, error.__cause__.unread
         options |= expected
@@ -112,23 +114,30 @@ class PolicySource(NamedTuple):
 
     file: Path
     only: str | None = None
+    called: str | None = None
 
     def read(self, **options: Any) -> ReturnsFile:
         """The returns, with these options."""
-        return read_file(self.file, **(options if self.only is None else {**options, "only": self.only}))
+        data = read_file(self.file, **(options if self.only is None else {**options, "only": self.only}))
+        return dataclasses.replace(data, called=self.called)
 
 
-def sources_of(files: Sequence[Path], reading: Mapping[str, Any]) -> list[PolicySource]:
+def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | None = None) -> list[PolicySource]:
     """The policies that are compared: a file each, or the entries of a column of one file.
 
     Raises:
-        ValueError: there is one policy, or a column of policies in several files.
+        ValueError: there is one policy, or a column of policies in several files; names that are not theirs.
     """
     policy = reading["policy"]
+    called = [name.strip() for name in names.split(",")] if names else [None] * len(files)
+    if names and policy is not None:
+        raise ValueError("--names is for files; expected none with --policy, whose column names the policies")
+    if names and not (len({*called}) == len(called) == len(files) and all(x and x.isprintable() for x in called)):
+        raise ValueError(f"--names is {names!r:.60}; expected {len(files)} different names, with commas between them")
     if policy is None:
         if len(files) < 2:
             raise ValueError("there is one file; expected one of each policy, or their column in it by --policy")
-        return [PolicySource(file) for file in files]
+        return [PolicySource(file, called=name) for file, name in zip(files, called, strict=True)]
     if len(files) > 1 or reading["only"] is not None:
         raise ValueError("--policy is the column of all policies in one file; expected one file, and no --only")
     found = policies_of(files[0], policy, reading["where"])
@@ -157,6 +166,13 @@ def read_two(files: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]
             "--unfinished for A alone, and a file of B in which all are finished"
         )
     return data
+
+
+def told_of_metrics(files: Sequence[ReturnsFile]) -> list[str]:
+    """What is said of a file of which several columns were read."""
+    columns = {file.columns.value for file in files if file.columns is not None}
+    pooled = [name for name in files[0].pooled if name not in columns]
+    return list(filter(None, [*dict.fromkeys(file.told for file in files), _pooled(pooled)]))
 
 
 def told(*files: ReturnsFile) -> list[str]:

@@ -1,7 +1,7 @@
 """The options that say which column of a table has which role: one group for all commands that read returns."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -78,6 +78,20 @@ def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
     usual = {name: value for name, value in Roles()._asdict().items() if name in _OPTIONS}
     found = usual | {name: value for name, value in given.items() if value is not None}
     return {**found, "trial": found["trial"] or None, "where": tuple(found["where"])}
+
+
+def columns_of(metrics: Sequence[str], reading: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The roles by which the column of each metric is read; of returns alone, those that are given.
+
+    Raises:
+        ValueError: another column of outcomes is given.
+    """
+    if not metrics:
+        return [dict(reading)]
+    usual = Roles()._asdict()
+    if given := [f"--{name}" for name in ("value", "successes", "trials") if reading[name] != usual[name]]:
+        raise ValueError(f"{' and '.join(given)} given; the columns of outcomes are those named by --requirement")
+    return [{**reading, "value": name, "metric": True} for name in metrics]
 
 
 def columns_in(reading: Mapping[str, Any]) -> dict[str, Any]:

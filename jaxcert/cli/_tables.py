@@ -11,7 +11,7 @@ from rich.table import Table
 
 from jaxcert.certificates import Certificate, ceil_figures, floor_to
 from jaxcert.certificates._question import Question
-from jaxcert.cli._reading import told
+from jaxcert.cli._reading import told, told_of_metrics
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import texts_of
 from jaxcert.report.html._report_tables import level_words, shortened
@@ -59,6 +59,10 @@ def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, ce
     tasks = how_many(certificate.num_tasks, "task")
     lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
     delta = f"delta {ceil_figures(float(certificate.delta))}"
+    if len(data) > 1 and QUESTIONS[next(iter(certificates))].metrics_of(certificate):
+        rollouts = "; ".join(dict.fromkeys(rollouts_words(each.num_rollouts) for each in data))
+        lines = told_of_metrics(data)
+        return "\n".join([f"{data[0].path}: {tasks}, {rollouts}", *lines, ", ".join([*_settings(certificates), delta])])
     if len(data) > 1:
         a, b = data
         rollouts = f"A: {rollouts_words(a.num_rollouts)}; B: {rollouts_words(b.num_rollouts)}"

@@ -1,6 +1,7 @@
 """Elementwise solvers on arrays of any shape, a block at a time; known numbers meet one program for all shapes."""
 
 import contextlib
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
+from jaxcert.numerics._programs import quickly
 
 Result = TypeVar("Result")
 
@@ -74,9 +76,26 @@ def elementwise(solve: Callable[..., Result], **arrays: Any) -> Result:
 
 def on_rows(solve: Callable[..., Result], *rows: np.ndarray) -> Result:
     """A jitted ``solve`` of known numbers [r], on the host: one program, of rows of one length, for all r."""
+    return _in_pieces(solve, _ON_CPU, rows)
+
+
+def kept_rows(solve: Callable[..., Result], *rows: np.ndarray) -> Result:
+    """``on_rows`` for a table that is kept, by a program that compiles fast if the table is small."""
+    return on_rows(solve, *rows) if rows[0].size > _FEW else _in_pieces(_solved_once(solve), _SHORT, rows)
+
+
+# Up to so many numbers take a millisecond or two without optimisations, for which shorter rows make up in part.
+_FEW, _SHORT = 2**10, 2**8
+
+
+@functools.cache
+def _solved_once(solve: Callable[..., Result]) -> Callable[..., Result]:
+    return quickly(solve, once=True)
+
+
+def _in_pieces(solve: Callable[..., Result], length: int, rows: tuple[np.ndarray, ...]) -> Result:
     size = rows[0].size
-    length = _ON_CPU * -(-max(size, 1) // _ON_CPU)
-    pieces = [np.resize(row, length).reshape(-1, _ON_CPU) for row in rows]
+    pieces = [np.resize(row, (-(-max(size, 1) // length), length)) for row in rows]
     # While something else is traced, what is known is computed now. Else the context would only compute each constant
     # of a first call by a program of its own.
     is_tracing = isinstance(jax.device_put(np.float32(0)), jax.core.Tracer)

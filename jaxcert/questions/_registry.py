@@ -14,6 +14,7 @@ from jaxcert.certificates._mean import MEAN
 from jaxcert.certificates._pairs_and_weights import IMPROVEMENT, MEAN_DIFFERENCE, WEIGHTED
 from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._ranking import RANKING
+from jaxcert.certificates._requirements import REQUIREMENTS
 from jaxcert.certificates._safety_level import SAFETY_LEVEL
 from jaxcert.certificates._suite import SUITE
 from jaxcert.certificates._suite_mean import SUITE_MEAN
@@ -31,6 +32,7 @@ QUESTIONS: dict[str, Question] = {
         MEAN,
         CVAR,
         EPISODE,
+        REQUIREMENTS,
         SEQUENTIAL,
         WEIGHTED,
         SUITE,
@@ -43,7 +45,14 @@ QUESTIONS: dict[str, Question] = {
 }
 
 
-_WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true", list: "numbers"}
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a word",
+    bool: "true",
+    list: "numbers",
+    tuple: "one or more texts",
+}
 
 
 def usual_questions(
@@ -93,6 +102,7 @@ def _check_type(option: Option, value: Any) -> None:
         str: isinstance(value, str),
         bool: value is True,
         list: isinstance(value, list | tuple) and len(value) > 0 and all(map(_is_number, value)),
+        tuple: isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(each, str) for each in value),
     }[option.type]
     if not right:
         raise ValueError(f"{option.name} is {value!r:.40}; expected {_WORDS[option.type]}")

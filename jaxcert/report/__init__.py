@@ -12,10 +12,12 @@ from jaxcert.report._verify import Verification, verify
 from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html import write_report
 from jaxcert.report.plots import (
+    Interval,
     check_figure_path,
     plot_bounds,
     plot_certificates,
     plot_evidence,
+    plot_intervals,
     plot_levels,
     plot_performance,
     plot_plan,
@@ -25,6 +27,7 @@ from jaxcert.report.plots import (
 )
 
 __all__ = [
+    "Interval",
     "Protocol",
     "Verification",
     "certificate_document",
@@ -40,6 +43,7 @@ __all__ = [
     "plot_bounds",
     "plot_certificates",
     "plot_evidence",
+    "plot_intervals",
     "plot_levels",
     "plot_performance",
     "plot_plan",

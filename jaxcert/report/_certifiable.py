@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._protocol import Protocol
+from jaxcert.returns._required import requirements_of
 
 # Sizes of arrays and what counts in them have 32 bits.
 _MOST_EPISODES = 2**31 - 1
@@ -21,8 +22,13 @@ def check_certifiable(protocol: Protocol) -> None:
     repeated = [value for i, value in enumerate(values) if dtype.type(value) in map(dtype.type, values[:i])]
     if repeated:
         raise ValueError(f"{question.each} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
-    settings = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
-    returns = jax.ShapeDtypeStruct((protocol.num_tasks, protocol.num_rollouts), dtype)
+    settings: dict[str, Any] = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
+    shape = protocol.num_tasks, protocol.num_rollouts
+    returns: Any = jax.ShapeDtypeStruct(shape, dtype)
+    if metrics := question.metrics(settings):
+        wanted = requirements_of(settings["requirements"])
+        kinds = {name: bool if wanted[name].support is None else dtype for name in metrics}
+        returns = {name: jax.ShapeDtypeStruct(shape, kind) for name, kind in kinds.items()}
     jax.eval_shape(lambda x: question.function(x, **settings), returns)  # only traced
 
 

@@ -9,17 +9,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import Status, sentence
+from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 
 
 def of_words(
-    found: Any, question: Question, rows: Sequence[dict[str, Any]], computed: Sequence[dict[str, Any]]
+    found: Any,
+    question: Question,
+    rows: Sequence[dict[str, Any]],
+    computed: Sequence[dict[str, Any]],
+    policies: Sequence[str],
 ) -> tuple[list[str], list[str]]:
     """What is wrong with the sentences (another one, or a figure without support here), and what is worth knowing."""
     said_before = [None if other is row else other for row, other in zip(rows, computed, strict=True)]
-    said, lines, notes = _sentences(found, question, rows, said_before), [], []
+    said, lines, notes = _sentences(found, question, rows, said_before, policies), [], []
     weaker = {
-        name: _sentences(found, question, _weaker(name, least, rows, computed), said_before)
+        name: _sentences(found, question, _weaker(name, least, rows, computed), said_before, policies)
         for name, least in question.rows.claims.items()
     }
     for i, (row, other) in enumerate(zip(rows, computed, strict=True)):
@@ -45,7 +50,11 @@ def _weaker(
 
 
 def _sentences(
-    found: Any, question: Question, rows: Sequence[dict[str, Any]], said_before: Sequence[dict[str, Any] | None]
+    found: Any,
+    question: Question,
+    rows: Sequence[dict[str, Any]],
+    said_before: Sequence[dict[str, Any] | None],
+    policies: Sequence[str],
 ) -> list[str]:
     """What these numbers say, in words; rows ``said_before`` have a sentence for the same numbers."""
     numbers = {
@@ -55,7 +64,9 @@ def _sentences(
     recorded = jax.tree.map(np.asarray, dataclasses.replace(found, **numbers))
     columns = tuple(question.rows.columns)
     return [
-        other["sentence"] if other and all(row[name] == other[name] for name in columns) else sentence(recorded, i)
+        other["sentence"]
+        if other and all(row[name] == other[name] for name in columns)
+        else naming(sentence(recorded, i), policies)
         for i, (row, other) in enumerate(zip(rows, said_before, strict=True))
     ]
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
@@ -86,18 +87,19 @@ def _of_rows(
     accepted = list(computed)
     lines = [of_row(row, computed[i], question, u, slack[i]) for i, row in enumerate(rows)]
     for i in [place for place, different in enumerate(lines) if different and question.curve is not None]:
-        other = _counted_otherwise(record, i, found, computed[i], slack[i])
+        other = _counted_otherwise(record, data, i, found, computed[i], slack[i])
         if other is not None and not of_row(rows[i], other, question, u, slack[i]):
             lines[i], accepted[i] = [], other
     differences = [f"rows {i + 1} {line}" for i, each in enumerate(lines) for line in each]
     # What differs has been said; left are the words of the others.
     accepted = [row if lines[i] else accepted[i] for i, row in enumerate(rows)]
-    words, notes = of_words(found, question, rows, accepted)
+    named = [each.called or "" for each in data[:2]] if is_difference(getattr(found, "quantity", "")) else []
+    words, notes = of_words(found, question, rows, accepted, named)
     return Compared(differences + words, notes)
 
 
 def _counted_otherwise(
-    record: Mapping[str, Any], i: int, found: Any, computed: dict[str, Any], slack: float
+    record: Mapping[str, Any], data: Sequence[ReturnsFile], i: int, found: Any, computed: dict[str, Any], slack: float
 ) -> dict[str, Any] | None:
     """The row with the stated number of violations, if rounding can have put so many lower bounds below the threshold.
 
@@ -122,4 +124,4 @@ def _counted_otherwise(
     bounds[near] = threshold
     bounds[violated] = np.nextafter(threshold, -np.inf)
     again = shifted(at_bounds(sampled, jnp.asarray(bounds), threshold[None]), record["settings"])
-    return _record(record, again)["rows"][0]
+    return _record(record, again, data)["rows"][0]

@@ -32,17 +32,19 @@ class Board(NamedTuple):
         at: about one policy at thresholds; None without any.
         thresholds: fixed before the data are seen.
         num_policies: p.
+        has_means: whether means are certified, or the order alone.
     """
 
     mean: Question
     at: Question | None
     thresholds: Sequence[float]
     num_policies: int
+    has_means: bool = True
 
     @property
     def questions(self) -> list[Question]:
         """Those about one policy."""
-        return [self.mean] if self.at is None else [self.mean, self.at]
+        return [self.mean] * self.has_means + ([] if self.at is None else [self.at])
 
     @property
     def counts(self) -> dict[str, int]:
@@ -52,7 +54,7 @@ class Board(NamedTuple):
         """
         pairs = self.num_policies * (self.num_policies - 1) // 2
         at = self.num_policies * len(self.thresholds)
-        found = {"means": self.num_policies, "statements at thresholds": at, "pairs": pairs}
+        found = {"means": self.num_policies * self.has_means, "statements at thresholds": at, "pairs": pairs}
         return {name: count for name, count in found.items() if count}
 
     def share(self, delta: float) -> float:
@@ -60,11 +62,13 @@ class Board(NamedTuple):
         return float(np.nextafter(delta / sum(self.counts.values()), 0))
 
 
-def board_of(thresholds: Sequence[float] | None, listed: bool | None, num_policies: int) -> Board:
+def board_of(
+    thresholds: Sequence[float] | None, listed: bool | None, num_policies: int, *, has_means: bool = True
+) -> Board:
     """The usual questions about a list or about new tasks."""
     at = usual_questions({"threshold": thresholds}, listed=bool(listed))[0] if thresholds else None
     mean = usual_questions({}, shortcut="mean", listed=bool(listed))[0]
-    return Board(mean, at, thresholds or [], num_policies)
+    return Board(mean, at, thresholds or [], num_policies, has_means)
 
 
 class Leaderboard(NamedTuple):
@@ -90,20 +94,30 @@ class Leaderboard(NamedTuple):
 
     @property
     def table(self) -> dict[str, list[str]]:
-        """A row for each policy by the headings of its columns, the largest certified mean first."""
-        means = [_certified(self.board.mean, answer[self.board.mean.name]) for answer in self.answers]
-        best = sorted(range(len(means)), key=lambda i: -means[i])
+        """A row for each policy by the headings of its columns, the largest certified mean first.
+
+        Without means the one that is at least as good as the most others.
+        """
+        sizes = self.means if self.board.has_means else self.order.sum(axis=1).tolist()
+        best = sorted(range(len(sizes)), key=lambda i: -sizes[i])
         rows = [self._row(i) for i in best]
         return {name: [row[name] for row in rows] for name in rows[0]}
+
+    @property
+    def means(self) -> list[Any]:
+        """The certified mean of each policy; None where none is asked."""
+        mean = self.board.mean
+        return [_certified(mean, each[mean.name]) if self.board.has_means else None for each in self.answers]
 
     @property
     def together(self) -> str:
         """What all of it says, and how delta is shared."""
         board, counts = self.board, self.board.counts
         counted = ", ".join(f"{count} {name}" for name, count in counts.items())
+        what = "this holds at once, means and their order" if board.has_means else "this order holds at once,"
         listed = f"these {len(self.data[0].tasks)} tasks"
         return (
-            f"With confidence {confidence(self.delta)} all of this holds at once, means and their order over "
+            f"With confidence {confidence(self.delta)} all of {what} over "
             f"{listed if board.mean.listed else 'new tasks from the same distribution'}. Delta is shared equally by "
             f"{sum(counts.values())} statements ({counted}): {ceil_figures(board.share(self.delta))} each. Of two "
             f"policies, neither of which is named beside the other, it is open which is better.{self._never_named}"
@@ -122,11 +136,22 @@ class Leaderboard(NamedTuple):
         """The policies that i is certified to be at least as good as."""
         return [self.names[j] for j in np.flatnonzero(self.order[i]).tolist() if j != i]
 
+    @property
+    def claims(self) -> list[str]:
+        """Which others each policy is at least as good as, by name, in the order of the table."""
+        best = [(name, self.not_better(self.names.index(name))) for name in self.table["policy"]]
+        return [f"{name} is {_ORDER} {_listed(others)}" for name, others in best if others]
+
     def _row(self, i: int) -> dict[str, str]:
-        row = {"policy": self.names[i]} | _cells(self.board.mean, self.answers[i][self.board.mean.name])
-        if self.board.at is not None:
-            row |= _cells(self.board.at, self.answers[i][self.board.at.name])
+        row = {"policy": self.names[i]}
+        for question in self.board.questions:
+            row |= _cells(question, self.answers[i][question.name])
         return row | {_ORDER: ", ".join(self.not_better(i)) or "-"}
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:
@@ -141,12 +166,6 @@ def _cells(question: Question, answer: Any) -> dict[str, str]:
 
 def _certified(question: Question, answer: Any) -> float:
     return float(getattr(answer, question.rows.columns[question.rows.certified]))
-
-
-def names_of(data: Sequence[ReturnsFile]) -> list[str]:
-    """A name of each policy: its name in the table, its file's, or the path where two files have one name."""
-    names = [each.policy or each.path.name for each in data]
-    return names if len(set(names)) == len(names) else [str(each.path) for each in data]
 
 
 def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float], delta: float) -> np.ndarray:
@@ -235,7 +254,7 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
             yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
     for name, record in zip((entry["policy"] for entry in stated["order"]), records, strict=False):
         data = record["data"] or {}
-        file, policy = data.get("file"), (data.get("roles") or {}).get("only")
+        file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")
         if (Path(name).name != file) if policy is None else (name != policy):
             yield f"leaderboard order: the policy {name!r} is of the file {file!r}" + (
                 f", {policy!r}" if policy else ""

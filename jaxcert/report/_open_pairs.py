@@ -78,7 +78,7 @@ def _outlook(
     if not all(each.has_rollouts for each in data) or data[1].num_unfinished:
         return None
     a, b = in_one_order(*data)
-    differences = _of_rollouts(a, b) if listed else _means(a) - _means(b)
+    differences = _of_rollouts(a, b) if listed else a.means - b.means
     ahead = float(np.mean(differences))
     if ahead <= 0:
         return _Outlook(ahead, "")
@@ -97,11 +97,6 @@ def _outlook(
 
 def _about(size: int, most: int) -> str:
     return f"about {size:,}" if size else f"more than {most:,}"
-
-
-def _means(data: Returns) -> np.ndarray:
-    where = np.ones(data.returns.shape, bool) if data.where is None else data.where
-    return np.where(where, data.returns, 0).sum(axis=1, dtype=np.float64) / where.sum(axis=1)
 
 
 def _of_rollouts(a: Returns, b: Returns) -> np.ndarray:

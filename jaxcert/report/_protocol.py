@@ -97,7 +97,7 @@ class Protocol:
         self._check_levels()
         check_count("num_tasks", self.num_tasks)
         check_count("num_rollouts", self.num_rollouts)
-        if "method" in self._question.settings:
+        if "method" in self._question.settings and self._question.has_support:
             object.__setattr__(self, "bound", _bound_of(self.bound, self.method))
         self._check_facts()
 
@@ -277,5 +277,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{name} {_shown(each)}" for name, each in value.items())
     if isinstance(value, tuple | list):
-        return ", ".join(f"{each:g}" for each in value) or "none"
+        return ", ".join(each if isinstance(each, str) else f"{each:g}" for each in value) or "none"
     return "the default" if value is None else f"{value}"

@@ -1,7 +1,7 @@
 """Whether certificates and returns keep to a protocol."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,9 @@ def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[R
         yield f"it names the protocol {document['protocol'][:12]}..., the file is {locked.digest[:12]}..."
     if len(document["certificates"]) > 1:
         yield f"it holds {len(document['certificates'])} certificates, the protocol is of one"
-    for place, (record, (read, *_)) in enumerate(zip(document["certificates"], data, strict=True)):
-        lines = locked.contradictions(_settled(record, locked)) or _of_settings(record, locked, read)
-        yield from (f"certificate {place + 1}: {line}" for line in (*lines, *of_origin(locked, read)))
+    for place, (record, files) in enumerate(zip(document["certificates"], data, strict=True)):
+        lines = locked.contradictions(_settled(record, locked)) or _of_settings(record, locked, files)
+        yield from (f"certificate {place + 1}: {line}" for line in (*lines, *of_origin(locked, files[0])))
 
 
 def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
@@ -44,6 +44,8 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     """
     facts = returns_facts(data.path)
     columns = {} if data.columns is None else {"task": data.columns.task, "value": data.columns.value}
+    if QUESTIONS[locked.asked].metrics(locked.options):  # whose columns the requirements name
+        columns.pop("value", None)
     found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task", "value")) | columns
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
     rows = data.roles.rows_picked if data.roles is not None else ()
@@ -61,13 +63,13 @@ def _of_open_columns(locked: Protocol, columns: Mapping[str, str], usual: Column
             yield f"{name} is {column}, the protocol locks no {name}; {expected}"
 
 
-def _of_settings(record: Mapping[str, Any], locked: Protocol, data: ReturnsFile) -> Iterator[str]:
+def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[ReturnsFile]) -> Iterator[str]:
     dtype = record["settings"]["dtype"]
     try:
         with warnings.catch_warnings(), precision(dtype):
             warnings.simplefilter("ignore")
             answer = by_protocol(locked, data, dtype)
-            again = certificate_record(answer, support=locked.support, data=data)
+            again = certificate_record(answer, support=locked.support, data=data[0], others=data[1:])
     except (ValueError, OverflowError) as error:
         yield f"cannot be computed from these returns: {error}"
         return
@@ -90,8 +92,8 @@ def _parts(record: Mapping[str, Any], given: set[str]) -> tuple[dict[str, Any], 
 def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
     """What a record says of the entries of a protocol, which are in its precision."""
     settings, kind = record["settings"], np.dtype(record["settings"]["dtype"])
-    counts = None if record["data"] is None else record["data"]["num_rollouts"]
-    rollouts = [] if counts is None else [counts["min"], counts["max"]]
+    counts = [each["num_rollouts"] for each in (record["data"], *record.get("others", [])) if each is not None]
+    rollouts = [each[end] for each in counts for end in ("min", "max")]
     found = {
         "question": record["question"],
         "support": support_of(record) if "support" in settings else None,

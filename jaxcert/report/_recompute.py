@@ -16,6 +16,7 @@ from jaxcert.report._protocol import Protocol
 from jaxcert.returns import paired, weighted
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
+from jaxcert.returns._required import requirements_of
 from jaxcert.returns.summaries import Summary
 from jaxcert.tables import Returns
 from jaxcert.tables._frames import in_one_order
@@ -55,7 +56,7 @@ def question_named(name: str) -> Question:
 def ask(
     question: Question, data: Sequence[Returns], fixed: Any, options: Mapping[str, Any], *, max_weight: Any = None
 ) -> Any:
-    """The answer to a question about files of returns, one for each of its inputs, on the same tasks.
+    """The answer to a question about files of returns, one for each of its inputs or metrics, on the same tasks.
 
     Two files for a question that takes one are pairs of two policies, where it takes these. With ``max_weight``, a last
     one has the weight of each task, whether the question has weights or the sample.
@@ -64,23 +65,32 @@ def ask(
         ValueError: for another number of files, other tasks, or what the question's function refuses.
     """
     is_weighted = question.has_weights or max_weight is not None
-    num_policies = len(data) - is_weighted
-    if num_policies not in question.numbers_of_policies:
-        wanted = ", ".join(("returns", "weights") if is_weighted else question.inputs)
+    num_policies, metrics = len(data) - is_weighted, question.metrics(options)
+    if num_policies not in ((len(metrics),) if metrics else question.numbers_of_policies):
+        wanted = ", ".join(("returns", "weights") if is_weighted else metrics or question.inputs)
         raise ValueError(f"the question {question.name!r} is of {wanted}; given is {len(data)} of them")
-    for each in data[:num_policies]:
-        _check_support(each, options)
-        _check_finished(each, options)
-    check_others_finished(data[1:num_policies])
+    for each, support in zip(data[:num_policies], _supports(metrics, options, num_policies), strict=True):
+        _check_support(each, {**options, "support": support})
+        _check_finished(each, {**options, "support": support})
+    if not metrics:
+        check_others_finished(data[1:num_policies])
     if len(data) > 1:
         data = in_one_order(*data)
-    arguments = _arguments(question, data[:num_policies])
+    arguments = _of_metrics(metrics, data) if metrics else _arguments(question, data[:num_policies])
     for each in data[num_policies:]:
         arguments |= _weights(question, arguments["returns"], each, max_weight)
     if question.fixed is not None:
         arguments[question.fixed] = fixed
     # What the data say, such as the names of their tasks, no option says otherwise.
     return question.function(**(dict(options) | arguments))
+
+
+def _supports(metrics: Sequence[str], options: Mapping[str, Any], count: int) -> list[Any]:
+    """The support of each file, or of each metric by its requirement."""
+    if not metrics:
+        return [options.get("support")] * count
+    wanted = requirements_of(options["requirements"])
+    return [wanted[name].support for name in metrics]
 
 
 def _check_support(data: Returns, options: Mapping[str, Any]) -> None:
@@ -123,6 +133,20 @@ def check_others_finished(data: Sequence[Returns]) -> None:
 def _arguments(question: Question, data: Sequence[Returns]) -> dict[str, Any]:
     names = [name for name in question.inputs if name.startswith("returns")]
     return _of_pairs(question, *data) if len(data) > len(names) else _of_inputs(question, names, data)
+
+
+def _of_metrics(metrics: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
+    """Returns and masks by the names of the metrics, each of which has to be the column that was read."""
+    named = dict(zip(metrics, data, strict=True))
+    for name, each in named.items():
+        columns = each.columns if isinstance(each, ReturnsFile) else None
+        if columns is not None and (columns.value != name or name in (columns.trial, *columns.task.split(","))):
+            held = f"its values are from {columns.value}, tasks from {columns.task}"
+            raise ValueError(f"{each._name}: {name} is required, and {held}; expected the column of that name")
+    return {
+        "returns": {name: each.returns for name, each in named.items()},
+        "where": {name: each.where for name, each in named.items()},
+    }
 
 
 def _weights(question: Question, returns: Any, data: Returns, max_weight: Any) -> dict[str, Any]:
@@ -173,7 +197,7 @@ def support_of(record: Mapping[str, Any]) -> tuple[float, float]:
     return (-np.inf if low is None else low, np.inf if high is None else high)
 
 
-def by_protocol(locked: Protocol, data: ReturnsFile, dtype: str) -> Any:
+def by_protocol(locked: Protocol, data: Sequence[ReturnsFile], dtype: str) -> Any:
     """The certificate of these returns that a protocol asks for.
 
     Raises:
@@ -181,7 +205,7 @@ def by_protocol(locked: Protocol, data: ReturnsFile, dtype: str) -> Any:
     """
     question = QUESTIONS[locked.asked]
     with precision(dtype):
-        return ask(question, [data], locked.fixed, locked.settings)
+        return ask(question, data, locked.fixed, locked.settings)
 
 
 def shifted(found: Any, settings: Mapping[str, Any]) -> Any:

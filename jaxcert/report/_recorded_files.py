@@ -1,6 +1,7 @@
 """The files of returns from which a certificate file was made, read as it records."""
 
 import contextlib
+import dataclasses
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -43,13 +44,19 @@ def recorded_files(
 
 
 def _policies_of_one_table(document: Mapping[str, Any]) -> int:
-    """Of how many policies a document is that are rows of one table; 1 for other ones."""
+    """Of how many policies, or metrics, a document is that are rows or columns of one table; 1 for other ones."""
     of_each = [[record["data"] or {}, *record.get("others", [])] for record in document["certificates"]]
     files = [file for each in of_each for file in each]
-    if not files or not all((file.get("roles") or {}).get("only") for file in files):
+    of_metrics = any(map(_takes_metrics, document["certificates"]))
+    of_rows = all((file.get("roles") or {}).get("only") for file in files)
+    if not files or not all("sha256" in file for file in files) or not (of_metrics or of_rows):
         return 1
     count = len(document["leaderboard"]["order"]) if "leaderboard" in document else len(of_each[0])
     return count if len({file["sha256"] for file in files}) == 1 else 1
+
+
+def _takes_metrics(record: Mapping[str, Any]) -> bool:
+    return record["question"] in QUESTIONS and QUESTIONS[record["question"]].takes("requirements")
 
 
 def rows_read(files: Sequence[ReturnsFile]) -> str:
@@ -154,27 +161,32 @@ def _read(
     wanted: list[tuple[Columns, float | None, Any]] = [
         (each, one.get("counted_as"), roles) for each, one, roles in zip(columns, counted, picks, strict=True)
     ]
+    metric = any(map(_takes_metrics, records))
     with only_warned_of_rows():
         if any("folder" in each[0] for each in held):
             return _read_folder(path, records, held, columns)
         found = {
-            (each, unfinished, picks): read_by(path, recorded_roles(each._asdict(), unfinished, picks))
+            (each, unfinished, picks): read_by(path, recorded_roles(each._asdict(), unfinished, picks, metric=metric))
             for each, unfinished, picks in wanted or [(Columns(), None, ())]
         }
     kinds = [(each[place] if place < len(each) else {}).get("dtype") for each in held]
     # Numbers of 0 and 1 that were certified as successes are successes again.
+    called = [(each[place] if place < len(each) else {}).get("called") for each in held]
     return [
-        found[each].without_support(None if kind == "bool" else ()) for each, kind in zip(wanted, kinds, strict=True)
+        dataclasses.replace(found[each].without_support(None if kind == "bool" else ()), called=name)
+        for each, kind, name in zip(wanted, kinds, called, strict=True)
     ]
 
 
-def recorded_roles(columns: Mapping[str, Any], unfinished: float | None, picked: Iterable[tuple[str, Any]]) -> Roles:
+def recorded_roles(
+    columns: Mapping[str, Any], unfinished: float | None, picked: Iterable[tuple[str, Any]], *, metric: bool = False
+) -> Roles:
     """How a record says that a file was read.
 
     Raises:
         ValueError: its roles are not those that records have, or say another column of outcomes than its columns.
     """
-    roles = Roles(**columns, unfinished=unfinished, recorded=True)
+    roles = Roles(**columns, unfinished=unfinished, metric=metric, recorded=True)
     found = dict(picked)
     if unknown := found.keys() - set(PICKED):
         raise ValueError(f"its roles have {sorted(unknown)[0]!r:.40}; expected some of {', '.join(PICKED)}")

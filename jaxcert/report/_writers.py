@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._files import write_whole
 from jaxcert.certificates._arguments import AUTO
-from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates._certificate import is_difference, naming
 from jaxcert.certificates._certify_shift import CHANGED
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._safety_level import together
@@ -21,6 +21,7 @@ from jaxcert.questions._answers import plain, sampled
 from jaxcert.report._document import REFERENCES, certificate_document, document_text
 from jaxcert.report._witnesses import with_witnesses
 from jaxcert.tables._readers import ReturnsFile
+from jaxcert.tables._returns import names_of
 
 # Fields of an answer that describe it, where it has them.
 _DESCRIBED = ("bound", "method", "simultaneous")
@@ -84,7 +85,12 @@ def certificate_record(
     if support is not None and not asked.has_support:
         raise ValueError(f"support is given; the question {asked.name!r} has none")
     _check_sample(certificate, asked, data, others)
-    rows = _rows(jax.tree.map(np.asarray, certificate), asked)
+    of_two = is_difference(getattr(certificate, "quantity", ""))
+    policies = names_of([data, *others[:1]]) if data is not None and of_two else []
+    rows = [
+        {**row, "sentence": naming(row["sentence"], policies)}
+        for row in _rows(jax.tree.map(np.asarray, certificate), asked)
+    ]
     _check_whole(certificate, support, asked)
     together = getattr(certificate, "simultaneous", False)
     names = (getattr(certificate, name, None) for name in ("bound", "method"))
@@ -92,8 +98,8 @@ def certificate_record(
         "question": asked.name,
         "settings": _settings(certificate, support, asked),
         "references": {name: REFERENCES[name] for name in names if name in REFERENCES},
-        "data": None if data is None else _data(data),
-        **({"others": [_data(each) for each in others]} if others else {}),
+        "data": None if data is None else _data(data, *policies[:1]),
+        **({"others": [_data(each, *policies[1 + i :][:1]) for i, each in enumerate(others)]} if others else {}),
         "fixed_beforehand": asked.each,
         "note": _TOGETHER if together else _NOTE.format(asked.each) if asked.each else _WHOLE,
         "rows": _with_advice(rows, advice),
@@ -138,6 +144,10 @@ def _check_sample(
     certificate: Any, question: Question, data: ReturnsFile | None, others: Sequence[ReturnsFile]
 ) -> None:
     """Raise ValueError unless the answer is about as many policies as the question and the files."""
+    if metrics := question.metrics_of(certificate):
+        if data is not None and 1 + len(others) != len(metrics):
+            raise ValueError(f"certificate is about {', '.join(metrics)}; given are {1 + len(others)} files of returns")
+        return
     num_policies = 2 if is_difference(getattr(certificate, "quantity", "")) else 1
     if num_policies not in question.numbers_of_policies:
         instead = "certify_improvement and certify_mean_difference have records"
@@ -192,6 +202,8 @@ def _setting(name: str, value: Any) -> Any:
     """The value as JSON has it; a level for each row is one that was chosen."""
     if value is None or isinstance(value, str | bool | int):
         return value
+    if isinstance(value, tuple):
+        return list(value)
     array = np.asarray(value)
     if array.ndim and name == "beta":
         return AUTO
@@ -209,7 +221,7 @@ def _shift(certificate: Any) -> dict[str, Any]:
     }
 
 
-def _data(data: ReturnsFile) -> dict[str, Any]:
+def _data(data: ReturnsFile, called: str | None = None) -> dict[str, Any]:
     return {
         "file": data.path.name,
         "sha256": data.sha256,
@@ -218,6 +230,7 @@ def _data(data: ReturnsFile) -> dict[str, Any]:
         "columns": None if data.columns is None else data.columns._asdict(),
         **({"unfinished": _unfinished(data)} if data.num_unfinished else {}),
         **data.how_read,
+        **({"called": called or data.called} if called or data.called else {}),
     }
 
 

@@ -5,12 +5,17 @@ from jaxcert.returns._example_data import sample_returns
 from jaxcert.returns._metrics import discounted_return, truncated_return, undiscounted_return
 from jaxcert.returns._paired import Paired, paired
 from jaxcert.returns._prepared import return_support
+from jaxcert.returns._required import Requirement, at_least, at_most, between
 from jaxcert.returns._steps import reach, reach_avoid
 from jaxcert.returns._weighted import Weighted, task_weights, weighted
 
 __all__ = [
     "Paired",
+    "Requirement",
     "Weighted",
+    "at_least",
+    "at_most",
+    "between",
     "discounted_return",
     "paired",
     "reach",

@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete, kept_readable, require_real
 from jaxcert.numerics._meshes import automatic
-from jaxcert.numerics._rounding import Side, convert, convert_host, most_whole
+from jaxcert.numerics._rounding import Side, convert, convert_host, is_zero, most_whole
 from jaxcert.returns._checks import check_counts, check_returns, check_sums, checked_shapes, describe_index
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import (
@@ -106,6 +106,12 @@ class Sample:
     def reflected(self) -> "Sample":
         """-X in (-b, -a); exact."""
         return self.replace(values=-self.values, low=-self.high, high=-self.low)
+
+    @property
+    def failing(self) -> "Sample":
+        """Of 0 and 1, the failures as successes, within a program; a value that is neither is NaN."""
+        x = self.values
+        return self.replace(values=jnp.where(is_zero(x), 1, jnp.where(x == 1, 0, jnp.nan)).astype(x.dtype))
 
     def replace(self, **fields: Any) -> "Sample":
         """The sample with other fields."""

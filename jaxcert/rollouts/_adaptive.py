@@ -3,7 +3,7 @@
 import functools
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import chex
 import jax
@@ -115,6 +115,8 @@ def certify_adaptive(
     counts |= {} if num_slots is None else {"num_slots": num_slots}
     for name, value in counts.items():
         check_count(name, value)
+    if max_rollouts > _MOST_ROLLOUTS:
+        raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {_MOST_ROLLOUTS}, whose returns are kept")
     choose("schedule", schedule, SCHEDULES)
     dtype = jnp.result_type(float)
     checks: dict[str, Any] = {"validate": validate, "scalar": True}
@@ -129,14 +131,18 @@ def certify_adaptive(
     rule = prepare_rule(rows, level, env.support, bets=bets, **limits)
     needed = _needed(until, num_tasks, rows, level, share, validate)
     policy = as_policy(policy)
-    slots = _slots_that_fit(env, policy, num_tasks, num_slots, max_bytes)
-    sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": _capacity(max_rollouts)}
+    state_bytes = check_shapes(env, policy, _some_task.eval_shape(env))
+    slots = batch_size(state_bytes, num_tasks if num_slots is None else num_slots, max_bytes)
+    # The log's length is a power of two, so that another number of rollouts seldom recompiles.
+    sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": 1 << (max_rollouts - 1).bit_length()}
     worker, run = _begin(env, policy, key, rows, level, rule, **sizes)
     _check_host(run, deadline, progress, resume)
     run = run if resume is None else resumed(run, worker.tasks, resume)
     ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
-    watch = _Watch(deadline, progress, functools.partial(_result, worker, share, bool(binary)))
-    found = _result(worker, share, bool(binary), _drive(env, schedule, worker, run, ends, watch))
+    result = functools.partial(_result, worker, share, bool(binary))
+    found = result(
+        _drive(functools.partial(go_on, env, SCHEDULES[schedule], worker), run, ends, deadline, progress, result)
+    )
     if validate and is_concrete(found.state.valid):
         _check_valid(found)
     return found
@@ -172,11 +178,6 @@ def _needed(
     return jnp.broadcast_to(jnp.where(allowed > 0, num_tasks + 1 - allowed, num_tasks + 1), thresholds.shape)
 
 
-def _slots_that_fit(env: MultiTaskEnv, policy: Policy, num_tasks: int, num_slots: int | None, max_bytes: int) -> int:
-    state_bytes = check_shapes(env, policy, _some_task.eval_shape(env))
-    return batch_size(state_bytes, num_tasks if num_slots is None else num_slots, max_bytes)
-
-
 @functools.partial(jax.jit, static_argnames="env")  # traced once
 def _some_task(env: MultiTaskEnv) -> Any:
     return env.sample_tasks(jax.random.key(0), 1)
@@ -193,13 +194,6 @@ def _check_host(run: Run, deadline: Any, progress: Any, resume: Any) -> None:
     watched = any(given is not None for given in (deadline, progress, resume))
     if watched and not is_concrete(run, resume):
         raise ValueError("deadline, progress and resume need the host; expected a call outside of jit and vmap")
-
-
-def _capacity(max_rollouts: int) -> int:
-    """The length of the log: a power of two, so that another number of rollouts seldom recompiles."""
-    if max_rollouts > _MOST_ROLLOUTS:
-        raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {_MOST_ROLLOUTS}, whose returns are kept")
-    return 1 << (max_rollouts - 1).bit_length()
 
 
 # --- the run ------------------------------------------------------------------------------------------------------
@@ -227,33 +221,27 @@ def _begin(
     return worker, first_run(env, worker, state, num_slots, capacity)
 
 
-@functools.partial(jax.jit, static_argnames=("env", "schedule"))
-def _go_on(env: MultiTaskEnv, schedule: str, worker: Worker, run: Run, limits: Limits) -> Run:
-    return go_on(env, SCHEDULES[schedule], worker, run, limits)
-
-
-class _Watch(NamedTuple):
-    """What the host does while a run goes on."""
-
-    deadline: float | None
-    progress: Callable[[AdaptiveCertificate], None] | None
-    result: Callable[[Run], AdaptiveCertificate]
-
-
-def _drive(env: MultiTaskEnv, schedule: str, worker: Worker, run: Run, limits: Limits, watch: _Watch) -> Run:
+def _drive(
+    forward: Callable[[Run, Limits], Run],
+    run: Run,
+    limits: Limits,
+    deadline: float | None,
+    progress: Callable[[AdaptiveCertificate], None] | None,
+    result: Callable[[Run], AdaptiveCertificate],
+) -> Run:
     """One call, or, for a host that watches, calls of about half a second."""
-    if watch.deadline is None and watch.progress is None:
-        return _go_on(env, schedule, worker, run, limits)
-    end = time.monotonic() + (np.inf if watch.deadline is None else float(watch.deadline))
+    if deadline is None and progress is None:
+        return forward(run, limits)
+    end = time.monotonic() + (np.inf if deadline is None else float(deadline))
     looks, is_over = 1, False
     while not is_over:
         begin = time.monotonic()
         limited = limits._replace(looks=jnp.asarray(looks, jnp.int32))
-        run = jax.block_until_ready(_go_on(env, schedule, worker, run, limited))
+        run = jax.block_until_ready(forward(run, limited))
         now = time.monotonic()
         is_over = int(run.looks) < looks or now >= end
-        if watch.progress is not None:
-            watch.progress(watch.result(run))
+        if progress is not None:
+            progress(result(run))
         share = min(_INTERVAL, 0.5 * max(end - now, 0.0)) / max(now - begin, 1e-6)
         looks = max(1, int(looks * min(share, 4.0)))
     return run

@@ -115,7 +115,8 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
     with in_file(path):
         _check_head(about)
         _check(arrays)
-        state = _state(arrays)
+        fixed = {name: arrays[f"{_FIXED}{name}"] for name in FIXED}
+        state = rebuilt(fixed, len(arrays["passed_after"]), *(arrays[name] for name in _LOG))
         tasks = {name: column for name, column in arrays.items() if name.startswith(_TASKS)}
         _check_tasks(tasks, state)
         certificate = certificate_of(state, jnp.asarray(arrays["delta"]), bool(state.is_binary))
@@ -192,22 +193,10 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
         "rollout_return": (dtype, r),
     }
     check_arrays(arrays, expected)
-    if not _is_possible(arrays, *n):
-        raise ValueError("holds numbers that no adaptive run gives")
-
-
-def _is_possible(arrays: Mapping[str, np.ndarray], n: int) -> bool:
     task, after, begun = arrays["rollout_task"], arrays["passed_after"], arrays["num_started"]
-    known = n > 0 and np.all((task >= 0) & (task < n))
-    passed = np.all((after >= 0) & (after <= task.size))
-    cost = 0 <= arrays["num_unfinished"] <= begun - task.size
-    return bool(known and passed and cost and 0 < arrays["delta"] < 1)
-
-
-def _state(arrays: Mapping[str, np.ndarray]) -> SequentialState:
-    """The state after the rollouts of the log."""
-    fixed = {name: arrays[f"{_FIXED}{name}"] for name in FIXED}
-    return rebuilt(fixed, len(arrays["passed_after"]), *(arrays[name] for name in _LOG))
+    known = n[0] > 0 and np.all((task >= 0) & (task < n[0])) and np.all((after >= 0) & (after <= task.size))
+    if not (known and 0 <= arrays["num_unfinished"] <= begun - task.size and 0 < arrays["delta"] < 1):
+        raise ValueError("holds numbers that no adaptive run gives")
 
 
 def _warn_of_figures(path: Any, arrays: Mapping[str, np.ndarray], certificate: Certificate) -> None:

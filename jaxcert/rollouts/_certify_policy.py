@@ -129,11 +129,7 @@ def certify_policy(
 
 
 def check_settings(env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollouts: Any, **settings: Any) -> None:
-    """Raise, before any rollout, for settings that ``certify`` refuses whatever the returns are; only traces it.
-
-    Raises:
-        ValueError: as ``certify``, and for sizes that are not positive integers.
-    """
+    """Raise, before any rollout, for settings that ``certify`` refuses whatever the returns are; only traces it."""
     for name, value in {"num_tasks": num_tasks, "num_rollouts": num_rollouts}.items():
         check_count(name, value)
     returns = jax.ShapeDtypeStruct((num_tasks, num_rollouts), jnp.result_type(float))

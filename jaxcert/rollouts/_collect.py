@@ -81,7 +81,10 @@ def collect(
     if env.simulate is not None and factor is None:
         returns = env.simulate(env, policy, tasks, task_keys(key, num_tasks), num_rollouts, max_bytes)
         if returns is not None:
-            return check_simulated(returns, (num_tasks, num_rollouts))
+            found, wanted = (returns.shape, returns.dtype), ((num_tasks, num_rollouts), jnp.result_type(float))
+            if found != wanted:
+                raise ValueError(f"simulate of the environment gives {found}; expected floats of shape {wanted[0]}")
+            return returns
     returns, finite = _collect(env, policy, tasks, key, factor, num_rollouts, num_places)
     if validate and is_concrete(finite) and not finite.all():
         task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])
@@ -90,20 +93,8 @@ def collect(
     return returns
 
 
-def check_simulated(returns: Any, wanted: tuple[int, ...]) -> jax.Array:
-    """What ``MultiTaskEnv.simulate`` gives, or ValueError."""
-    found = getattr(returns, "shape", None), getattr(returns, "dtype", None)
-    if found != (wanted, jnp.result_type(float)):
-        raise ValueError(f"simulate of the environment gives {found}; expected floats of shape {wanted}")
-    return returns
-
-
 def count_tasks(tasks: Any) -> int:
-    """The leading axis that all arrays share.
-
-    Raises:
-        ValueError: if they do not, or there is none.
-    """
+    """The leading axis that all arrays share; ValueError if they do not, or there is none."""
     shapes = {jnp.shape(leaf) for leaf in jax.tree.leaves(tasks)}
     lengths = {shape[0] if shape else 0 for shape in shapes}
     if len(lengths) != 1 or lengths == {0}:
@@ -115,11 +106,7 @@ def count_tasks(tasks: Any) -> int:
 
 
 def check_shapes(env: MultiTaskEnv, policy: Policy, tasks: Any) -> int:
-    """Trace one step of one episode, without computing it, and return the bytes of its state and task.
-
-    Raises:
-        ValueError: if policy and environment do not fit each other.
-    """
+    """Trace one step of one episode, without computing it, and return the bytes of its state and task."""
     task = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(jnp.shape(leaf)[1:], jnp.result_type(leaf)), tasks)
     params = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(jnp.shape(leaf), jnp.result_type(leaf)), policy.params)
     leaves, structure = jax.tree.flatten((task, params))

@@ -20,17 +20,13 @@ _MOST_TRIALS = 100
 
 
 class Declared(NamedTuple):
-    """What is fixed before the first trial; numbers as they were given, in double precision.
+    """What is fixed before the first trial, as ``Trials.start`` takes it; numbers in double precision.
 
     Attributes:
         tasks: their labels; every one of them counts, whether it is ever tried or not.
-        thresholds: B.
         support: (a, b), which holds every possible score; b may be infinite.
         successes: whether a trial succeeds or fails, in place of a score.
-        delta: failure probability of the certificate of each threshold.
-        beta: probability with which a task with J < B may pass.
         bets: lambda, of the wealth.
-        give_up: the wealth at which a task is left.
         max_trials: of a task, after which it is left; None for no limit.
         schedule: which task is advised next.
     """

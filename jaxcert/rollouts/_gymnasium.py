@@ -124,11 +124,7 @@ _MANY_STEPS = 100_000
 def episode_returns(
     envs: Envs, actor: Actor, metric: Metric, seeds: Sequence[int], episode_length: int | None
 ) -> np.ndarray:
-    """The returns of the first episode of every environment.
-
-    Raises:
-        ValueError: for a reward that is not finite, or an episode that does not end.
-    """
+    """The returns of the first episode of every environment; ValueError for one that does not end or a bad reward."""
     envs.reset(seeds)
     alive, terminated = np.ones(len(seeds), bool), np.zeros(len(seeds), bool)
     lengths, steps = np.zeros(len(seeds), int), []

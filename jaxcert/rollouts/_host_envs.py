@@ -26,7 +26,9 @@ class Separate:
         self.envs = []
         try:
             for task in tasks:
-                self.envs.append(_checked_env(make_env(task)))
+                if not _is_one(env := make_env(task)):
+                    raise ValueError(f"make_env gave a {type(env).__name__} for a task; expected a gymnasium.Env")
+                self.envs.append(env)
         except BaseException:
             self.close()
             raise
@@ -38,8 +40,8 @@ class Separate:
     def act(self, actor: Actor, t: int, alive: np.ndarray) -> list[Any]:
         """An action for each that is alive."""
         if not actor.takes_batch:
-            return [actor(obs, t) if lives else None for obs, lives in zip(self.obs, alive, strict=True)]
-        return _rows(actor(_stacked(self.obs), t), len(self.envs))
+            return [actor.act(obs, t) if lives else None for obs, lives in zip(self.obs, alive, strict=True)]
+        return _rows(actor.act(_stacked(self.obs), t), len(self.envs))
 
     def step(self, actions: list[Any], alive: np.ndarray) -> Stepped:
         values = np.zeros((3, len(self.envs)))
@@ -89,7 +91,7 @@ class Vector:
 
     def act(self, actor: Actor, t: int, alive: np.ndarray) -> Any:
         """A batch of actions."""
-        return actor(self.obs, t)
+        return actor.act(self.obs, t)
 
     def step(self, actions: Any, alive: np.ndarray) -> Stepped:
         found = Stepped(*self.envs.step(as_action(self.envs.single_action_space, actions, alive)))
@@ -152,12 +154,6 @@ _EXPECTED = "expected a gymnasium.Env for a task, or a gymnasium.vector.VectorEn
 
 def _is_one(env: Any) -> bool:
     return hasattr(env, "step") and not hasattr(env, "num_envs")
-
-
-def _checked_env(env: Any) -> Any:
-    if not _is_one(env):
-        raise ValueError(f"make_env gave a {type(env).__name__} for a task; expected a gymnasium.Env, as for the first")
-    return env
 
 
 def _pair(found: Any) -> tuple[Any, Any]:

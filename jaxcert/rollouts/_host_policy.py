@@ -1,39 +1,26 @@
 """Policies that run on the host, and the actions that environments of Gymnasium take."""
 
-import dataclasses
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from jaxcert.rollouts._policy import Policy, as_policy
 
-_WHOLE = {"Discrete", "MultiDiscrete", "MultiBinary"}
-
 
 def as_action(space: Any, action: Any, alive: np.ndarray | None = None) -> Any:
-    """The action in the type of the space.
+    """The action in the type of the space of one environment, or a batch of n with ``alive`` [n].
 
-    Args:
-        space: the action space of one environment.
-        action: one action; or with `alive` [n], a batch of n.
-        alive: which environments' actions are checked; one that is over gets any action.
-
-    Raises:
-        TypeError: for an action of another kind than the space's.
-        ValueError: for another shape, or values that are not finite or not in a discrete space.
+    One that is over gets any action. TypeError for an action of another kind than the space's, ValueError for another
+    shape, or values that are not finite or not in a discrete space.
     """
-    kinds = {kind.__name__ for kind in type(space).__mro__}
-    if "Dict" in kinds:
-        return _dict_action(space, action, alive)
-    if "Tuple" in kinds:
-        return _tuple_action(space, action, alive)
-    if kinds & _WHOLE:
-        return _whole_action(space, _array(space, action, alive), alive)
-    if "Box" in kinds:
-        return _box_action(space, _array(space, action, alive), alive)
+    kinds = [kind.__name__ for kind in type(space).__mro__]
+    for name, convert in _OF_SPACES.items():
+        if name in kinds:
+            return convert(space, action, alive)
     if alive is None and not space.contains(action):
         raise ValueError(f"the policy gives the action {action!r}; expected one in {space}")
     return action
@@ -79,31 +66,19 @@ def _of_shape(space: Any, array: np.ndarray, lead: tuple[int, ...]) -> str:
     return found if space.shape else f"{found}, the number of one action (the argmax, if these are scores)"
 
 
-def _whole_action(space: Any, array: np.ndarray, alive: np.ndarray | None) -> Any:
+def _whole_action(space: Any, action: Any, alive: np.ndarray | None) -> Any:
+    array = _array(space, action, alive)
     if array.dtype.kind == "f":
         raise TypeError(f"the policy gives an action of type {array.dtype}; expected whole numbers for {space}")
-    low = np.asarray(getattr(space, "start", 0))
-    inside = (array >= low) & (array < low + _sizes(space))
-    good = inside if alive is None else inside[alive]
-    if not np.all(good):
-        raise ValueError(f"the policy gives the action {_bad(array, inside, alive)}, which is not in {space}")
+    for one in [array] if alive is None else array[alive]:
+        if not space.contains(np.asarray(one, np.int64)[()]):
+            raise ValueError(f"the policy gives the action {one}, which is not in {space}")
     # A scalar, not an array without axes: tables of transitions are looked up by it.
     return array.astype(space.dtype)[()]
 
 
-def _sizes(space: Any) -> Any:
-    """How many values each number may have; n is the number of bits of a MultiBinary space."""
-    if any(kind.__name__ == "MultiBinary" for kind in type(space).__mro__):
-        return 2
-    return space.nvec if hasattr(space, "nvec") else space.n
-
-
-def _bad(array: np.ndarray, inside: np.ndarray, alive: np.ndarray | None) -> Any:
-    wrong = ~inside if alive is None else ~inside & alive.reshape(alive.shape + (1,) * (inside.ndim - 1))
-    return array[wrong].flat[0]
-
-
-def _box_action(space: Any, array: np.ndarray, alive: np.ndarray | None) -> np.ndarray:
+def _box_action(space: Any, action: Any, alive: np.ndarray | None) -> np.ndarray:
+    array = _array(space, action, alive)
     if not np.all(np.isfinite(array if alive is None else array[alive])):
         raise ValueError("the policy gave an action that is not finite")
     if array.dtype.kind == "f" and np.dtype(space.dtype).kind != "f":
@@ -111,40 +86,40 @@ def _box_action(space: Any, array: np.ndarray, alive: np.ndarray | None) -> np.n
     return array.astype(space.dtype)
 
 
-class Actor(Protocol):
-    """What chooses the actions of some episodes that run side by side.
+# By the names of spaces, since Gymnasium need not be installed.
+_OF_SPACES: dict[str, Callable[..., Any]] = {
+    "Dict": _dict_action,
+    "Tuple": _tuple_action,
+    **dict.fromkeys(("Discrete", "MultiDiscrete", "MultiBinary"), _whole_action),
+    "Box": _box_action,
+}
 
-    Attributes:
-        takes_batch: whether it takes the observations of all at once even where environments give them one by one.
+
+class Actor(NamedTuple):
+    """What chooses the actions of some episodes that run side by side, from their observations and the step.
+
+    ``takes_batch``: whether it takes the observations of all at once even where environments give them one by one.
     """
 
+    act: Callable[[Any, int], Any]
     takes_batch: bool
-
-    def __call__(self, obs: Any, t: int) -> Any:
-        """The action, or the batch of them, in step t."""
-        ...
 
 
 def actor_of(policy: Any) -> Callable[[jax.Array], Actor]:
-    """From the keys of some episodes to their actor.
-
-    Raises:
-        TypeError: if it is not a policy.
-    """
+    """From the keys of some episodes to their actor; TypeError for what is no policy."""
     if isinstance(policy, Policy):
-        return lambda keys: _Compiled(policy, keys)
+        return functools.partial(_compiled, policy)
     if callable(getattr(policy, "predict", None)):
         _check_predict(policy)
-        return lambda keys: _Predicting(policy.predict)
+        return lambda keys: _predicting(policy.predict)
     if hasattr(policy, "forward") and hasattr(policy, "state_dict"):
         raise TypeError(
             f"policy is the module {type(policy).__name__} of PyTorch, which takes no arrays; give a function such as"
             " lambda obs: module(torch.as_tensor(obs)).argmax(-1)"
         )
     if callable(policy) and _takes_observation_alone(policy):
-        return lambda keys: _Function(policy)
-    compiled = as_policy(policy)
-    return lambda keys: _Compiled(compiled, keys)
+        return lambda keys: Actor(lambda obs, t: policy(obs), takes_batch=False)
+    return functools.partial(_compiled, as_policy(policy))
 
 
 def _takes_observation_alone(policy: Callable) -> bool:
@@ -167,50 +142,34 @@ def _check_predict(policy: Any) -> None:
         )
 
 
-@dataclasses.dataclass
-class _Function:
-    """A function of one observation, or of all observations of a vector environment at once."""
-
-    function: Callable[[Any], Any]
-    takes_batch = False
-
-    def __call__(self, obs: Any, t: int) -> Any:
-        return self.function(obs)
-
-
-@dataclasses.dataclass
-class _Predicting:
+def _predicting(predict: Callable[..., Any]) -> Actor:
     """A model of Stable-Baselines3, deterministic; the state of a recurrent one is handed from step to step."""
+    carried: dict[str, Any] = {}
 
-    predict: Callable[..., Any]
-    state: Any = None
-    takes_batch = True
-
-    def __call__(self, obs: Any, t: int) -> Any:
-        carried = {} if self.state is None else {"state": self.state}
-        found = self.predict(obs, deterministic=True, **carried)
+    def act(obs: Any, t: int) -> Any:
+        found = predict(obs, deterministic=True, **carried)
         if not isinstance(found, tuple) or len(found) != 2:
             raise TypeError(f"predict gives a {type(found).__name__}; expected a pair of actions and state")
-        actions, self.state = found
-        return actions
+        if found[1] is not None:
+            carried["state"] = found[1]
+        return found[0]
+
+    return Actor(act, takes_batch=True)
 
 
-@dataclasses.dataclass
-class _Compiled:
+def _compiled(policy: Policy, keys: jax.Array) -> Actor:
     """A policy of JAX, in one compiled call a step."""
 
-    policy: Policy
-    keys: jax.Array
-    takes_batch = True
-
-    def __call__(self, obs: Any, t: int) -> Any:
+    def act(obs: Any, t: int) -> Any:
         try:
-            return jax.tree.map(np.asarray, _actions(self.policy, obs, self.keys, t))
+            return jax.tree.map(np.asarray, _actions(policy, obs, keys, t))
         except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
             raise TypeError(
                 "JAX cannot trace the policy, a function of an observation and a key; one of NumPy or PyTorch is a"
                 " function of the observation alone"
             ) from error
+
+    return Actor(act, takes_batch=True)
 
 
 @jax.jit

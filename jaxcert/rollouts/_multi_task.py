@@ -16,9 +16,6 @@ class DistributionSampler:
     """A function from a key to a sample; two of them are equal if they sample from the same object.
 
     A distribution holds arrays, so its values could neither be hashed nor compared to find a compiled program.
-
-    Attributes:
-        distribution: has a method ``sample`` with an argument ``seed``.
     """
 
     distribution: Any
@@ -36,11 +33,7 @@ class DistributionSampler:
 
 
 def as_sampler(sample_task: Any) -> Any:
-    """A function from a key to a task: the one given, or one that samples from the given distribution.
-
-    Raises:
-        ValueError: for what is neither.
-    """
+    """A function from a key to a task: the one given, or one that samples from the given distribution."""
     if callable(sample_task):
         return sample_task
     if not callable(getattr(sample_task, "sample", None)):
@@ -48,25 +41,13 @@ def as_sampler(sample_task: Any) -> Any:
     return DistributionSampler(sample_task)
 
 
-class State(Protocol):
-    """The attributes read from an episode's state, a pytree of Brax, MuJoCo Playground or any other library.
-
-    Attributes:
-        obs: the observation.
-        reward: the reward of the last step.
-        done: whether the episode is over, 0 or 1 or a bool.
-    """
-
-    obs: Any
-    reward: jax.Array
-    done: jax.Array
-
-
 class Environment(Protocol):
     """One task, as pure functions of one episode.
 
-    An action is whatever ``step`` takes: an array, a whole number, any pytree. Training with Brax asks in addition for
-    ``action_size``, the length of an action; with it, actions are checked to have the shape [action_size].
+    A state is a pytree with ``obs``, ``reward`` (of the last step) and ``done`` (0 or 1, or a bool), as Brax, MuJoCo
+    Playground and others have it. An action is whatever ``step`` takes: an array, a whole number, any pytree. Training
+    with Brax asks in addition for ``action_size``, the length of an action; with it, actions are checked to have the
+    shape [action_size].
     """
 
     def reset(self, rng: chex.PRNGKey, /) -> Any:
@@ -92,11 +73,11 @@ class MultiTaskEnv:
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
         name: stored in policy files, so that no policy runs on another environment.
-        simulate: a faster way to undiscounted returns of the same distribution, or None. A function of this object, a
-            ``Policy``, tasks [n], keys [n], m and a number of bytes. It returns None for what has to be run step by
-            step: a policy that it does not know, or an ``environment`` that was replaced. Otherwise it returns
-            [n, m]: m rollouts with each key, within about so many bytes; if m is None, [n], one rollout with each.
-            What belongs to a task depends on that task and its key alone.
+        simulate: a faster way to the undiscounted returns of ``collect``, of the same distribution, or None. A function
+            of this object, a ``Policy``, tasks [n], keys [n], m and a number of bytes. It returns None for what has to
+            be run step by step: a policy that it does not know, or an ``environment`` that was replaced. Otherwise it
+            returns [n, m]: m rollouts with each key, within about so many bytes. What belongs to a task depends on that
+            task and its key alone.
         binary: declares that every undiscounted return is 0 or 1, a failure or a success; another one is invalid. The
             support is then (0, 1), ``certify_policy`` takes the levels that successes attain by default, and
             ``certify_adaptive`` the exact rule for successes.

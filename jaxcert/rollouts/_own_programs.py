@@ -26,13 +26,9 @@ _MARK = ":"
 
 
 class Named(NamedTuple):
-    """An environment or a policy that a module has.
+    """An environment or a policy that a module has, under the text that was given.
 
-    Attributes:
-        text: module and name, as given.
-        value: the environment or the policy.
-        file: of the module.
-        sha256: of the text, the file, and the parameters of a policy.
+    ``sha256`` is of the text, the file of the module, and the parameters of a policy.
     """
 
     text: str
@@ -47,11 +43,7 @@ def is_named(text: str) -> bool:
 
 
 def own_environment(text: str) -> Named:
-    """The environment that a module has, or that a function of it gives.
-
-    Raises:
-        ValueError: there is none, or the module or the function fails.
-    """
+    """The environment that a module has, or that a function of it gives; ValueError if there is none, or it fails."""
     env, file = _found(ENV, text)
     shown = text
     if callable(env) and not isinstance(env, MultiTaskEnv):
@@ -67,11 +59,7 @@ def own_environment(text: str) -> Named:
 
 
 def own_policy(text: str) -> Named:
-    """The policy that a module has.
-
-    Raises:
-        ValueError: there is none, or the module fails.
-    """
+    """The policy that a module has; ValueError if there is none, or the module fails."""
     policy, file = _found(POLICY, text)
     try:
         policy = as_policy(policy)

@@ -99,9 +99,7 @@ def task_keys(key: jax.Array, num_tasks: int) -> jax.Array:
 def as_policy(policy: Any) -> Policy:
     """The policy; a function of an observation and a key becomes one without parameters.
 
-    Raises:
-        TypeError: if it is not a function; for a method, whose object may change unnoticed; or for a module that holds
-            arrays.
+    TypeError for a method, whose object may change unnoticed, a module that holds arrays, or what is no function.
     """
     if isinstance(policy, Policy):
         return policy

@@ -1,7 +1,9 @@
 """Episodes step by step, of which one that is over gives its place to the next."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -14,9 +16,7 @@ class Episodes(NamedTuple):
     """A batch of episodes, arrays with one leading axis.
 
     Attributes:
-        tasks: of each episode.
         keys: for the actions of each episode.
-        states: of the environments.
         steps: taken so far.
         weight: the power of the discount for the next reward; None without a discount.
         total: the discounted rewards so far.
@@ -75,6 +75,38 @@ def _is_done(done: jax.Array) -> jax.Array:
     return ~(done.astype(float) == 0)
 
 
+def step_on(
+    env: MultiTaskEnv, policy: Policy, episodes: Episodes, most: chex.Numeric, discount: jax.Array | None = None
+) -> Episodes:
+    """Step until at most so many go on."""
+    return jax.lax.while_loop(
+        lambda work: jnp.sum(work.alive, dtype=jnp.int32) > most,
+        lambda work: advance(env, policy, work, discount),
+        episodes,
+    )
+
+
+def followed(
+    env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, look: Callable[[Any], Any], num_steps: int
+) -> tuple[Episodes, Any]:
+    """Episodes side by side, and what ``look`` reads off their states from the first on, [num_steps + 1, ...].
+
+    An episode that is over stays as it was.
+    """
+
+    def step(before: Episodes, _: None) -> tuple[Episodes, Any]:
+        after = advance(env, policy, before)
+        pairs = (after.states, after.steps), (before.states, before.steps)
+        states, steps = jax.tree.map(
+            lambda a, b: jnp.where(jnp.expand_dims(before.alive, range(1, a.ndim)), a, b), *pairs
+        )
+        return after._replace(states=states, steps=steps), look(states)
+
+    start = begin(env, tasks, keys)
+    end, later = jax.lax.scan(step, start, length=num_steps)
+    return end, jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), look(start.states), later)
+
+
 # Places are filled when a quarter of them is free. With a larger share they would wait longer, with a smaller one all
 # would be looked through more often.
 _REFILL = 4
@@ -84,11 +116,9 @@ class _Queue(NamedTuple):
     """Episodes under way, and the results of those before them.
 
     Attributes:
-        work: episodes, [places].
         number: which episode each is, int32[places]; in a free place a number beyond all results.
         begun: how many have begun.
-        returns: of each episode, float[episodes].
-        finite: whether all its actions were finite, bool[episodes].
+        returns, finite: of each episode, and whether all its actions were finite.
     """
 
     work: Episodes
@@ -102,8 +132,7 @@ def run_at_once(
     env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, discount: jax.Array | None
 ) -> tuple[jax.Array, jax.Array]:
     """Returns and whether all actions were finite, of an episode on each task, all of them side by side."""
-    start = begin(env, tasks, keys, discount)
-    end = jax.lax.while_loop(lambda e: jnp.any(e.alive), lambda e: advance(env, policy, e, discount), start)
+    end = step_on(env, policy, begin(env, tasks, keys, discount), 0, discount)
     return lower_end(end.total), end.finite
 
 
@@ -127,8 +156,11 @@ def run_in_places(
         work = begin(env, chosen, keys[there], discount)
         return work._replace(alive=work.alive & (number < total)), jnp.where(number < total, number, total)
 
+    def run(queue: _Queue, most: int) -> _Queue:
+        return _written(queue._replace(work=step_on(env, policy, queue.work, most, discount)))
+
     def fill(queue: _Queue) -> _Queue:
-        queue = _written(queue._replace(work=_step_on(env, policy, queue, discount, total, batch)))
+        queue = run(queue, num_places - batch)
         free = jnp.argsort(queue.work.alive)[:batch]
         work, number = begin_next(queue.begun)
         places = jax.tree.map(lambda old, new: old.at[free].set(new), (queue.work, queue.number), (work, number))
@@ -137,20 +169,8 @@ def run_in_places(
     one = begin(env, jax.tree.map(lambda leaf: jnp.asarray(leaf)[:1], tasks), keys[:1], discount)
     first = _empty(one, num_places, total)
     queue = jax.lax.while_loop(lambda queue: queue.begun < total, fill, first)
-    last = _written(queue._replace(work=_step_on(env, policy, queue, discount, total, batch)))
+    last = run(queue, 0)
     return last.returns, last.finite
-
-
-def _step_on(
-    env: MultiTaskEnv, policy: Policy, queue: _Queue, discount: jax.Array | None, total: int, batch: int
-) -> Episodes:
-    """Step until enough places are free for the next episodes, or, if there are none, until all are over."""
-    most = jnp.where(queue.begun < total, queue.number.shape[0] - batch, 0)
-    return jax.lax.while_loop(
-        lambda work: jnp.sum(work.alive, dtype=jnp.int32) > most,
-        lambda work: advance(env, policy, work, discount),
-        queue.work,
-    )
 
 
 def _written(queue: _Queue) -> _Queue:
@@ -162,10 +182,7 @@ def _written(queue: _Queue) -> _Queue:
 
 
 def _empty(one: Episodes, num_places: int, total: int) -> _Queue:
-    """All places free, each with an episode that is over.
-
-    It is a real episode, since it is stepped on: a step from a state that no episode has might not end.
-    """
+    """All places free, each with an episode that is over, but real: it is stepped on, and any other might not end."""
     like = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (num_places, *leaf.shape[1:])), one)
     work = like._replace(alive=jnp.zeros(num_places, bool))
     number, zero = jnp.full(num_places, total, jnp.int32), jnp.zeros((), jnp.int32)

@@ -163,12 +163,12 @@ def resumed(run: Run, tasks: Any, earlier: AdaptiveCertificate) -> Run:
 
 def _are_same(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> bool:
     """Up to what another device computes differently, far less than what another key changes."""
-    return ours.keys() == theirs.keys() and all(_is_same(ours[name], theirs[name]) for name in ours)
 
+    def same(a: np.ndarray, b: np.ndarray) -> bool:
+        numbers = a.shape == b.shape and all(np.issubdtype(column.dtype, np.number) for column in (a, b))
+        return np.allclose(a, b, rtol=1e-3, atol=1e-6, equal_nan=True) if numbers else np.array_equal(a, b)
 
-def _is_same(ours: np.ndarray, theirs: np.ndarray) -> bool:
-    numbers = all(np.issubdtype(column.dtype, np.number) for column in (ours, theirs)) and ours.shape == theirs.shape
-    return np.allclose(ours, theirs, rtol=1e-3, atol=1e-6, equal_nan=True) if numbers else np.array_equal(ours, theirs)
+    return ours.keys() == theirs.keys() and all(same(ours[name], theirs[name]) for name in ours)
 
 
 def _of_length(log: jax.Array, length: int, filler: float) -> jax.Array:

@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.numerics._summation import lower_end
-from jaxcert.rollouts._collect import check_simulated
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
-from jaxcert.rollouts._queue import Episodes, advance, begin
+from jaxcert.rollouts._queue import Episodes, begin, step_on
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import advance as take_in
 
@@ -60,25 +59,17 @@ class Limits(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What runs in S slots.
-
-    Attributes:
-        task: int32[S]; -1 for a free slot.
-        number: of the rollout, counted within its task, int32[S].
-        work: ``Episodes``, or the returns of simulated ones, float[S].
-    """
+    """What runs in S slots: the task (-1 for a free slot), and the number of the rollout within its task, int32[S]."""
 
     task: jax.Array
     number: jax.Array
-    work: Any
+    work: Episodes
 
 
 class Run(NamedTuple):
     """A sequential experiment under way.
 
     Attributes:
-        slots: its slots.
-        state: what is known of the tasks.
         started: rollouts that each task has begun, int32[n].
         num_started: rollouts begun in all, those that were not needed in the end included.
         num_counted: rollouts that the state knows of.
@@ -111,13 +102,9 @@ def first_run(env: MultiTaskEnv, worker: Worker, state: SequentialState, num_slo
     nothing, number = jnp.full(num_slots, -1, jnp.int32), jnp.zeros(num_slots, jnp.int32)
     work = jax.eval_shape(functools.partial(_begin_work, env), worker, nothing, number)
     blank = jax.tree.map(functools.partial(_blank, worker.keys[0]), work)
-    zero, logs = (
-        jnp.zeros((), jnp.int32),
-        (jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)),
-    )
-    return Run(
-        Slots(nothing, number, blank), state, state.num_rollouts, zero, zero, state.num_rollouts_used, *logs, zero
-    )
+    zero, slots = jnp.zeros((), jnp.int32), Slots(nothing, number, blank)
+    logs = jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)
+    return Run(slots, state, state.num_rollouts, zero, zero, state.num_rollouts_used, *logs, zero)
 
 
 def _blank(key: jax.Array, leaf: Any) -> jax.Array:
@@ -125,53 +112,28 @@ def _blank(key: jax.Array, leaf: Any) -> jax.Array:
     return jnp.broadcast_to(key, leaf.shape) if is_key else jnp.zeros(leaf.shape, leaf.dtype)
 
 
-def _begin_work(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Array) -> Any:
+def _begin_work(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Array) -> Episodes:
     """New work in all slots; rollout j of task i has the same key in whichever slot and order."""
     chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[jnp.maximum(task, 0)], worker.tasks)
-    keys = jax.vmap(jax.random.fold_in)(worker.keys[jnp.maximum(task, 0)], number)
-    simulated = _simulated(env, worker.policy, chosen, keys)
-    return begin(env, chosen, keys) if simulated is None else simulated
+    return begin(env, chosen, jax.vmap(jax.random.fold_in)(worker.keys[jnp.maximum(task, 0)], number))
 
 
-def _simulated(env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array) -> jax.Array | None:
-    """The returns at once, where the environment has a way to them."""
-    if env.simulate is None:
-        return None
-    returns = env.simulate(env, policy, tasks, keys, None, 2**30)
-    return None if returns is None else check_simulated(returns, (len(keys),))
-
-
-def _step_on(env: MultiTaskEnv, policy: Policy, work: Any) -> Any:
-    """Step until some episodes are over."""
-    if not isinstance(work, Episodes):
-        return work
-    alive = jnp.sum(work.alive, dtype=jnp.int32)
-    enough = alive - jnp.maximum(alive // _REFILL, 1)
-    return jax.lax.while_loop(
-        lambda e: jnp.any(e.alive) & (jnp.sum(e.alive, dtype=jnp.int32) > enough),
-        lambda e: advance(env, policy, e),
-        work,
-    )
-
-
-def finished(slots: Slots) -> tuple[jax.Array, jax.Array]:
-    """Which slots hold a finished rollout, and the returns, NaN where an action or a done was not finite."""
-    if not isinstance(slots.work, Episodes):
-        return slots.task >= 0, slots.work
-    over = (slots.task >= 0) & ~slots.work.alive
-    return over, jnp.where(slots.work.finite, lower_end(slots.work.total), jnp.nan)
-
-
+@functools.partial(jax.jit, static_argnames=("env", "schedule"))
 def go_on(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, limits: Limits) -> Run:
     """Roll out until every task is decided or a limit is reached."""
 
+    def goes_on(run: Run) -> jax.Array:
+        possible = (run.num_started < limits.max_rollouts) | jnp.any(run.slots.task >= 0)
+        return jnp.any(wanted(run, limits)) & possible & (run.looks < limits.looks)
+
     def body(run: Run) -> Run:
         run = _refill(env, schedule, worker, run, limits)
-        run = run._replace(slots=run.slots._replace(work=_step_on(env, worker.policy, run.slots.work)))
+        alive = jnp.sum(run.slots.work.alive, dtype=jnp.int32)
+        most = jnp.maximum(alive - jnp.maximum(alive // _REFILL, 1), 0)
+        run = run._replace(slots=run.slots._replace(work=step_on(env, worker.policy, run.slots.work, most)))
         return _collect_finished(run)._replace(looks=run.looks + 1)
 
-    start = run._replace(looks=jnp.zeros_like(run.looks))
-    return jax.lax.while_loop(lambda run: _goes_on(run, limits), body, start)
+    return jax.lax.while_loop(goes_on, body, run._replace(looks=jnp.zeros_like(run.looks)))
 
 
 def wanted(run: Run, limits: Limits) -> jax.Array:
@@ -182,17 +144,14 @@ def wanted(run: Run, limits: Limits) -> jax.Array:
     return jnp.any(state.is_open & short, axis=-1)
 
 
-def _goes_on(run: Run, limits: Limits) -> jax.Array:
-    possible = (run.num_started < limits.max_rollouts) | jnp.any(run.slots.task >= 0)
-    return jnp.any(wanted(run, limits)) & possible & (run.looks < limits.looks)
-
-
 # --- rollouts that are finished -----------------------------------------------------------------------------------
 
 
 def _next_ones(run: Run) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Which slots hold finished rollouts that come next, how many of the task come before, and all returns."""
-    over, returns = finished(run.slots)
+    work = run.slots.work
+    over = (run.slots.task >= 0) & ~work.alive
+    returns = jnp.where(work.finite, lower_end(work.total), jnp.nan)  # of an action or a done that was not finite
     before = run.slots.number - run.state.num_rollouts[run.slots.task]
     return over & (before < _AT_ONCE), before, returns
 
@@ -251,7 +210,7 @@ def _refill(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, lim
     new = task >= 0
     task, number = jnp.where(new, task, slots.task), jnp.where(new, number, slots.number)
     fresh = _begin_work(env, worker, task, number)
-    work = jax.tree.map(lambda a, b: jnp.where(_like(new, a), a, b), fresh, slots.work)
+    work = jax.tree.map(lambda a, b: jnp.where(jnp.expand_dims(new, range(1, a.ndim)), a, b), fresh, slots.work)
     place = jnp.where(new, task, started.shape[0])
     return run._replace(
         slots=Slots(task, number, work),
@@ -276,7 +235,3 @@ def _assign(schedule: Schedule, run: Run, open_tasks: jax.Array, limits: Limits)
     task, times = order[rank % count].astype(jnp.int32), rank // count  # one rollout each, then a second each, ...
     taken = free & ready[task] & (times < room[task]) & (run.num_started + rank < limits.max_rollouts)
     return jnp.where(taken, task, -1), run.started[task] + times
-
-
-def _like(mask: jax.Array, leaf: jax.Array) -> jax.Array:
-    return mask.reshape(mask.shape + (1,) * (leaf.ndim - 1))

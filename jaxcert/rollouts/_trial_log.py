@@ -20,12 +20,7 @@ _KINDS: dict[str, type[Declared] | type[DeclaredPairs]] = {
 
 
 class Log(NamedTuple):
-    """What a log says.
-
-    Attributes:
-        declared: what was fixed beforehand.
-        trials: all of them, in their order, with those that were withdrawn.
-    """
+    """What a log says: what was fixed beforehand, and all trials in their order, with those that were withdrawn."""
 
     declared: Declared | DeclaredPairs
     trials: tuple[Trial, ...] = ()

@@ -44,7 +44,8 @@ def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
         if rows.picked is None:
             raise
         raise ValueError(f"{error} (counted among the {len(rows.picked)} rows that are picked)") from error
-    ask_about_cost(columns.value, found.returns)
+    if not roles.metric:
+        ask_about_cost(columns.value, found.returns)
     trial = None if columns.is_wide(every.names) and columns.trial not in every.names else columns.trial
     return found, columns._replace(trial=trial)
 
@@ -73,6 +74,7 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
         _values(rows, columns, roles),
         counted=len(names) == 2 and not is_wide,
         unfinished=roles.unfinished,
+        metric=roles.metric,
         apart=lambda pair: _told_apart(rows, columns, others, pair),
     )
     if episode is not None:

@@ -57,6 +57,7 @@ def read_returns(
     tasks: int | str | Sequence[Any] | None = None,
     records: str | None = None,
     recipe: str | PathLike[str] | None = None,
+    metric: bool = False,
 ) -> ReturnsFile:
     """Read the returns of a set of tasks; by the file's suffix, or by its content if another tool wrote it.
 
@@ -118,6 +119,8 @@ def read_returns(
         recipe: a TOML file that says how JSON of another tool is read; a certificate holds all of it.
         records: the names on the way to the records in a JSON file, with dots; ``*`` is each entry of a list or an
             object, and what the first one stands for is the column ``$1``.
+        metric: whether the value is a metric of which more need not be better, such as a cost or a collision, for
+            `certify_requirements`; else names of such columns are asked about, or refused.
         unfinished: the return to count for each rollout that its file marks as unfinished: the worst one possible, and
             0 among successes. Certificates are then about returns that count such rollouts in this way. By default, a
             file with such rollouts is refused.
@@ -149,9 +152,10 @@ def read_returns(
         (3, 2)
     """
     how = None if recipe is None else recipe_in(Path(recipe))
-    roles = Roles(
+    named = Roles(
         task, trial, value, successes, trials, conditions(where), policy, only, unfinished, tasks, records, how
     )
+    roles = named._replace(metric=metric)
     return read_by(path, roles, strict=strict)
 
 
@@ -196,10 +200,11 @@ def _own(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, An
         return found, {"columns": columns, "usual_columns": usual, "told": _told(found, columns, roles)}
     if roles.unfinished is not None:
         raise ValueError(f"unfinished is {roles.unfinished}; expected None: arrays mark no rollout as unfinished")
-    if roles != Roles()._replace(value=roles.value, tasks=roles.tasks, recorded=roles.recorded):
+    same = {name: getattr(roles, name) for name in ("value", "tasks", "metric", "recorded")}
+    if roles != Roles()._replace(**same):
         named = ", ".join(map(str, [*roles.columns(()), *roles.where, *filter(None, [roles.policy])]))
         raise ValueError(f"has arrays and no columns {named}; expected a table for these")
-    return _ARRAYS[kind](content, roles.value)
+    return _ARRAYS[kind](content, roles.value, metric=roles.metric)
 
 
 def _table(kind: str, content: bytes, roles: Roles) -> tuple[Any, bool]:
@@ -228,7 +233,7 @@ def _told(found: Returns, read: Columns, roles: Roles) -> str:
     fewest, most = int(found.num_rollouts.min()), int(found.num_rollouts.max())
     trials = how_many(most, "trial") if fewest == most else f"{fewest} to {most} trials"
     of_trial = f" from {read.trial}" if read.trial is not None and not found.counted else ""
-    what = "success" if found.returns.dtype == bool else "value"
+    what = "success" if found.returns.dtype == bool and not roles.metric else "value"
     picked = "".join(f", where {each}" for each in roles.rows_picked)
     count = found.num_unfinished
     lacking = f"; {count} without an outcome, counted as {roles.unfinished:g}" if count else ""

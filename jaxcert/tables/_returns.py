@@ -71,6 +71,12 @@ class Returns:
         return self.where.sum(axis=1)
 
     @property
+    def means(self) -> np.ndarray:
+        """The mean return of each task, float64 [n]; of a summary there is none."""
+        where = np.ones(self.returns.shape, bool) if self.where is None else self.where
+        return np.where(where, self.returns, 0).sum(axis=1, dtype=np.float64) / where.sum(axis=1)
+
+    @property
     def _name(self) -> str:
         """What messages call it, where it has a name of its own."""
         return ""
@@ -116,6 +122,7 @@ class ReturnsFile(Returns):
         known_support: the smallest and the largest return possible, if the tool fixes them.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
         roles: which column has which role, and which rows were read.
+        called: what the policy is called, where it was given a name.
     """
 
     path: Path
@@ -127,6 +134,7 @@ class ReturnsFile(Returns):
     known_support: tuple[float, float] | None = None
     unfinished: float | None = None
     roles: Roles = _USUAL
+    called: str | None = None
 
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, with the file."""
@@ -161,6 +169,8 @@ class ReturnsFile(Returns):
 
     @property
     def _name(self) -> str:
+        if self.called not in (None, self.path.name, self.policy):
+            return f"{self.called} ({self.path})"
         return str(self.path) if self.policy is None else f"{self.path}, {self.policy}"
 
     @property
@@ -178,6 +188,12 @@ class ReturnsFile(Returns):
         """What a record says besides, so that the returns can be read again."""
         picked = self.roles.picked
         return {"roles": {**picked, "where": list(self.roles.where)}} if picked else {}
+
+
+def names_of(data: Sequence[ReturnsFile]) -> list[str]:
+    """A name of each policy: the given one, that in the table, its file's, or the path where two have one name."""
+    names = [each.called or each.policy or each.path.name for each in data]
+    return names if len(set(names)) == len(names) else [str(each.path) for each in data]
 
 
 def how_many(number: int | np.integer, noun: str) -> str:

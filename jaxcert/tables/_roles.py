@@ -30,6 +30,7 @@ class Roles(NamedTuple):
     records: str | None = None  # the names on the way to the records in JSON, with dots; * is each entry
     recipe: str | None = None  # how JSON is read, as a line of JSON
     given: tuple[str, ...] = ()  # columns that the paths of files give, and not the files
+    metric: bool = False  # whether the value is a metric of which more need not be better
     recorded: bool = False  # by a record, in which two names with a slash are successes and trials
 
     def columns(self, names: Sequence[Any]) -> Columns:

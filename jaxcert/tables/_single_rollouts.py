@@ -43,11 +43,13 @@ def arrange(
     *,
     counted: bool = False,
     unfinished: float | None = None,
+    metric: bool = False,
     apart: Callable[[list[int]], str] = lambda _: "",
 ) -> Returns:
     """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows.
 
-    ``counted``: whether entries are of successes and trials. ``apart`` says what tells rows of the same pair apart.
+    ``counted``: whether entries are of successes and trials; ``metric``: whether more need not be better.
+    ``apart`` says what tells rows of the same pair apart.
     """
     labels, tasks = task
     if labels.dtype.kind in "OUS":  # of files that were put together
@@ -57,7 +59,7 @@ def arrange(
             ask(f"column {names.task} holds {one!r:.40} and {other!r:.40}: if they are one task, it is counted twice")
     check_pairs(names, task, episode, apart)
     of_rows, totals, lacking = _single(value, names.value, counted, unfinished)
-    if np.all((totals == 0) | (totals == 1)):
+    if not metric and np.all((totals == 0) | (totals == 1)):
         check_successes(names.value)
     several = len(of_rows) > len(tasks)
     if several and names.trial is not None:

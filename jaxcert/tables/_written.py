@@ -165,7 +165,7 @@ def _write_parquet(file: IO[bytes], returns: np.ndarray, columns: dict[str, np.n
     parquet.write_table(pa.table(table).replace_schema_metadata({"jaxcert": about}), file)
 
 
-def read_npz(content: bytes, value: str) -> tuple[Returns, dict[str, Any]]:
+def read_npz(content: bytes, value: str, *, metric: bool) -> tuple[Returns, dict[str, Any]]:
     """The array of that name, by default `returns`, and `where`, if there is one; other arrays are not read."""
     if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
         raise ValueError(
@@ -177,7 +177,8 @@ def read_npz(content: bytes, value: str) -> tuple[Returns, dict[str, Any]]:
     if name not in arrays:
         raise ValueError(_not_named({name: array.shape for name, array in read_arrays(content, []).items()}))
     returns, where = _checked_returns(arrays[name], f"array {name!r}"), arrays.get("where")
-    check_sense(name, returns)
+    if not metric:
+        check_sense(name, returns)
     if where is not None and where.dtype != np.bool_:
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:
@@ -224,7 +225,7 @@ def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
     )
 
 
-def read_npy(content: bytes, value: str) -> tuple[Returns, dict[str, Any]]:
+def read_npy(content: bytes, value: str, *, metric: bool) -> tuple[Returns, dict[str, Any]]:
     """The one array of an `.npy` file. Nothing is ever unpickled."""
     if value != Columns().value:
         raise ValueError(f"has one array and no name {value!r:.60}; expected no value")

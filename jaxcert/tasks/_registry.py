@@ -10,12 +10,7 @@ from jaxcert.tasks.locomotion import cheetah, walker
 
 
 class Entry(NamedTuple):
-    """An environment, made when it is used.
-
-    Attributes:
-        make: gives the environment, which has the same name as the entry.
-        policies: fixed policies that come with it, by name.
-    """
+    """How an environment of this name is made when it is used, and fixed policies that come with it, by name."""
 
     make: Callable[[], MultiTaskEnv]
     policies: Mapping[str, Callable[[], Policy]] = {}

@@ -15,11 +15,7 @@ def sample_scales(key: jax.Array, num_scales: int) -> jax.Array:
 
 
 def scale_distribution(name: str, ends: tuple[float, float]) -> Any:
-    """The distribution of 2^u with u uniform between the logarithms of both ends.
-
-    Raises:
-        ValueError: unless 0 < low < high.
-    """
+    """The law of 2^u with u uniform between the logarithms of both ends; ValueError unless 0 < low < high."""
     from tensorflow_probability.substrates import jax as tfp
 
     low, high = ends

@@ -1,8 +1,7 @@
 """Frames as a video file, without a display."""
 
-import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
@@ -12,15 +11,12 @@ from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, whole_file
 
 _NEEDED = {".gif": ("PIL.Image",), ".mp4": ("imageio.v3", "imageio_ffmpeg")}
-_NO_FORK = "IMAGEIO_FFMPEG_NO_PREVENT_SIGINT"
 
 
 def check_video_path(path: str | Path, extra: str) -> Path:
     """The path, if a video can be written there; checked before a long computation.
 
-    Raises:
-        ImportError: if the package that writes such a file is missing; the extra installs it.
-        ValueError: for another file type, or if no file can be written there.
+    ImportError if the package that writes such a file is missing; ValueError for another file type or folder.
     """
     for module in _NEEDED[check_suffix(path, _NEEDED)]:
         import_extra(module, extra)
@@ -51,18 +47,7 @@ def _write_gif(file: IO[bytes], frames: Iterable[np.ndarray], rate: float, extra
 def _write_mp4(file: IO[bytes], frames: Iterable[np.ndarray], rate: float, extra: str) -> None:
     iio = import_extra("imageio.v3", extra)
     settings = {"plugin": "FFMPEG", "extension": ".mp4", "is_batch": True}
-    with _without_fork():
-        content = iio.imwrite("<bytes>", frames, **settings, fps=rate, codec="libx264")
+    # Or imageio starts ffmpeg by a fork, of which JAX warns, since it can hang in a process of many threads.
+    os.environ.setdefault("IMAGEIO_FFMPEG_NO_PREVENT_SIGINT", "1")
+    content = iio.imwrite("<bytes>", frames, **settings, fps=rate, codec="libx264")
     file.write(content)
-
-
-@contextlib.contextmanager
-def _without_fork() -> Iterator[None]:
-    """Let imageio start ffmpeg without a fork, of which JAX warns, since it can hang in a process of many threads."""
-    before = os.environ.get(_NO_FORK)
-    os.environ[_NO_FORK] = "1"
-    try:
-        yield
-    finally:
-        os.environ.pop(_NO_FORK)
-        os.environ.update({} if before is None else {_NO_FORK: before})

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks._scales import sample_scales, scale_distribution
 
-__all__ = ["ENV", "Pendulum", "State", "Task", "sample_task", "task_distribution"]
+__all__ = ["ENV", "Pendulum", "State", "Task", "task_distribution"]
 
 _GRAVITY, _TORQUE, _FRICTION, _STEP, _FASTEST = 9.8, 6.0, 0.1, 0.05, 12.0
 EPISODE_LENGTH = 200
@@ -84,27 +84,16 @@ class Pendulum:
         return State(angle, velocity, jnp.stack(seen), reward, jnp.zeros(()))
 
 
-def sample_task(key: chex.PRNGKey) -> Task:
-    """Mass and length, each 2^u with u uniform on (-1, 1).
-
-    Args:
-        key: a JAX random key.
-
-    Returns:
-        A task.
-
-    Example:
-        >>> sample_task(jax.random.key(0)).mass.shape
-        ()
-    """
+def _sample_task(key: chex.PRNGKey) -> Task:
+    """Both scales are 2^u with u uniform on (-1, 1), independent."""
     return Task(*sample_scales(key, 2))
 
 
 def task_distribution(*, mass: tuple[float, float] = (0.5, 2.0), length: tuple[float, float] = (0.5, 2.0)) -> Any:
-    """The law of ``sample_task`` as a distribution of TensorFlow Probability, or one with other ends.
+    """The law of ``ENV``'s tasks as a distribution of TensorFlow Probability, or one with other ends.
 
     ``dataclasses.replace(ENV, sample_task=task_distribution(...))`` is the environment with other tasks. With a given
-    key the distribution draws other tasks than ``sample_task``.
+    key the distribution draws other tasks than ``ENV.sample_task``.
 
     Args:
         mass: ends of the mass in kg, whose logarithm is uniform.
@@ -127,4 +116,4 @@ def task_distribution(*, mass: tuple[float, float] = (0.5, 2.0), length: tuple[f
     return tfp.distributions.JointDistributionNamed(scales)
 
 
-ENV = MultiTaskEnv(Pendulum, sample_task, EPISODE_LENGTH, (0.0, float(EPISODE_LENGTH)), name="pendulum")
+ENV = MultiTaskEnv(Pendulum, _sample_task, EPISODE_LENGTH, (0.0, float(EPISODE_LENGTH)), name="pendulum")

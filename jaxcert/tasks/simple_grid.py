@@ -5,13 +5,13 @@ probability p. It succeeds, with return 1, if it survives `num_steps` steps, so 
 slip probabilities come from a mixture of Gaussians, truncated to [0, 1). ``ENV`` has the paper's parameters.
 
 Reference:
-    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters come from the authors' code.
+    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters come
+    from the authors' code.
 """
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import chex
 import jax
@@ -20,13 +20,12 @@ from jax.scipy.special import ndtr
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
+from jaxcert.tasks._state import State
 
 __all__ = [
     "ENV",
     "POLICY",
-    "SimpleGrid",
     "SimpleGridParams",
-    "State",
     "env",
     "performance",
     "safety",
@@ -63,30 +62,9 @@ class SimpleGridParams:
 _PAPER = SimpleGridParams()
 
 
-class State(NamedTuple):
-    """The state of one episode.
-
-    Attributes:
-        obs: steps survived so far, int32.
-        reward: 1 for surviving the last step of the corridor, otherwise 0; NaN if p is not a probability.
-        done: whether the episode is over.
-        key: for the steps to come.
-    """
-
-    obs: jax.Array
-    reward: jax.Array
-    done: jax.Array
-    key: jax.Array
-
-
 @dataclasses.dataclass(frozen=True)
-class SimpleGrid:
-    """One task.
-
-    Attributes:
-        slip: p, the probability of failure at each step.
-        num_steps: steps to survive.
-    """
+class _SimpleGrid:
+    """One task, of this probability of failure at each step; an observation counts the steps survived so far."""
 
     slip: chex.Numeric
     num_steps: int = _PAPER.num_steps
@@ -126,15 +104,14 @@ def env(*, params: SimpleGridParams = _PAPER) -> MultiTaskEnv:
         [[1. 1. 1.]
          [0. 0. 0.]]
 
-    Reference:
-        arXiv 2602.02098, fig. 2.
+    Reference: arXiv 2602.02098, fig. 2.
     """
     return ENV if params is _PAPER else _env(params)
 
 
 def _env(params: SimpleGridParams) -> MultiTaskEnv:
-    def environment(slip: jax.Array) -> SimpleGrid:
-        return SimpleGrid(slip, params.num_steps)
+    def environment(slip: jax.Array) -> _SimpleGrid:
+        return _SimpleGrid(slip, params.num_steps)
 
     def sample_task(key: chex.PRNGKey) -> jax.Array:
         return _sample_task(key, params)
@@ -170,8 +147,7 @@ def task_distribution(*, params: SimpleGridParams = _PAPER) -> Any:
         >>> print(f"{task_distribution(params=worse).prob(0.1):.1f}")
         20.0
 
-    Reference:
-        arXiv 2602.02098, fig. 2.
+    Reference: arXiv 2602.02098, fig. 2.
     """
     from tensorflow_probability.substrates import jax as tfp
 
@@ -201,8 +177,7 @@ def performance(p: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Ar
         >>> print(performance(0.5))
         0.03125
 
-    Reference:
-        arXiv 2602.02098, fig. 2.
+    Reference: arXiv 2602.02098, fig. 2.
     """
     return (1 - _as_probability(p)) ** params.num_steps
 
@@ -228,8 +203,7 @@ def safety(threshold: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax
         >>> print(f"{safety(0.7):.4f}")
         0.7999
 
-    Reference:
-        arXiv 2602.02098, fig. 2.
+    Reference: arXiv 2602.02098, fig. 2.
     """
     weights, means, stds = _mixture(params)
     threshold = jnp.asarray(threshold, dtype=means.dtype)

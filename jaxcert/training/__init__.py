@@ -6,7 +6,7 @@ from jaxcert.training._certifying import Checkpoint, Reached
 from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._checkpoints import PENDULUM, SMALL, PPOSettings, find_policy
 from jaxcert.training._hook import CertificationHook
-from jaxcert.training._log import tensorboard_writer, wandb_writer
+from jaxcert.training._log import tensorboard_writer
 from jaxcert.training._policy_file import load_policy, policy_facts, sample_policy, save_policy
 from jaxcert.training._train import Trained, train
 from jaxcert.training.zones import ZonesSettings
@@ -30,5 +30,4 @@ __all__ = [
     "save_policy",
     "tensorboard_writer",
     "train",
-    "wandb_writer",
 ]

@@ -1,7 +1,7 @@
 """What is certified at a checkpoint, and the record of it."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -11,10 +11,9 @@ from jax.sharding import SingleDeviceSharding
 
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._betting import BETTING
-from jaxcert.certificates import Certificate, Status, binomial_epsilon, certify_safety_level
+from jaxcert.certificates import Certificate, Status, binomial_epsilon
 from jaxcert.certificates._arguments import refuse_choice
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
 
 
 class Checkpoint(NamedTuple):
@@ -61,59 +60,13 @@ class Reached(Exception):  # noqa: N818 -- no error: training ends as it was mea
 class Certified(NamedTuple):
     """What is known of a checkpoint.
 
-    Attributes:
-        safety: the certificate at the thresholds.
-        performance: the certificate at the wanted safeties, or None if there are none.
-        sample: returns whose mean estimates the policy's mean return; NaN for what was not rolled out.
-        num_started: rollouts that began, in all.
+    ``sample`` has returns whose mean estimates the policy's mean return; NaN for what was not rolled out.
     """
 
     safety: Certificate
     performance: Certificate | None
     sample: jax.Array
     num_started: int
-
-
-def with_fixed_number(
-    env: MultiTaskEnv,
-    policy: Policy,
-    key: jax.Array,
-    thresholds: np.ndarray,
-    safeties: np.ndarray,
-    sizes: Mapping[str, int],
-    settings: Mapping[str, Any],
-) -> Certified:
-    """As many rollouts of each task; one set of returns for all certificates."""
-    settings = {**settings, "validate": False}
-    found = certify_policy(env, policy, key, thresholds, **sizes, **settings)
-    level = None
-    if safeties.size:
-        level = certify_safety_level(found.returns, safeties, support=env.support, **settings)
-    return Certified(found.certificate, level, found.returns, found.returns.size)
-
-
-def until_decided(
-    env: MultiTaskEnv,
-    policy: Policy,
-    key: jax.Array,
-    thresholds: np.ndarray,
-    sizes: Mapping[str, int],
-    *,
-    until: float | None,
-    delta: float,
-    beta: float | None,
-) -> Certified:
-    """As many rollouts of each task as it needs, and in all at most as many as the fixed number would be."""
-    most = {"num_tasks": sizes["num_tasks"], "max_bytes": sizes["max_bytes"], "max_rollouts": most_rollouts(sizes)}
-    levels = {"delta": delta, "beta": beta, "until": until, "validate": False}
-    found = certify_adaptive(env, policy, key, thresholds, **most, **levels)
-    first = _first_returns(found.rollout_task, found.rollout_return, found.state.num_rollouts)
-    return Certified(found.certificate, None, first, int(found.num_started))
-
-
-def most_rollouts(sizes: Mapping[str, int]) -> int:
-    """How many rollouts there are in all, for a mean number per task."""
-    return sizes["num_tasks"] * sizes["num_rollouts"]
 
 
 def check_adaptive(
@@ -145,10 +98,9 @@ def check_adaptive(
 
 
 def mean_return(found: Certified, step: int) -> float:
-    """Mean of the finite returns. An episode without a return gives a warning and a violation, a broken policy raises.
+    """Mean of the finite returns; ValueError if there are none, since then the policy or the rewards are broken.
 
-    Raises:
-        ValueError: if no return is finite.
+    An episode without a return gives a warning and a violation.
     """
     mean = float(jnp.nanmean(found.sample))
     if not np.isfinite(mean) and found.num_started:  # at thresholds that every return reaches, nothing is rolled out
@@ -163,7 +115,7 @@ def mean_return(found: Certified, step: int) -> float:
 
 
 @jax.jit
-def _first_returns(task: jax.Array, returns: jax.Array, num_rollouts: jax.Array) -> jax.Array:
+def first_returns(task: jax.Array, returns: jax.Array, num_rollouts: jax.Array) -> jax.Array:
     """The first return of each task, [n]; NaN if there is none. Later returns depend on earlier ones."""
     n, size = num_rollouts.shape[0], task.shape[0]
     order = jnp.arange(size, dtype=jnp.int32)

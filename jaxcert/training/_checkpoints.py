@@ -112,11 +112,7 @@ def save_checkpoint(folder: str | Path, step: int, params: Any, env: MultiTaskEn
 
 
 def last_checkpoint(folder: str | Path | None, env: MultiTaskEnv, settings: PPOSettings) -> Path | None:
-    """The last complete checkpoint.
-
-    Raises:
-        ValueError: if it belongs to other networks.
-    """
+    """The last complete checkpoint; ValueError if it belongs to other networks."""
     found = [] if folder is None else [path for path in _numbered(folder) if _is_complete(path)]
     if not found:
         return None

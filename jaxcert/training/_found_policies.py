@@ -21,8 +21,6 @@ class Found(NamedTuple):
     """A policy with the environment in which it acts.
 
     Attributes:
-        env: the environment.
-        policy: the policy.
         source: its name, or the name of its file.
         sha256: of the file, or of what else the policy is made of.
         file: from which it was read; None if it is shipped.

@@ -10,10 +10,11 @@ import jax
 import numpy as np
 
 from jaxcert._validation import check_count
+from jaxcert.certificates import certify_safety_level
 from jaxcert.certificates._arguments import choose, refuse_choice
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import COUNTING, defaults
-from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy
+from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy, certify_adaptive, certify_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.rollouts._multi_task import kind_of_returns
 from jaxcert.training._certifying import (
@@ -21,11 +22,9 @@ from jaxcert.training._certifying import (
     Checkpoint,
     Reached,
     check_adaptive,
+    first_returns,
     mean_return,
-    most_rollouts,
     settled,
-    until_decided,
-    with_fixed_number,
 )
 from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._ledger import Ledger, digest
@@ -179,7 +178,7 @@ class CertificationHook:
         beta, extra = self.settings["beta"], {}
         if self.adaptive and checkpoint.safety is not None:
             until = None if self.until is None else float(self.until)
-            extra = {"bound": checkpoint.safety.bound, "until": until, "max_rollouts": most_rollouts(self.sizes)}
+            extra = {"bound": checkpoint.safety.bound, "until": until, "max_rollouts": self._most()}
         return {
             "deterministic": self.deterministic,
             "num_tasks": self.sizes["num_tasks"],
@@ -228,11 +227,23 @@ class CertificationHook:
             raise Reached(checkpoint, make_policy)
 
     def _found(self, policy: Policy, key: jax.Array, delta: float) -> Certified:
+        """By adaptive rollouts, at most as many as the fixed number would be; or by one set of returns for all."""
+        settings: dict[str, Any] = {**self.settings, "delta": delta, "validate": False}
         if self.adaptive:
-            levels = {"until": self.until, "delta": delta, "beta": self.settings["beta"]}
-            return until_decided(self.env, policy, key, self.thresholds, self.sizes, **levels)
-        settings = {**self.settings, "delta": delta}
-        return with_fixed_number(self.env, policy, key, self._asked(), self.safeties, self.sizes, settings)
+            settings |= {"max_bytes": self.sizes["max_bytes"], "max_rollouts": self._most(), "until": self.until}
+            del settings["bound"], settings["method"]  # it has one of each
+            n = self.sizes["num_tasks"]
+            run = certify_adaptive(self.env, policy, key, self.thresholds, num_tasks=n, **settings)
+            first = first_returns(run.rollout_task, run.rollout_return, run.state.num_rollouts)
+            return Certified(run.certificate, None, first, int(run.num_started))
+        found, level = certify_policy(self.env, policy, key, self._asked(), **self.sizes, **settings), None
+        if self.safeties.size:
+            level = certify_safety_level(found.returns, self.safeties, support=self.env.support, **settings)
+        return Certified(found.certificate, level, found.returns, found.returns.size)
+
+    def _most(self) -> int:
+        """How many rollouts of an adaptive hook there are at most in all."""
+        return self.sizes["num_tasks"] * self.sizes["num_rollouts"]
 
     def scalars(self, checkpoint: Checkpoint) -> dict[str, float]:
         """The scalars for logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds.

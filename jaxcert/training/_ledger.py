@@ -32,15 +32,8 @@ class _Spent(NamedTuple):
 class Ledger:
     """Checkpoints by number: one line when a checkpoint begins, before its tasks are drawn, and one when it is done.
 
-    Several processes may share the file, a `ChainedLog`.
-
-    Args:
-        path: a file of JSON lines, which may exist; None to keep them in memory only.
-
-    Raises:
-        ImportError: for a path without filelock.
-        ValueError: for a file with any other content, or where a checkpoint is missing; only its last line may be
-            incomplete.
+    In a `ChainedLog`, which several processes may share, or in memory only. ValueError for a file with any other
+    content, or where a checkpoint is missing; only its last line may be incomplete.
     """
 
     def __init__(self, path: str | Path | None) -> None:
@@ -75,11 +68,9 @@ class Ledger:
         return sum(self.deltas.values(), Fraction(0))
 
     def begin(self, step: int, budget: CheckpointBudget) -> tuple[int, float]:
-        """Record the next checkpoint, before its tasks are drawn: its number across processes, and its part of delta.
+        """The next checkpoint, recorded before its tasks are drawn: its number across processes, and its part of delta.
 
-        Raises:
-            ValueError: if the budget has no such checkpoint, or not enough of delta left.
-            TimeoutError: if another process does not release the lock.
+        ValueError if the budget has no such checkpoint, or not enough of delta left.
         """
         with self._lock:
             self._refresh(cut=True)

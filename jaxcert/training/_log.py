@@ -3,7 +3,6 @@
 import atexit
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from jaxcert._extras import import_extra
 
@@ -32,25 +31,5 @@ def tensorboard_writer(folder: str | Path) -> Writer:
     def write(step: int, scalars: Mapping[str, float]) -> None:
         for name, value in scalars.items():
             writer.add_scalar(name, value, step)
-
-    return write
-
-
-def wandb_writer(run: Any) -> Writer:
-    """Write scalars to a run of Weights & Biases, which may be offline.
-
-    Args:
-        run: what ``wandb.init`` returned.
-
-    Returns:
-        A writer for ``CertificationHook``.
-
-    Example:
-        >>> import wandb  # doctest: +SKIP
-        >>> wandb_writer(wandb.init(mode="offline"))(100, {"certify/safety@0.5": 0.9})  # doctest: +SKIP
-    """
-
-    def write(step: int, scalars: Mapping[str, float]) -> None:
-        run.log(dict(scalars), step=step)
 
     return write

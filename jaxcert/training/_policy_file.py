@@ -1,9 +1,8 @@
 """A policy as a file: the networks of PPO and their parameters."""
 
-from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -35,11 +34,7 @@ def actor_arrays(params: Any) -> dict[str, np.ndarray]:
 
 
 def actor_policy(arrays: dict[str, np.ndarray], deterministic: bool) -> Policy:
-    """The policy with these arrays, which share a compilation with others of the same sizes.
-
-    Raises:
-        ValueError: for arrays that do not fit each other.
-    """
+    """The policy with these arrays, which share a compilation with others of the same sizes."""
     _check(arrays)
     act = _mode if deterministic else _sample
     return Policy(act, {name: jnp.asarray(array) for name, array in arrays.items()}, deterministic)
@@ -79,34 +74,16 @@ def _network(params: dict[str, jax.Array], obs: jax.Array) -> jax.Array:
     return x
 
 
-class Network(NamedTuple):
-    """A kind of network.
-
-    Attributes:
-        arrays: from the parameters of training to floating-point arrays by name; ValueError for parameters of
-            another network.
-        policy: from such arrays, and whether it is deterministic, to a policy; ValueError for arrays that do not fit.
-    """
-
-    arrays: Callable[[Any], dict[str, np.ndarray]]
-    policy: Callable[[dict[str, np.ndarray], bool], Policy]
-
-
 def _sequence_arrays(params: Any) -> dict[str, np.ndarray]:
     return {name: np.asarray(array) for name, array in sequence_policy(params).params.items()}  # refuses others
 
 
 def _sequence_policy(arrays: dict[str, np.ndarray], deterministic: bool) -> Policy:
-    params = {name: jnp.asarray(array) for name, array in arrays.items()}
-    return sequence_policy(params, deterministic=deterministic)
+    return sequence_policy({name: jnp.asarray(array) for name, array in arrays.items()}, deterministic=deterministic)
 
 
-NETWORKS = {
-    "brax": Network(actor_arrays, actor_policy),
-    "sequence": Network(_sequence_arrays, _sequence_policy),
-}
-
-
+# From the parameters of training to arrays by name, and from those to a policy; ValueError for another network's.
+NETWORKS = {"brax": (actor_arrays, actor_policy), "sequence": (_sequence_arrays, _sequence_policy)}
 SHIPPED = ("cheetah", "walker", "zones")
 
 
@@ -131,7 +108,7 @@ def save_policy(path: str | Path, params: Any, *, environment: str, network: str
     _check_network("network is", network)
     if not isinstance(environment, str):
         raise ValueError(f"environment is {environment!r}; expected its name")
-    arrays = _single("params:", NETWORKS[network].arrays(params))
+    arrays = _single("params:", NETWORKS[network][0](params))
     write_archive(path, POLICY, {"environment": environment, "network": network, **facts}, arrays)
 
 
@@ -157,7 +134,7 @@ def load_policy(path: str | Path, *, environment: str, deterministic: bool = Tru
         raise ValueError(f"{path} holds a policy for {about['environment']!r}, not for {environment!r}")
     arrays = _single(f"{path}:", arrays)
     with in_file(path):
-        return NETWORKS[about["network"]].policy(arrays, deterministic)
+        return NETWORKS[about["network"]][1](arrays, deterministic)
 
 
 def policy_facts(path: str | Path) -> dict[str, Any]:

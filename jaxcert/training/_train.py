@@ -12,23 +12,11 @@ from jaxcert.training._hook import CertificationHook
 from jaxcert.training.zones import ZonesSettings
 from jaxcert.training.zones._zones_training import check_zones_training, train_on_zones
 
-
-class Trainer(NamedTuple):
-    """A way to train.
-
-    Attributes:
-        check: (environment, settings) -> None; raises for a missing package, and for an environment that does not fit.
-        run: (environment, settings, hook, folder, progress function) -> the function that makes a policy of
-            parameters, and the parameters; trains.
-    """
-
-    check: Callable[[Any, Any], None]
-    run: Callable[..., tuple[Callable[..., Any], Any]]
-
-
-TRAINERS: Mapping[type, Trainer] = {
-    PPOSettings: Trainer(check_brax_training, train_with_brax),
-    ZonesSettings: Trainer(check_zones_training, train_on_zones),
+# What raises for a missing package, and for an environment that does not fit; and what trains, as ``train``, and gives
+# the function that makes a policy of parameters, and the parameters.
+TRAINERS: Mapping[type, tuple[Callable[..., None], Callable[..., tuple[Callable[..., Any], Any]]]] = {
+    PPOSettings: (check_brax_training, train_with_brax),
+    ZonesSettings: (check_zones_training, train_on_zones),
 }
 
 
@@ -84,8 +72,8 @@ def train(
     """
     if type(settings) not in TRAINERS:
         raise TypeError(f"settings are {settings!r}; expected {' or '.join(kind.__name__ for kind in TRAINERS)}")
-    trainer = TRAINERS[type(settings)]
-    trainer.check(env, settings)
+    check, run = TRAINERS[type(settings)]
+    check(env, settings)
     if checkpoints is not None and not env.name:
         raise ValueError("checkpoints say which environment they are of: give the MultiTaskEnv a name")
     if hook is not None:
@@ -96,7 +84,7 @@ def train(
         if hook is not None:
             hook.keep_log(Path(checkpoints) / "certificates.jsonl")
     try:
-        make_policy, params = trainer.run(env, settings, hook, checkpoints, progress_fn)
+        make_policy, params = run(env, settings, hook, checkpoints, progress_fn)
     except Reached as reached:
         return Trained(reached.make_policy, reached.checkpoint.params, reached.checkpoint)
     return Trained(make_policy, params, None)

@@ -1,6 +1,7 @@
 """PAC-IMDP: counts by hand, the Bellman step against a linear program, intervals against SciPy, coverage."""
 
 import dataclasses
+import functools
 import itertools
 from fractions import Fraction
 
@@ -14,19 +15,44 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from jaxcert.baselines.interval_mdp import (
-    Chain,
-    Intervals,
-    count_transitions,
-    lower_bound,
-    probability_intervals,
-    robust_value,
-)
+from jaxcert.baselines.interval_mdp import Chain, _intervals, _value, lower_bound
+from jaxcert.baselines.interval_mdp._intervals import Intervals
+from jaxcert.numerics._rounding import cast
+from jaxcert.returns._prepared import probability
 from jaxcert.tasks import bridge_world
+from jaxcert.tasks.bridge_world._exact import transition_probabilities
 
 # For which the intervals of the fork are compiled once.
 NUM_TASKS = 41
 FORK = Chain(np.array([[1, 2], [-1, -1], [-1, -1]], np.int32), np.array([0.0, 1.0, 0.0]), 0, 5)
+
+
+@functools.partial(jax.jit, static_argnames=("initial", "horizon"))
+def _robust_value(*arguments, **options):
+    return _value.robust_value(*arguments, **options)
+
+
+def robust_value(intervals, chain):
+    """Of intervals that are not from counts."""
+    intervals = Intervals(*map(jnp.asarray, intervals))
+    payoff = cast(chain.payoff, intervals.lower.dtype, "down")
+    return _robust_value(intervals, chain.successors, payoff, initial=chain.initial, horizon=chain.horizon)
+
+
+def count_transitions(episodes, successors, *, max_visits):
+    limit = None if max_visits is None else np.int32(max_visits)
+    return _count(_value._as_integers(episodes), jnp.asarray(successors, jnp.int32), limit)
+
+
+_count = jax.jit(_intervals.count_transitions)
+_find = jax.jit(_intervals.probability_intervals, static_argnames="kind")
+
+
+def probability_intervals(counts, chain, beta, *, kind="clopper_pearson", max_visits):
+    limit = None if max_visits is None else np.int32(max_visits)
+    level = probability("beta", beta, jnp.result_type(float), "down", validate=True)
+    level = jnp.broadcast_to(level, np.shape(counts)[:-2])
+    return _find(jnp.asarray(counts, jnp.int32), level, limit, chain.successors, *_intervals.unknown(chain), kind=kind)
 
 
 def random_chain(rng, num_states: int, width: int) -> Chain:
@@ -84,7 +110,7 @@ def test_robust_value_of_exact_probabilities_is_the_performance(precision):
     policy = bridge_world.left_policy()
     chain = bridge_world.chain(policy)
     tasks = bridge_world.ENV.sample_tasks(jax.random.key(0), 5)
-    exact = bridge_world.transition_probabilities(tasks, policy)
+    exact = transition_probabilities(chain, tasks, bridge_world.STANDARD)
     got = np.asarray(robust_value(Intervals(exact, exact), chain))
     for value, probabilities in zip(got, np.asarray(exact), strict=True):
         wanted = value_in_fractions(chain, probabilities)
@@ -301,7 +327,7 @@ def test_intervals_hold_all_probabilities_at_once():
         bridge_world.trajectories(jax.random.key(0), tasks, 30, policy), chain.successors, max_visits=3
     )
     lower, upper = map(np.asarray, probability_intervals(counts, chain, beta, max_visits=3))
-    exact = np.asarray(bridge_world.transition_probabilities(tasks, policy))
+    exact = np.asarray(transition_probabilities(chain, tasks, bridge_world.STANDARD))
     missed = ((exact < lower) | (exact > upper))[:, chain.uncertain()].any(axis=(1, 2))
     assert stats.binomtest(int(missed.sum()), 2000, beta, alternative="greater").pvalue > 1e-3
     assert missed.sum() > 100
@@ -332,31 +358,18 @@ def test_chains_without_meaning_are_refused(change, message):
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="kind is 'wald'; expected clopper_pearson or hoeffding"):
-        probability_intervals(np.zeros((3, 2), int), FORK, 0.1, kind="wald", max_visits=None)
-    with pytest.raises(ValueError, match="counts have shape"):
-        probability_intervals(np.zeros((4, 2), int), FORK, 0.1, max_visits=None)
-    with pytest.raises(ValueError, match="max_visits is 0; expected a whole number"):
-        count_transitions(np.zeros((1, 1, 2), int), FORK.successors, max_visits=0)
-    with pytest.raises(ValueError, match="trajectories have shape"):
-        count_transitions(np.zeros((1, 2), int), FORK.successors, max_visits=None)
-    with pytest.raises(ValueError, match=r"max_visits is 2147483648; expected a whole number from 1 to 2\*\*31 - 1"):
-        count_transitions(np.zeros((1, 1, 2), int), FORK.successors, max_visits=2**31)
-    with pytest.raises(ValueError, match=r"trajectories have shape \(2, 0, 3\)"):
-        count_transitions(np.zeros((2, 0, 3), int), FORK.successors, max_visits=None)
-    with pytest.raises(ValueError, match="trajectories are float64; expected integers"):
-        count_transitions(np.zeros((1, 1, 2)), FORK.successors, max_visits=None)
-    with pytest.raises(ValueError, match="counts are float64; expected integers"):
-        probability_intervals(np.zeros((3, 2)), FORK, 0.1, max_visits=None)
-    with pytest.raises(ValueError, match="successors have shape"):
-        count_transitions(np.zeros((1, 1, 2), int), np.zeros((3, 0), int), max_visits=None)
-    for beta in (0.0, 1.0, 1.5, np.nan):
-        with pytest.raises(ValueError, match=r"beta is .* expected a probability in"):
-            lower_bound(np.array([[[0, 1]]]), beta, FORK, max_visits=None)
-    with pytest.raises(ValueError, match=r"intervals have shape \(3, 1\)"):
-        robust_value(Intervals(np.zeros((3, 1)), np.zeros((3, 1))), FORK)
-    with pytest.raises(ValueError, match="intervals have type int32; expected floats"):
-        robust_value(Intervals(np.zeros((3, 2), np.int32), np.ones((3, 2), np.int32)), FORK)
+    episodes = np.zeros((1, 1, 2), int)
+    for changes, message in (
+        ({"kind": "wald"}, "kind is 'wald'; expected clopper_pearson or hoeffding"),
+        ({"max_visits": 0}, "max_visits is 0; expected a whole number"),
+        ({"max_visits": 2**31}, r"max_visits is 2147483648; expected a whole number from 1 to 2\*\*31 - 1"),
+        ({"trajectories": episodes[0]}, "trajectories have shape"),
+        ({"trajectories": np.zeros((2, 0, 3), int)}, r"trajectories have shape \(2, 0, 3\)"),
+        ({"trajectories": np.zeros((1, 1, 2))}, "trajectories are float64; expected integers"),
+        *(({"beta": beta}, r"beta is .* expected a probability in") for beta in (0.0, 1.0, 1.5, np.nan)),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lower_bound(**{"trajectories": episodes, "beta": 0.1, "chain": FORK, "max_visits": None, **changes})
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.0, 7.0, np.nan])
@@ -366,43 +379,6 @@ def test_a_traced_beta_without_meaning_certifies_nothing(beta):
     episodes = bridge_world.trajectories(jax.random.key(0), [[0.25, 0.1]], 100, policy)
     found = jax.jit(lambda b: lower_bound(episodes, b, chain, kind="hoeffding", max_visits=None))(beta)
     assert np.isneginf(found).all()
-
-
-def test_counts_without_meaning_give_nan():
-    """Of transitions that do not exist, of more visits than were counted, beyond 32 bits."""
-    three = Chain(np.array([[1, 2, 3], *[[-1] * 3] * 3]), np.array([0, 1.0, 0, 0]), 0, 5)
-    full = 2**31 - 1
-    for chain, row, max_visits in (
-        (FORK, [6, 5], 10),
-        (FORK, [-1, 5], None),
-        (FORK, [full, 1], None),
-        (FORK, [2**32 + 50, 2**32 + 1], None),
-        (three, [full] * 3, None),
-    ):
-        counts = np.zeros(chain.successors.shape, np.int64)
-        counts[0] = row
-        found = probability_intervals(counts, chain, 0.05, kind="hoeffding", max_visits=max_visits)
-        assert np.isnan(found.lower).all()
-        assert np.isnan(found.upper).all()
-        assert np.isnan(robust_value(found, chain))
-    ended = np.array([[9, 1], [1, 0], [0, 0]])
-    assert np.isnan(probability_intervals(ended, FORK, 0.05, kind="hoeffding", max_visits=None).lower).all()
-
-
-@pytest.mark.parametrize(
-    ("lower", "upper"),
-    [
-        ([0.9, 0.1], [0.1, 0.05]),
-        ([0.9, 0.9], [1, 1]),
-        ([0.1, 0.1], [0.2, 0.2]),
-        ([2, -1], [3, 5]),
-        ([np.nan, 0], [1, 1]),
-    ],
-)
-def test_intervals_that_hold_no_distribution_give_nan(lower, upper):
-    ends = np.zeros((2, 3, 2), np.float32)
-    ends[:, 0] = lower, upper
-    assert np.isnan(robust_value(Intervals(*ends), FORK))
 
 
 def test_values_that_underflow_are_rounded_down():

@@ -1,12 +1,16 @@
 """`certify --by`: each group of rows by itself, all of them together at delta."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from cli_harness import command, refused
+from matplotlib.pyplot import figure
 
-from jaxcert import certify
+from jaxcert import certify, certify_suite_mean
+from jaxcert.certificates import floor_to
+from jaxcert.cli import _answer_files
 from jaxcert.tables import read_returns
 
 GROUPS = ("kitchen", "office", "lab, wet")
@@ -79,12 +83,50 @@ def test_every_group_has_to_reach_what_is_required(trials):
         (("--by", "room"), "has no column 'room'"),
         (("--by", "task"), "expected --suite --each-task"),
         (("--by", "success"), "chooses rows by their outcome"),
-        (("--by", "category", "--report", "page.html"), "--report is of one group"),
     ],
 )
 def test_what_no_group_can_answer_is_refused(trials, monkeypatch, tmp_path, options, message):
     monkeypatch.chdir(tmp_path)
     assert message in refused("certify", trials, "--threshold", "0.5", "--delta", 0.06, *options)
+
+
+def test_a_page_has_a_row_for_each_group(trials, tmp_path):
+    page, out = tmp_path / "groups.html", tmp_path / "groups.json"
+    asked = ("certify", trials, "--by", "category", "--delta", 0.06, "--report", page, "--force")
+    status, said, _ = command(*asked, "--threshold", "0.5", "--json", out)
+    text = page.read_text()
+    assert status == 0
+    for name, record in zip(GROUPS, json.loads(out.read_text())["certificates"], strict=True):
+        safety = floor_to(record["rows"][0]["safety"], 4)
+        assert re.search(rf"<td>category = {name}</td><td>20</td><td>0.5</td><td>{safety}</td>", text)
+    together = said.splitlines()[-1]
+    assert together.startswith("All 3 groups together: with confidence 0.94")
+    assert together in text
+    assert '<th scope="row">delta of each group</th><td>0.02</td>' in text
+    assert "jaxcert verify groups.json trials.csv" in text
+    assert "<svg" in text
+    for others in (("--safety", 0.5), ("--suite", "--mean"), ("--suite", "--threshold", "0.5,0.6", "--each-task")):
+        assert command(*asked, *others).status == 0
+    assert "expected what is asked" in refused(*asked)
+    assert "shows thresholds or safeties" in refused(*asked, "--threshold", 0.5, "--safety", 0.5)
+
+
+def test_a_plot_of_groups_has_what_is_certified_and_what_was_observed(trials, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(_answer_files, "plot_intervals", lambda rows, **_: drawn.append(rows) or figure().gca())
+    asked = ("certify", trials, "--by", "category", "--delta", 0.06, "--plot", tmp_path / "a.png", "--force")
+    assert command(*asked, "--threshold", "0.5", "--json", tmp_path / "a.json").status == 0
+    records = json.loads((tmp_path / "a.json").read_text())["certificates"]
+    for name, record in zip(GROUPS, records, strict=True):
+        rates = read_returns(trials, where=f"category = {name}").returns.mean(axis=1)
+        assert drawn[0][name][:2] == pytest.approx((record["rows"][0]["safety"], np.mean(rates >= 0.5)))
+    assert command(*asked, "--suite", "--mean").status == 0
+    for name, row in drawn[1].items():
+        passed = read_returns(trials, where=f"category = {name}").returns
+        mean = float(certify_suite_mean(passed, delta=np.nextafter(0.02, 0)).mean)
+        assert row[:2] == pytest.approx((mean, passed.mean()))
+    assert command(*asked).status == 0  # curves
+    assert len(drawn) == 2
 
 
 def test_arrays_have_no_groups(tmp_path):

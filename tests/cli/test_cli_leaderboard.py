@@ -1,10 +1,12 @@
 """The leaderboard of `jaxcert compare` with three files or more: what it certifies, how delta is shared, its files."""
 
 import copy
+import html
 import json
 import re
 from fractions import Fraction
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from cli_harness import command, refused
@@ -12,6 +14,7 @@ from cli_harness import command, refused
 import jaxcert
 from jaxcert.certificates import floor_figures, floor_to
 from jaxcert.report import document_digest, verify, write_certificates
+from jaxcert.report._by_name import shared_letters
 from jaxcert.report._leaderboard import board_of, linked
 
 RNG = np.random.default_rng(0)
@@ -279,7 +282,8 @@ def test_the_page_of_a_leaderboard_says_what_the_table_does(written):
     for record in document["certificates"]:
         assert record["data"]["sha256"] in text
     assert "jaxcert verify board.json worst.npz best.npz near.npz" in text
-    assert "http" not in text
+    assert "<svg" in text
+    assert "http" not in re.sub(r' xmlns(:\w+)?="[^"]*"', "", text)
 
 
 def test_files_of_a_leaderboard_are_not_replaced(files, tmp_path):
@@ -323,16 +327,29 @@ def test_successes_on_a_list_need_no_threshold_and_a_check_counts_what_shares_de
     assert "verified: 3 certificates, 6 statements" in str(verify(held, files[0], others=files[1:]))
 
 
-def test_what_has_no_plot_says_so_and_names_what_there_is(files, tmp_path):
-    plot = tmp_path / "plot.png"
-    of_three = refused("compare", *files, *SETTINGS, "--plot", plot)
-    of_two = refused("compare", *files[:2], *SETTINGS, "--suite", "--plot", plot)
-    of_one = refused("certify", files[0], *SETTINGS, "--suite", "--threshold", 0.5, "--plot", plot)
-    for message, what in ((of_three, "a leaderboard"), (of_two, "'suite_mean'"), (of_one, "'suite'")):
-        assert "there is no plot of" in message
-        assert what in message
-        assert "expected --report or --json instead" in message
-    assert not plot.exists()
+def test_a_plot_shows_means_and_which_policies_are_not_told_apart(files, tmp_path):
+    """Written as text, so that it can be read: names in the order of their certified means, and their letters."""
+    plot = tmp_path / "plot.svg"
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        status, out, err = command("compare", *files, *SETTINGS, "--plot", plot)
+    assert (status, err) == (0, "")
+    words = re.findall(r">([^<>]+)</text>", plot.read_text())
+    assert [word for word in words if word in POLICIES] == [*rows(out)]
+    assert [word for word in words if word in ("a", "b", "ab")] == ["a", "a", "b"]
+    assert "Leaderboard: certified with confidence 0.9" in words
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_policies_share_a_letter_if_and_only_if_they_are_not_told_apart(seed):
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(1, 12))
+    apart = np.triu(rng.random((p, p)) < rng.random(), 1)
+    apart |= apart.T
+    letters = shared_letters(apart | np.eye(p, dtype=bool) * (seed % 2 == 0))
+    for i in range(p):
+        assert letters[i]
+        for j in range(p):
+            assert bool(set(letters[i]) & set(letters[j])) == (i == j or not apart[i, j])
 
 
 def test_sentences_about_two_policies_name_their_files(files, tmp_path):
@@ -341,3 +358,67 @@ def test_sentences_about_two_policies_name_their_files(files, tmp_path):
     for text in (out, page.read_text()):
         assert "the expected return of worst.npz minus that of best.npz is at least" in text
         assert "minus that of policy" not in text
+
+
+@pytest.mark.parametrize("kind", ["--suite", "--sampled"])
+def test_the_order_alone_has_all_of_delta(files, tmp_path, kind):
+    outputs = [tmp_path / name for name in ("c.html", "c.png", "c.tex")]
+    asked = ("compare", *files, *SETTINGS, kind, "--question", "ranking")
+    status, out, err = command(*asked, "--report", outputs[0], "--plot", outputs[1], "--latex", outputs[2])
+    assert (status, err) == (0, "")
+    assert "all of this order holds at once, over" in out
+    assert "3 statements (3 pairs): 0.0333334 each" in out
+    assert "mean" not in out
+    assert rows(out)["best.npz"][0].startswith("worst.npz")
+    assert "best.npz is at least as good as worst.npz" in outputs[0].read_text()
+    assert order_share(3, has_means=False) == pytest.approx(2 * order_share(3))
+    for option, value in (("--threshold", 0.2), ("--json", tmp_path / "c.json")):
+        assert f"{option} is of what each policy does" in refused(*asked, option, value)
+
+
+def order_share(num_policies, **options):
+    return board_of(None, None, num_policies, **options).share(0.1)
+
+
+@pytest.mark.parametrize("names", ["pi0,act", "pi_0 & co, <act>, diffusion"])
+def test_policies_are_called_by_their_names_everywhere(files, tmp_path, names):
+    """In what is printed, the file, the page and the plot; a renamed file of returns is verified all the same."""
+    first, second, *rest = called = [name.strip() for name in names.split(",")]
+    outputs = [tmp_path / name for name in ("c.json", "c.html", "c.svg")]
+    asked = ("compare", *files[: len(called)], *SETTINGS, "--names", names)
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        status, out, err = command(
+            *asked, *(() if rest else ["--mean"]), "--json", outputs[0], "--report", outputs[1], "--plot", outputs[2]
+        )
+    assert (status, err) == (0, "")
+    written = [html.unescape(path.read_text()) for path in outputs]
+    for text in (out, *written):
+        assert first in text
+        assert "policy A" not in text.replace("is policy A better than policy B", "").replace("Policy A is", "")
+    claim = f"{second} is at least as good as {first}" if rest else f"expected return of {first} minus that of {second}"
+    assert claim in written[1]
+    if not rest:
+        assert claim in json.loads(written[0])["certificates"][0]["rows"][0]["sentence"]
+        assert claim in out
+        assert f"{first} minus {second}" in written[2]
+    copies = [tmp_path / f"copy {i}.npz" for i in range(len(called))]
+    for path, copy_of in zip(copies, files, strict=False):
+        path.write_bytes(copy_of.read_bytes())
+    assert verify(outputs[0], copies[0], others=copies[1:]).ok
+    document = json.loads(written[0])
+    if rest:
+        document["leaderboard"]["order"][0]["policy"] = "other"
+    else:
+        document["certificates"][0]["others"][0]["called"] = "other"
+    assert not verify(altered(document, lambda _: None, tmp_path / "d.json"), copies[0], others=copies[1:]).ok
+
+
+@pytest.mark.parametrize("names", ["a", "a,a", "a,", "a,b,c", "a,b\x07"])
+def test_names_that_are_not_those_of_the_files_are_refused(files, names):
+    assert "expected 2 different names" in refused("compare", *files[:2], *SETTINGS, "--names", names)
+
+
+def test_a_column_of_policies_has_its_own_names(tmp_path):
+    (tmp_path / "t.csv").write_text("task,arm,success\n0,a,1\n1,a,1\n0,b,0\n1,b,1\n")
+    asked = ("compare", tmp_path / "t.csv", "--policy", "arm", "--delta", 0.1)
+    assert "whose column names the policies" in refused(*asked, "--names", "a,b")

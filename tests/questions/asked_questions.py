@@ -26,6 +26,7 @@ OPTIONS = {
     "anytime": {"prior": [1.0, 2.0]},
     "weighted": {"max_weight": 1.5},
     "improvement": {},
+    "requirements": {"requirements": ("reward >= 0.6 in 0 1", "cost <= 0.5 in 0 1"), "complete": True},
 }
 
 
@@ -39,6 +40,8 @@ def ask(name: str, returns: np.ndarray = A):
     question = QUESTIONS[name]
     data = {"returns": returns, "returns_a": returns, "returns_b": B[: len(returns)], "weights": WEIGHTS}
     settings = {each: data[each] for each in question.inputs} | {"delta": 0.1} | options_of(name)
+    if question.metrics(settings):
+        settings["returns"] = {"reward": returns, "cost": 1 - returns}
     if name == "ranking":
         settings["returns"] = np.stack([A, B])
     if question.fixed:
@@ -53,11 +56,17 @@ def others_of(question, files) -> list:
     return [files / ("w.npz" if name == "weights" else "b.npz") for name in question.inputs[1:]]
 
 
+def data_of(question, files) -> list:
+    """The returns of a question: of its first file, and of the others; or its metrics from the first one."""
+    if metrics := question.metrics(options_of(question.name)):
+        return [read_returns(files / "a.npz", value=name, metric=True) for name in metrics]
+    return [read_returns(path) for path in (files / "a.npz", *others_of(question, files))]
+
+
 def record(found, name: str, files=None) -> dict:
     question = QUESTIONS[name]
     support = (0.0, 1.0) if question.has_support else None
-    data = [] if files is None else [read_returns(path) for path in (files / "a.npz", *others_of(question, files))]
-    first, *others = data or [None]
+    first, *others = [None] if files is None else data_of(question, files)
     return certificate_record(found, support=support, data=first, others=others)
 
 
@@ -83,8 +92,9 @@ def check_alterations(folder, files, held, others):
 
 
 def write_files(folder: Path) -> Path:
-    """The folder, with the returns of two policies, and the weights."""
-    for name, returns in (("a", A), ("b", B), ("w", WEIGHTS[:, None])):
+    """The folder, with the returns of two policies, of the first one its metrics, too, and the weights."""
+    np.savez(folder / "a.npz", returns=A, reward=A, cost=1 - A)
+    for name, returns in (("b", B), ("w", WEIGHTS[:, None])):
         np.savez(folder / f"{name}.npz", returns=returns)
     return folder
 

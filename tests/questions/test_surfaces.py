@@ -11,6 +11,7 @@ from asked_questions import (
     A,
     all_answers,
     check_alterations,
+    data_of,
     options_of,
     others_of,
     record,
@@ -56,7 +57,7 @@ def test_an_answer_has_the_type_and_the_fields_that_are_described(answers, name)
     assert question_of(found) is question
     held = {field.name for field in dataclasses.fields(found)}
     assert set(question.rows.columns.values()) <= held
-    assert set(question.settings.values()) <= held
+    assert all(hasattr(found, field) for field in question.settings.values())
     assert all(question.takes(each) for each in (*question.settings, *question.declared, *question.inputs))
     assert not question.fixed or question.takes(question.fixed)
     assert question.each is None or question.each in question.rows.columns
@@ -128,7 +129,7 @@ def test_a_protocol_is_kept_or_refused(files, name, tmp_path):
     locked = Protocol(**settings)
     locked.write(tmp_path / "p.toml")
     assert Protocol.read(tmp_path / "p.toml") == locked
-    found = ask_of_files(question, [read_returns(files / "a.npz")], locked.fixed, locked.settings)
+    found = ask_of_files(question, data_of(question, files), locked.fixed, locked.settings)
     write_certificates(tmp_path / "c.json", [record(found, name, files)], protocol=locked.digest)
     assert verify(tmp_path / "c.json", files / "a.npz", protocol=tmp_path / "p.toml").ok
     other = Protocol(**{**settings, "delta": 0.05})
@@ -160,7 +161,7 @@ def test_a_page_shows_it_or_refuses(files, answers, name, tmp_path):
         assert f"ith confidence {confidence(0.1)}" in line.about
     assert f"or about\n{answers[name].not_about}." in text
     assert all(f", {name.replace('_', ' ')}, " in text for name in question.settings)
-    assert ("<svg" in text) == (question.curve is not None)
+    assert ("<svg" in text) == (question.curve is not None or not question.has_curve)
 
 
 @EVERY
@@ -209,7 +210,8 @@ def test_the_command_line_asks_it_or_says_why_not(files, answers, name, tmp_path
         if value is not None:
             flag = f"--{option.flag or option.name.replace('_', '-')}"
             shown = ",".join(map(str, value)) if option.type is list else value
-            arguments += [flag] if option.type is bool else [flag, shown]
+            several = value if option.type is tuple else [shown]
+            arguments += [flag] if option.type is bool else [each for one in several for each in (flag, one)]
     status, out, err = command(*arguments)
     if question.unrepeated or question.has_weights:
         assert status == 2

@@ -97,7 +97,7 @@ def test_two_files_ask_any_question_that_takes_pairs(files, name, tmp_path):
     made = command("compare", files / "a.npz", files / "b.npz", *words, "--json", tmp_path / "c.json")
     assert made.status == 0, made.err
     held = read_certificate(tmp_path / "c.json")["certificates"][0]
-    assert all("of policy A minus that of policy B" in row["sentence"] for row in held["rows"])
+    assert all("of a.npz minus that of b.npz" in row["sentence"] for row in held["rows"])
     assert len(held["others"]) == 1
     checked = verify(tmp_path / "c.json", files / "a.npz", others=[files / "b.npz"])
     assert checked.ok, str(checked)

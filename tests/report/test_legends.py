@@ -11,7 +11,15 @@ from matplotlib.transforms import Bbox
 
 from jaxcert.certificates import certify_lower_bounds
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import plot_bounds, plot_certificates, plot_performance, plot_plan, plot_training
+from jaxcert.report import (
+    Interval,
+    plot_bounds,
+    plot_certificates,
+    plot_intervals,
+    plot_performance,
+    plot_plan,
+    plot_training,
+)
 from jaxcert.report.html import _report_tables
 from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots._axes import drawing
@@ -63,8 +71,9 @@ def made_plan():
         lambda: plot_performance({"one": SORTED[:, None], "two": 1e7 * SORTED[:, None]}, title="a"),
         lambda: plot_training([Recorded(i * 10**6, make_certificate()) for i in (1, 2)], title="Pendulum"),
         lambda: plot_plan(made_plan()),
+        lambda: plot_intervals({f"{LONG}{i}": Interval(i, i + 3, letters="ab") for i in range(60)}, title=LONG),
     ],
-    ids=["bounds", "performance", "training", "plan"],
+    ids=["bounds", "performance", "training", "plan", "intervals"],
 )
 def test_no_other_plot_is_covered(draw):
     check_nothing_is_covered(draw())

@@ -42,7 +42,7 @@ def test_samples_are_those_of_the_distribution(tfd):
 def test_a_function_stays_as_it_is():
     assert simple_grid.ENV.task_distribution is None
     assert with_tasks(jax.random.uniform).sample_task is jax.random.uniform
-    assert dataclasses.replace(pendulum.ENV, name="other").sample_task is pendulum.sample_task
+    assert dataclasses.replace(pendulum.ENV, name="other").sample_task is pendulum.ENV.sample_task
 
 
 def test_joint_distribution_gives_a_pytree(tfd):

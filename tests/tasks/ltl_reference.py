@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from jaxcert.tasks import ltl
+from jaxcert.tasks.ltl._formula import Always, And, Constant, Eventually, Next, Not, Or, Proposition, Until
 
 NAMES = ("a", "b", "c", "d")
 
@@ -14,23 +15,23 @@ def holds(formula, trace, position=0):
     """The semantics, clause by clause; a trace is a list of sets of names."""
     later = range(position, len(trace))
     match formula:
-        case ltl.Constant(value):
+        case Constant(value):
             return value
-        case ltl.Proposition(name):
+        case Proposition(name):
             return name in trace[position]
-        case ltl.Not(inner):
+        case Not(inner):
             return not holds(inner, trace, position)
-        case ltl.And(left, right):
+        case And(left, right):
             return holds(left, trace, position) and holds(right, trace, position)
-        case ltl.Or(left, right):
+        case Or(left, right):
             return holds(left, trace, position) or holds(right, trace, position)
-        case ltl.Next(inner):
+        case Next(inner):
             return position + 1 < len(trace) and holds(inner, trace, position + 1)
-        case ltl.Eventually(inner):
+        case Eventually(inner):
             return any(holds(inner, trace, at) for at in later)
-        case ltl.Always(inner):
+        case Always(inner):
             return all(holds(inner, trace, at) for at in later)
-        case ltl.Until(left, right):
+        case Until(left, right):
             return any(
                 holds(right, trace, at) and all(holds(left, trace, before) for before in range(position, at))
                 for at in later
@@ -40,12 +41,12 @@ def holds(formula, trace, position=0):
 
 def any_formulas(leaves=None):
     """Any formula, small enough to print."""
-    names = st.builds(ltl.Proposition, st.sampled_from(("a", "b2", "_c", "until", "fX_", "door")))
-    leaves = names | st.builds(ltl.Constant, st.booleans()) if leaves is None else leaves
+    names = st.builds(Proposition, st.sampled_from(("a", "b2", "_c", "until", "fX_", "door")))
+    leaves = names | st.builds(Constant, st.booleans()) if leaves is None else leaves
 
     def larger(part):
-        unary = [st.builds(operator, part) for operator in (ltl.Not, ltl.Eventually, ltl.Always, ltl.Next)]
-        return st.one_of(*unary, *(st.builds(operator, part, part) for operator in (ltl.And, ltl.Or, ltl.Until)))
+        unary = [st.builds(operator, part) for operator in (Not, Eventually, Always, Next)]
+        return st.one_of(*unary, *(st.builds(operator, part, part) for operator in (And, Or, Until)))
 
     return st.recursive(leaves, larger, max_leaves=12)
 

@@ -15,6 +15,8 @@ import jaxcert
 from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world
 from jaxcert.tasks.bridge_world import LARGE, STANDARD, World
+from jaxcert.tasks.bridge_world._environment import BridgeWorld
+from jaxcert.tasks.bridge_world._exact import transition_probabilities
 
 POLICIES = {"left": bridge_world.left_policy, "right": bridge_world.right_policy}
 WORLDS = {"standard": STANDARD, "large": LARGE}
@@ -71,12 +73,12 @@ def test_performance_is_the_closed_form(side, world, precision):
     got = bridge_world.performance(tasks, POLICIES[side](world=world), world=world)
     assert got.dtype == precision
     np.testing.assert_allclose(got, wanted, atol=tolerance)
-    np.testing.assert_allclose(bridge_world.crossing_probability(own, world=world), wanted, atol=tolerance)
 
 
 def test_the_closed_form_of_the_paper():
     p = np.linspace(0, 1, 11)
-    np.testing.assert_allclose(bridge_world.crossing_probability(p), (1 - p) ** 4 * (1 + 4 * p), atol=1e-6)
+    performance = bridge_world.performance(np.stack([p, p], axis=-1), POLICIES["left"]())
+    np.testing.assert_allclose(performance, (1 - p) ** 4 * (1 + 4 * p), atol=1e-6)
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
@@ -172,7 +174,7 @@ def test_what_is_changed_is_not_simulated_as_it_was():
     short = dataclasses.replace(bridge_world.ENV, episode_length=5)
     assert not np.any(collect(short, policy, tasks, jax.random.key(0), num_rollouts=4))
 
-    class Worthless(bridge_world.BridgeWorld):
+    class Worthless(BridgeWorld):
         def step(self, state, action):
             return super().step(state, action)._replace(reward=jnp.zeros(()))
 
@@ -251,8 +253,8 @@ def test_performance_of_any_policy_by_enumeration():
     """A policy that runs into the border and over the bridge and back, by a plain loop over the distribution."""
     world = World(horizon=12)
     policy = np.random.default_rng(5).integers(0, 4, world.num_cells)
-    probabilities = np.asarray(bridge_world.transition_probabilities([0.3, 0.2], policy, world=world), float)
     graph = bridge_world.chain(policy, world=world)
+    probabilities = np.asarray(transition_probabilities(graph, jnp.array([0.3, 0.2]), world), float)
     mass, wins = {world.start_cell: 1.0}, 0.0
     for _ in range(world.horizon):
         following: dict[int, float] = {}
@@ -299,11 +301,6 @@ def test_impossible_slips_and_actions_give_nan():
         ({"bridge_centres": (2, 4)}, r"bridge_centres is \(2, 4\)"),
         ({"bridge_centres": (2, 5)}, r"bridge_centres is \(2, 5\)"),
         ({"bridge_centres": (1, 7)}, r"bridge_centres is \(1, 7\)"),
-        ({"bridge_centres": (2.5, 7)}, r"bridge_centres is \(2.5, 7\)"),
-        ({"bridge_rows": [2, 5]}, r"bridge_rows is \[2, 5\]"),
-        ({"num_rows": "8"}, "num_rows is '8'"),
-        ({"start": (7, 0.0)}, r"start is \(7, 0.0\)"),
-        ({"slip_ranges": ((0.1, 0.2), 0.3)}, "slip_ranges is"),
         ({"start": (3, 1)}, r"start is \(3, 1\)"),
         ({"goal_columns": (5, 6)}, r"goal_columns is \(5, 6\)"),
         ({"horizon": 0}, "horizon is 0"),
@@ -343,20 +340,17 @@ def test_a_short_horizon_has_no_closed_form():
     """The shortest that is long enough, found from the exact performance, is accepted; one step less is not."""
     tasks = [[0.25, 0.1]]
     for side, policy in POLICIES.items():
-        own = tasks[0][side == "right"]
         wanted = float(bridge_world.performance(tasks, policy())[0])
         values = {h: float(bridge_world.performance(tasks, policy(), world=World(horizon=h))[0]) for h in range(5, 25)}
         enough = min(h for h, value in values.items() if value == pytest.approx(wanted, abs=1e-6))
         bridge_world.safety(0.5, side, world=World(horizon=enough))
         with pytest.raises(ValueError, match=f"horizon is {enough - 1}, too short for the way over the {side} bridge"):
             bridge_world.safety(0.5, side, world=World(horizon=enough - 1))
-        with pytest.raises(ValueError, match="too short"):
-            bridge_world.crossing_probability(own, world=World(horizon=enough - 1))
 
 
 def many_steps(cell, action, slip):
     """The cells after one step of 10,000 episodes, their rewards, and whether they are over."""
-    task = bridge_world.BridgeWorld(jnp.array(slip))
+    task = BridgeWorld(jnp.array(slip))
 
     def once(key):
         return task.step(task.reset(key)._replace(obs=jnp.int32(cell)), action)
@@ -385,7 +379,7 @@ def test_step_by_hand():
 
 @pytest.mark.parametrize(("action", "slip"), [(4, 0.1), (-1, 0.1), (3, np.nan), (3, -0.1), (0, 1.1)])
 def test_a_step_without_meaning_ends_the_episode(action, slip):
-    task = bridge_world.BridgeWorld(jnp.array([0.1, slip]))
+    task = BridgeWorld(jnp.array([0.1, slip]))
     after = task.step(task.reset(jax.random.key(0)), action)
     assert (int(after.obs), bool(after.done)) == (STANDARD.start_cell, True)
     assert np.isnan(after.reward)

@@ -38,7 +38,8 @@ def test_rollout_bounds(side, beta, method):
     """Successes of a task are binomial: drawn as such, which is what episodes would give."""
     rng = np.random.default_rng(0)
     low, high = bridge_world.STANDARD.slip_ranges[side == "right"]
-    performance = np.asarray(bridge_world.crossing_probability(rng.uniform(low, high, (REPETITIONS, NUM_TASKS))), float)
+    slips = rng.uniform(low, high, (REPETITIONS, NUM_TASKS))
+    performance = np.asarray(bridge_world.performance(np.stack([slips] * 2, axis=-1), POLICIES[side]), float)
     wins = rng.binomial(NUM_ROLLOUTS, np.clip(performance, 0, 1))
     empty = Histogram.empty(wins.shape, support=(0, 1), num_bins=1)
     counts = jnp.asarray(np.stack([NUM_ROLLOUTS - wins, wins], axis=-1), jnp.int32)

@@ -12,8 +12,9 @@ from ltl_reference import NAMES, any_formulas, any_tasks, nth
 
 from jaxcert.rollouts import MultiTaskEnv, Policy, collect
 from jaxcert.tasks import ltl
+from jaxcert.tasks.ltl._formula import Proposition
 
-PROPOSITIONS = st.sampled_from(NAMES).map(ltl.Proposition)
+PROPOSITIONS = st.sampled_from(NAMES).map(Proposition)
 
 
 def assert_same(found, wanted):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ltl_reference import any_formulas
 
-from jaxcert.tasks import ltl
-from jaxcert.tasks.ltl import And, Constant, Eventually, Next, Not, Or, Proposition, Until, parse
+from jaxcert.tasks.ltl import parse
+from jaxcert.tasks.ltl._formula import Always, And, Constant, Eventually, Next, Not, Or, Proposition, Until
 
 A, B, C = map(Proposition, "abc")
 
@@ -52,9 +52,9 @@ def pairs(text):
         ("F a & b", And(Eventually(A), B)),
         ("F!X(a)", Eventually(Not(Next(A)))),
         (" ( ( a ) )\n", A),
-        ("G F a", ltl.Always(Eventually(A))),
-        ("GF a", ltl.Always(Eventually(A))),
-        ("FGX(a)", Eventually(ltl.Always(Next(A)))),
+        ("G F a", Always(Eventually(A))),
+        ("GF a", Always(Eventually(A))),
+        ("FGX(a)", Eventually(Always(Next(A)))),
         ("a && b || c", Or(And(A, B), C)),
         ("a | b & true", Or(A, And(B, Constant(True)))),
         ("a || !b U c && true", Or(A, And(Until(Not(B), C), Constant(True)))),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ltl_reference import NAMES, any_formulas, any_tasks, as_sets, holds, nth
 
 from jaxcert.tasks import ltl
+from jaxcert.tasks.ltl._formula import Proposition
 
 LENGTH = 7
 
@@ -310,7 +311,7 @@ def test_satisfied_as_by_flloat(kind, flloat):
         assert formula.truth(assignments(traces[index]), 0) == ltl.is_satisfied(states[index, -1])
 
 
-@given(formula=any_formulas(st.sampled_from(NAMES).map(ltl.Proposition)), seed=st.integers(0, 100))
+@given(formula=any_formulas(st.sampled_from(NAMES).map(Proposition)), seed=st.integers(0, 100))
 def test_flloat_reads_what_is_printed_in_the_same_way(flloat, formula, seed):
     trace = any_traces(np.random.default_rng(seed), 2)[1, :4]
     assert flloat(str(formula)).truth(assignments(trace), 0) == holds(formula, as_sets(trace))

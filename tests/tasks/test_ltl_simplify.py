@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from ltl_reference import any_formulas, holds
 
 from jaxcert.tasks import ltl
+from jaxcert.tasks.ltl._formula import Constant, Proposition
 from jaxcert.tasks.ltl._simplify import simplified
 
 NAMES = ("a", "b")
-LEAVES = st.sampled_from(NAMES).map(ltl.Proposition) | st.booleans().map(ltl.Constant)
+LEAVES = st.sampled_from(NAMES).map(Proposition) | st.booleans().map(Constant)
 POSITIONS = [set(names) for size in range(3) for names in itertools.combinations(NAMES, size)]
 TRACES = [trace for length in (1, 2, 3) for trace in itertools.product(POSITIONS, repeat=length)]
 

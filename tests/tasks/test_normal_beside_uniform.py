@@ -1,4 +1,4 @@
-"""Divergences of normal distributions from uniform ones and back, beside integrals with 30 digits."""
+"""Divergences of normal, uniform and exponential distributions from each other, beside integrals with 30 digits."""
 
 import itertools
 import math
@@ -95,6 +95,26 @@ def test_an_untruncated_one_has_a_total_variation_alone(tfd):
     assert 0 < half[0] < 1
 
 
+def test_an_exponential_one_beside_the_others(tfd):
+    mp = mpmath.mp.clone()
+    mp.dps = 30
+    exponential, e = tfd.Exponential(1.0), mp.e
+    wanted = [1 / e, mp.mpf(1) / 2, e - 2, e]
+    for value, exact in zip(divergences(tfd.Uniform(0.0, 1.0), exponential), wanted, strict=True):
+        assert exact <= value <= exact * (1 + mp.mpf(1e-15))
+    # ln of the density of |N| over e^-x is x - x² / 2 + ln(2/π) / 2, largest at 1; the densities cross where it is 0.
+    level = mp.log(2 / mp.pi) / 2
+    places = [1 + sign * mp.sqrt(1 + 2 * level) for sign in (-1, 1)]
+    mass = [mp.erf(x / mp.sqrt(2)) + mp.exp(-x) for x in places]
+    square = 2 / mp.pi * mp.quad(lambda x: mp.exp(x - x**2), [0, 1, 4, mp.inf])
+    wanted = [mass[1] - mass[0], level + mp.sqrt(2 / mp.pi) - mp.mpf(1) / 2, square - 1, mp.exp(level + mp.mpf(1) / 2)]
+    for value, exact in zip(divergences(tfd.HalfNormal(1.0), exponential), wanted, strict=True):
+        assert exact <= value <= exact * (1 + mp.mpf(1e-15))
+    back = divergences(exponential, tfd.HalfNormal(1.0))
+    assert back[1] == pytest.approx(float(mp.quad(lambda x: mp.exp(-x) * (x**2 / 2 - x - level), [0, 1, 9, mp.inf])))
+    assert back[2:] == [math.inf] * 2
+
+
 def test_disjoint_supports_are_as_far_apart_as_can_be(tfd):
     found = divergences(tfd.TruncatedNormal(0.5, 0.25, 0.0, 1.0), tfd.Uniform(2.0, 3.0))
     assert found == [1, *[math.inf] * 3]
@@ -126,9 +146,9 @@ def test_products_of_both_kinds(tfd):
 def test_other_pairs_are_refused_with_the_ways_that_are_left(tfd):
     assert OTHER_WAYS.index("certify_weighted") < OTHER_WAYS.index("shifted_epsilon")
     with pytest.raises(
-        ValueError, match=r"between exponential and uniform distributions; where the density ratio is bounded, weight"
+        ValueError, match=r"between discrete and continuous distributions; where the density ratio is bounded, weight"
     ):
-        task_divergence(tfd.Exponential(1.0), tfd.Uniform(0.0, 1.0), "kl")
+        task_divergence(tfd.Bernoulli(probs=0.5), tfd.Uniform(0.0, 1.0), "kl")
     words = "of two distributions, one of them normal, differ by a factor above 1e84"
     with jax.enable_x64(), pytest.raises(ValueError, match=words):
         task_divergence(

@@ -53,7 +53,7 @@ LAWS = {
     "bridge_world": Law(
         bridge_world.ENV.sample_task, bridge_world.task_distribution, (stats.uniform(0.2, 0.1), stats.uniform(0, 0.2))
     ),
-    "pendulum": Law(pendulum.sample_task, pendulum.task_distribution, (SCALE, SCALE)),
+    "pendulum": Law(pendulum.ENV.sample_task, pendulum.task_distribution, (SCALE, SCALE)),
     "locomotion": Law(locomotion_task.sample_task, locomotion_task.task_distribution, (SCALE, SCALE)),
 }
 GOLDEN = {

@@ -12,6 +12,7 @@ from jaxcert import certify_adaptive, certify_policy
 from jaxcert.rollouts import Policy, collect
 from jaxcert.tasks import ltl, zones
 from jaxcert.tasks.zones._robot import at_rest
+from jaxcert.tasks.zones._zone_env import ZoneEnv
 
 KEY = jax.random.key(0)
 STEERING = zones.steering_policy()
@@ -25,7 +26,7 @@ def in_a_row(text, *, start=(-2.0, 0.0), heading=0.0):
     """An episode in which the red zone, the green and the purple one lie ahead, at 1, 2 and 3 m; yellow is far."""
     centres = np.full((4, 2, 2), 2.9)
     centres[:3, :, 0], centres[:3, :, 1] = np.array([-1.0, 0.0, 1.0])[:, None], 0.0
-    env, now = zones.ZoneEnv(task(text)), jnp.result_type(float)
+    env, now = ZoneEnv(task(text)), jnp.result_type(float)
     robot = at_rest(jnp.asarray(start, now), jnp.asarray(heading, now))
     return env, env.reset(KEY)._replace(robot=robot, centres=jnp.asarray(centres, now))
 
@@ -100,7 +101,7 @@ def test_the_robot_may_end_anywhere_but_outside():
 
 def test_an_episode_is_that_of_the_reference(x64):
     """Step by step from the reset on, in plain NumPy."""
-    env, rng = zones.ZoneEnv(task("F(red & F(green & F purple))")), np.random.default_rng(0)
+    env, rng = ZoneEnv(task("F(red & F(green & F purple))")), np.random.default_rng(0)
     state, step = env.reset(jax.random.key(3)), jax.jit(env.step)
     position, velocity, heading = (np.asarray(part) for part in state.robot[:3])
     np.testing.assert_array_equal(state.obs.motion, np.zeros(5))
@@ -126,7 +127,7 @@ def test_what_the_policy_sees_of_a_formula():
 
 
 def test_an_observation_has_69_numbers_and_the_precision_of_the_setting(precision):
-    env = zones.ZoneEnv(task("F red"))
+    env = ZoneEnv(task("F red"))
     first = jax.eval_shape(env.reset, KEY)
     then = jax.eval_shape(env.step, first, jax.ShapeDtypeStruct((2,), jnp.float32))
     assert jax.tree.map(lambda a: (a.shape, a.dtype), first) == jax.tree.map(lambda a: (a.shape, a.dtype), then)
@@ -160,9 +161,9 @@ def test_a_number_of_stages_without_a_meaning_is_no_success(num_stages):
     tasks = jax.tree.map(lambda leaf: leaf[None], bad)
     returns = np.asarray(collect(zones.ENV, STEERING, tasks, KEY, num_rollouts=3))
     assert not np.any(returns > 0)
-    state = zones.ZoneEnv(bad).reset(KEY)
+    state = ZoneEnv(bad).reset(KEY)
     assert not state.done
-    after = zones.ZoneEnv(bad).step(state, jnp.zeros(2))
+    after = ZoneEnv(bad).step(state, jnp.zeros(2))
     assert num_stages or (bool(after.done) and np.isnan(after.reward))
 
 

@@ -1,8 +1,5 @@
 """The networks of zones: beside a plain NumPy version, sets without order, stages in theirs, and foreign parameters."""
 
-import dataclasses
-import json
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,11 +7,10 @@ import pytest
 
 from jaxcert.rollouts import collect
 from jaxcert.tasks import ltl, zones
-from jaxcert.tasks.zones._network import distribution, embed, initial_params, orthogonal, sizes_of, value
+from jaxcert.tasks.zones._network import distribution, embed, initial_params, orthogonal, value
 from jaxcert.tasks.zones._robot import LARGEST_MOTION
 
-SIZES = zones.NetworkSizes(robot=(9, 7), proposition=5, colours=(6, 4), sequence=3, actor=(8,), critic=(8, 5))
-PARAMS = initial_params(jax.random.key(0), SIZES)
+PARAMS = initial_params(jax.random.key(0))
 
 
 def test_orthogonal_matrices_are_those_of_jax():
@@ -25,7 +21,7 @@ def test_orthogonal_matrices_are_those_of_jax():
         np.testing.assert_allclose(found, jax.nn.initializers.orthogonal()(key, shape), atol=2e-5)
         product = found.T @ found if shape[0] > shape[1] else found @ found.T
         np.testing.assert_allclose(product, np.eye(min(shape)), atol=2e-6)
-    seeds = jax.jit(jax.vmap(lambda key: initial_params(key, SIZES))).lower(keys)
+    seeds = jax.jit(jax.vmap(initial_params)).lower(keys)
     assert "lapack" not in seeds.as_text()
 
 
@@ -68,11 +64,11 @@ def by_hand(params, obs):
 
     def colours(on):
         members = [p["propositions"][i] for i in range(4) if on[i]]
-        return relu(layers("colours", sum(members, np.zeros(SIZES.proposition)), relu))
+        return relu(layers("colours", sum(members, np.zeros(16)), relu))
 
     seen = np.concatenate([np.asarray(obs.motion) / np.array(LARGEST_MOTION), np.asarray(obs.lidar).ravel()])
     robot = np.tanh(layers("robot", seen, np.tanh))
-    h = np.zeros(SIZES.sequence)
+    h = np.zeros(32)
     for i in range(int(obs.remaining.mask.sum()))[::-1]:
         x = np.concatenate([colours(obs.remaining.reach[i]), colours(obs.remaining.avoid[i])])
         a, b = layers("gru_input", x, np.tanh).reshape(3, -1), layers("gru_state", h, np.tanh).reshape(3, -1)
@@ -107,16 +103,11 @@ def test_another_formula_is_read_as_another(other):
 
 
 def test_the_first_policy_of_training_hardly_depends_on_anything_and_acts_at_random():
-    params = initial_params(jax.random.key(1), zones.NetworkSizes())
+    params = initial_params(jax.random.key(1))
     found = [distribution(params, embed(params, observed("F red", seed))) for seed in range(4)]
     means, deviations = (np.array(part) for part in zip(*found, strict=True))
     assert np.abs(means).max() < 0.1
     np.testing.assert_allclose(deviations, 0.5, atol=0.05)
-
-
-def test_sizes_are_read_off_the_parameters():
-    assert sizes_of(PARAMS) == SIZES
-    assert sizes_of(initial_params(jax.random.key(0), zones.NetworkSizes())) == zones.NetworkSizes()
 
 
 def test_policies_act_by_mean_or_sample_and_share_a_compilation():
@@ -141,25 +132,21 @@ def test_a_policy_runs_on_tasks_of_any_depth():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"actor_w0": jnp.zeros((3, 8))}, r"params\['actor_w0'\] has shape \(3, 8\); expected \(10, 8\)"),
-        ({"actor_w9": jnp.zeros((3, 8))}, "no parameters of a network for zones"),
-        ({"extra": jnp.zeros(3)}, r"params\['extra'\] has shape \(3,\); expected missing"),
-        ({"colours_b0": None}, r"params\['colours_b0'\] has shape missing; expected \(6,\)"),
-        ({"propositions": None}, "no parameters of a network for zones"),
-        ({"propositions": jnp.zeros((3, 5))}, r"params\['propositions'\] has shape \(3, 5\); expected \(4, 5\)"),
-        ({"propositions": jnp.zeros(4)}, "params are no parameters of a network for zones"),
-        ({"robot_w0": jnp.zeros((69, 0))}, "params are no parameters of a network for zones"),
-        ({"robot_b0": np.zeros(9, np.int32)}, r"params\['robot_b0'\] has dtype int32; expected floating-point numbers"),
-        ({"robot_b0": np.array([None] * 9)}, r"params\['robot_b0'\] has dtype object; expected floating-point numbers"),
-        ({"robot_b0": [0.0] * 9}, r"params\['robot_b0'\] is a list; expected an array"),
-        ({"robot_b0": jnp.full(9, jnp.nan)}, r"params\['robot_b0'\] is not finite"),
-        ({"robot_b0": np.full(9, -np.inf)}, r"params\['robot_b0'\] is not finite"),
-        ({3: jnp.zeros(9)}, "params has an entry 3; expected names of arrays alone"),
+        ({"actor_w0": jnp.zeros((3, 8))}, r"'actor_w0' has shape \(3, 8\); expected \(96, 64\)"),
+        ({"actor_w9": jnp.zeros((3, 8))}, r"'actor_w9' has shape \(3, 8\); expected missing"),
+        ({"colours_b0": None}, r"'colours_b0' has shape missing; expected \(32,\)"),
+        ({"propositions": jnp.zeros((3, 16))}, r"'propositions' has shape \(3, 16\); expected \(4, 16\)"),
+        ({"robot_b0": np.zeros(128, np.int32)}, r"'robot_b0' has dtype int32; expected floating-point numbers"),
+        ({"robot_b0": np.array([None] * 128)}, r"'robot_b0' has dtype object; expected floating-point numbers"),
+        ({"robot_b0": [0.0] * 128}, r"'robot_b0' has shape missing; expected \(128,\)"),
+        ({"robot_b0": jnp.full(128, jnp.nan)}, r"'robot_b0' is not finite"),
+        ({"robot_b0": np.full(128, -np.inf)}, r"'robot_b0' is not finite"),
+        ({3: jnp.zeros(9)}, r"3 has shape \(9,\); expected missing"),
     ],
 )
 def test_other_parameters_are_refused(change, message):
     params = {name: array for name, array in {**PARAMS, **change}.items() if array is not None}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"params are no parameters of a network for zones: {message}"):
         zones.sequence_policy(params)
 
 
@@ -182,29 +169,4 @@ def test_parameters_may_be_traced_and_of_numpy():
     np.testing.assert_allclose(jax.jit(act)(PARAMS), wanted, rtol=1e-6)
     np.testing.assert_allclose(act(jax.tree.map(np.asarray, PARAMS)), wanted, rtol=1e-6)
     with pytest.raises(ValueError, match="has dtype int32"):
-        jax.eval_shape(act, {**PARAMS, "robot_b0": jnp.zeros(9, jnp.int32)})
-
-
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"robot": [8]}, r"robot is \[8\]; expected a tuple of whole numbers, not empty"),
-        ({"robot": ()}, r"robot is \(\); expected a tuple of whole numbers, not empty"),
-        ({"colours": ()}, r"colours is \(\); expected a tuple"),
-        ({"actor": 8}, "actor is 8; expected a tuple of whole numbers$"),
-        ({"critic": (8, 0)}, r"critic\[1\] is 0; expected a whole number of at least 1"),
-        ({"critic": (8.0,)}, r"critic\[0\] is 8.0"),
-        ({"sequence": 0}, "sequence is 0; expected a whole number of at least 1"),
-        ({"proposition": True}, "proposition is True"),
-        ({"proposition": "4"}, "proposition is '4'"),
-    ],
-)
-def test_sizes_without_meaning_are_refused(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        zones.NetworkSizes(**sizes)
-
-
-def test_sizes_are_plain_numbers():
-    sizes = zones.NetworkSizes(robot=(np.int64(8),), sequence=np.int32(5), actor=())
-    assert json.loads(json.dumps(dataclasses.asdict(sizes)))["robot"] == [8]
-    assert sizes_of(initial_params(jax.random.key(0), sizes)) == sizes
+        jax.eval_shape(act, {**PARAMS, "robot_b0": jnp.zeros(128, jnp.int32)})

@@ -2,12 +2,11 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from jaxcert.training import tensorboard_writer, wandb_writer
+from jaxcert.training import tensorboard_writer
 
 SCALARS = {"certify/safety@0.5": 0.75, "certify/delta": 0.01}
 pytestmark = pytest.mark.filterwarnings("default")
@@ -44,31 +43,3 @@ def test_a_missing_tensorboard_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     with pytest.raises(ImportError, match=r"tensorboardX is needed for this: pip install '.\[brax\]'"):
         tensorboard_writer(tmp_path)
-
-
-class Run:
-    """The part of a run that is called."""
-
-    def __init__(self):
-        self.logged = []
-
-    def log(self, scalars, step):
-        self.logged.append((step, scalars))
-
-
-def test_a_run_is_given_step_and_scalars():
-    run = Run()
-    wandb_writer(run)(100, SCALARS)
-    assert run.logged == [(100, SCALARS)]
-
-
-@pytest.mark.slow
-def test_weights_and_biases_offline(tmp_path):
-    wandb = pytest.importorskip("wandb", reason="Weights & Biases is not installed")
-    with wandb.init(mode="offline", dir=tmp_path, project="test") as run:
-        wandb_writer(run)(100, SCALARS)
-    (file,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
-    end = time.monotonic() + 60  # a process of its own writes it
-    while b"certify/safety@0.5" not in file.read_bytes():
-        assert time.monotonic() < end
-        time.sleep(0.2)

@@ -131,7 +131,7 @@ def test_tasks_are_drawn_anew_between_evaluations():
     seen = []
 
     def sample_task(key):
-        task = pendulum.sample_task(key)
+        task = pendulum.ENV.sample_task(key)
         jax.debug.callback(lambda mass: seen.append(float(mass)), task.mass)
         return task
 

@@ -1,6 +1,5 @@
 """What PPO on zones maximises, and its curriculum: beside plain versions, and by hand."""
 
-import dataclasses
 import json
 
 import jax
@@ -10,7 +9,8 @@ import pytest
 
 from jaxcert.tasks import ltl, zones
 from jaxcert.tasks.zones._network import initial_params
-from jaxcert.training.zones import LESSONS, Lesson, ZonesSettings, initial_learner, update
+from jaxcert.training.zones import LESSONS, Lesson, ZonesSettings
+from jaxcert.training.zones._learner import initial_learner, update
 from jaxcert.training.zones._objective import (
     Sample,
     advantages,
@@ -21,6 +21,7 @@ from jaxcert.training.zones._objective import (
     step_episodes,
 )
 from jaxcert.training.zones._zones_settings import Progress, next_progress, sample_lesson_task
+from jaxcert.training.zones._zones_training import _facts
 
 SETTINGS = ZonesSettings(discounting=0.9, gae_lambda=0.7)
 
@@ -63,7 +64,7 @@ def sample(params, num=40):
 
 
 def test_the_loss_is_that_of_the_paper_on_ppo():
-    old = initial_params(jax.random.key(0), zones.NetworkSizes())
+    old = initial_params(jax.random.key(0))
     rng = np.random.default_rng(3)
     new = jax.tree.map(lambda a: a + jnp.asarray(rng.normal(0, 0.05, a.shape), jnp.float32), old)
     taken = sample(old)
@@ -82,7 +83,7 @@ def test_the_loss_is_that_of_the_paper_on_ppo():
 
 
 def test_at_the_parameters_that_acted_the_gradient_follows_the_advantages():
-    params = initial_params(jax.random.key(0), zones.NetworkSizes())
+    params = initial_params(jax.random.key(0))
     taken = sample(params)
     change = jax.grad(lambda p: loss(p, taken, SETTINGS)[0])(params)
     after = jax.tree.map(lambda p, g: p - 0.003 * g, params, change)
@@ -179,7 +180,6 @@ def test_rewards_and_new_beginnings():
         (lambda: ZonesSettings(seed="one"), "seed is 'one'"),
         (lambda: ZonesSettings(lessons=list(LESSONS)), "lessons is .*; expected a tuple of Lesson"),
         (lambda: ZonesSettings(lessons=(1,)), r"lessons is \(1,\); expected a tuple of Lesson"),
-        (lambda: ZonesSettings(networks=(8, 8)), r"networks is \(8, 8\); expected a NetworkSizes"),
         (lambda: Lesson((1, 1), (1, 1), (0, 0), success="often"), "success of a lesson has dtype"),
         (lambda: Lesson([1, 1], (1, 1), (0, 0), success=0.5), r"num_stages is \[1, 1\]; expected a tuple"),
         (lambda: Lesson((1, 1), (1.0, 1.0), (0, 0), success=0.5), "num_reach is"),
@@ -190,11 +190,11 @@ def test_settings_without_meaning_are_refused(make, message):
         make()
 
 
-def test_settings_are_plain_numbers():
-    """Those of NumPy could not be written to the files of training."""
+def test_settings_may_be_numbers_of_numpy():
+    """The files of training hold plain ones."""
     lesson = Lesson((np.int64(1), np.int64(1)), (1, 1), (0, 0), success=np.float64(0.5))
     settings = ZonesSettings(seed=np.uint32(2**32 - 1), num_envs=np.int64(8), value_cost=0, lessons=(lesson,))
-    found = json.loads(json.dumps(dataclasses.asdict(settings)))
+    found = json.loads(json.dumps(_facts(zones.ENV, settings)))
     assert (found["seed"], found["num_envs"], found["value_cost"]) == (2**32 - 1, 8, 0.0)
     assert found["lessons"][0]["num_stages"] == [1, 1]
 

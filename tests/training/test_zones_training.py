@@ -29,9 +29,9 @@ from jaxcert.training import (
     policy_facts,
     train,
 )
-from jaxcert.training.zones import Lesson, initial_learner, update
+from jaxcert.training.zones import Lesson
+from jaxcert.training.zones._learner import initial_learner, update
 
-SIZES = zones.NetworkSizes((8,), 4, (6,), 5, (8,), (8,))
 TINY = ZonesSettings(
     num_timesteps=64 * 6,
     num_envs=4,
@@ -40,7 +40,6 @@ TINY = ZonesSettings(
     num_updates_per_batch=2,
     num_evals=3,
     num_eval_envs=4,
-    networks=SIZES,
 )
 
 
@@ -170,8 +169,6 @@ def test_another_environment_and_what_does_not_fit_is_refused(tmp_path):
     train(zones.ENV, TINY, checkpoints=tmp_path)
     with pytest.raises(ValueError, match="of a training with seed 0, not 1; choose another folder"):
         train(zones.ENV, dataclasses.replace(TINY, seed=1), checkpoints=tmp_path)
-    with pytest.raises(ValueError, match="with networks"):
-        train(zones.ENV, dataclasses.replace(TINY, networks=zones.NetworkSizes()), checkpoints=tmp_path)
     for name, value in {"num_envs": 8, "discounting": 0.9, "learning_rate": 1e-4, "unroll_length": 32}.items():
         with pytest.raises(ValueError, match=f"of a training with {name} .*, not {value}; choose another folder"):
             train(zones.ENV, dataclasses.replace(TINY, **{name: value}), checkpoints=tmp_path)

@@ -1,98 +1,24 @@
 """The worst value of an interval Markov chain, and the lower bound on a performance that it gives."""
 
 import functools
+from typing import Any, get_args
 
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from jaxcert._validation import is_count
 from jaxcert.baselines.interval_mdp._intervals import (
     Intervals,
     Kind,
-    as_integers,
     count_transitions,
     probability_intervals,
+    unknown,
 )
-from jaxcert.numerics._rounding import cast, unit_roundoff
+from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
+from jaxcert.returns._prepared import probability
 from jaxcert.tasks._markov_chain import Chain
-
-
-def robust_value(intervals: Intervals, chain: Chain) -> jax.Array:
-    r"""A lower bound on the expected return under any transition probabilities in the intervals, even varying by step.
-
-    .. math:: V_{t+1}(s) = \min_{p \in [\underline p_s, \overline p_s],\ \sum_i p_i = 1} \sum_i p_i V_t(s_i)
-              = \max_z \Big( z + \sum_i \underline p_i (V_t(s_i) - z)^+ - \sum_i \overline p_i (z - V_t(s_i))^+ \Big),
-
-    the dual of the linear program, whose maximum lies at one of the values :math:`V_t(s_i)`. Every z gives a lower
-    bound, and each step is rounded down.
-
-    Args:
-        intervals: intervals of the successors of each state, [..., S, K].
-        chain: the graph, the payoffs, the initial state and the horizon.
-
-    Returns:
-        Values of the initial state, float [...]; NaN where an interval is NaN, and where the intervals of a state with
-        several successors are not within [0, 1] or contain no distribution.
-
-    Raises:
-        ValueError: for intervals that are not floats of the graph's shape.
-
-    Example:
-        >>> import numpy as np
-        >>> graph = Chain(np.array([[1, 2], [-1, -1], [-1, -1]]), np.array([0.0, 1.0, 0.0]), initial=0, horizon=5)
-        >>> limits = Intervals(jnp.array([[0.7, 0.1], [0, 0], [0, 0]]), jnp.array([[0.9, 0.3], [0, 0], [0, 0]]))
-        >>> print(f"{robust_value(limits, graph):.4f}")
-        0.7000
-
-    Reference: Iyengar (2005), Robust dynamic programming; Nilim & El Ghaoui (2005).
-    """
-    intervals = Intervals(*map(jnp.asarray, intervals))
-    for end in intervals:
-        if end.shape[-2:] != chain.successors.shape or end.shape != intervals.lower.shape:
-            raise ValueError(f"intervals have shape {end.shape}; expected [..., {chain.successors.shape}]")
-        if not jnp.issubdtype(end.dtype, jnp.floating) or end.dtype != intervals.lower.dtype:
-            raise ValueError(f"intervals have type {end.dtype}; expected floats of one type")
-    payoff = cast(chain.payoff, intervals.lower.dtype, "down")
-    return _value(intervals, jnp.asarray(chain.successors), payoff, chain.initial, chain.horizon)
-
-
-@functools.partial(jax.jit, static_argnames=("initial", "horizon"))
-def _value(intervals: Intervals, successors: jax.Array, payoff: jax.Array, initial: int, horizon: int) -> jax.Array:
-    exists = jnp.broadcast_to(successors >= 0, intervals.lower.shape)
-    start = jnp.broadcast_to(payoff, intervals.lower.shape[:-1])
-    ends, single = ~exists[..., 0], jnp.sum(exists, axis=-1) == 1
-
-    def backup(_: int, value: jax.Array) -> jax.Array:
-        following = value[..., jnp.maximum(successors, 0)]
-        least = jnp.where(single, following[..., 0], _least_expectation(intervals, following))
-        return jnp.where(ends, start, least)
-
-    value = jax.lax.fori_loop(0, horizon, backup, start)[..., initial]
-    sound = jnp.all(ends | single | _hold_a_distribution(intervals, exists), axis=-1)
-    known = ~jnp.any(jnp.isnan(intervals.lower) | jnp.isnan(intervals.upper), axis=(-1, -2))
-    return jnp.where(sound & known, value, jnp.nan)
-
-
-def _hold_a_distribution(intervals: Intervals, exists: jax.Array) -> jax.Array:
-    """Which states have intervals that contain a distribution, up to the rounding of exact probabilities."""
-    lower, upper = intervals
-    room = 2 * lower.shape[-1] * unit_roundoff(lower.dtype)
-    ordered = jnp.where(exists, (lower >= 0) & (lower <= upper) & (upper <= 1), (lower == 0) & (upper == 0))
-    sums = (jnp.sum(lower, axis=-1) <= 1 + room) & (jnp.sum(upper, axis=-1) >= 1 - room)
-    return jnp.all(ordered, axis=-1) & sums
-
-
-def _least_expectation(intervals: Intervals, values: jax.Array) -> jax.Array:
-    """The largest of the duals at all values: from [..., S, K] to [..., S], rounded down, at least 0."""
-    width, u = values.shape[-1], unit_roundoff(values.dtype)
-    z, values = values[..., :, None], values[..., None, :]
-    above = jnp.sum(intervals.lower[..., None, :] * jnp.maximum(values - z, 0), axis=-1)
-    below = jnp.sum(intervals.upper[..., None, :] * jnp.maximum(z - values, 0), axis=-1)
-    z = z[..., 0]
-    # Difference, product, the sum of `width` terms in any order, the two last additions; and results flushed to 0.
-    lost = 2 * (width + 2) * float(jnp.finfo(values.dtype).tiny)
-    dual = z + above - below - (width + 5) * u * (z + above + below) - lost
-    return jnp.maximum(jnp.max(dual, axis=-1), 0)
 
 
 def lower_bound(
@@ -103,11 +29,20 @@ def lower_bound(
     max_visits: int | None,
     kind: Kind = "clopper_pearson",
 ) -> jax.Array:
-    """Lower confidence bound on the performance of each task, from its trajectories and the known graph.
+    r"""Lower confidence bound on the performance of each task, from its trajectories and the known graph.
 
-    It is the smallest value that is consistent with the intervals of the transition probabilities. One-sided: with
-    ``max_visits`` given, P[L <= J] >= 1 - beta per task; with None there is no proof, see ``probability_intervals``.
-    The bounds can be passed to ``certify_lower_bounds`` like any others.
+    It is the smallest value under transition probabilities in intervals, even varying by step:
+
+    .. math:: V_{t+1}(s) = \min_{p \in [\underline p_s, \overline p_s],\ \sum_i p_i = 1} \sum_i p_i V_t(s_i)
+              = \max_z \Big( z + \sum_i \underline p_i (V_t(s_i) - z)^+ - \sum_i \overline p_i (z - V_t(s_i))^+ \Big),
+
+    the dual of the linear program, whose maximum lies at one of the values :math:`V_t(s_i)`. Each unknown probability
+    has a two-sided interval at level beta / (number of unknown probabilities): Clopper-Pearson's, or Hoeffding's
+    :math:`\hat p \pm \sqrt{\ln(2 / \alpha) / (2 N)}`. The bounds can be passed to ``certify_lower_bounds``.
+
+    How often a state is visited is random. With ``max_visits`` fixed beforehand, the outcomes of these first visits are
+    independent, and P[L <= J] >= 1 - beta per task; for fewer visits the interval is [0, 1]. With None all visits count
+    as if their number had been fixed: the usual form, without proof.
 
     Args:
         trajectories: states of each episode, int[..., n, m, steps + 1]; negative after its end.
@@ -133,11 +68,79 @@ def lower_bound(
         >>> 0.4 < found[0] < 0.6328
         Array(True, dtype=bool)
 
-    Reference: Schnitzer, Abate & Parker (2025).
+    Reference: Schnitzer, Abate & Parker (2025), section 4; Iyengar (2005), Robust dynamic programming.
     """
-    trajectories = as_integers("trajectories", trajectories)
-    counts = count_transitions(trajectories, chain.successors, max_visits=max_visits)
-    intervals = probability_intervals(counts, chain, beta, kind=kind, max_visits=max_visits)
-    value = robust_value(intervals, chain)
-    begun = jnp.all(trajectories[..., 0] == chain.initial, axis=-1)
+    if kind not in get_args(Kind):
+        raise ValueError(f"kind is {kind!r}; expected {' or '.join(get_args(Kind))}")
+    if max_visits is not None and not (is_count(max_visits) and max_visits < 2**31):
+        raise ValueError(f"max_visits is {max_visits!r}; expected a whole number from 1 to 2**31 - 1, or None for all")
+    limit = None if max_visits is None else np.int32(max_visits)  # so that new values do not trigger a recompilation
+    trajectories = _as_integers(trajectories)
+    dtype = compute_dtype(beta)
+    level = probability("beta", beta, dtype, "down", validate=True)
+    arrays = jnp.asarray(chain.successors), cast(chain.payoff, dtype, "down"), *unknown(chain)
+    return _lower_bound(trajectories, level, limit, *arrays, chain.initial, chain.horizon, kind)
+
+
+def _as_integers(trajectories: Any) -> jax.Array:
+    """As int32; what is beyond its range goes to its ends, which are no states."""
+    array = trajectories if isinstance(trajectories, jax.Array) else np.asarray(trajectories)
+    if not jnp.issubdtype(array.dtype, jnp.integer):
+        raise ValueError(f"trajectories are {array.dtype}; expected integers")
+    if array.ndim < 3 or array.shape[-1] < 2 or array.shape[-2] < 1:
+        raise ValueError(f"trajectories have shape {array.shape}; expected [..., n, m, steps + 1]")
+    own, info = jnp.iinfo(array.dtype), jnp.iinfo(jnp.int32)
+    xp = jnp if isinstance(array, jax.Array) else np
+    return jnp.asarray(xp.clip(array, max(own.min, info.min), min(own.max, info.max)).astype(jnp.int32))
+
+
+@functools.partial(jax.jit, static_argnames=("initial", "horizon", "kind"))
+def _lower_bound(
+    trajectories: jax.Array,
+    beta: jax.Array,
+    max_visits: jax.Array | None,
+    successors: jax.Array,
+    payoff: jax.Array,
+    rows: jax.Array,
+    num_unknown: jax.Array,
+    initial: int,
+    horizon: int,
+    kind: Kind,
+) -> jax.Array:
+    counts = count_transitions(trajectories, successors, max_visits)
+    beta = jnp.broadcast_to(beta, counts.shape[:-2])
+    intervals = probability_intervals(counts, beta, max_visits, successors, rows, num_unknown, kind)
+    value = robust_value(intervals, successors, payoff, initial, horizon)
+    begun = jnp.all(trajectories[..., 0] == initial, axis=-1)
     return jnp.where(begun & ~jnp.isnan(value), value, -jnp.inf)
+
+
+def robust_value(
+    intervals: Intervals, successors: jax.Array, payoff: jax.Array, initial: int, horizon: int
+) -> jax.Array:
+    """The value of the initial state, rounded down in each step; NaN where an interval is NaN."""
+    exists = jnp.broadcast_to(successors >= 0, intervals.lower.shape)
+    start = jnp.broadcast_to(payoff, intervals.lower.shape[:-1])
+    ends, single = ~exists[..., 0], jnp.sum(exists, axis=-1) == 1
+
+    def backup(_: int, value: jax.Array) -> jax.Array:
+        following = value[..., jnp.maximum(successors, 0)]
+        least = jnp.where(single, following[..., 0], _least_expectation(intervals, following))
+        return jnp.where(ends, start, least)
+
+    value = jax.lax.fori_loop(0, horizon, backup, start)[..., initial]
+    known = ~jnp.any(jnp.isnan(intervals.lower) | jnp.isnan(intervals.upper), axis=(-1, -2))
+    return jnp.where(known, value, jnp.nan)
+
+
+def _least_expectation(intervals: Intervals, values: jax.Array) -> jax.Array:
+    """The largest of the duals at all values: from [..., S, K] to [..., S], rounded down, at least 0."""
+    width, u = values.shape[-1], unit_roundoff(values.dtype)
+    z, values = values[..., :, None], values[..., None, :]
+    above = jnp.sum(intervals.lower[..., None, :] * jnp.maximum(values - z, 0), axis=-1)
+    below = jnp.sum(intervals.upper[..., None, :] * jnp.maximum(z - values, 0), axis=-1)
+    z = z[..., 0]
+    # Difference, product, the sum of `width` terms in any order, the two last additions; and results flushed to 0.
+    lost = 2 * (width + 2) * float(jnp.finfo(values.dtype).tiny)
+    dual = z + above - below - (width + 5) * u * (z + above + below) - lost
+    return jnp.maximum(jnp.max(dual, axis=-1), 0)

@@ -10,11 +10,12 @@ import chex
 from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert._version import __version__
-from jaxcert.certificates import confidence
+from jaxcert.certificates import Status, confidence
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
+from jaxcert.report._by_name import axis_of, intervals_of
 from jaxcert.report._document import assumptions_of
 from jaxcert.report.html._report_sample import Sample, check_policies, names_of, sample_of
 from jaxcert.report.html._report_tables import (
@@ -24,6 +25,7 @@ from jaxcert.report.html._report_tables import (
     curve_svg,
     curves,
     facts_table,
+    intervals_svg,
     level_of,
     returns_of,
     settings_table,
@@ -166,6 +168,7 @@ def _description(certificate: Any, asked: Question) -> dict[str, Any]:
         "kind": "Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
         "listed": asked.listed,
         "names_tasks": asked.takes("tasks"),
+        "metrics": asked.metrics_of(certificate),
         "question": asked.words,
         "each": asked.each,
         "by_itself": asked.each is not None and not _holds_together(certificate),
@@ -178,11 +181,19 @@ def _description(certificate: Any, asked: Question) -> dict[str, Any]:
 
 
 def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: bool) -> dict[str, Any] | None:
-    """The curve and the bounds of all tasks, and what their captions say; None for an answer that counts no tasks."""
+    """The curve and the bounds of all tasks, and what their captions say; what has no curve by name; else None."""
+    if question.curve is None and not question.has_curve:
+        # A row for each task is long: of the first threshold, and where any task is named.
+        shown = certificate[0] if question.takes("tasks") else certificate
+        if question.takes("tasks") and shown.status[0] != Status.CERTIFIED:
+            return None
+        rows = intervals_of(shown, question, sample.means, policies=sample.policies)
+        return {"by_name": intervals_svg(rows, **axis_of(shown, question))}
     if question.curve is None or sample.support is None:
         return None
     shown = curves(certificate, question, sample.least)
     return {
+        "by_name": None,
         "quantity": naming(certificate.quantity, sample.policies),
         "each": question.each,
         "alone": alone(question) in shown,

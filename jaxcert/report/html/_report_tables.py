@@ -18,8 +18,8 @@ from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.questions._answers import texts_of
 from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report.html._report_sample import Sample
-from jaxcert.report.plots import plot_bounds, plot_certificates
-from jaxcert.report.plots._axes import COLOURS, GREY, GRID, place_legend
+from jaxcert.report.plots import Interval, plot_bounds, plot_certificates, plot_intervals
+from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._written import returns_facts
@@ -111,6 +111,14 @@ def tasks_svg(certificate: Certificate, sample: Sample) -> str:
         return _svg(ax)
 
 
+def intervals_svg(rows: Mapping[str, Interval], **axis: Any) -> str:
+    """What is certified of each name."""
+    with _axes() as ax:
+        plot_intervals(rows, ax=ax, **axis)
+        ax.figure.set_figheight(_SIZE[1] + more_lines(ax))
+        return _svg(ax)
+
+
 def _has_band(certificate: Certificate) -> bool:
     few = certificate.num_tasks <= _MOST_IN_BAND
     return few and certificate.method in COUNTING and counts_bounds(certificate) and not certificate.simultaneous
@@ -119,7 +127,7 @@ def _has_band(certificate: Certificate) -> bool:
 @contextlib.contextmanager
 def _axes() -> Iterator[Any]:
     """Axes of a figure that pyplot does not know, with the settings of a report."""
-    with import_extra("matplotlib", "plot").rc_context(_SVG):
+    with import_extra("matplotlib", "plot").rc_context(_SVG), any_letters():
         figure = import_extra("matplotlib.figure", "plot").Figure(figsize=_SIZE, layout="constrained")
         yield figure.add_subplot()
 
@@ -216,6 +224,8 @@ def _setting(value: Any) -> str:
         return "yes" if value else ""
     if isinstance(value, str | int):
         return str(value)
+    if isinstance(value, tuple):
+        return "; ".join(value)
     return ", ".join(level_figures(each) for each in np.atleast_1d(np.asarray(value)))
 
 

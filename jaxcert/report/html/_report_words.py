@@ -38,7 +38,13 @@ def headlines_of(certificate: Any, num_rows: int, policies: Sequence[str] = ()) 
 
 
 def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[Misses]:
-    """For each row with a headline the tasks that miss the threshold, if there are any and it is known which."""
+    """For each row with a headline the tasks that miss the threshold, if there are any and it is known which.
+
+    Of several requirements for each of them.
+    """
+    if question.metrics_of(certificate):
+        each = zip(certificate.requirements, np.asarray(certificate.missed), strict=True)
+        return [_missed(line, np.flatnonzero(missed), sample) for line, missed in each if missed.any()]
     if question.missing is None:
         return []
     column = next(name for name, field in question.rows.columns.items() if field == "thresholds")
@@ -55,6 +61,12 @@ def _misses(threshold: str, places: np.ndarray, sample: Sample) -> Misses:
     worst = places[np.argsort(sample.means[places], kind="stable")][:_NAMED]
     named = ", ".join(f"{sample.tasks[i]} ({_average(sample.means[i])})" for i in worst.tolist())
     return Misses(threshold, len(places), named, len(places) - len(worst))
+
+
+def _missed(line: str, places: np.ndarray, sample: Sample) -> Misses:
+    """The first ones, in the order of the tasks."""
+    named = ", ".join(sample.tasks[i] for i in places[:_NAMED].tolist())
+    return Misses(line, len(places), named, max(len(places) - _NAMED, 0))
 
 
 def _average(mean: Any) -> str:

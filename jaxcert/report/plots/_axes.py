@@ -4,6 +4,7 @@ import contextlib
 import io
 import itertools
 import textwrap
+import warnings
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -19,6 +20,7 @@ COLOURS = ("#004488", "#bb5566", "#3d9bd1", "#8c8c28")
 _LINES, MARKERS = ("-", "--", "-.", ":"), ("o", "s", "^", "D")
 GREY, GRID = "#4a4a4a", "#e6e6e6"
 _HANDLE, _MOST_COLUMNS = 2.8, 4
+_LINE, _FEW_NAMES = 1.6, 10
 _ROOM = 1.1  # a layout leaves the axes more than their place before it
 _PLAIN = {"frameon": False, "columnspacing": 1.4, "labelspacing": 0.3, "borderpad": 0.3}
 
@@ -46,14 +48,23 @@ def drawing(ax: Any, size: tuple[float, float] | None = None) -> Iterator[Any]:
         figure = ax.figure.figure  # the whole one, if the axes are in a part
         if figure.get_layout_engine() is None:
             figure.set_layout_engine("constrained")
-        yield ax
+        with any_letters():
+            yield ax
         return
     pyplot = import_extra("matplotlib.pyplot", "plot")
-    with pyplot.rc_context(_TEXT):
+    with pyplot.rc_context(_TEXT), any_letters():
         figure, ax = pyplot.subplots(figsize=size or SIZE, dpi=200, layout="constrained")
         yield ax
         if size is None:
-            figure.set_size_inches(SIZE[0], SIZE[1] + _more_lines(ax))
+            figure.set_size_inches(SIZE[0], SIZE[1] + more_lines(ax))
+
+
+@contextlib.contextmanager
+def any_letters() -> Iterator[None]:
+    """Without warnings of letters that the font lacks, as in names of other scripts: it draws boxes for them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph \d+ .*missing from", category=UserWarning)
+        yield
 
 
 def dress(ax: Any, *, title: str, xlabel: str, ylabel: str) -> None:
@@ -68,7 +79,7 @@ def dress(ax: Any, *, title: str, xlabel: str, ylabel: str) -> None:
 def name(ax: Any, *, title: str, xlabel: str, ylabel: str) -> None:
     """Title and names of the axes, as they are written."""
     ax.set(title=_wrapped(title, ax, ax.title.get_fontsize()), xlabel=xlabel, ylabel=ylabel)
-    _as_written(ax.title)
+    as_written(ax.title)
 
 
 def place_legend(ax: Any) -> None:
@@ -80,7 +91,7 @@ def place_legend(ax: Any) -> None:
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": _depth(ax) / points + 0.2}
     for columns in range(min(len(labels), _MOST_COLUMNS), 0, -1):
         legend = ax.legend(handles, texts, ncols=columns, handlelength=_HANDLE, **below, **_PLAIN)
-        _as_written(*legend.get_texts())
+        as_written(*legend.get_texts())
         if legend.get_window_extent().width <= _ROOM * ax.bbox.width:
             return
 
@@ -91,11 +102,12 @@ def _depth(ax: Any) -> float:
     return 0.0 if box is None else max(ax.bbox.y0 - box.y0, 0.0) / ax.figure.dpi * 72
 
 
-def _more_lines(ax: Any) -> float:
-    """The height of title and legend beyond one line each, in inches."""
+def more_lines(ax: Any) -> float:
+    """The height of title and legend beyond one line each, and of more names than a few beside the axes, in inches."""
     texts = [ax.title, *([] if ax.get_legend() is None else [ax.get_legend()])]
     heights = [text.get_window_extent().height / ax.figure.dpi for text in texts]
-    return sum(max(height - 1.6 * _TEXT["font.size"] / 72, 0.0) for height in heights)
+    of_names = max(len(ax.get_yticks()) - _FEW_NAMES, 0) * _LINE * _TEXT["font.size"] / 72
+    return of_names + sum(max(height - _LINE * _TEXT["font.size"] / 72, 0.0) for height in heights)
 
 
 def _wrapped(text: str, ax: Any, size: float, taken: float = 0.0) -> str:
@@ -105,7 +117,7 @@ def _wrapped(text: str, ax: Any, size: float, taken: float = 0.0) -> str:
     return textwrap.fill(text, max(fitting, 8), break_long_words=True)
 
 
-def _as_written(*texts: Any) -> None:
+def as_written(*texts: Any) -> None:
     """Names of files and policies are no formulas, whatever signs they have."""
     for text in texts:
         text.set_parse_math(False)
@@ -133,7 +145,8 @@ def save_figure(path: str | PathLike[str], figure: Any, *, replace: bool = True)
     """
     path = check_figure_path(path)
     buffer = io.BytesIO()
-    getattr(figure, "figure", figure).savefig(buffer, format=path.suffix[1:].lower())
+    with any_letters():
+        getattr(figure, "figure", figure).savefig(buffer, format=path.suffix[1:].lower())
     write_whole(path, buffer.getvalue(), replace=replace)
 
 

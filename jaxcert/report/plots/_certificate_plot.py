@@ -9,6 +9,7 @@ import numpy as np
 from jaxcert._validation import kind_of
 from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import Certificate, confidence
+from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 from jaxcert.questions import question_of
 from jaxcert.report.plots._axes import GREY, as_point, drawing, dress, name, styles
@@ -34,6 +35,7 @@ def plot_certificates(
     points: Sequence[tuple[float, float]] = (),
     band: str = "",
     quantiles: Quantiles = (0, 1),
+    policies: Sequence[str] = (),
     title: str = "",
     ax: Any = None,
 ) -> Any:
@@ -51,6 +53,7 @@ def plot_certificates(
         band: what the axis of a batch runs over, in a word, such as "seed". Then the curve is the median over it, and
             the band shows how the certificates vary; it is no confidence band, and the median is no certificate.
         quantiles: lower and upper end of the band, shares of the batch; by default from the least to the largest.
+        policies: what A and B are called, in the legend of a difference.
         title: text before the confidence in the title, such as the name of the task distribution.
         ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
 
@@ -87,7 +90,7 @@ def plot_certificates(
         if exact is not None:
             ax.plot(*exact, color="black", linewidth=0.9, label="exact S(B)")
         for (label, certificate), style in zip(named.items(), styles(), strict=False):
-            _draw(ax, label, certificate, left, style, band, quantiles)
+            _draw(ax, _label(label, certificate, policies), certificate, left, style, band, quantiles)
         if band:
             explain_band(ax, band, quantiles)
         if points:
@@ -99,11 +102,10 @@ def plot_certificates(
 
 
 def _draw(
-    ax: Any, label: str, certificate: Any, left: float, style: dict[str, Any], band: str, quantiles: Quantiles
+    ax: Any, text: str | None, certificate: Any, left: float, style: dict[str, Any], band: str, quantiles: Quantiles
 ) -> None:
     """A curve; of a batch the median and a band."""
     x, safety = _steps(certificate, left)
-    text = _label(label, certificate)
     style = as_point(style) if np.ptp(x) == 0 else style
     if not certificate.batch_shape:
         ax.plot(x, safety, drawstyle="steps-pre", label=text, **style)
@@ -159,9 +161,9 @@ def _axis_names(certificates: Mapping[str, Certificate], asked: Sequence[Questio
     return {"xlabel": f"{level}, {when}", "ylabel": f"certified {safety}" if asked else safety}
 
 
-def _label(label: str, certificate: Any) -> str | None:
+def _label(label: str, certificate: Any, policies: Sequence[str]) -> str | None:
     """Its entry in the legend, which says if the curve is none of one policy on tasks like the sampled ones."""
-    note = certificate._apart
+    note = naming(certificate._apart, policies)
     return " ".join(filter(None, [label, f"({note})" if label and note else note])) or None
 
 

@@ -4,13 +4,13 @@ A task is the pair of slip probabilities of the bridges. The agent has to reach 
 along it may become a step to the left, and whoever steps off the bridge falls.
 
 Reference:
-    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, fig. 4a. The size of its larger world is not published; ``LARGE`` is ours.
+    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4a. The size of its larger
+    world is not published; ``LARGE`` is ours.
 """
 
 from jaxcert.tasks.bridge_world._actions import left_policy, right_policy, table_policy
-from jaxcert.tasks.bridge_world._environment import ENV, BridgeWorld, State, env, task_distribution
-from jaxcert.tasks.bridge_world._exact import chain, crossing_probability, performance, safety, transition_probabilities
+from jaxcert.tasks.bridge_world._environment import ENV, env, task_distribution
+from jaxcert.tasks.bridge_world._exact import chain, performance, safety
 from jaxcert.tasks.bridge_world._rollouts import trajectories
 from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
 
@@ -18,11 +18,8 @@ __all__ = [
     "ENV",
     "LARGE",
     "STANDARD",
-    "BridgeWorld",
-    "State",
     "World",
     "chain",
-    "crossing_probability",
     "env",
     "left_policy",
     "performance",
@@ -31,5 +28,4 @@ __all__ = [
     "table_policy",
     "task_distribution",
     "trajectories",
-    "transition_probabilities",
 ]

@@ -88,11 +88,7 @@ def look_up(table: jax.Array, cell: jax.Array, key: jax.Array) -> jax.Array:
 
 
 def check_policy(policy: ArrayLike, world: World) -> np.ndarray:
-    """One action for each cell, checked to be concrete.
-
-    Raises:
-        ValueError: for anything else.
-    """
+    """One action for each cell, checked to be concrete."""
     if not is_concrete(policy):
         raise ValueError("policy is traced; expected a table that is known when the function is traced")
     return np.asarray(as_table(policy, world))

@@ -2,13 +2,14 @@
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import chex
 import jax
 import jax.numpy as jnp
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.tasks._state import State
 from jaxcert.tasks.bridge_world._rollouts import simulate_world
 from jaxcert.tasks.bridge_world._world import STANDARD, World, as_tasks, transition
 
@@ -42,30 +43,9 @@ def task_distribution(*, slip_ranges: SlipRanges = STANDARD.slip_ranges) -> Any:
     return tfp.distributions.Independent(tfp.distributions.Uniform(low, high), reinterpreted_batch_ndims=1)
 
 
-class State(NamedTuple):
-    """The state of one episode.
-
-    Attributes:
-        obs: the cell, int32.
-        reward: 1 on entering the goal, otherwise 0; NaN after an action, or in a task, that has no meaning.
-        done: whether the episode is over.
-        key: for the steps to come.
-    """
-
-    obs: jax.Array
-    reward: jax.Array
-    done: jax.Array
-    key: jax.Array
-
-
 @dataclasses.dataclass(frozen=True)
 class BridgeWorld:
-    """One task.
-
-    Attributes:
-        slip: slip probabilities of the left and the right bridge, float[2].
-        world: the map.
-    """
+    """One task: the slip probabilities of the left and the right bridge, float[2], on a map."""
 
     slip: chex.Array
     world: World = STANDARD

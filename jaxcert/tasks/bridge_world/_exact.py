@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.numerics import binomial_cdf, clopper_pearson_upper
+from jaxcert.numerics import clopper_pearson_upper
 from jaxcert.tasks._markov_chain import Chain
 from jaxcert.tasks.bridge_world._actions import check_policy, left_policy, right_policy
 from jaxcert.tasks.bridge_world._world import (
@@ -45,43 +45,11 @@ def chain(policy: chex.Array, *, world: World = STANDARD) -> Chain:
     policy = check_policy(policy, world)
     neighbours, cell = world.neighbours(), np.arange(world.num_cells)
     moved = neighbours[cell, policy]
-    slipped = np.where(_slippery(policy, world), neighbours[:, LEFT], -1)
+    slippery = (world.bridge_of() > 0) & ((policy == UP) | (policy == DOWN))
+    slipped = np.where(slippery, neighbours[:, LEFT], -1)
     successors = np.stack([moved, slipped], axis=-1)
     successors[world.goal() | world.abyss()] = -1
     return Chain(successors, world.goal(), world.start_cell, world.horizon)
-
-
-def transition_probabilities(tasks: Tasks, policy: chex.Array, *, world: World = STANDARD) -> jax.Array:
-    """The true probabilities of the successors of ``chain``.
-
-    Args:
-        tasks: slip probabilities, [..., 2].
-        policy: the action in each cell.
-        world: the map.
-
-    Returns:
-        Probabilities, float [..., num_cells, 2]; NaN on a bridge whose slip probability is NaN or outside [0, 1].
-
-    Raises:
-        ValueError: if a task is not two numbers, or the policy does not have one action for each cell.
-
-    Example:
-        >>> from jaxcert.tasks.bridge_world import left_policy
-        >>> print(transition_probabilities([0.25, 0.1], left_policy())[52])
-        [0.75 0.25]
-    """
-    policy = check_policy(policy, world)
-    tasks = as_tasks(tasks)
-    tasks = jnp.where((tasks >= 0) & (tasks <= 1), tasks, jnp.nan)
-    shape = (*tasks.shape[:-1], world.num_cells)
-    two = jnp.broadcast_to(chain(policy, world=world).successors[:, 1] >= 0, shape)
-    slip = slip_probability(tasks[..., None, :], jnp.broadcast_to(world.bridge_of(), shape))
-    slip = jnp.where(two, slip, 0)
-    return jnp.stack([1 - slip, slip], axis=-1)
-
-
-def _slippery(policy: np.ndarray, world: World) -> np.ndarray:
-    return (world.bridge_of() > 0) & ((policy == UP) | (policy == DOWN))
 
 
 Side = Literal["left", "right"]
@@ -111,9 +79,17 @@ def performance(tasks: Tasks, policy: chex.Array, *, world: World = STANDARD) ->
         0.6328
     """
     graph, tasks = chain(policy, world=world), as_tasks(tasks)
-    probabilities = transition_probabilities(tasks, policy, world=world)
+    probabilities = transition_probabilities(graph, tasks, world)
     value = _performance(probabilities, graph.successors, graph.payoff, world)
     return jnp.where(is_possible(tasks), value, jnp.nan)
+
+
+def transition_probabilities(graph: Chain, tasks: jax.Array, world: World) -> jax.Array:
+    """The true probabilities of the successors of a ``chain``, float [..., num_cells, 2]."""
+    shape = (*tasks.shape[:-1], world.num_cells)
+    slip = slip_probability(tasks[..., None, :], jnp.broadcast_to(world.bridge_of(), shape))
+    slip = jnp.where(graph.successors[:, 1] >= 0, slip, 0)
+    return jnp.stack([1 - slip, slip], axis=-1)
 
 
 @functools.partial(jax.jit, static_argnums=3)
@@ -128,40 +104,14 @@ def _performance(probabilities: jax.Array, successors: jax.Array, payoff: jax.Ar
     return jax.lax.fori_loop(0, world.horizon, backup, start)[..., world.start_cell]
 
 
-def crossing_probability(slip: chex.Numeric, *, world: World = STANDARD) -> jax.Array:
-    r"""Performance of the left or the right policy from the slip probability of its own bridge, in closed form.
-
-    A crossing needs :math:`\ell` moves up and survives at most :math:`w` slips from the middle of a bridge that is
-    :math:`2 w + 1` wide and :math:`\ell` long, so among :math:`\ell + w` attempts:
-
-    .. math:: J = P[\mathrm{Bin}(\ell + w, p) \le w], \quad \text{in the standard world } (1 - p)^4 (1 + 4 p).
-
-    Args:
-        slip: p, [...].
-        world: the map, whose horizon must be long enough for both ways with all slips.
-
-    Returns:
-        Performance J, float [...]; NaN where p is NaN or outside [0, 1].
-
-    Raises:
-        ValueError: if the horizon is too short.
-
-    Example:
-        >>> print(f"{crossing_probability(0.25):.4f}")
-        0.6328
-    """
-    for side in _POLICIES:
-        _check_horizon(side, world)
-    spare = world.bridge_width // 2
-    return binomial_cdf(spare, world.bridge_length + spare, slip)
-
-
 def safety(threshold: chex.Numeric, side: Side, *, world: World = STANDARD) -> jax.Array:
     r"""Exact safety S(B) = P[J >= B] of the left or the right policy.
 
     .. math:: S(B) = P[p \le p(B)], \qquad P[\mathrm{Bin}(\ell + w, p(B)) \le w] = B,
 
-    with the slip probability p of that bridge uniform on its range.
+    with the slip probability p of that bridge uniform on its range. A crossing needs :math:`\ell` moves up and survives
+    at most :math:`w` slips from the middle of a bridge that is :math:`2 w + 1` wide and :math:`\ell` long, so among
+    :math:`\ell + w` attempts.
 
     Args:
         threshold: B, [...].

@@ -1,8 +1,7 @@
 """The bridge: its places and parameters, and one step on it."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import chex
 import jax
@@ -52,10 +51,10 @@ class World:
     slip_ranges: tuple[tuple[float, float], tuple[float, float]] = ((0.2, 0.3), (0.0, 0.2))
 
     def __post_init__(self) -> None:
-        for checks in (_types, _sizes):
-            for name, fits in checks(self).items():
-                if not fits:
-                    raise ValueError(f"{name} is {getattr(self, name)!r}, which does not fit the world {self!r}")
+        hash(self)  # TypeError for lists, since a world is a static argument
+        for name, fits in _sizes(self).items():
+            if not fits:
+                raise ValueError(f"{name} is {getattr(self, name)!r}, which does not fit the world {self!r}")
 
     @property
     def num_cells(self) -> int:
@@ -101,26 +100,6 @@ class World:
         return row * self.num_columns + column
 
 
-def _types(world: World) -> dict[str, bool]:
-    """Whether entries are numbers or tuples of them, so that a world can be a static argument."""
-    pairs = ("bridge_rows", "bridge_centres", "start", "goal_columns")
-    scalars = ("num_rows", "num_columns", "bridge_width", "horizon")
-    return {
-        **{name: is_count(getattr(world, name)) for name in scalars},
-        **{
-            name: _is_pair(getattr(world, name), lambda end: is_count(end) or (type(end) is int and end == 0))
-            for name in pairs
-        },
-        "slip_ranges": _is_pair(
-            world.slip_ranges, lambda ends: _is_pair(ends, lambda end: isinstance(end, int | float))
-        ),
-    }
-
-
-def _is_pair(value: object, fits: Callable[[Any], bool]) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(map(fits, value))
-
-
 def _sizes(world: World) -> dict[str, bool]:
     """Whether each bridge has abyss on both sides, where slips can end, and an open row before and behind it."""
     first, last = world.bridge_rows
@@ -132,7 +111,8 @@ def _sizes(world: World) -> dict[str, bool]:
         "bridge_centres": half < left and left + half + 1 < right - half and right + half < world.num_columns,
         "start": last < world.start[0] < world.num_rows and world.start[1] < world.num_columns,
         "goal_columns": goal[0] <= left <= goal[1] < right,
-        "slip_ranges": all(0 <= low < high <= 1 for low, high in world.slip_ranges),
+        "horizon": is_count(world.horizon),
+        "slip_ranges": len(world.slip_ranges) == 2 and all(0 <= low < high <= 1 for low, high in world.slip_ranges),
     }
 
 
@@ -157,14 +137,7 @@ Tasks = chex.Array | Sequence[float] | Sequence[Sequence[float]]
 def transition(
     chance: jax.Array, cell: jax.Array, action: chex.Numeric, slip: jax.Array, world: World
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The next cell, the reward, and whether the episode is over, each [...].
-
-    Args:
-        chance: uniform on [0, 1), [...]; below the slip probability the agent slips.
-        cell: int[...].
-        action: int[...]: 0 right, 1 down, 2 left, 3 up.
-        slip: slip probabilities of the left and the right bridge, float[..., 2].
-        world: the map.
+    """The next cell, the reward, and whether the episode is over, each [...]; ``chance`` is uniform on [0, 1).
 
     An action or a slip probability without meaning ends the episode where it is, with a reward of NaN.
     """

@@ -1,4 +1,4 @@
-"""Distances between two distributions of tasks, computed with 300 digits and rounded up: the radius of a shift."""
+"""Distances between two distributions of tasks, computed with 400 digits and rounded up: the radius of a shift."""
 
 from jaxcert.tasks.divergences._task_divergence import task_divergence
 

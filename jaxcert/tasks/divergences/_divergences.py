@@ -23,9 +23,9 @@ OTHER_WAYS = (
 
 @functools.cache
 def mp() -> Any:
-    """mpmath with 300 digits, in a context of our own: nobody else's precision changes it, nor it theirs."""
+    """mpmath with 400 digits, in a context of our own: nobody else's precision changes it, nor it theirs."""
     context = import_extra("mpmath", "exact").mp.clone()
-    context.dps = 300
+    context.dps = 400
     return context
 
 
@@ -54,7 +54,7 @@ class Divergences(NamedTuple):
 SAME = Divergences(0.0, 0.0, 0.0, 1.0)
 
 
-def with_margin(found: Divergences) -> Divergences:
+def _with_margin(found: Divergences) -> Divergences:
     """The values of a formula, each moved up by what it can have lost, or what the others imply where that is less."""
     distance, kl, chi2, ratio = map(_raised, found, SAME)
     chi2 = min(chi2, ratio - 1)
@@ -64,9 +64,20 @@ def with_margin(found: Divergences) -> Divergences:
 
 
 def _raised(value: Number, least: float) -> Number:
-    """Relatively and absolutely by far more than 300 digits lose and far less than a float shows; NaN to infinity."""
+    """Relatively and absolutely by far more than 400 digits lose and far less than a float shows; NaN to infinity."""
     value = mp().mpf(value)
     return mp().inf if mp().isnan(value) else max(value, mp().mpf(least)) * (1 + mp().mpf("1e-25")) + mp().mpf("1e-40")
+
+
+def divergences_between(q: Any, p: Any) -> Divergences:
+    """The divergences of one law from another; ValueError for laws of two kinds."""
+    if q == p:
+        return SAME
+    if type(q) is not type(p):
+        names = " and ".join(type(law).__name__.removesuffix("Law").lower() for law in (q, p))
+        raise ValueError(f"no divergence is known between {names} distributions; {OTHER_WAYS}")
+    found = q.divergences_from(p)
+    return SAME if found is SAME else _with_margin(found)
 
 
 def num_entries(distribution: Any) -> int:
@@ -75,11 +86,7 @@ def num_entries(distribution: Any) -> int:
 
 
 def per_entry(distribution: Any, name: str, allowed: Callable[[np.ndarray], np.ndarray] = np.isfinite) -> list[Number]:
-    """A parameter of each distribution of a batch, the float that the distribution holds, which is exact.
-
-    Raises:
-        ValueError: if it is traced, or a value is not allowed.
-    """
+    """A parameter of each distribution of a batch, exactly as it holds it; ValueError if traced or not allowed."""
     values = as_floats(distribution, name)
     if not np.all(allowed(values)):
         raise ValueError(f"{name} of {distribution} is {values}, which no distribution has")

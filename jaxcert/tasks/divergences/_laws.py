@@ -1,4 +1,4 @@
-"""Categories, uniform, exponential and normal distributions: each kind's reader and its divergences."""
+"""Categories, and distributions whose log density is a parabola on an interval: uniform, exponential and normal."""
 
 import functools
 import itertools
@@ -14,7 +14,6 @@ from jaxcert.tasks.divergences._divergences import (
     is_positive,
     mp,
     per_entry,
-    with_margin,
 )
 
 
@@ -29,10 +28,10 @@ class DiscreteLaw(NamedTuple):
         pairs = [(a, b) for a, b in pairs if a]
         distance = sum(max(a - b, mp().zero) for a, b in pairs)
         if any(not b for _, b in pairs):
-            return with_margin(Divergences(distance))
+            return Divergences(distance)
         kl = sum(a * mp().log(a / b) for a, b in pairs)
         chi2 = sum(a * a / b for a, b in pairs) - 1
-        return with_margin(Divergences(distance, kl, chi2, max(a / b for a, b in pairs)))
+        return Divergences(distance, kl, chi2, max(a / b for a, b in pairs))
 
 
 def _normalised(weights: list[Number]) -> DiscreteLaw:
@@ -59,92 +58,80 @@ def categorical(distribution: Any) -> list[DiscreteLaw]:
     return [_normalised(row if name == "probs" else [mp().exp(logit) for logit in row]) for row in weights]
 
 
-class ExponentialLaw(NamedTuple):
-    """The exponential distribution, of mean 1 / rate."""
+class ContinuousLaw(NamedTuple):
+    """A density proportional to exp(curve x² / 2 + slope x) on [low, high], whose ends may be infinite."""
 
-    rate: Number
-
-    def divergences_from(self, p: "ExponentialLaw") -> Divergences:
-        """In closed form, with rates s of q and r of p: the densities cross at x = ln(s/r) / (s - r)."""
-        s, r = self.rate, p.rate
-        crossing = mp().log(s / r) / (s - r)
-        distance = abs(mp().exp(-r * crossing) - mp().exp(-s * crossing))
-        kl = mp().log(s / r) + r / s - 1
-        chi2 = (s - r) ** 2 / (r * (2 * s - r)) if 2 * s > r else mp().inf
-        return with_margin(Divergences(distance, kl, chi2, s / r if s > r else mp().inf))
-
-
-def exponential(distribution: Any) -> list[ExponentialLaw]:
-    """``Exponential``."""
-    return list(map(ExponentialLaw, per_entry(distribution, "rate", is_positive)))
-
-
-class UniformLaw(NamedTuple):
-    """The uniform distribution on [low, high)."""
-
+    curve: Number
+    slope: Number
     low: Number
     high: Number
 
-    def divergences_from(self, p: "UniformLaw") -> Divergences:
-        """In closed form: on the smaller interval the density ratio is constant."""
-        lengths = self.high - self.low, p.high - p.low
-        common = max(min(self.high, p.high) - max(self.low, p.low), mp().zero)
-        distance = 1 - common / max(lengths)
+    def divergences_from(self, p: "ContinuousLaw") -> Divergences:
+        """In closed form, since ln dQ/dP is a parabola, too, and q²/p the exponential of one."""
+        if self.curve or p.curve:
+            _refuse_far_apart([*_sizes(self), *_sizes(p)])
+        level = mp().log(_whole(p) / _whole(self))
+        log_ratio = self.curve - p.curve, self.slope - p.slope, level
+        distance = _total_variation(self, p, log_ratio)
         if not p.low <= self.low < self.high <= p.high:
-            return with_margin(Divergences(distance))
-        ratio = lengths[1] / lengths[0]
-        return with_margin(Divergences(distance, mp().log(ratio), ratio - 1, ratio))
+            return Divergences(distance)
+        first, second = _moments(self)
+        kl = level + log_ratio[1] * first + log_ratio[0] * second / 2
+        square = ContinuousLaw(2 * self.curve - p.curve, 2 * self.slope - p.slope, self.low, self.high)
+        chi2 = _whole(square) * _whole(p) / _whole(self) ** 2 - 1
+        return Divergences(distance, kl, chi2, _ratio(self, *log_ratio))
 
 
-def uniform(distribution: Any) -> list[UniformLaw]:
+def exponential(distribution: Any) -> list[ContinuousLaw]:
+    """``Exponential``."""
+    rates = per_entry(distribution, "rate", is_positive)
+    return [ContinuousLaw(mp().zero, -rate, mp().zero, mp().inf) for rate in rates]
+
+
+def uniform(distribution: Any) -> list[ContinuousLaw]:
     """``Uniform``."""
-    laws = list(map(UniformLaw, per_entry(distribution, "low"), per_entry(distribution, "high")))
+    ends = zip(per_entry(distribution, "low"), per_entry(distribution, "high"), strict=True)
+    laws = [ContinuousLaw(mp().zero, mp().zero, low, high) for low, high in ends]
     if not all(law.low < law.high for law in laws):
         raise ValueError(f"an interval of {distribution} is empty")
     return laws
 
 
-class GaussianLaw(NamedTuple):
-    """The normal distribution truncated to [low, high], which may be infinite."""
-
-    mean: Number
-    std: Number
-    low: Number
-    high: Number
-
-    def divergences_from(self, p: "GaussianLaw") -> Divergences:
-        """In closed form, but for a χ² whose integral is none of a normal density; there it is at most ratio - 1."""
-        refuse_far_apart([abs(x) for x in (*self, *p) if x and mp().isfinite(x)])
-        log_ratio = _log_ratio(self, p)
-        distance = _total_variation(self, p, log_ratio)
-        if not p.low <= self.low < self.high <= p.high:
-            return with_margin(Divergences(distance))
-        return with_margin(Divergences(distance, _kl(self, p), _chi2(self, p), _ratio(self, p, log_ratio)))
+def _gaussian(mean: Number, std: Number, low: Number, high: Number) -> ContinuousLaw:
+    return ContinuousLaw(-1 / std**2, mean / std**2, low, high)
 
 
-def normal(distribution: Any) -> list[GaussianLaw]:
+def normal(distribution: Any) -> list[ContinuousLaw]:
     """``Normal``."""
     means, stds = per_entry(distribution, "loc"), per_entry(distribution, "scale", is_positive)
-    return [GaussianLaw(mean, std, mp().ninf, mp().inf) for mean, std in zip(means, stds, strict=True)]
+    return [_gaussian(mean, std, mp().ninf, mp().inf) for mean, std in zip(means, stds, strict=True)]
 
 
-def half_normal(distribution: Any) -> list[GaussianLaw]:
+def half_normal(distribution: Any) -> list[ContinuousLaw]:
     """``HalfNormal``."""
     stds = per_entry(distribution, "scale", is_positive)
-    return [GaussianLaw(mp().zero, std, mp().zero, mp().inf) for std in stds]
+    return [_gaussian(mp().zero, std, mp().zero, mp().inf) for std in stds]
 
 
-def truncated_normal(distribution: Any) -> list[GaussianLaw]:
-    """``TruncatedNormal``; so far from the mean that nearly nothing is left, 300 digits may be too few."""
+def truncated_normal(distribution: Any) -> list[ContinuousLaw]:
+    """``TruncatedNormal``; so far from the mean that nearly nothing is left, the digits may be too few."""
     means, stds = per_entry(distribution, "loc"), per_entry(distribution, "scale", is_positive)
-    ends = [per_entry(distribution, end, lambda values: ~np.isnan(values)) for end in ("low", "high")]
-    laws = list(map(GaussianLaw, means, stds, *ends))
-    if not all(kept_mass(law) >= 1e-15 for law in laws):
+    lows, highs = (per_entry(distribution, end, lambda values: ~np.isnan(values)) for end in ("low", "high"))
+    laws = list(map(_gaussian, means, stds, lows, highs))
+    whole = (_whole(law._replace(low=mp().ninf, high=mp().inf)) for law in laws)
+    if not all(_whole(law) >= mp().mpf(1e-15) * all_of_it for law, all_of_it in zip(laws, whole, strict=True)):
         raise ValueError(f"{distribution} keeps less than 1e-15 of a normal distribution")
     return laws
 
 
-def refuse_far_apart(sizes: list[Number]) -> None:
+def _sizes(law: ContinuousLaw) -> list[Number]:
+    """The lengths that describe a law, zeros and infinite ends aside."""
+    scale = 1 / mp().sqrt(-law.curve) if law.curve else 1 / abs(law.slope) if law.slope else mp().zero
+    mean = law.slope * scale**2 if law.curve else mp().zero
+    return [abs(x) for x in (mean, scale, law.low, law.high) if x and mp().isfinite(x)]
+
+
+def _refuse_far_apart(sizes: list[Number]) -> None:
     """Numbers of float32 are within a factor of 1e84; squares of such factors are what cancels."""
     if max(sizes) > min(sizes) * mp().mpf("1e84"):
         raise ValueError(
@@ -153,94 +140,82 @@ def refuse_far_apart(sizes: list[Number]) -> None:
         )
 
 
-class _LogRatio(NamedTuple):
-    """ln dQ/dP = a (x - o)² / 2 + b (x - o) + c where both have a density, o the mean of P."""
-
-    a: Number
-    b: Number
-    c: Number
-
-
 @functools.lru_cache(maxsize=256)
-def kept_mass(law: GaussianLaw) -> Number:
-    """The share of the normal distribution that truncation leaves."""
-    return mass(law, law.low, law.high)
-
-
-def mass(law: GaussianLaw, low: Number, high: Number) -> Number:
-    """Mass of the normal distribution in the interval, as far as it is not cut off."""
-    low, high = max(low, law.low), min(high, law.high)
-    return mp().ncdf(high, law.mean, law.std) - mp().ncdf(low, law.mean, law.std) if low < high else mp().zero
-
-
-def _level(q: GaussianLaw, p: GaussianLaw) -> Number:
-    return mp().log(kept_mass(p) * p.std / (kept_mass(q) * q.std))
-
-
-def _log_ratio(q: GaussianLaw, p: GaussianLaw) -> _LogRatio:
-    shift = q.mean - p.mean
-    return _LogRatio(1 / p.std**2 - 1 / q.std**2, shift / q.std**2, _level(q, p) - (shift / q.std) ** 2 / 2)
-
-
-def _ratio(q: GaussianLaw, p: GaussianLaw, log_ratio: _LogRatio) -> Number:
-    """exp of the largest value of a parabola on the interval: at an end, or at its vertex."""
-    a, b, c = log_ratio
-    low, high = q.low - p.mean, q.high - p.mean
-    if (mp().isinf(low) and (a > 0 or (a == 0 and b < 0))) or (mp().isinf(high) and (a > 0 or (a == 0 and b > 0))):
+def _whole(law: ContinuousLaw) -> Number:
+    """∫ exp(curve x² / 2 + slope x) dx on the interval; for q²/p, the curve may be positive."""
+    curve, slope, low, high = law
+    if low >= high:
+        return mp().zero
+    if not curve and not slope:
+        return high - low
+    if not curve:
+        return (mp().exp(slope * high) - mp().exp(slope * low)) / slope
+    if curve > 0 and not (mp().isfinite(low) and mp().isfinite(high)):
         return mp().inf
-    places = [end for end in (low, high) if mp().isfinite(end)]
-    if a < 0 and low < -b / a < high:
-        places.append(-b / a)
-    # Without a place it is constant.
-    return mp().exp(max((a * x * x / 2 + b * x + c for x in places), default=c))
+    root = mp().sqrt(2 * abs(curve))
+    low, high = ((curve * end + slope) / root for end in (low, high))
+    height = mp().exp(-(slope**2) / (2 * curve)) * mp().sqrt(mp().pi) / root
+    if curve > 0:
+        return height * (mp().erfi(high) - mp().erfi(low))
+    # Falling, and in the tail in which the error function is small.
+    low, high = (low, high) if high > 0 else (-high, -low)
+    return height * (mp().erfc(high) - mp().erfc(low))
 
 
-def _total_variation(q: GaussianLaw, p: GaussianLaw, log_ratio: _LogRatio) -> Number:
+def _share(law: ContinuousLaw, low: Number, high: Number) -> Number:
+    """The probability of an interval."""
+    return _whole(law._replace(low=max(low, law.low), high=min(high, law.high))) / _whole(law)
+
+
+def _total_variation(q: ContinuousLaw, p: ContinuousLaw, log_ratio: tuple[Number, Number, Number]) -> Number:
     """Between neighbouring ends and crossings of the densities one of them is the larger one throughout."""
-    crossings = [x + p.mean for x in _roots(log_ratio)]
-    places = sorted({mp().ninf, mp().inf, q.low, q.high, p.low, p.high, *crossings})
-    pieces = itertools.pairwise(places)
-    more = [mass(q, *piece) / kept_mass(q) - mass(p, *piece) / kept_mass(p) for piece in pieces]
+    places = sorted({q.low, q.high, p.low, p.high, *_roots(*log_ratio)})
+    more = [_share(q, *piece) - _share(p, *piece) for piece in itertools.pairwise(places)]
     return sum(max(value, mp().zero) for value in more)
 
 
-def _roots(log_ratio: _LogRatio) -> list[Number]:
+def _roots(curve: Number, slope: Number, level: Number) -> list[Number]:
     """Real roots of the parabola, without cancellation."""
-    a, b, c = log_ratio
-    if a == 0:
-        return [-c / b] if b else []
-    discriminant = b * b - 2 * a * c
+    if not curve:
+        return [-level / slope] if slope else []
+    discriminant = slope * slope - 2 * curve * level
     if discriminant < 0:
         return []
-    sum_ = -(b + (-1 if b < 0 else 1) * mp().sqrt(discriminant))
-    return [sum_ / a, 2 * c / sum_] if sum_ else [mp().zero]
+    sum_ = -(slope + (-1 if slope < 0 else 1) * mp().sqrt(discriminant))
+    return [sum_ / curve, 2 * level / sum_] if sum_ else [mp().zero]
 
 
-def _kl(q: GaussianLaw, p: GaussianLaw) -> Number:
-    """ln(Z_P σ_P / (Z_Q σ_Q)) + E_Q[(x - μ_P)² / 2σ_P²] - E_Q[(x - μ_Q)² / 2σ_Q²], by the moments of Q."""
-    first, second = moments(q)
-    shift = q.mean - p.mean
-    parts = [q.std**2 * second, 2 * q.std * shift * first, shift**2]
-    terms = [_level(q, p), -second / 2, *(x / (2 * p.std**2) for x in parts)]
-    # Each is right to far more than 100 digits.
-    return sum(terms) + mp().mpf("1e-100") * sum(map(abs, terms))
+def _ratio(q: ContinuousLaw, curve: Number, slope: Number, level: Number) -> Number:
+    """exp of the largest value of the parabola on the interval: at an end, or at its vertex."""
+    for end, rises in ((q.low, slope < 0), (q.high, slope > 0)):
+        if mp().isinf(end) and (curve > 0 or (not curve and rises)):
+            return mp().inf
+    places = [end for end in (q.low, q.high) if mp().isfinite(end)]
+    if curve < 0 and q.low < -slope / curve < q.high:
+        places.append(-slope / curve)
+    # Without a place it is constant.
+    return mp().exp(max((curve * x * x / 2 + slope * x + level for x in places), default=level))
 
 
-def moments(law: GaussianLaw) -> tuple[Number, Number]:
-    """E[y] and E[y²] of y = (x - mean) / std."""
-    ends = [(end - law.mean) / law.std for end in (law.low, law.high)]
-    low, high = (mp().npdf(z) for z in ends)
-    weighted = [z * density if density else density for z, density in zip(ends, (low, high), strict=True)]
-    return (low - high) / kept_mass(law), 1 + (weighted[0] - weighted[1]) / kept_mass(law)
+def _moments(law: ContinuousLaw) -> tuple[Number, Number]:
+    """E[x] and E[x²], by parts: the derivative of the density w is (curve x + slope) w."""
+    curve, slope, *ends = law
+    if not curve and not slope:
+        low, high = ends
+        return (low + high) / 2, (low**2 + low * high + high**2) / 3
+    (low, high), whole = ends, _whole(law)
+    rise = [_risen(law, power) / whole for power in range(3)]
+    if not curve:
+        first = (rise[1] - 1) / slope
+        return first, (rise[2] - 2 * first) / slope
+    first = (rise[0] - slope) / curve
+    return first, (rise[1] - 1 - slope * first) / curve
 
 
-def _chi2(q: GaussianLaw, p: GaussianLaw) -> Number:
-    """∫ q²/p - 1, where q²/p is a multiple of a normal density: of precision 2/σ_Q² - 1/σ_P², if that is positive."""
-    precision = 2 / q.std**2 - 1 / p.std**2
-    if precision <= 0:
-        return mp().inf
-    shift, std = q.mean - p.mean, 1 / mp().sqrt(precision)
-    centre = 2 * shift / q.std**2 / precision
-    factor = mp().exp(centre**2 * precision / 2 - (shift / q.std) ** 2) * p.std * std / q.std**2
-    inside = mass(GaussianLaw(p.mean + centre, std, q.low, q.high), q.low, q.high) + mp().mpf("1e-150")
-    return factor * inside * kept_mass(p) / kept_mass(q) ** 2 - 1
+def _risen(law: ContinuousLaw, power: int) -> Number:
+    """By how much x^power w is larger at the upper end than at the lower one; 0 at an infinite end."""
+    low, high = (
+        end**power * mp().exp(law.curve * end * end / 2 + law.slope * end) if mp().isfinite(end) else mp().zero
+        for end in (law.low, law.high)
+    )
+    return high - low

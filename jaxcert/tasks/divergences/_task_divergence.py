@@ -3,22 +3,19 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
+import jax
 import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.tasks.divergences import _laws as laws
-from jaxcert.tasks.divergences._between_kinds import divergences_between
 from jaxcert.tasks.divergences._divergences import (
     OTHER_WAYS,
     SAME,
     Divergences,
+    divergences_between,
     num_entries,
     round_up,
-    with_margin,
 )
-
-# What changes no values of a bijector.
-_OTHER = {"name", "validate_args"}
 
 
 class ProductLaw(NamedTuple):
@@ -35,12 +32,12 @@ class ProductLaw(NamedTuple):
             )
         kl, chance, square, ratio = 0, 1, 1, 1
         compared = list(map(divergences_between, self.parts, p.parts))
-        if all(part == SAME for part in compared):
+        if all(part is SAME for part in compared):
             return SAME
         for part in compared:
             kl, chance = kl + part.kl, chance * (1 - part.total_variation)
             square, ratio = square * (1 + part.chi2), ratio * part.ratio
-        return with_margin(Divergences(1 - chance, kl, square - 1, ratio))
+        return Divergences(1 - chance, kl, square - 1, ratio)
 
 
 def _independent(distribution: Any) -> list[ProductLaw]:
@@ -86,14 +83,14 @@ class MixtureLaw(NamedTuple):
         drawn = divergences_between(self.weights, p.weights)
         rows = zip(self.weights.probabilities, p.weights.probabilities, self.parts, p.parts, strict=True)
         compared = [(a, b, divergences_between(*pair)) for a, b, *pair in rows if a]  # what q never draws has no part
-        if drawn == SAME and all(part == SAME for _, _, part in compared):
+        if drawn is SAME and all(part is SAME for _, _, part in compared):
             return SAME
         distance, kl, square, ratio = drawn.total_variation, drawn.kl, 0, 0
         for a, b, part in compared:
             weight = a / b if b else float("inf")
             distance, kl = distance + min(a, b) * part.total_variation, kl + a * part.kl
             square, ratio = square + a * weight * (1 + part.chi2), max(ratio, weight * part.ratio)
-        return with_margin(Divergences(distance, kl, square - 1, ratio))
+        return Divergences(distance, kl, square - 1, ratio)
 
 
 def _mixture(distribution: Any) -> list[MixtureLaw]:
@@ -124,24 +121,9 @@ class ImageLaw(NamedTuple):
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two bijectors, or parameters of such, are the same map; False where that cannot be told."""
-    if a is b:
-        return True
-    if hasattr(a, "parameters") and hasattr(b, "parameters"):
-        return type(a) is type(b) and _same(_values(a), _values(b))
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
-    return is_concrete(a, b) and all(map(_is_data, (a, b))) and np.array_equal(np.asarray(a), np.asarray(b))
-
-
-def _values(thing: Any) -> dict[str, Any]:
-    return {name: value for name, value in thing.parameters.items() if name not in _OTHER}
-
-
-def _is_data(value: Any) -> bool:
-    return hasattr(value, "dtype") or isinstance(value, bool | int | float | str)
+    """Whether two bijectors are the same map, by what they hold; False where that cannot be told."""
+    (ours, how), (theirs, too) = map(jax.tree.flatten, (a, b))
+    return a is b or (how == too and is_concrete(ours, theirs) and all(map(np.array_equal, ours, theirs)))
 
 
 def _transformed(distribution: Any) -> list[ImageLaw]:
@@ -153,8 +135,8 @@ def _transformed(distribution: Any) -> list[ImageLaw]:
 
 
 # By the name of the class in TensorFlow Probability, which need not be loaded for that. Another kind is a line here and
-# a law with `divergences_from`, as `ExponentialLaw` and `exponential` are; what it leaves at infinity, or 1 for the
-# total variation, `with_margin` fills in: a formula for one of the four is enough. Two kinds: _between_kinds.py.
+# a law with `divergences_from`; what that leaves at infinity, or 1 for the total variation, is filled in by what the
+# others imply: a formula for one of the four is enough.
 KINDS: dict[str, Callable[[Any], list[Any]]] = {
     "Bernoulli": laws.bernoulli,
     "Categorical": laws.categorical,
@@ -175,11 +157,7 @@ KINDS: dict[str, Callable[[Any], list[Any]]] = {
 
 
 def read(distribution: Any) -> list[Any]:
-    """The laws of a batch of distributions.
-
-    Raises:
-        ValueError: for a kind that is not in the registry.
-    """
+    """The laws of a batch of distributions; ValueError for a kind that is not in the registry."""
     kind = type(distribution)
     if not kind.__module__.startswith("tensorflow_probability") or kind.__name__ not in KINDS:
         raise ValueError(
@@ -200,12 +178,11 @@ def task_divergence(deployed: Any, sampled: Any, divergence: Divergence) -> floa
     .. math:: \mathrm{TV} = \sup_A |Q(A) - P(A)|, \quad \mathrm{KL} = E_Q\Big[\ln \frac{dQ}{dP}\Big], \quad
         \chi^2 = E_P\Big[\Big(\frac{dQ}{dP} - 1\Big)^2\Big], \quad \mathrm{ratio} = \sup \frac{dQ}{dP}.
 
-    Known are uniform, (truncated, half-, log-)normal, exponential, Bernoulli and categorical distributions, each beside
-    one of its own kind, a (truncated or half-)normal one beside a uniform one, and what is made of them with the same
-    structure: products (``Independent``, ``Sample``, joint distributions of independent parts), mixtures, and images
-    under the same bijector. The value is exact but for rounding up, apart from the total variation of products, all
-    four of mixtures, and the χ² of truncated normal distributions where it is not an integral of a normal density:
-    there it is an upper bound. It is computed on the host, from the parameters as the distributions hold them.
+    Known are uniform, exponential and (truncated, half-)normal distributions beside each other, Bernoulli and
+    categorical ones beside each other, and what is made of them with the same structure: products (``Independent``,
+    ``Sample``, joint distributions of independent parts), mixtures, and images under the same bijector, as log-normal
+    ones are. The value is exact but for rounding up, apart from the total variation of products and all four of
+    mixtures: there it is an upper bound. It is computed on the host, from what the distributions hold as parameters.
 
     Args:
         deployed: Q, a distribution of TensorFlow Probability on JAX.

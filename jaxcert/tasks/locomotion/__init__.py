@@ -6,13 +6,12 @@ but not the inertia that scales the solver's tolerance in older releases of MJX.
 rescale less; ``authors_version=True`` gives theirs, for comparison with their policies.
 
 Reference:
-    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, fig. 4b and 4c; the environments come from the DeepMind Control Suite in
-    MuJoCo Playground.
+    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4b and 4c; the environments
+    come from the DeepMind Control Suite in MuJoCo Playground.
 """
 
-from jaxcert.tasks.locomotion._environments import Locomotion, State, cheetah, walker
+from jaxcert.tasks.locomotion._environments import cheetah, walker
 from jaxcert.tasks.locomotion._render import render
-from jaxcert.tasks.locomotion._task import Task, sample_task, task_distribution
+from jaxcert.tasks.locomotion._task import Task, task_distribution
 
-__all__ = ["Locomotion", "State", "Task", "cheetah", "render", "sample_task", "task_distribution", "walker"]
+__all__ = ["Task", "cheetah", "render", "task_distribution", "walker"]

@@ -19,15 +19,7 @@ EPISODE_LENGTH = 1000
 
 
 class State(NamedTuple):
-    """The state of one episode.
-
-    Attributes:
-        data: the data of MJX.
-        fields: the model fields that the task changes.
-        obs: the observation, including the logarithms of mass and size.
-        reward: the reward of the last step, in [0, 1].
-        done: 1 where the simulation has become NaN.
-    """
+    """The state of one episode: the data of MJX, and the fields of its model that the task changes; done if NaN."""
 
     data: Any
     fields: Fields
@@ -38,15 +30,13 @@ class State(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Robot:
-    """The parts that the tasks of a robot share.
+    """The parts that the tasks of a robot share: its model at scale 1, for MuJoCo and for MJX, and five functions.
 
     Attributes:
-        mj_model: the MuJoCo model, at scale 1.
-        model: the same model for MJX.
-        scaled: a function from a task to the fields of its model.
-        start: a function from a key to the initial positions.
-        observe: a function from data and a task to an observation.
-        reward: a function from data to a reward in [0, 1].
+        scaled: from a task to the fields of its model.
+        start: from a key to the initial positions.
+        observe: from data and a task to an observation.
+        reward: from data to a reward in [0, 1].
         num_substeps: simulation steps per step of control.
     """
 
@@ -61,12 +51,7 @@ class Robot:
 
 @dataclasses.dataclass(frozen=True)
 class Locomotion:
-    """A robot with the masses and the size of a task.
-
-    Attributes:
-        robot: the parts that its tasks share.
-        task: mass and size.
-    """
+    """A robot with the masses and the size of a task."""
 
     robot: Robot
     task: Task

@@ -2,11 +2,11 @@
 
 import contextlib
 import copy
+import functools
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import chex
 import jax
@@ -16,7 +16,8 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert.rollouts._mujoco_warnings import mujoco_warnings
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.rollouts._policy import PolicyOrFunction, as_policy
+from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy
+from jaxcert.rollouts._queue import followed
 from jaxcert.tasks._video import check_video_path, steps_per_frame, write_video
 from jaxcert.tasks.locomotion._environments import Locomotion, Robot
 from jaxcert.tasks.locomotion._task import KNOWN_WARNING, Task
@@ -64,7 +65,7 @@ def render(
     robot = _robot(env, task)
     seconds_per_step = float(robot.mj_model.opt.timestep) * robot.num_substeps
     every = steps_per_frame(seconds_per_step, frames_per_second)
-    qpos = np.asarray(positions(env, policy, task, key, num_steps=num_steps))[::every]
+    qpos = np.asarray(positions(env, as_policy(policy), task, key, num_steps=num_steps))[::every]
     with mujoco_warnings(KNOWN_WARNING):
         rate = 1 / (every * seconds_per_step)
         write_video(target, _frames(robot, task, qpos, size), rate, "brax", replace=replace)
@@ -77,24 +78,11 @@ def _robot(env: MultiTaskEnv, task: Task) -> Robot:
     return environment.robot
 
 
-def positions(env: MultiTaskEnv, policy: Any, task: Task, key: jax.Array, *, num_steps: int) -> jax.Array:
+@functools.partial(jax.jit, static_argnames=("env", "num_steps"))
+def positions(env: MultiTaskEnv, policy: Policy, task: Task, key: jax.Array, *, num_steps: int) -> jax.Array:
     """Generalised positions of one episode, float [num_steps + 1, nq]."""
-    policy = as_policy(policy)
-
-    @jax.jit
-    def run(policy: Any, task: Task, key: jax.Array) -> jax.Array:
-        environment = env.environment(task)
-        key_reset, key_steps = jax.random.split(key)
-
-        def step(state: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-            after = environment.step(state, policy.apply(policy.params, state.obs, key))
-            return after, after.data.qpos
-
-        start = environment.reset(key_reset)
-        _, rest = jax.lax.scan(step, start, jax.random.split(key_steps, num_steps))
-        return jnp.concatenate([start.data.qpos[None], rest])
-
-    return run(policy, task, key)
+    tasks = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], task)
+    return followed(env, policy, tasks, key[None], lambda states: states.data.qpos, num_steps)[1][:, 0]
 
 
 def _frames(robot: Robot, task: Task, qpos: np.ndarray, size: tuple[int, int]) -> Iterator[np.ndarray]:

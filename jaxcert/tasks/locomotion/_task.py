@@ -25,29 +25,17 @@ class Task(NamedTuple):
 
 
 def sample_task(key: chex.PRNGKey) -> Task:
-    """Both scales are 2^u with u uniform on (-1, 1), independent.
-
-    Args:
-        key: a JAX random key.
-
-    Returns:
-        A task.
-
-    Example:
-        >>> task = sample_task(jax.random.key(0))
-        >>> bool(0.5 < task.mass_scale < 2)
-        True
-    """
+    """Both scales are 2^u with u uniform on (-1, 1), independent."""
     return Task(*sample_scales(key, 2))
 
 
 def task_distribution(
     *, mass_scale: tuple[float, float] = (0.5, 2.0), size_scale: tuple[float, float] = (0.5, 2.0)
 ) -> Any:
-    """The law of ``sample_task`` as a distribution of TensorFlow Probability, or one with other ends.
+    """The law of both robots' tasks as a distribution of TensorFlow Probability, or one with other ends.
 
     ``dataclasses.replace(cheetah(), sample_task=task_distribution(...))`` is the environment with other tasks. With a
-    given key the distribution draws other tasks than ``sample_task``.
+    given key the distribution draws other tasks than ``cheetah().sample_task``.
 
     Args:
         mass_scale: ends of the factor on all masses, whose logarithm is uniform.
@@ -82,7 +70,6 @@ class Torso:
     """Indices of the torso's parts in a model.
 
     Attributes:
-        body: the body of the torso.
         geom: the capsule whose length is the size.
         along: axis of the body's frame along which that capsule lies, 0 for x and 2 for z.
         moved_geoms: other geoms of the torso, whose position along it is scaled, too.

@@ -1,40 +1,18 @@
 """Reach-avoid tasks in linear temporal logic (LTL): formulas as text, as values and as arrays, and their progression.
 
-Reference:
-    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, for the distribution of tasks.
+Reference: Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, for the distribution of tasks.
 """
 
-from jaxcert.tasks.ltl._formula import (
-    Always,
-    And,
-    Constant,
-    Eventually,
-    Formula,
-    Next,
-    Not,
-    Or,
-    Proposition,
-    Until,
-)
+from jaxcert.tasks.ltl._formula import Formula
 from jaxcert.tasks.ltl._parser import parse
 from jaxcert.tasks.ltl._progression import Remaining, initial_state, is_satisfied, is_violated, remaining, step
 from jaxcert.tasks.ltl._reach_avoid import ReachAvoid, from_formula, to_formula
 from jaxcert.tasks.ltl._task_sampler import sample_reach_avoid
 
 __all__ = [
-    "Always",
-    "And",
-    "Constant",
-    "Eventually",
     "Formula",
-    "Next",
-    "Not",
-    "Or",
-    "Proposition",
     "ReachAvoid",
     "Remaining",
-    "Until",
     "from_formula",
     "initial_state",
     "is_satisfied",

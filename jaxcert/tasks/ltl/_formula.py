@@ -20,11 +20,7 @@ class Formula:
 
 @dataclasses.dataclass(frozen=True)
 class Constant(Formula):
-    """``true`` or ``false``.
-
-    Attributes:
-        value: which of them.
-    """
+    """``true`` or ``false``."""
 
     value: bool
 
@@ -34,14 +30,7 @@ class Constant(Formula):
 
 @dataclasses.dataclass(frozen=True)
 class Proposition(Formula):
-    """What holds or does not hold at a position of a trace.
-
-    Attributes:
-        name: a small letter or an underscore, then letters, digits and underscores; not ``true`` or ``false``.
-
-    Raises:
-        ValueError: for another name.
-    """
+    """What holds or does not hold at a position of a trace; ValueError for a name that ``parse`` does not read."""
 
     name: str
 
@@ -72,44 +61,28 @@ class _Unary(Formula):
 
 @dataclasses.dataclass(frozen=True)
 class Not(_Unary):
-    """``!operand``.
-
-    Attributes:
-        operand: the formula that does not hold.
-    """
+    """``!operand``."""
 
     _symbol = "!"
 
 
 @dataclasses.dataclass(frozen=True)
 class Eventually(_Unary):
-    """``F operand``: now or at a later position.
-
-    Attributes:
-        operand: the formula that holds then.
-    """
+    """``F operand``: now or at a later position."""
 
     _symbol = "F"
 
 
 @dataclasses.dataclass(frozen=True)
 class Always(_Unary):
-    """``G operand``: now and at every later position.
-
-    Attributes:
-        operand: the formula that holds all the time.
-    """
+    """``G operand``: now and at every later position."""
 
     _symbol = "G"
 
 
 @dataclasses.dataclass(frozen=True)
 class Next(_Unary):
-    """``X operand``: there is a next position, and it holds there.
-
-    Attributes:
-        operand: the formula that holds there.
-    """
+    """``X operand``: there is a next position, and it holds there."""
 
     _symbol = "X"
 
@@ -129,35 +102,20 @@ class _Binary(Formula):
 
 @dataclasses.dataclass(frozen=True)
 class Until(_Binary):
-    """``left U right``: right holds now or later, and left at every position before.
-
-    Attributes:
-        left: the formula that holds until then.
-        right: the formula that holds then.
-    """
+    """``left U right``: right holds now or later, and left at every position before."""
 
     _binding, _symbol, _leans_left = 3, "U", False
 
 
 @dataclasses.dataclass(frozen=True)
 class And(_Binary):
-    """``left & right``.
-
-    Attributes:
-        left: one formula that holds.
-        right: the other one.
-    """
+    """``left & right``."""
 
     _binding, _symbol = 2, "&"
 
 
 @dataclasses.dataclass(frozen=True)
 class Or(_Binary):
-    """``left | right``.
-
-    Attributes:
-        left: one formula.
-        right: the other one.
-    """
+    """``left | right``."""
 
     _binding, _symbol = 1, "|"

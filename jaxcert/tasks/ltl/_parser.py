@@ -1,8 +1,6 @@
 """From text to formulas of linear temporal logic, with errors that say where."""
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
 
 from jaxcert.tasks.ltl._formula import (
     Always,
@@ -19,6 +17,8 @@ from jaxcert.tasks.ltl._formula import (
 )
 
 _UNARY = {"!": Not, "F": Eventually, "G": Always, "X": Next}
+# By how tightly they bind; U associates to the right.
+_JOINS, _TIGHTNESS = {"|": Or, "&": And, "U": Until}, {"|": 1, "&": 2, "U": 3}
 # Two signs for one operator, as other tools write it.
 _SAME = {"&&": "&", "||": "|", "=>": "->"}
 # GF is G F: no name begins with a capital.
@@ -32,32 +32,22 @@ _PARENTHESES = "( and ) that say what -> joins, since tools differ in how tightl
 _OPERAND = "a proposition (a small letter or _ first), true, false, !, F, G, X or ("
 
 
-class _Token(NamedTuple):
-    text: str
-    start: int
-
-
 class _Reader:
-    """A text and the next token in it; one method a level of the grammar, the loosest operator first."""
+    """A text and the next token in it; ``depth`` counts the operators and parentheses around what is read."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = [_Token(word.group(), word.start()) for word in _WORDS.finditer(text)]
         # An empty token marks the end.
-        self.tokens.append(_Token("", len(text)))
+        self.tokens = [*((word.group(), word.start()) for word in _WORDS.finditer(text)), ("", len(text))]
         self.place = 0
-        self.depth = 0
         # Whether &, | or U was read since the last parenthesis that is still open.
         self.joined = False
 
     @property
-    def token(self) -> _Token:
-        return self.tokens[self.place]
-
-    @property
     def sign(self) -> str:
         """The text of the next token, in the one way that operators have here."""
-        return _SAME.get(self.token.text, self.token.text)
+        text, _ = self.tokens[self.place]
+        return _SAME.get(text, text)
 
     def take(self, text: str) -> bool:
         """Whether the next token is this one, which is then read."""
@@ -65,83 +55,53 @@ class _Reader:
         self.place += found
         return found
 
-    def formula(self) -> Formula:
+    def formula(self, depth: int = 0) -> Formula:
         """All that stands between two parentheses, or the whole text."""
         outer, self.joined = self.joined, False
-        formula = self._implication(self._disjunction())
+        formula = self._implication(self._chain(1, depth), depth)
         self.joined = outer
         return formula
 
-    def _implication(self, left: Formula) -> Formula:
+    def _implication(self, left: Formula, depth: int) -> Formula:
         """What follows a left side, read where it has one meaning: Rabinizer ranks -> with U, Spot below |."""
         if self.sign != "->":
             return left
         if self.joined:
             raise self.error(_PARENTHESES)
         self.place += 1
-        depth = self.depth
-        self._deeper()
-        right = self._implication(self._until())
-        if self.sign in ("&", "|"):
+        right = self._implication(self._chain(_TIGHTNESS["U"], depth + 1), depth + 1)
+        if self.sign in _JOINS:
             raise self.error(_PARENTHESES)
-        self.depth = depth
         return Or(Not(left), right)
 
-    def _disjunction(self) -> Formula:
-        return self._from_the_left("|", Or, self._conjunction)
-
-    def _conjunction(self) -> Formula:
-        return self._from_the_left("&", And, self._until)
-
-    def _from_the_left(
-        self, symbol: str, join: Callable[[Formula, Formula], Formula], operand: Callable[[], Formula]
-    ) -> Formula:
-        formula, depth = operand(), self.depth
-        while self.take(symbol):
-            self.joined = True
-            self._deeper()
-            formula = join(formula, operand())
-        self.depth = depth
+    def _chain(self, least: int, depth: int) -> Formula:
+        """Operands joined by operators that bind at least so tightly."""
+        formula = self._operand(depth)
+        while _TIGHTNESS.get(self.sign, 0) >= least:
+            sign, depth, self.joined = self.sign, depth + 1, True
+            self.place += 1
+            formula = _JOINS[sign](formula, self._chain(_TIGHTNESS[sign] + (sign != "U"), depth))
         return formula
 
-    def _until(self) -> Formula:
-        left, depth = self._unary(), self.depth
-        if not self.take("U"):
-            return left
-        self.joined = True
-        self._deeper()
-        right = self._until()
-        self.depth = depth
-        return Until(left, right)
-
-    def _unary(self) -> Formula:
-        operator, depth = _UNARY.get(self.token.text), self.depth
-        if operator is None:
-            return self._operand()
-        self.place += 1
-        self._deeper()
-        operand = self._unary()
-        self.depth = depth
-        return operator(operand)
-
-    def _operand(self) -> Formula:
-        token = self.token
-        if self.take("("):
-            depth = self.depth
-            self._deeper()
-            formula = self.formula()
-            self.depth = depth
-            if not self.take(")"):
-                raise self.error(f"&, |, U, -> or the ) for the ( at position {token.start + 1}")
-            return formula
-        if token.text not in _CONSTANTS and not is_name(token.text):
+    def _operand(self, depth: int) -> Formula:
+        if depth > _DEEPEST:
+            raise self.error(f"a formula of at most {_DEEPEST} levels")
+        text, start = self.tokens[self.place]
+        if text != "(" and text not in _UNARY and text not in _CONSTANTS and not is_name(text):
             raise self.error(_OPERAND)
         self.place += 1
-        return _CONSTANTS.get(token.text) or Proposition(token.text)
+        if text in _UNARY:
+            return _UNARY[text](self._operand(depth + 1))
+        if text != "(":
+            return _CONSTANTS.get(text) or Proposition(text)
+        formula = self.formula(depth + 1)
+        if not self.take(")"):
+            raise self.error(f"&, |, U, -> or the ) for the ( at position {start + 1}")
+        return formula
 
     def error(self, expected: str) -> ValueError:
         """What stands at the next token, what could, and a line that points there."""
-        text, start = self.token
+        text, start = self.tokens[self.place]
         found = repr(text[:_SHOWN]) if text else "its end"
         first, last = max(start - _SHOWN, 0), start + _SHOWN
         # One line, so that the caret finds its place, and nothing that moves a terminal's cursor.
@@ -149,11 +109,6 @@ class _Reader:
         whole = repr(self.text) if len(self.text) <= 2 * _SHOWN else f"a text of {len(self.text)} characters"
         pointer = " " * (start - first) + "^"
         return ValueError(f"position {start + 1} of {whole} is {found}; expected {expected}\n    {line}\n    {pointer}")
-
-    def _deeper(self) -> None:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self.error(f"a formula of at most {_DEEPEST} levels")
 
 
 def parse(text: str) -> Formula:

@@ -91,9 +91,7 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
         a [True, True, False]
         c [True, True, True]
 
-    Reference:
-        Bacchus and Kabanza, Using Temporal Logics to Express Search Control Knowledge for Planning, Artificial
-        Intelligence 116, 2000, for progression.
+    Reference: Bacchus and Kabanza, Artificial Intelligence 116, 2000, for progression.
     """
     depth, num_propositions = _check_task(task)
     state = _bools("state", state, depth + 1)

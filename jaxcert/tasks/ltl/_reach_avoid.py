@@ -36,9 +36,7 @@ class ReachAvoid(NamedTuple):
         num_stages: the number of stages, from 1 to depth, int32[].
         finish: the propositions that satisfy the whole task in a stage, bool[depth, propositions]; None for none.
 
-    Reference:
-        Jackermeier and Abate, DeepLTL: Learning to Efficiently Satisfy Complex LTL Specifications for Multi-Task RL,
-        ICLR 2025, arXiv 2410.04631, section 4.
+    Reference: Jackermeier and Abate, DeepLTL, ICLR 2025, arXiv 2410.04631, section 4.
     """
 
     reach: jax.Array

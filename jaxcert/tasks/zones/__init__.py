@@ -5,27 +5,22 @@ after the other while it keeps out of others. Zones are placed anew in every epi
 a formula, is its mean over all layouts.
 
 Reference:
-    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, fig. 4d; the world comes from Vaezipoor, Li, Toro Icarte, McIlraith,
-    LTL2Action, ICML 2021.
+    Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4d; the world comes from
+    Vaezipoor, Li, Toro Icarte, McIlraith, LTL2Action, ICML 2021.
 """
 
-from jaxcert.tasks.zones._network import NetworkSizes
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._trajectories import OUTCOMES, Trajectories, trajectories
 from jaxcert.tasks.zones._trajectory_plot import plot_trajectories, render
-from jaxcert.tasks.zones._zone_env import ENV, Observation, State, ZoneEnv, env
+from jaxcert.tasks.zones._zone_env import ENV, Observation, env
 from jaxcert.tasks.zones._zone_policies import sequence_policy, steering_policy
 
 __all__ = [
     "COLOURS",
     "ENV",
     "OUTCOMES",
-    "NetworkSizes",
     "Observation",
-    "State",
     "Trajectories",
-    "ZoneEnv",
     "env",
     "plot_trajectories",
     "render",

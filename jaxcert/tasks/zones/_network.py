@@ -1,6 +1,5 @@
 """Networks that read the robot and its formula, stage by stage: an actor and a critic."""
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_count, is_concrete
+from jaxcert._validation import is_concrete
 from jaxcert.tasks import ltl
 from jaxcert.tasks.zones._robot import LARGEST_MOTION, NUM_BINS, NUM_COLOURS
 from jaxcert.tasks.zones._zone_env import Observation
@@ -23,78 +22,35 @@ _NUM_SEEN = len(LARGEST_MOTION) + NUM_COLOURS * NUM_BINS
 _LEAST_DEVIATION = 1e-3
 
 
-@dataclasses.dataclass(frozen=True)
-class NetworkSizes:
-    """Numbers of units; the defaults are DeepLTL's.
-
-    Attributes:
-        robot: layers of the network of motion and lidar.
-        proposition: length of the embedding of a proposition.
-        colours: layers of the network of a set of propositions.
-        sequence: length of the recurrent state.
-        actor: hidden layers of the actor.
-        critic: hidden layers of the critic.
-
-    Raises:
-        ValueError: for what is no whole number of at least 1, or no tuple of them; ``robot`` and ``colours`` need one.
-
-    Example:
-        >>> NetworkSizes(robot=(32,), actor=(16, 16), critic=()).sequence
-        32
-    """
-
-    robot: tuple[int, ...] = (128, 64)
-    proposition: int = 16
-    colours: tuple[int, ...] = (32, 16)
-    sequence: int = 32
-    actor: tuple[int, ...] = (64, 64, 64)
-    critic: tuple[int, ...] = (64, 64)
-
-    def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            name, size = field.name, getattr(self, field.name)
-            if field.type is int:
-                check_count(name, size)
-                plain = int(size)
-            else:
-                plain = _plain_layers(name, size, empty_allowed=name in ("actor", "critic"))
-            object.__setattr__(self, name, plain)  # NumPy's numbers cannot be written to the files of training
+# Numbers of units, DeepLTL's: of layers, of the embedding of a proposition, and of the recurrent state.
+_ROBOT, _COLOURS, _ACTOR, _CRITIC = (128, 64), (32, 16), (64, 64, 64), (64, 64)
+_PROPOSITION, _SEQUENCE = 16, 32
 
 
-def _plain_layers(name: str, sizes: Any, *, empty_allowed: bool) -> tuple[int, ...]:
-    if not isinstance(sizes, tuple) or not (sizes or empty_allowed):
-        raise ValueError(
-            f"{name} is {sizes!r}; expected a tuple of whole numbers{'' if empty_allowed else ', not empty'}"
-        )
-    for place, size in enumerate(sizes):
-        check_count(f"{name}[{place}]", size)
-    return tuple(map(int, sizes))
-
-
-def initial_params(key: chex.PRNGKey, sizes: NetworkSizes) -> Params:
+def initial_params(key: chex.PRNGKey) -> Params:
     """Random parameters by name: orthogonal layers, biases of 0, and actions that hardly depend on anything."""
-    joint, stage = sizes.robot[-1] + sizes.sequence, 2 * sizes.colours[-1]
+    joint, stage = _ROBOT[-1] + _SEQUENCE, 2 * _COLOURS[-1]
     shapes = {
-        **_weights("robot", _NUM_SEEN, *sizes.robot),
-        **_weights("colours", sizes.proposition, *sizes.colours),
-        **_weights("gru_input", stage, 3 * sizes.sequence),
-        **_weights("gru_state", sizes.sequence, 3 * sizes.sequence),
-        **_weights("actor", joint, *sizes.actor, 2 * _NUM_ACTIONS),
-        **_weights("critic", joint, *sizes.critic, 1),
+        **_weights("robot", _NUM_SEEN, *_ROBOT),
+        **_weights("colours", _PROPOSITION, *_COLOURS),
+        **_weights("gru_input", stage, 3 * _SEQUENCE),
+        **_weights("gru_state", _SEQUENCE, 3 * _SEQUENCE),
+        **_weights("actor", joint, *_ACTOR, 2 * _NUM_ACTIONS),
+        **_weights("critic", joint, *_CRITIC, 1),
     }
-    scales = {f"actor_w{len(sizes.actor)}": 0.01, f"critic_w{len(sizes.critic)}": 1.0}
+    scales = {f"actor_w{len(_ACTOR)}": 0.01, f"critic_w{len(_CRITIC)}": 1.0}
     keys = jax.random.split(key, len(shapes) + 1)
-    params = {"propositions": jax.random.normal(keys[0], (NUM_COLOURS, sizes.proposition), jnp.float32)}
+    params = {"propositions": jax.random.normal(keys[0], (NUM_COLOURS, _PROPOSITION), jnp.float32)}
     for (name, shape), matrix in zip(shapes.items(), orthogonal(keys[1:], list(shapes.values())), strict=True):
-        params |= {name: scales.get(name, math.sqrt(2)) * matrix, _bias(name): jnp.zeros(shape[1], jnp.float32)}
+        params[name] = scales.get(name, math.sqrt(2)) * matrix
+        params[name.replace("_w", "_b")] = jnp.zeros(shape[1], jnp.float32)
     return params
 
 
 def orthogonal(keys: chex.PRNGKey, shapes: Sequence[tuple[int, int]]) -> list[jax.Array]:
     """Random matrices with orthonormal columns, or rows if there are fewer: Gram and Schmidt, twice for each column.
 
-    ``jax.nn.initializers`` has them, too, but its QR is LAPACK's: on a CPU with two threads two batches of it wait for
-    each other for ever (jaxlib 0.10.2), as they do for several seeds under ``vmap``.
+    With the QR of ``jax.nn.initializers``, LAPACK's, two batches wait for each other for ever on two threads of a CPU.
     """
     drawn = [jax.random.normal(keys[i], (max(shape), min(shape)), jnp.float32) for i, shape in enumerate(shapes)]
     most = np.max([matrix.shape for matrix in drawn], axis=0)
@@ -117,49 +73,21 @@ def _weights(name: str, *sizes: int) -> dict[str, tuple[int, int]]:
     return {f"{name}_w{i}": (sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)}
 
 
-def _bias(weights: str) -> str:
-    name, _, place = weights.rpartition("_w")
-    return f"{name}_b{place}"
-
-
-def sizes_of(params: Mapping[str, np.ndarray | jax.Array]) -> NetworkSizes:
-    """The sizes of the networks that have these parameters.
-
-    Raises:
-        ValueError: if these are not the parameters of such networks, or not finite.
-    """
-    _check_arrays(params)
-
-    def layers(name: str) -> tuple[int, ...]:
-        return tuple(params[f"{name}_w{i}"].shape[1] for i in range(_depth(params, name)))
-
-    try:
-        actor, critic = layers("actor")[:-1], layers("critic")[:-1]
-        length, state = params["propositions"].shape[1], params["gru_state_w0"].shape[0]
-        sizes = NetworkSizes(layers("robot"), length, layers("colours"), state, actor, critic)
-        expected = jax.eval_shape(lambda: initial_params(jax.random.key(0), sizes))
-    except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"params are no parameters of a network for zones: {error!r}") from error
-    for name in sorted(set(params) | set(expected)):
+def check_params(params: Any) -> None:
+    """Raise ValueError for what is no finite parameters of these networks; under a transformation for types alone."""
+    no = "params are no parameters of a network for zones"
+    if not isinstance(params, Mapping):
+        raise ValueError(f"{no}, but a {type(params).__name__}")
+    expected = jax.eval_shape(initial_params, jax.random.key(0))
+    for name in {**expected, **params}:
         found, wanted = (getattr(tree.get(name), "shape", "missing") for tree in (params, expected))
         if found != wanted:
-            raise ValueError(f"params[{name!r}] has shape {found}; expected {wanted}")
-    return sizes
-
-
-def _check_arrays(params: Any) -> None:
-    """Raise for what is no mapping from names to arrays of finite numbers; under a transformation for types alone."""
-    if not isinstance(params, Mapping):
-        raise ValueError(f"params are no parameters of a network for zones, but a {type(params).__name__}")
+            raise ValueError(f"{no}: {name!r} has shape {found}; expected {wanted}")
     for name, array in params.items():
-        if not isinstance(name, str):
-            raise ValueError(f"params has an entry {name!r}; expected names of arrays alone")
-        if not isinstance(array, np.ndarray | jax.Array):
-            raise ValueError(f"params[{name!r}] is a {type(array).__name__}; expected an array")
         if not jnp.issubdtype(array.dtype, jnp.floating):
-            raise ValueError(f"params[{name!r}] has dtype {array.dtype}; expected floating-point numbers")
+            raise ValueError(f"{no}: {name!r} has dtype {array.dtype}; expected floating-point numbers")
         if is_concrete(array) and not np.all(np.isfinite(np.asarray(array))):
-            raise ValueError(f"params[{name!r}] is not finite")
+            raise ValueError(f"{no}: {name!r} is not finite")
 
 
 def embed(params: Params, obs: Observation) -> jax.Array:

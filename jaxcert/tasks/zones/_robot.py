@@ -34,14 +34,9 @@ LARGEST_MOTION = (FORCE, FORCE, *[FORCE * STEP * (1 - DRAG) / DRAG] * 2, TURN)
 
 
 class Robot(NamedTuple):
-    """Where the robot is and how it moves, in the axes of the square.
+    """Where the robot is and how it moves, in the axes of the square, in m, s and rad; the heading is in [-pi, pi).
 
-    Attributes:
-        position: in m from the middle, float[2].
-        velocity: in m/s, float[2].
-        heading: angle from the first axis, in rad, in [-pi, pi).
-        turn: angular velocity of the last step, in rad/s.
-        acceleration: of the last step, without drag, in m/s^2, float[2].
+    Turn and acceleration, without drag, are those of the last step.
     """
 
     position: jax.Array
@@ -70,13 +65,10 @@ def move(robot: Robot, action: jax.Array) -> Robot:
     velocity = (robot.velocity + STEP * acceleration) * (1 - DRAG)
     speed = jnp.sqrt(jnp.sum(velocity**2))
     velocity = velocity * (FASTEST / jnp.maximum(speed, FASTEST))
-    heading = _wrap(robot.heading + STEP * turn)
+    heading = robot.heading + STEP * turn
+    heading = jnp.where(heading >= jnp.pi, heading - 2 * jnp.pi, heading)
+    heading = jnp.where(heading < -jnp.pi, heading + 2 * jnp.pi, heading)
     return Robot(robot.position + STEP * velocity, velocity, heading, turn, acceleration)
-
-
-def _wrap(angle: jax.Array) -> jax.Array:
-    """The same angle in [-pi, pi), if it was less than a turn away."""
-    return jnp.where(angle >= jnp.pi, angle - 2 * jnp.pi, jnp.where(angle < -jnp.pi, angle + 2 * jnp.pi, angle))
 
 
 def has_left(robot: Robot) -> jax.Array:
@@ -99,12 +91,7 @@ _NOWHERE = 1e6
 
 
 class Layout(NamedTuple):
-    """The places of an episode, in m from the middle of the square.
-
-    Attributes:
-        centres: of the zones, float[4, 2, 2]: colour, zone, coordinate.
-        start: of the robot, float[2].
-    """
+    """The places of an episode, in m from the middle of the square: of the zones, float[4, 2, 2], and of the robot."""
 
     centres: jax.Array
     start: jax.Array
@@ -125,12 +112,6 @@ def sample_layout(key: chex.PRNGKey) -> Layout:
 
     An object is drawn uniformly from the square of side 3.9 until it is at least 1.1 from all before. If 640 draws
     were too near, there may be no room left, and the whole layout is begun again.
-
-    Args:
-        key: a JAX random key.
-
-    Returns:
-        A ``Layout``.
     """
     nowhere, zero = jnp.full(NUM_PLACES, _NOWHERE, jnp.result_type(float)), jnp.zeros((), jnp.int32)
     start = _Search(nowhere, nowhere, zero, zero, zero)
@@ -163,23 +144,12 @@ _MIDDLES = (np.arange(NUM_BINS) + NUM_BINS // 2) % NUM_BINS - NUM_BINS // 2 + 0.
 
 
 def lidar(robot: Robot, centres: jax.Array) -> jax.Array:
-    r"""What the robot measures of each colour in 16 directions, counted counterclockwise from its heading.
+    """What the robot measures of each colour in 16 directions, counted counterclockwise from its heading; float[4, 16].
 
     A zone at distance d and at the angle (i + f) 2π/16 from the heading, with i from 0 to 15 and f in [0, 1), gives
     exp(-d/2) in bin i, f times that in the next one, and 1 - f times that in the one before; bins 15 and 0 are
-    neighbours. With the distance r of the zone's angle from the middle of a bin, in widths of a bin, the share of every
-    bin is
-
-    .. math:: w = \min(\max(3/2 - r, 0), 1)
-
-    which is how it is computed. Of two zones of a colour the larger value counts.
-
-    Args:
-        robot: a ``Robot``.
-        centres: of the zones, float[4, 2, 2].
-
-    Returns:
-        Values in [0, 1], float[4, 16].
+    neighbours. So with the distance r of its angle from the middle of a bin, in widths of a bin, each bin gets
+    min(max(3/2 - r, 0), 1) times exp(-d/2). Of two zones of a colour the larger value counts.
     """
     # All eight zones in one row each: on a CPU innermost axes of 2 would be computed number by number.
     x, y = (centres[:, :, i].T.reshape(-1) - robot.position[i] for i in range(2))

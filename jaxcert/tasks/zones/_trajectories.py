@@ -1,7 +1,7 @@
 """Episodes of one task, moment by moment."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -11,7 +11,7 @@ from jaxcert._validation import check_count, is_concrete
 from jaxcert.rollouts._collect import check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
-from jaxcert.rollouts._queue import Episodes, advance, begin
+from jaxcert.rollouts._queue import followed
 from jaxcert.tasks import ltl
 from jaxcert.tasks.zones._robot import COLOURS, colours_at, has_left
 from jaxcert.tasks.zones._zone_env import State, ZoneEnv
@@ -90,12 +90,7 @@ def trajectories(
 
 
 def formula_of(env: MultiTaskEnv, task: ltl.ReachAvoid) -> ltl.Formula:
-    """The formula of a task, if it is one of this world.
-
-    Raises:
-        TypeError: for what is no task.
-        ValueError: for a task without a meaning, or another environment.
-    """
+    """The formula of a task, if it is one of this world; TypeError or ValueError for another one."""
     if not isinstance(task, ltl.ReachAvoid):
         raise TypeError(f"task is {task!r}; expected an ltl.ReachAvoid, as ltl.from_formula gives it")
     formula = ltl.to_formula(task, COLOURS)
@@ -105,30 +100,18 @@ def formula_of(env: MultiTaskEnv, task: ltl.ReachAvoid) -> ltl.Formula:
     return formula
 
 
-class _Moment(NamedTuple):
-    positions: jax.Array
-    headings: jax.Array
-    propositions: jax.Array
-    progress: jax.Array
-
-
 @functools.partial(jax.jit, static_argnames=("env", "num_episodes"))
 def _trajectories(
     env: MultiTaskEnv, policy: Policy, task: ltl.ReachAvoid, key: jax.Array, num_episodes: int
 ) -> tuple[Trajectories, jax.Array]:
     """The episodes, and whether all of their actions were finite, [e]."""
     keys = jax.random.split(episode_key(key), num_episodes)  # as ``collect`` does
-    start = begin(env, jax.tree.map(lambda leaf: jnp.stack([leaf] * num_episodes), task), keys)
-
-    def step(episodes: Episodes, _: None) -> tuple[Episodes, _Moment]:
-        after = _frozen(episodes, advance(env, policy, episodes))
-        return after, jax.vmap(_moment)(after.states)
-
-    end, later = jax.lax.scan(step, start, length=env.episode_length)
-    moments = jax.tree.map(_from_the_start, jax.vmap(_moment)(start.states), later)
+    tasks = jax.tree.map(lambda leaf: jnp.stack([leaf] * num_episodes), task)
+    end, moments = followed(env, policy, tasks, keys, jax.vmap(_moment), env.episode_length)
+    moments = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), moments)
     found = Trajectories(
-        **moments._asdict(),
-        stages=jax.vmap(lambda *episode: _stages(task, *episode))(moments.progress, end.steps),
+        *moments,
+        stages=jax.vmap(lambda *episode: _stages(task, *episode))(moments[3], end.steps),
         centres=end.states.centres,
         num_steps=end.steps,
         outcomes=jax.vmap(_outcome)(end.states),
@@ -136,24 +119,10 @@ def _trajectories(
     return found, end.finite
 
 
-def _frozen(before: Episodes, after: Episodes) -> Episodes:
-    """Episodes that were over stay as they were."""
-
-    def choose(alive: jax.Array, now: Any, then: Any) -> Any:
-        return jax.tree.map(lambda a, b: jnp.where(alive, a, b), now, then)
-
-    states, steps = jax.vmap(choose)(before.alive, (after.states, after.steps), (before.states, before.steps))
-    return after._replace(states=states, steps=steps)
-
-
-def _moment(state: State) -> _Moment:
+def _moment(state: State) -> tuple[jax.Array, ...]:
+    """The first four fields of ``Trajectories``."""
     robot = state.robot
-    return _Moment(robot.position, robot.heading, colours_at(robot, state.centres), state.progress)
-
-
-def _from_the_start(first: jax.Array, later: jax.Array) -> jax.Array:
-    """The first moment [e] and the later ones [t - 1, e] as [e, t]."""
-    return jnp.moveaxis(jnp.concatenate([first[None], later]), 0, 1)
+    return robot.position, robot.heading, colours_at(robot, state.centres), state.progress
 
 
 def _stages(task: ltl.ReachAvoid, progress: jax.Array, num_steps: jax.Array) -> jax.Array:

@@ -45,16 +45,10 @@ class Observation(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of one episode.
+    """The state of one episode, with the centres of the zones and the state of the formula, as of ``ltl.step``.
 
-    Attributes:
-        obs: the ``Observation``.
-        reward: 1 on satisfying the formula, otherwise 0; NaN after an action that is not finite, or in a task whose
-            number of stages has no meaning.
-        done: whether the episode is over.
-        robot: position, velocity, heading, angular velocity and acceleration.
-        centres: of the zones, in m from the middle; float[4, 2, 2]: colour, zone, coordinate.
-        progress: state of the formula, as of ``ltl.step``.
+    The reward is 1 on satisfying the formula, otherwise 0; NaN after an action that is not finite, or in a task whose
+    number of stages has no meaning.
     """
 
     obs: Observation
@@ -67,11 +61,7 @@ class State(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ZoneEnv:
-    """One task.
-
-    Attributes:
-        task: propositions are red, green, purple and yellow, in this order.
-    """
+    """One task, whose propositions are red, green, purple and yellow, in this order."""
 
     task: ltl.ReachAvoid
     action_size = 2
@@ -147,9 +137,7 @@ def env(
         >>> collect(reach_one, drift, tasks, jax.random.key(1), num_rollouts=2).shape
         (3, 2)
 
-    Reference:
-        Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-        Learning, ICML 2026, arXiv 2602.02098, fig. 4d.
+    Reference: Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4d.
     """
     ranges = {"num_stages": num_stages, "num_reach": num_reach, "num_avoid": num_avoid}
     pairs = {name: _pair(name, value) for name, value in ranges.items()}

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.rollouts._policy import Policy
-from jaxcert.tasks.zones._network import Params, distribution, embed, sizes_of
+from jaxcert.tasks.zones._network import Params, check_params, distribution, embed
 from jaxcert.tasks.zones._robot import DECAY, NUM_BINS, RADIUS, STEP
 from jaxcert.tasks.zones._zone_env import Observation
 
@@ -40,11 +40,9 @@ def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
         >>> sequence_policy(policy.params, deterministic=False).deterministic
         False
 
-    Reference:
-        Jackermeier and Abate, DeepLTL: Learning to Efficiently Satisfy Complex LTL Specifications for Multi-Task RL,
-        ICLR 2025, arXiv 2410.04631, section 4.
+    Reference: Jackermeier and Abate, DeepLTL, ICLR 2025, arXiv 2410.04631, section 4.
     """
-    sizes_of(params)
+    check_params(params)
     return Policy(_mean if deterministic else _sample, dict(params), deterministic)
 
 

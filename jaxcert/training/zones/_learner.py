@@ -28,16 +28,7 @@ _NUM_BEGINNINGS = 1024
 
 
 class Learner(NamedTuple):
-    """All that training knows between two updates.
-
-    Attributes:
-        params: of the networks, arrays by name.
-        optimizer: state of the optimiser.
-        episodes: those that are under way.
-        progress: in the curriculum.
-        key: of all that is random from here on.
-        num_updates: batches so far, int32[].
-    """
+    """All that training knows between two updates; ``key`` is of all that is random from here on."""
 
     params: Params
     optimizer: Any
@@ -66,55 +57,15 @@ class Learned(NamedTuple):
 
 
 def initial_learner(key: chex.PRNGKey, env: MultiTaskEnv, settings: ZonesSettings) -> Learner:
-    """A learner before its first update.
-
-    Args:
-        key: a JAX random key.
-        env: zones; after the last lesson, new episodes have their tasks.
-        settings: of PPO and of the curriculum.
-
-    Returns:
-        A ``Learner``.
-
-    Raises:
-        ImportError: if optax is missing.
-
-    Example:
-        >>> from jaxcert.tasks import zones
-        >>> settings = ZonesSettings(num_envs=2, unroll_length=16, num_minibatches=1)
-        >>> keys = jax.random.split(jax.random.key(0), 3)
-        >>> learners = jax.vmap(lambda key: initial_learner(key, zones.ENV, settings))(keys)
-        >>> learners.num_updates.shape
-        (3,)
-    """
+    """A learner before its first update."""
     key_params, key_episodes, key = jax.random.split(key, 3)
-    params, zero = initial_params(key_params, settings.networks), jnp.zeros((), jnp.int32)
+    params, zero = initial_params(key_params), jnp.zeros((), jnp.int32)
     episodes = begin_episodes(key_episodes, settings.num_envs, env, settings.lessons, zero)
     return Learner(params, _optimizer(settings).init(params), episodes, Progress(zero, zero, zero), key, zero)
 
 
 def update(learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> tuple[Learner, Learned]:
-    """A batch of steps, and gradient steps on it.
-
-    Args:
-        learner: before.
-        env: as for ``initial_learner``.
-        settings: as for ``initial_learner``.
-
-    Returns:
-        The learner after it, and what is known of the update.
-
-    Raises:
-        ImportError: if optax is missing.
-
-    Example:
-        >>> from jaxcert.tasks import zones
-        >>> settings = ZonesSettings(num_envs=2, unroll_length=16, num_minibatches=1, num_updates_per_batch=1)
-        >>> learner = initial_learner(jax.random.key(0), zones.ENV, settings)
-        >>> learner, learned = jax.jit(lambda learner: update(learner, zones.ENV, settings))(learner)
-        >>> int(learner.num_updates), int(learned.lesson)
-        (1, 0)
-    """
+    """The learner after a batch of steps and gradient steps on it, and what is known of them."""
     key, key_unroll, key_order = jax.random.split(learner.key, 3)
     episodes, sample, outcome = _unroll(learner, key_unroll, env, settings)
     params, optimizer, losses = _improve(learner, sample, key_order, settings)

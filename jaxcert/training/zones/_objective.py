@@ -9,20 +9,16 @@ import numpy as np
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
-from jaxcert.tasks.zones import Observation, State
+from jaxcert.tasks.zones import Observation
 from jaxcert.tasks.zones._network import Params, distribution, embed, value
+from jaxcert.tasks.zones._zone_env import State
 from jaxcert.training.zones._zones_settings import Lesson, ZonesSettings, sample_lesson_task
 
 
 class Sample(NamedTuple):
-    """Steps that were taken.
+    """Steps that were taken: what was seen and done, with the log density of the action and the critic's value then.
 
-    Attributes:
-        obs: what was seen.
-        action: what was done, before it was clipped.
-        log_density: of the action, when it was taken.
-        value: of the critic.
-        advantage: how much better the action was than the critic thought.
+    The action is that before it was clipped; the advantage is how much better it was than the critic thought.
     """
 
     obs: Observation
@@ -57,13 +53,9 @@ def log_density(mean: jax.Array, deviation: jax.Array, action: jax.Array) -> jax
 def advantages(
     reward: jax.Array, done: jax.Array, values: jax.Array, last_value: jax.Array, settings: ZonesSettings
 ) -> jax.Array:
-    r"""Generalised advantage estimates, [steps, environments].
+    r"""Generalised advantage estimates, [steps, environments] (arXiv 1506.02438, eq. 16).
 
     .. math:: A_t = r_t + \gamma (1 - d_t) V_{t+1} - V_t + \gamma \lambda (1 - d_t) A_{t+1}
-
-    Reference:
-        Schulman, Moritz, Levine, Jordan, Abbeel, High-Dimensional Continuous Control Using Generalized Advantage
-        Estimation, ICLR 2016, arXiv 1506.02438, eq. 16.
     """
 
     def back(
@@ -79,16 +71,10 @@ def advantages(
 
 
 def loss(params: Params, sample: Sample, settings: ZonesSettings) -> tuple[jax.Array, Losses]:
-    r"""What is minimised over a minibatch.
+    r"""What is minimised over a minibatch (PPO, arXiv 1707.06347, eq. 9), with A scaled to mean 0 and deviation 1.
 
     .. math:: -\operatorname{E} \min(\rho A, \operatorname{clip}(\rho, 1 - c, 1 + c) A)
         + c_V \operatorname{E} (V - V^*)^2 - c_H H
-
-    with the ratio of densities rho, and A scaled to mean 0 and deviation 1.
-
-    Reference:
-        Schulman, Wolski, Dhariwal, Radford, Klimov, Proximal Policy Optimization Algorithms, 2017, arXiv 1707.06347,
-        eq. 9.
     """
     mean, deviation, values = judge(params, sample.obs)
     ratio = jnp.exp(log_density(mean, deviation, sample.action) - sample.log_density)
@@ -102,13 +88,7 @@ def loss(params: Params, sample: Sample, settings: ZonesSettings) -> tuple[jax.A
 
 
 class Episodes(NamedTuple):
-    """A leading axis of episodes.
-
-    Attributes:
-        task: their formulas.
-        state: of their environments.
-        num_steps: how old they are, int32.
-    """
+    """Formulas, states of their environments, and how many steps old they are; a leading axis of episodes."""
 
     task: ltl.ReachAvoid
     state: State
@@ -118,10 +98,8 @@ class Episodes(NamedTuple):
 class Outcome(NamedTuple):
     """What a step brought, [episodes] each.
 
-    Attributes:
-        reward: 1 for a formula that is satisfied, -1 for one that is violated or an action that leaves the square.
-        done: whether the episode ended; also by its length, which the policy cannot see and which is no failure here.
-        success: whether the formula is satisfied.
+    The reward is 1 for a formula that is satisfied, -1 for one that is violated or an action that leaves the square.
+    Episodes also end by their length, which the policy cannot see and which is no failure here.
     """
 
     reward: jax.Array

@@ -12,7 +12,7 @@ import numpy as np
 from jaxcert._validation import check_count, check_number
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
-from jaxcert.tasks.zones import COLOURS, NetworkSizes
+from jaxcert.tasks.zones import COLOURS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,10 +45,6 @@ class Lesson:
             if not isinstance(ends, tuple):
                 raise ValueError(f"{name} is {ends!r}; expected a tuple of two whole numbers")
         jax.eval_shape(lambda: ltl.sample_reach_avoid(jax.random.key(0), len(COLOURS), depth=99, **self.ranges()))
-        # Plain numbers, since NumPy's cannot be written to the files of training.
-        object.__setattr__(self, "success", float(self.success))
-        for name, ends in self.ranges().items():
-            object.__setattr__(self, name, tuple(map(int, ends)))
 
     def ranges(self) -> dict[str, Any]:
         """The arguments of ``ltl.sample_reach_avoid``."""
@@ -66,12 +62,9 @@ LESSONS = (
 
 
 class Progress(NamedTuple):
-    """How far a learner has come.
+    """How far a learner has come; after the last lesson come the tasks of the environment itself.
 
-    Attributes:
-        lesson: from 0; after the last one come the tasks of the environment itself. int32[].
-        num_episodes: episodes that ended since their success was looked at, int32[].
-        num_successes: how many of these episodes succeeded, int32[].
+    The two counts are of the episodes that ended since their success was looked at, and of those that succeeded.
     """
 
     lesson: jax.Array
@@ -104,8 +97,6 @@ def sample_lesson_task(
     easier = ltl.sample_reach_avoid(key, len(COLOURS), depth=own.reach.shape[0], **here)
     return jax.tree.map(lambda a, b: jnp.where(lesson < len(lessons), a, b), easier, own)
 
-
-_NETWORKS = NetworkSizes()
 
 # What is allowed of each setting that is a real number, and the same in words.
 _POSITIVE = (lambda x: 0 < x < math.inf), "a positive number"
@@ -146,12 +137,11 @@ class ZonesSettings:
         window: number of episodes over which the success of a lesson is counted.
         num_evals: number of evaluations and checkpoints, the first before training.
         num_eval_envs: episodes of each evaluation, each of another task of the environment.
-        networks: sizes of the networks.
         seed: seed of everything in training, a whole number in [0, 2^32).
 
     Raises:
-        ValueError: for numbers without meaning, lessons that are no tuple of ``Lesson``, networks that are no
-            ``zones.NetworkSizes``, and batches that do not divide into minibatches.
+        ValueError: for numbers without meaning, lessons that are no tuple of ``Lesson``, and batches that do not
+            divide into minibatches.
 
     Example:
         >>> settings = ZonesSettings(num_timesteps=100_000, num_envs=64, seed=1)
@@ -175,18 +165,14 @@ class ZonesSettings:
     window: int = 512
     num_evals: int = 26
     num_eval_envs: int = 256
-    networks: NetworkSizes = _NETWORKS
     seed: int = 0
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             if field.type in (int, float):
-                # Plain numbers, since NumPy's cannot be written to the files of training.
-                object.__setattr__(self, field.name, field.type(_checked(field.name, getattr(self, field.name))))
+                _check(field.name, getattr(self, field.name))
         if not isinstance(self.lessons, tuple) or not all(isinstance(lesson, Lesson) for lesson in self.lessons):
             raise ValueError(f"lessons is {self.lessons!r}; expected a tuple of Lesson")
-        if not isinstance(self.networks, NetworkSizes):
-            raise ValueError(f"networks is {self.networks!r}; expected a NetworkSizes")
         if self.batch_length % self.num_minibatches:
             raise ValueError(
                 f"{self.num_envs} environments with {self.unroll_length} steps do not divide into"
@@ -209,8 +195,8 @@ class ZonesSettings:
         return -(-self.num_timesteps // self.batch_length)
 
 
-def _checked(name: str, value: Any) -> Any:
-    """The number, if it has a meaning as this setting."""
+def _check(name: str, value: Any) -> None:
+    """Raise ValueError for a number without a meaning as this setting."""
     if name == "seed":
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 0 <= value < 2**32:
             raise ValueError(f"seed is {value!r}; expected a whole number in [0, 2^32)")
@@ -218,4 +204,3 @@ def _checked(name: str, value: Any) -> Any:
         check_number(name, value, *_RANGES[name])
     else:
         check_count(name, value)
-    return value

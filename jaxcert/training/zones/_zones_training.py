@@ -17,7 +17,8 @@ from jaxcert._extras import import_extra
 from jaxcert._files import in_file
 from jaxcert.rollouts import MultiTaskEnv, collect
 from jaxcert.rollouts._policy import key_apart
-from jaxcert.tasks.zones import ZoneEnv, sequence_policy
+from jaxcert.tasks.zones import sequence_policy
+from jaxcert.tasks.zones._zone_env import ZoneEnv
 from jaxcert.tasks.zones._zone_policies import make_sequence_policy
 from jaxcert.training._checkpoints import policy_files
 from jaxcert.training._hook import CertificationHook
@@ -30,50 +31,29 @@ _FILE = "learner.npz"
 _FREE = ("num_timesteps", "num_evals", "num_eval_envs")
 
 
-def save_checkpoint(folder: Path, learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> None:
+def _save(folder: Path, learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> None:
     """Write the learner, and then its policy, so that what has a policy can go on."""
-    save_learner(folder / _FILE, learner, env, settings)
+    arrays = {name: np.asarray(leaf) for name, leaf in _named(_without_type(learner)).items()}
+    write_archive(folder / _FILE, LEARNER, _facts(env, settings), arrays)
     _save_policy(folder, learner, env, settings)
-
-
-def last_checkpoint(folder: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Learner | None:
-    """The learner in a folder, or None without one; its policy is written if training was stopped before that.
-
-    Raises:
-        ValueError: as ``load_learner``, and for a folder with policies whose learner is missing.
-    """
-    learner = load_learner(folder / _FILE, env, settings)
-    if learner is None:
-        if files := policy_files(folder):
-            raise ValueError(f"{files[-1]} is of a training whose {_FILE} is missing; choose another folder")
-    elif not _policy_file(folder, learner, settings).exists():
-        _save_policy(folder, learner, env, settings)
-    return learner
 
 
 def _save_policy(folder: Path, learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> None:
     facts = {"num_steps": num_steps(learner, settings), "seed": settings.seed}
-    path = _policy_file(folder, learner, settings)
-    save_policy(path, learner.params, environment=env.name, network="sequence", **facts)
+    path = folder / f"{facts['num_steps']:012d}.npz"
+    if not path.exists():
+        save_policy(path, learner.params, environment=env.name, network="sequence", **facts)
 
 
-def _policy_file(folder: Path, learner: Learner, settings: ZonesSettings) -> Path:
-    return folder / f"{num_steps(learner, settings):012d}.npz"
+def _last(folder: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Learner | None:
+    """The learner in a folder, or None without one; its policy is written if training was stopped before that.
 
-
-def save_learner(path: Path, learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> None:
-    """Write all arrays of a learner."""
-    arrays = {name: np.asarray(leaf) for name, leaf in _named(_without_type(learner)).items()}
-    write_archive(path, LEARNER, _facts(env, settings), arrays)
-
-
-def load_learner(path: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Learner | None:
-    """The learner in a file, or None without one.
-
-    Raises:
-        ValueError: for a file that is damaged, or that other settings, another seed or another environment wrote.
+    ValueError if it is damaged, missing beside policies, or of other settings, another seed or another environment.
     """
+    path = folder / _FILE
     if not path.is_file():
+        if files := policy_files(folder):
+            raise ValueError(f"{files[-1]} is of a training whose {_FILE} is missing; choose another folder")
         return None
     facts, arrays = read_archive(path, LEARNER)
     for name, wanted in _facts(env, settings).items():
@@ -81,33 +61,28 @@ def load_learner(path: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Lear
             raise ValueError(f"{path} is of a training with {name} {found}, not {wanted}; choose another folder")
     like = jax.eval_shape(lambda: _without_type(initial_learner(jax.random.key(0), env, settings)))
     with in_file(path):
-        _check(arrays, _named(like))
+        check_arrays(arrays, {name: (leaf.dtype, leaf.shape) for name, leaf in _named(like).items()})
+        for name, array in arrays.items():
+            if name.startswith(".params") and not np.all(np.isfinite(array)):
+                raise ValueError(f"{name} is not finite")
     leaves = [jnp.asarray(arrays[name]) for name in _named(like)]
     learner = jax.tree.unflatten(jax.tree.structure(like), leaves)
-    return learner._replace(key=jax.random.wrap_key_data(learner.key, impl=_implementation()))
-
-
-def _check(arrays: dict[str, np.ndarray], expected: dict[str, Any]) -> None:
-    check_arrays(arrays, {name: (leaf.dtype, leaf.shape) for name, leaf in expected.items()})
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and name.startswith(".params") and not np.all(np.isfinite(array)):
-            raise ValueError(f"{name} is not finite")
+    kind = str(jax.random.key_impl(jax.random.key(0)))
+    learner = learner._replace(key=jax.random.wrap_key_data(learner.key, impl=kind))
+    _save_policy(folder, learner, env, settings)
+    return learner
 
 
 def _facts(env: MultiTaskEnv, settings: ZonesSettings) -> dict[str, Any]:
-    """What must not change when training goes on; as JSON has it."""
+    """What must not change when training goes on; as JSON has it, with numbers of NumPy as numbers."""
     fixed = {name: value for name, value in dataclasses.asdict(settings).items() if name not in _FREE}
     facts = {"environment": env.name, "jax_enable_x64": jax.config.read("jax_enable_x64"), **fixed}
-    return json.loads(json.dumps(facts))
+    return json.loads(json.dumps(facts, default=lambda number: number.item()))
 
 
 def _without_type(learner: Learner) -> Learner:
     """With the numbers of its random key."""
     return learner._replace(key=jax.random.key_data(learner.key))
-
-
-def _implementation() -> str:
-    return str(jax.random.key_impl(jax.random.key(0)))
 
 
 def _named(tree: Any) -> dict[str, Any]:
@@ -140,17 +115,13 @@ class _Run:
         return num_steps(learner, self.settings)
 
     def keep(self, learner: Learner) -> None:
-        """Write the files of a checkpoint.
-
-        Raises:
-            ValueError: for a policy that no file can hold, before the last one that was good is replaced.
-        """
+        """Write the files of a checkpoint; ValueError, before that, for a policy that no file can hold."""
         for name, array in learner.params.items():
             if not jnp.all(jnp.isfinite(array)):
                 last = "" if self.folder is None else f"; the checkpoint before it is in {self.folder}"
                 raise ValueError(f"training diverged: after {self.step(learner):,} steps {name} is not finite{last}")
         if self.folder is not None:
-            save_checkpoint(self.folder, learner, self.env, self.settings)
+            _save(self.folder, learner, self.env, self.settings)
 
     def report(self, learner: Learner, learned: Learned | None) -> None:
         """Evaluate, certify, and tell the progress."""
@@ -175,7 +146,7 @@ def train_on_zones(
 ) -> tuple[Callable[..., Any], Any]:
     """As ``train``: the function that makes a policy of parameters, and the parameters."""
     run = _Run(env, settings, hook, None if checkpoints is None else Path(checkpoints), progress_fn)
-    restored = None if run.folder is None else last_checkpoint(run.folder, env, settings)
+    restored = None if run.folder is None else _last(run.folder, env, settings)
     learner = initial_learner(jax.random.key(settings.seed), env, settings) if restored is None else restored
     if restored is None:
         run.keep(learner)

@@ -1,0 +1,309 @@
+"""Several requirements at once: on what share of new tasks all of them are met."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_concrete
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.certificates._access import Answer
+from jaxcert.certificates._arguments import choose, chosen_level, levels_of
+from jaxcert.certificates._attained import ATTAINED
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import answer, new_task_from
+from jaxcert.certificates._figures import (
+    SAMPLED,
+    Headline,
+    ceil_figures,
+    floor_figures,
+    floor_to,
+)
+from jaxcert.certificates._figures import at_least as share_of_new_tasks
+from jaxcert.certificates._met import solved_together
+from jaxcert.certificates._method import BINOMIAL, Levels
+from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
+from jaxcert.certificates._required_metrics import check_declared, metrics_of
+from jaxcert.certificates._soft import SOFT
+from jaxcert.numerics._rounding import Side as Rounding
+from jaxcert.numerics._rounding import cast_host, known
+from jaxcert.returns._required import Requirement, Side, requirements_of, sides_of
+
+_METHODS = {method.name: method for method in (BINOMIAL, ATTAINED, SOFT)}
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class RequirementsCertificate(Answer):
+    """Certified share of new tasks that meet several requirements at once; a pytree of arrays.
+
+    With probability at least 1 - delta over the sampled tasks and rollouts: a new task from the same distribution meets
+    all of the requirements, which were fixed before the data were seen, with probability at least ``safety``.
+
+    Attributes:
+        thresholds: what each of the r sides requires, float[r]; rounded to where it requires more.
+        low: the lower end of the support of each, float[r]; 0 for successes.
+        high: the upper end, float[r]; 1 for successes.
+        missed: which tasks are not shown to meet each, bool[..., r, n].
+        safety: certified share of new tasks, rounded down, float[...].
+        epsilon: certified risk, float[...].
+        num_violations: k, tasks that are not shown to meet all of them, int32[...]; in a soft count those whose
+            smallest evidence is at most 1.
+        num_valid: n - k, int32[...].
+        status: codes of ``Status``, int32[...].
+        level: of each bound, or the largest that successes attain; of a soft count the weight; float[...].
+        delta: failure probability, a scalar.
+        num_tasks: n (static).
+        metrics: the metric of each side, by name (static).
+        sides: "at least" or "at most", of each (static).
+        of_successes: whether each is about a probability (static).
+        bound: name of the bound of the metrics that are no successes (static).
+        method: name of the method (static).
+        chosen: whether the data chose the level (static).
+        complete: whether returns were declared to be of whole rollouts (static).
+
+    Example:
+        >>> import numpy as np
+        >>> rewards = np.linspace(200, 900, 80)[:, None] + np.zeros((80, 20))
+        >>> returns = {"reward": rewards, "cost": 30 - rewards / 50}
+        >>> wanted = {"reward": at_least(300, support=(0, 1000)), "cost": at_most(25, support=(0, 500))}
+        >>> print(certify_requirements(returns, wanted, delta=0.05, complete=True))
+        With confidence 0.95: on a new task from the same distribution,
+        the expected reward is at least 300 and the expected cost is at most 25, all at once, with probability ...
+    """
+
+    thresholds: jax.Array = dataclasses.field(metadata=along("requirement"))
+    low: jax.Array = dataclasses.field(metadata=along("requirement"))
+    high: jax.Array = dataclasses.field(metadata=along("requirement"))
+    missed: jax.Array = dataclasses.field(metadata=along("requirement", "task"))
+    safety: jax.Array
+    epsilon: jax.Array
+    num_violations: jax.Array
+    num_valid: jax.Array
+    status: jax.Array
+    level: jax.Array
+    delta: jax.Array
+    num_tasks: int = dataclasses.field(metadata={"static": True})
+    metrics: tuple[str, ...] = dataclasses.field(metadata={"static": True})
+    sides: tuple[str, ...] = dataclasses.field(metadata={"static": True})
+    of_successes: tuple[bool, ...] = dataclasses.field(metadata={"static": True})
+    bound: str = dataclasses.field(metadata={"static": True})
+    method: str = dataclasses.field(metadata={"static": True})
+    chosen: bool = dataclasses.field(metadata={"static": True})
+    complete: bool = dataclasses.field(metadata={"static": True})
+
+    question = "requirements"
+    source = SAMPLED
+    _shown: ClassVar = ("safety", "thresholds", "level", "delta", "num_tasks", "metrics", "sides", "bound", "method")
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """What was required, as lines that ``certify_requirements`` reads."""
+        return tuple(self._line_of(i) for i in range(len(self.metrics)))
+
+    @property
+    def beta(self) -> jax.Array:
+        """The level; with an axis of one row where the data chose it."""
+        return self.level[..., None] if self.chosen else self.level
+
+    @property
+    def num_missed(self) -> jax.Array:
+        """How many tasks are not shown to meet each requirement, int32[..., r]."""
+        return jnp.sum(self.missed, axis=-1, dtype=jnp.int32)
+
+    @property
+    def why_not_more(self) -> str:
+        """On how many of the tasks each requirement is not shown, in words; empty where all are shown on all."""
+        if not int(self.num_violations):
+            return ""
+        each = ", ".join(f"{what} on {n}" for what, n in zip(self._claims, self.num_missed.tolist(), strict=True))
+        return f"{int(self.num_violations)} of {self.num_tasks} tasks are not shown to meet all of it, {each}"
+
+    @property
+    def _claims(self) -> list[str]:
+        """The requirements without the supports."""
+        return [
+            f"{name} {'>=' if self._is_least(i) else '<='} {self._number(i)}" for i, name in enumerate(self.metrics)
+        ]
+
+    def _line_of(self, i: int) -> str:
+        ends = [] if self.of_successes[i] else [_decimal(self.low[i], "down"), _decimal(self.high[i], "up")]
+        return " ".join([self._claims[i], *(["in", *ends] if ends else [])])
+
+    def _is_least(self, i: int) -> bool:
+        return self.sides[i] == _SIDES[0]
+
+    def _number(self, i: int) -> str:
+        return _decimal(self.thresholds[i], "up" if self._is_least(i) else "down")
+
+    @property
+    def _required(self) -> str:
+        """All requirements in words."""
+        words = []
+        for i, metric in enumerate(self.metrics):
+            what = f"{'probability of' if self.of_successes[i] else 'expected'} {metric.replace('_', ' ')}"
+            words.append(f"the {what} is {self.sides[i]} {self._number(i)}")
+        *most, last = words
+        return f"{', '.join(most)} and {last}, all at once," if most else last
+
+    def _sentence(self, index: int) -> str:
+        (safety,) = self._held(index, "safety")
+        if not safety > 0:
+            return self._nothing(f"whether {self._required.rstrip(',')}", self._note(index))
+        return (
+            f"{self._start}: on {new_task_from(self.source)}, {self._required} "
+            f"with probability at least {floor_to(safety, 4)}.{self._note(index)}"
+        )
+
+    def _headline(self, index: int) -> Headline:
+        (safety,) = self._held(index, "safety")
+        what = self._required.rstrip(",")
+        if not safety > 0:
+            return self._no_line(f"whether {what}")
+        claim, _ = share_of_new_tasks(safety)
+        source = new_task_from(self.source).removeprefix("a new task ")
+        return self._line(claim, f"{source}: {what}")
+
+
+_SIDES = "at least", "at most"
+
+
+def _decimal(value: Any, side: Rounding) -> str:
+    """The decimal of which a number is the rounded one, or the number itself."""
+    number = np.asarray(value)
+    shown = (floor_figures if side == "up" else ceil_figures)(float(number), 7)
+    same_number = np.isfinite(number) and cast_host(np.asarray(float(shown)), number.dtype, side) == number
+    return shown if same_number else repr(float(number)).removesuffix(".0")
+
+
+def certify_requirements(
+    returns: Mapping[str, chex.Array],
+    requirements: Mapping[str, Requirement] | Sequence[str],
+    *,
+    delta: chex.Numeric,
+    beta: chex.Numeric | Literal["auto"] | None = None,
+    bound: str | None = None,
+    method: str | None = None,
+    complete: bool = False,
+    where: chex.Array | Mapping[str, Any] | None = None,
+    validate: bool = True,
+) -> RequirementsCertificate:
+    r"""Certify that a policy meets several requirements at once: reward and cost, success and collisions.
+
+    With metrics X^r of the same tasks, their expected values J^r on a task, and thresholds B_r that are fixed
+    before the data are seen:
+
+    .. math:: P\big[\, P_{M \sim D}[J^r_M \ge B_r \text{ for all } r] \ge 1 - \hat\varepsilon \,\big] \ge 1 - \delta,
+
+    one-sided; for a metric that is to be at most a number the inequality is J^r <= B_r. A task passes if each
+    requirement is shown to be met by a bound of its own, at one level beta. A bad task misses one of them, and passes
+    only if the bound of that one fails: so k, the tasks that do not pass, gives the risk as in ``certify``. Neither
+    delta nor beta is divided, and metrics may depend on one another in any way.
+
+    Args:
+        returns: by the name of each metric, float[..., n, m] or bool, as in ``certify``: the same tasks in the same
+            order; the number of rollouts may differ.
+        requirements: by the name of each metric ``at_least``, ``at_most`` or ``between``, with the support of returns
+            that are no successes; or lines such as "reward >= 300 in 0 1000", "success >= 0.9".
+        delta: failure probability, in (0, 1); a scalar.
+        beta: level of each bound, in (0, 1); a scalar. For "binomial" 0.05 by default, and "auto" takes the best of
+            three levels. For "attained" what no level must exceed; by default the best of four is taken. For "soft" as
+            in ``certify``.
+        bound: per-task bound of returns, as in ``certify``; "betting" by default. Successes are counted.
+        method: "attained" if any metric is of successes, else "binomial". Or "soft": the evidence of a task is the
+            smallest of those against each requirement.
+        complete: True declares that each return is that of a whole rollout, of a finite horizon, which ``at_most``
+            needs: after a prefix the cost may still grow.
+        where: which rollouts count, bool[..., n, m] for all metrics, or by the name of each.
+        validate: as in ``certify``.
+
+    Returns:
+        A ``RequirementsCertificate`` with arrays [...].
+
+    Raises:
+        ValueError: as ``certify``, with the name of the metric; metrics without requirements or the other way round,
+            other numbers of tasks, or ``at_most`` without complete=True.
+
+    Example:
+        >>> import numpy as np
+        >>> passed = np.arange(10) < np.tile([10, 10, 9, 10, 7], 16)[:, None]  # ten trials of each of 80 tasks
+        >>> hit = np.arange(10) < np.tile([0, 0, 0, 1], 20)[:, None]
+        >>> lines = ["success >= 0.5", "collision <= 0.5"]
+        >>> found = certify_requirements({"success": passed, "collision": hit}, lines, delta=0.05, complete=True)
+        >>> print(f"{found.safety:.4f}", found.num_missed)
+        0.9632 [0 0]
+
+    Reference: the theory page, section 2.4; Berger (1982) on intersection-union tests.
+    """
+    sides = sides_of(requirements_of(requirements))
+    check_declared(sides, complete)
+    bounds, metrics = metrics_of(sides, returns, where, bound, validate)
+    usual = ATTAINED if any(each.binary for each in bounds) else BINOMIAL
+    chosen = choose("method", method or usual.name, _METHODS)
+    if chosen is ATTAINED and usual is BINOMIAL:
+        raise ValueError("method is 'attained', which counts successes; none of the metrics is of them")
+    dtype = np.result_type(*(each.sample.dtype for each in metrics))
+    longest = max(metrics, key=lambda each: int(each.sample.num_rollouts)).sample
+    common = longest.replace(low=longest.low.astype(dtype))
+    level = chosen_level(chosen, delta, beta, int(common.num_tasks), dtype)
+    delta, level = levels_of(chosen, delta, level, common, validate)
+    fields = solved_together(chosen, bounds, metrics, level, delta)
+    settings = {"method": chosen.name, "complete": complete, "chosen": level is None or isinstance(level, Levels)}
+    return _answer(fields, sides, bounds, common.num_tasks, dtype, **settings)
+
+
+def _answer(
+    fields: dict[str, Any], sides: list[Side], bounds: tuple[Bound, ...], n: Any, dtype: Any, **settings: Any
+) -> RequirementsCertificate:
+    ends = [each.support or (0, 1) for each in sides]
+    rows = {
+        "thresholds": [each.rounded(dtype) for each in sides],
+        "low": [known(low, dtype, "down") for low, _ in ends],
+        "high": [known(high, dtype, "up") for _, high in ends],
+    }
+    settings |= {
+        "metrics": tuple(each.metric for each in sides),
+        "sides": tuple(_SIDES[not each.is_least] for each in sides),
+        "of_successes": tuple(each.binary for each in bounds),
+        "bound": next((each.name for each in bounds if not each.binary), CLOPPER_PEARSON.name),
+    }
+    arrays = {name: (np if is_concrete(row) else jnp).stack(row) for name, row in rows.items()}
+    return answer(RequirementsCertificate, fields | arrays, n, **settings)
+
+
+def _check_lines(name: str, value: Any) -> None:
+    requirements_of(value)
+
+
+_COMPLETE = "Declare that each return is that of a whole rollout, of a finite horizon, which an upper limit needs"
+
+REQUIREMENTS = Question(
+    name="requirements",
+    words="on what share of new tasks are several requirements met at once, such as a reward and a cost?",
+    function=certify_requirements,
+    certificate=RequirementsCertificate,
+    rows=Rows(
+        {name: COUNTED[name] for name in ("safety", "epsilon", "num_violations", "status")},
+        claims={"safety": min},
+        risks=COUNT_ROWS.risks,
+    ),
+    each=None,
+    settings=same("delta", "beta", "bound", "method", "requirements", "complete"),
+    options=(
+        Option(
+            "requirements",
+            tuple,
+            "A metric, the column of its values, with what it has to be and its support: 'reward >= 300 in 0 1000', or "
+            "'success >= 0.9' for successes",
+            is_needed=True,
+            flag="requirement",
+            check=_check_lines,
+        ),
+        Option("complete", bool, _COMPLETE),
+    ),
+)

@@ -1,0 +1,53 @@
+"""Programs of which the compilation counts for more than the speed.
+
+A first call compiles for a second what then runs for a millisecond. XLA spends half of that second on its newer code
+generator for fused loops, 12 ms of CPU time for each. The older one comes to the same bits, in up to a tenth more time.
+A program that runs only once is compiled without the optimisations of LLVM as well, in a fifth of the time. Whether it
+rounds a product before it is added may differ then: no proof relies on either.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.core
+
+_OFTEN: dict[str, Any] = {"xla_cpu_use_fusion_emitters": False}
+_ONCE = _OFTEN | {"xla_backend_optimization_level": 0}
+# With more numbers than this, a program runs for long enough that speed counts.
+_MOST = 2**18
+
+
+def quickly(
+    function: Callable[..., Any], *, static_argnums: int | tuple[int, ...] = (), once: bool = False
+) -> Callable[..., Any]:
+    """``jax.jit`` that compiles fast on a CPU, where the arguments are known and not many numbers.
+
+    Within another program, whose options hold for all of it, and for more numbers it is ``jax.jit`` itself.
+
+    Args:
+        function: takes positional arguments, one of which is traced within another program, as ``placed`` returns them.
+        static_argnums: as in ``jax.jit``.
+        once: whether the result is kept, so that the program runs once for each.
+    """
+    plain = jax.jit(function, static_argnums=static_argnums)
+    fast = jax.jit(function, static_argnums=static_argnums, compiler_options=_ONCE if once else _OFTEN)
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        nonlocal fast
+        if _are_few(arguments):
+            try:
+                return fast(*arguments)
+            except jax.errors.JaxRuntimeError:  # for the option, if a release of XLA has it no more
+                fast = plain
+        return plain(*arguments)
+
+    return call
+
+
+def _are_few(arguments: tuple[Any, ...]) -> bool:
+    arrays = [leaf for leaf in jax.tree.leaves(arguments) if isinstance(leaf, jax.Array)]
+    known = not any(isinstance(array, jax.core.Tracer) for array in arrays)
+    return known and sum(array.size for array in arrays) <= _MOST and jax.default_backend() == "cpu"

@@ -1,0 +1,122 @@
+"""What an answer says of each name in it, beside what was observed: the numbers of a plot by name."""
+
+import itertools
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.questions._answers import column_texts, heading, texts_of
+from jaxcert.report._leaderboard import Leaderboard
+from jaxcert.report.plots import Interval
+from jaxcert.tables import Returns
+from jaxcert.tables._frames import in_one_order
+
+# A mean that was rounded down to single precision reaches the threshold that it was.
+_ROUNDING = 1e-6
+
+
+def observed_means(data: Sequence[Returns]) -> np.ndarray | None:
+    """The mean return of each task, or the difference of two policies, [n]; None of a summary."""
+    if not all(isinstance(each.returns, np.ndarray) for each in data):
+        return None
+    first, *others = in_one_order(*data)
+    return first.means - others[0].means if others else first.means
+
+
+def intervals_of(
+    certificate: Any, question: Question, means: np.ndarray | None, name: str = "", policies: Sequence[str] = ()
+) -> dict[str, Interval]:
+    """A row for each task that the answer names, or for what it certifies as a whole; and of each of its numbers.
+
+    Args:
+        certificate: concrete and without batch axes.
+        question: which it answers.
+        means: observed, of each task, [n]; None if they are not known.
+        name: of the group of rows, where there are several.
+        policies: what two policies are called, of whose difference it is.
+    """
+    in_a_row = getattr(certificate, "num_episodes", 1)
+    means = means if means is None or in_a_row == 1 else means**in_a_row
+    places = column_texts(certificate, question, question.each) if question.each else [""]
+    ends = [f" at {place}" if len(places) > 1 else "" for place in places]
+    if question.takes("tasks"):
+        of, each = f"{name}: " if name else "", itertools.product(enumerate(certificate.tasks), enumerate(ends))
+        return {f"{of}{task}{end}": _of_task(certificate, means, i, j) for (i, task), (j, end) in each}
+    columns = question.rows.columns
+    upper = next((columns[column] for column, least in question.rows.claims.items() if least is max), None)
+    low = np.atleast_1d(getattr(certificate, columns[question.rows.certified])).tolist()
+    high = [None] * len(low) if upper is None else np.atleast_1d(getattr(certificate, upper)).tolist()
+    seen = _observed(certificate, question, means)
+    whole = name or " minus ".join(policies) or "all tasks"
+    three = zip(low, seen, high, strict=True)
+    return {f"{whole}{end}": Interval(*each) for end, each in zip(ends, three, strict=True)}
+
+
+def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
+    """What the numbers of such a plot are, and the threshold, where each of them is to be compared with it."""
+    if not question.takes("tasks"):
+        what = heading(question.rows.certified, question, certificate).removeprefix("certified ")
+        places = column_texts(certificate, question, question.each) if question.each else []
+        return {"xlabel": f"{what} at {question.each} {places[0]}" if len(places) == 1 else what}
+    at = certificate.thresholds.tolist()
+    return {"xlabel": f"observed {certificate.quantity}", "at": at[0] if len(at) == 1 else None}
+
+
+def texts_by_name(question: Question, answers: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The table of all groups, whose names and numbers of tasks stand first; of one without a name, its own."""
+    found: dict[str, list[str]] = {}
+    for name, certificate in answers.items():
+        texts = texts_of(certificate, question)
+        first = {"group": name, "tasks": str(certificate.num_tasks)} if name else {}
+        for title, entries in ({each: [text] * len(texts["status"]) for each, text in first.items()} | texts).items():
+            found.setdefault(title, []).extend(entries)
+    return found
+
+
+def intervals_of_board(found: Leaderboard) -> dict[str, Interval]:
+    """The mean of each policy of a leaderboard, and the letters by which they are not told apart."""
+    low, observed = found.means, [observed_means([each]) for each in found.data]
+    best, letters = [found.names.index(name) for name in found.table["policy"]], [""] * len(low)
+    for place, text in zip(best, shared_letters((found.order | found.order.T)[np.ix_(best, best)]), strict=True):
+        letters[place] = text
+    averages = [None if each is None else float(each.mean()) for each in observed]
+    rows = zip(found.names, low, averages, letters, strict=True)
+    return {name: Interval(least, average, letters=text) for name, least, average, text in rows}
+
+
+def shared_letters(apart: np.ndarray) -> list[str]:
+    """A compact letter display: two have a letter in common if and only if they are not told apart, bool[p, p].
+
+    Each letter stands for a largest set that extends the first pair without one; at most one for each pair is needed.
+    """
+    sets: list[list[int]] = []
+    for i, j in itertools.combinations_with_replacement(range(len(apart)), 2):
+        if (i == j or not apart[i, j]) and not any(i in each and j in each for each in sets):
+            sets.append([i, j])
+            for k in range(len(apart)):
+                if not any(apart[k, of] for of in sets[-1] if of != k):
+                    sets[-1].append(k)
+    names = [f"{string.ascii_letters[k % 52]}{k // 52 or ''}" for k in range(len(sets))]
+    return ["".join(name for name, each in zip(names, sets, strict=True) if i in each) for i in range(len(apart))]
+
+
+def _of_task(certificate: Any, means: np.ndarray | None, task: int, row: int) -> Interval:
+    good, bad = (bool(np.asarray(each)[task, row]) for each in (certificate.good, certificate.bad))
+    kind = "certified" if good else "surely below" if bad else "not certified"
+    return Interval(observed=None if means is None else float(means[task]), kind=kind)
+
+
+def _observed(certificate: Any, question: Question, means: np.ndarray | None) -> list[float | None]:
+    """The mean, or the number or share of the tasks whose mean reaches each threshold, as the answer counts them."""
+    columns, count = question.rows.columns, certificate.status.size
+    if means is not None and question.rows is MEAN_ROWS:
+        return [float(means.mean())]
+    counts = question.rows.certified.startswith("num_")
+    if means is None or columns.get(question.each or "") != "thresholds" or not (counts or question.curve is not None):
+        return [None] * count
+    levels = np.asarray(certificate.thresholds, np.float64)
+    reached = (means[:, None] >= levels - _ROUNDING * np.maximum(np.abs(levels), 1)).sum(axis=0)
+    return (reached if counts else reached / len(means)).tolist()

@@ -1,0 +1,128 @@
+"""A plot of certified lower ends, or intervals, by name: of policies, of groups of rows, of the tasks of a list."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jaxcert.report.plots._axes import COLOURS, GREY, MARKERS, as_written, drawing, dress
+
+# The share of the axes that names may take; of more names than the most, as many of either end are drawn.
+_ROOM, _LONG, _MOST_NAMES = 0.55, 200, 200
+_OBSERVED, _CERTIFIED, _SHARED = "observed", "certified", "same letter: not told apart"
+
+
+class Interval(NamedTuple):
+    """What is known of a name.
+
+    Attributes:
+        low: the certified lower end; None where nothing is certified.
+        observed: the average in the data, which certifies nothing; None if it is not known.
+        high: the certified upper end, if there is one.
+        kind: what is certified in words, for the legend, where it is no number.
+        letters: of the groups that it belongs to; names with a letter in common are not told apart.
+
+    Example:
+        >>> Interval(0.62, 0.7).letters
+        ''
+    """
+
+    low: float | None = None
+    observed: float | None = None
+    high: float | None = None
+    kind: str = ""
+    letters: str = ""
+
+
+def plot_intervals(
+    rows: Mapping[str, Interval], *, at: float | None = None, title: str = "", xlabel: str = "", ax: Any = None
+) -> Any:
+    """Draw the certified lower end and the observed average of each name, the largest lower end first.
+
+    Args:
+        rows: by their names; of more than 200, the first and the last 100.
+        at: where to draw a vertical line, such as the threshold that was asked for.
+        title: of the axes.
+        xlabel: what the numbers are.
+        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper, as high as
+            the names need.
+
+    Returns:
+        The axes; `save_figure` writes their figure.
+
+    Raises:
+        ValueError: no name.
+        ImportError: matplotlib is missing (extra `plot`).
+
+    Example:
+        >>> import jaxcert
+        >>> found = {}
+        >>> for name in ("cheetah", "walker"):
+        ...     returns = jaxcert.sample_returns(name)
+        ...     certified = jaxcert.certify_mean(returns, support=(0, 1000), delta=0.01)
+        ...     found[name] = Interval(float(certified.mean), float(returns.mean()))
+        >>> [label.get_text() for label in plot_intervals(found, xlabel="mean return").get_yticklabels()]
+        ['walker', 'cheetah']
+    """
+    if not rows:
+        raise ValueError("rows is empty, expected at least one name to draw")
+    names = sorted(rows, key=lambda name: _size(rows[name]), reverse=True)
+    left_out = len(names) - _MOST_NAMES
+    if left_out > 0:
+        names = [*names[: _MOST_NAMES // 2], *names[-_MOST_NAMES // 2 :]]
+    with drawing(ax) as ax:
+        _draw(ax, [rows[name] for name in names])
+        if at is not None:
+            ax.axvline(at, color=GREY, linewidth=0.9, linestyle="--")
+        _name_rows(ax, names)
+        dress(ax, title=title, xlabel=xlabel, ylabel=f"{left_out} names between left out" if left_out > 0 else "")
+    return ax
+
+
+def _draw(ax: Any, rows: Sequence[Interval]) -> None:
+    """A dot for each average, in a style for each kind, and a line from each lower end to it, or to the upper end."""
+    places = range(len(rows))
+    low, observed, high = zip(*((_number(x) for x in (row.low, row.observed, row.high)) for row in rows), strict=True)
+    kinds = sorted({row.kind for row in rows if row.observed is not None})
+    for kind, colour, marker in zip(kinds, COLOURS, MARKERS, strict=False):
+        of_kind = [x if row.kind == kind else math.nan for x, row in zip(observed, rows, strict=True)]
+        ax.plot(of_kind, places, marker, color=colour, markersize=4, label=kind or _OBSERVED)
+    ends = [b if math.isnan(c) else c for b, c in zip(observed, high, strict=True)]
+    if not all(map(math.isnan, low)):
+        ax.hlines(places, low, ends, color=COLOURS[0], linewidth=1.2)
+        both = [*low, *high], [*places, *places]
+        ax.plot(*both, "|", color=COLOURS[0], markersize=7, markeredgewidth=1.6, label=_CERTIFIED)
+    if any(row.letters for row in rows):
+        ax.plot([], [], " ", label=_SHARED)
+    for place, row in zip(places, rows, strict=True):
+        ax.text(1.02, place, row.letters, transform=ax.get_yaxis_transform(), va="center", fontsize="small")
+
+
+def _size(row: Interval) -> tuple[float, float]:
+    low, observed = (-math.inf if math.isnan(_number(x)) else _number(x) for x in (row.low, row.observed))
+    return low, observed
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None or not math.isfinite(value) else value
+
+
+def _name_rows(ax: Any, names: Sequence[str]) -> None:
+    """Names as they can be printed: in one line, and wide ones without their middle, which names of runs share."""
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    texts = [_printable(name if len(name) < _LONG else name[: _LONG // 2] + name[-_LONG // 2 :]) for name in names]
+    ax.set_yticks(range(len(names)), texts)
+    as_written(*ax.get_yticklabels())
+    wide = [label.get_window_extent().width / (_ROOM * ax.bbox.width) for label in ax.get_yticklabels()]
+    ax.set_yticks(range(len(names)), [_cut(text, share) for text, share in zip(texts, wide, strict=True)])
+    as_written(*ax.get_yticklabels())
+    ax.figure.figure.draw_without_rendering()  # so that title and legend find the width that is left
+
+
+def _printable(name: str) -> str:
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+
+
+def _cut(text: str, share: float) -> str:
+    """The text without its middle, if it is longer than its room by that factor."""
+    half = int(len(text) / share / 2) if share > 1 else len(text)
+    return text if 2 * half >= len(text) else f"{text[:half]}…{text[-half:] if half else ''}"

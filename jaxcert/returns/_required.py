@@ -1,0 +1,174 @@
+"""What the tasks have to meet: a metric at least, at most, or between two numbers, in Python and as a line of text."""
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxcert._validation import is_concrete
+from jaxcert.numerics._rounding import known
+from jaxcert.returns._prepared import Support
+
+_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_LINE = re.compile(
+    rf"\s*(?P<metric>\S(?:.*?\S)?)\s*(?P<side>>=|<=)\s*(?P<threshold>{_NUMBER})"
+    rf"(?:\s+in\s+(?P<low>{_NUMBER})\s+(?P<high>{_NUMBER}|inf))?\s*"
+)
+_EXAMPLES = "'reward >= 300 in 0 1000', or 'success >= 0.9' for successes"
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Requirement:
+    """What a metric has to meet: an expected value of at least ``low``, of at most ``high``, or both.
+
+    Attributes:
+        low: the least; None for none.
+        high: the most; None for none.
+        support: (a, b), in which every value of the metric lies; None for successes.
+
+    Example:
+        >>> at_most(25, support=(0, 500)).high
+        25
+    """
+
+    low: Any = None
+    high: Any = None
+    support: Support | None = None
+
+
+def at_least(threshold: Any, *, support: Support | None = None) -> Requirement:
+    """The expected value of a metric, or the probability of success, is at least a number.
+
+    Args:
+        threshold: B, a scalar, fixed before the data are seen.
+        support: (a, b), as in ``certify``; None for successes.
+
+    Returns:
+        The requirement, for ``certify_requirements``.
+
+    Example:
+        >>> at_least(0.9)
+        Requirement(low=0.9, high=None, support=None)
+    """
+    return Requirement(low=threshold, support=support)
+
+
+def at_most(threshold: Any, *, support: Support | None = None) -> Requirement:
+    """The expected value of a metric, or the probability of an event, is at most a number.
+
+    Args:
+        threshold: C, a scalar, fixed before the data are seen.
+        support: (a, b), as in ``certify``; None for events.
+
+    Returns:
+        The requirement, for ``certify_requirements``, with complete=True.
+
+    Example:
+        >>> at_most(25, support=(0, 100))
+        Requirement(low=None, high=25, support=(0, 100))
+    """
+    return Requirement(high=threshold, support=support)
+
+
+def between(low: Any, high: Any, *, support: Support | None = None) -> Requirement:
+    """The expected value of a metric, or the probability of an event, lies between two numbers.
+
+    Args:
+        low: B, a scalar, fixed before the data are seen.
+        high: C, likewise.
+        support: (a, b), as in ``certify``; None for events.
+
+    Returns:
+        The requirement, for ``certify_requirements``, with complete=True.
+
+    Raises:
+        ValueError: low is above high.
+
+    Example:
+        >>> between(0.4, 0.6, support=(0, 1)).low
+        0.4
+    """
+    if is_concrete(low, high) and np.ndim(low) == np.ndim(high) == 0 and float(low) > float(high):
+        raise ValueError(f"between {low} and {high}; expected the smaller number first")
+    return Requirement(low, high, support)
+
+
+def requirements_of(given: Mapping[str, Requirement] | Sequence[str]) -> dict[str, Requirement]:
+    """Requirements by their metrics, from such a mapping, or from lines: 'cost <= 25 in 0 500'.
+
+    Raises:
+        ValueError: there are none; a line is no requirement, or repeats one.
+    """
+    if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
+        raise ValueError(
+            f"requirements are {given!r:.60}; expected them by their metrics, or lines such as {_EXAMPLES}"
+        )
+    found: dict[str, Requirement] = {}
+    entries = given.items() if isinstance(given, Mapping) else map(_of_line, given)
+    for metric, each in entries:
+        if not (isinstance(metric, str) and metric.strip()):
+            raise ValueError(f"a metric is called {metric!r:.60}; expected its name")
+        if not isinstance(each, Requirement) or (each.low is None and each.high is None):
+            raise ValueError(
+                f"the requirement of {metric!r:.60} is {each!r:.60}; expected at_least(...) or at_most(...)"
+            )
+        found[metric] = _joined(metric, found[metric], each) if metric in found else each
+    if not found:
+        raise ValueError(f"there are no requirements; expected one or more, such as {_EXAMPLES}")
+    return found
+
+
+def _of_line(line: Any) -> tuple[str, Requirement]:
+    match = _LINE.fullmatch(line) if isinstance(line, str) else None
+    if match is None:
+        raise ValueError(f"requirement {line!r:.80}; expected a line such as {_EXAMPLES}")
+    support = None if match["low"] is None else (float(match["low"]), float(match["high"]))
+    numbers = [float(match["threshold"]), *(support or ())[:1]]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"requirement {line!r:.80} has a number that is too large")
+    side = "low" if match["side"] == ">=" else "high"
+    return match["metric"], Requirement(**{side: numbers[0]}, support=support)
+
+
+def _joined(metric: str, one: Requirement, other: Requirement) -> Requirement:
+    """Two lines about one metric, its least and its most."""
+    if one.support != other.support:
+        raise ValueError(f"the requirements of {metric!r} have supports {one.support} and {other.support}")
+    low = [each.low for each in (one, other) if each.low is not None]
+    high = [each.high for each in (one, other) if each.high is not None]
+    if len(low) != 1 or len(high) != 1:
+        raise ValueError(f"{metric!r} is required twice; expected one least and one most number of a metric")
+    return between(low[0], high[0], support=one.support)
+
+
+def of_successes(requirements: Mapping[str, Requirement]) -> bool:
+    """Whether any is of successes, or of other events."""
+    return any(each.support is None for each in requirements.values())
+
+
+class Side(NamedTuple):
+    """One end that a metric has to meet; ``threshold`` is as given."""
+
+    metric: str
+    is_least: bool
+    threshold: Any
+    support: Support | None
+
+    def rounded(self, dtype: np.dtype) -> Any:
+        """The threshold on the side where the requirement is harder to meet."""
+        return known(self.threshold, dtype, "up" if self.is_least else "down")
+
+
+def sides_of(requirements: Mapping[str, Requirement]) -> list[Side]:
+    """The ends of all requirements, the least of a metric first."""
+    return [
+        Side(metric, name == "low", getattr(each, name), each.support)
+        for metric, each in requirements.items()
+        for name in ("low", "high")
+        if getattr(each, name) is not None
+    ]

@@ -1,0 +1,284 @@
+"""Several requirements at once: one is `certify`, and several fail no more often than delta, whatever the laws are."""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxcert import (
+    Status,
+    at_least,
+    at_most,
+    between,
+    binomial_epsilon,
+    bounds,
+    certify,
+    certify_requirements,
+)
+from jaxcert.returns import Requirement
+
+RNG = np.random.default_rng(0)
+REWARD = (RNG.beta(6, 2, (60, 1)) * RNG.uniform(0.8, 1, (60, 12))).astype(np.float32)
+COST = (RNG.beta(2, 6, (60, 1)) * RNG.uniform(0.8, 1, (60, 12))).astype(np.float32)
+PASSED = RNG.random((60, 6)) < RNG.beta(9, 1, (60, 1))
+HIT = RNG.random((60, 6)) < RNG.beta(1, 9, (60, 1))
+MASK = np.arange(12) < RNG.integers(8, 13, (60, 1))
+WANTED = {"reward": at_least(0.5, support=(0, 1)), "cost": at_most(0.5, support=(0, 1))}
+FIELDS = ("safety", "epsilon", "num_violations", "status")
+
+
+def both(**settings):
+    return certify_requirements({"reward": REWARD, "cost": COST}, WANTED, delta=0.1, complete=True, **settings)
+
+
+# --- one requirement ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"beta": "auto"}, {"beta": 0.2}, {"bound": "hoeffding"}, {"method": "soft"}])
+@pytest.mark.parametrize("where", [None, MASK])
+def test_one_requirement_is_what_certify_says(precision, settings, where):
+    x = REWARD.astype(precision)
+    found = certify_requirements({"r": x}, {"r": WANTED["reward"]}, delta=0.1, where=where, **settings)
+    wanted = certify(x, 0.5, support=(0, 1), delta=0.1, where=where, **settings)
+    for name in FIELDS:
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name)[0], rtol=4 * np.finfo(precision).eps)
+
+
+@pytest.mark.parametrize("settings", [{}, {"beta": 0.2}, {"method": "soft"}])
+@pytest.mark.parametrize("where", [None, MASK[:, 6:]])
+def test_one_requirement_of_successes_is_what_certify_says(settings, where):
+    found = certify_requirements({"r": PASSED}, {"r": at_least(0.5)}, delta=0.1, where=where, **settings)
+    wanted = certify(PASSED, 0.5, delta=0.1, where=where, **settings)
+    for name in FIELDS:
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name)[0], rtol=1e-6)
+
+
+def test_at_most_is_at_least_of_what_is_left():
+    for returns, most, least in ((COST, WANTED["cost"], at_least(-0.5, support=(-1, 0))), (HIT, at_most(0.5), None)):
+        found = certify_requirements({"c": returns}, {"c": most}, delta=0.1, complete=True)
+        other = {"c": -returns if least else ~returns}
+        wanted = certify_requirements(other, {"c": least or at_least(0.5)}, delta=0.1)
+        assert float(found.safety) == float(wanted.safety) > 0
+
+
+# --- several --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beta", [0.02, 0.05, 0.3])
+def test_tasks_are_counted_that_miss_any_requirement(precision, beta):
+    reward, cost = REWARD.astype(precision), COST.astype(precision)
+    found = certify_requirements({"reward": reward, "cost": cost}, WANTED, delta=0.1, beta=beta, complete=True)
+    missed = [bounds.betting(reward, beta, support=(0, 1)) < 0.5, bounds.betting(-cost, beta, support=(-1, 0)) < -0.5]
+    np.testing.assert_array_equal(found.missed, missed)
+    assert int(found.num_violations) == np.sum(np.any(missed, axis=0)) > max(found.num_missed.tolist())
+    assert float(found.epsilon) == pytest.approx(float(binomial_epsilon(found.num_violations, 60, beta, 0.1)), rel=1e-6)
+
+
+def test_nothing_is_divided_among_requirements():
+    """n = 80, six bad tasks for each of two metrics: where they coincide, and where they do not."""
+
+    def safety(k: int) -> float:
+        return 1 - stats.beta.ppf(0.95, k + 1, 80 - k) / 0.95
+
+    for shift, k, known in ((0, 6, 0.849), (6, 12, 0.756)):
+        a, b = (np.ones((80, 200)) for _ in range(2))
+        a[:6], b[shift : shift + 6] = 0, 0
+        wanted = dict.fromkeys(("a", "b"), at_least(0.5, support=(0, 1)))
+        found = float(certify_requirements({"a": a, "b": b}, wanted, delta=0.05).safety)
+        assert found == pytest.approx(safety(k), abs=1e-5)
+        assert found == pytest.approx(known, abs=1e-3)
+
+
+def _histograms(n: int, kinds: int) -> np.ndarray:
+    return np.asarray(list(itertools.combinations_with_replacement(range(kinds), n)))
+
+
+def _likelihood(rows: np.ndarray, law: np.ndarray) -> np.ndarray:
+    """The probability of each multiset of outcomes, [rows]."""
+    counts = np.stack([np.sum(rows == kind, axis=1) for kind in range(len(law))], axis=1)
+    ways = [math.factorial(rows.shape[1]) / math.prod(map(math.factorial, row)) for row in counts.tolist()]
+    return np.asarray(ways) * np.prod(law[None] ** counts, axis=1)
+
+
+@pytest.mark.parametrize("of_returns", [(), ("b",), ("a", "b")])
+@pytest.mark.parametrize("settings", [{}, {"beta": "auto"}, {"method": "soft"}])
+def test_failure_is_at_most_delta_at_the_worst_laws(precision, settings, of_returns):
+    """Every sample of tasks that miss one requirement of two, or both with metrics that depend on one another."""
+    n, m, delta, threshold = 6, 3, 0.2, 0.5
+    # Successes of the two metrics: the second one perfect, the first one perfect, or both the same.
+    outcomes = [(s, m) for s in range(m + 1)] + [(m, s) for s in range(m)] + [(s, s) for s in range(m)]
+    rows = _histograms(n, len(outcomes))
+    counts = np.asarray(outcomes)[rows]
+    data = {name: np.arange(m) < counts[..., i, None] for i, name in enumerate("ab")}
+    data = {name: x.astype(precision) if name in of_returns else x for name, x in data.items()}
+    wanted = {name: at_least(threshold, support=(0, 1) if name in of_returns else None) for name in "ab"}
+    safety = np.asarray(certify_requirements(data, wanted, delta=delta, validate=False, **settings).safety)
+    coin = stats.binom.pmf(np.arange(m + 1), m, threshold)
+    laws = {
+        "a": {(s, m): coin[s] for s in range(m + 1)},
+        "b": {(m, s): coin[s] for s in range(m + 1)},
+        "both": {(s, s): coin[s] for s in range(m + 1)},
+    }
+    worst = 0.0
+    for shares in ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.5, 0), (0.3, 0.3, 0.4)):
+        bad = np.asarray(
+            [sum(w * law.get(o, 0) for w, law in zip(shares, laws.values(), strict=True)) for o in outcomes]
+        )
+        for risk in np.unique(1 - safety[safety > 0]).tolist()[:12]:
+            # The true risk is a hair above a certified one.
+            law = bad * (risk + 1e-6) + np.asarray([o == (m, m) for o in outcomes]) * (1 - risk - 1e-6)
+            worst = max(worst, float(np.sum(_likelihood(rows, law)[1 - safety <= risk])))
+    assert worst <= delta * (1 + 1e-5)
+    says_much = not of_returns and settings != {"method": "soft"}  # bounds of three returns say less
+    assert worst > 0.1 or not says_much
+
+
+@pytest.mark.parametrize("where", [None, {"reward": MASK, "passed": MASK[:, 6:]}])
+@pytest.mark.parametrize("settings", [{}, {"beta": "auto"}, {"beta": 0.1}, {"method": "binomial", "beta": "auto"}])
+def test_returns_and_successes_may_be_mixed(settings, where):
+    """The task passes both in one of the ways that were fixed beforehand, of which the best counts."""
+    wanted = {"reward": WANTED["reward"], "passed": at_least(0.5)}
+    found = certify_requirements({"reward": REWARD, "passed": PASSED}, wanted, delta=0.1, where=where, **settings)
+    alone = [
+        float(certify_requirements({"x": x}, {"x": wanted[name]}, delta=0.1, where=where and where[name]).safety)
+        for name, x in (("reward", REWARD), ("passed", PASSED))
+    ]
+    assert 0 < float(found.safety) <= max(alone) + 0.02
+    k, level = int(found.num_violations), float(found.level)
+    assert float(found.epsilon) >= 0.999 * float(binomial_epsilon(k, 60, 0.0, 0.1))
+    assert k == int(np.any(found.missed, axis=0).sum())
+    assert 0 < level < 1
+
+
+def test_a_level_that_is_none_fails_closed():
+    for data, wanted in (({"r": REWARD}, WANTED["reward"]), ({"r": PASSED}, at_least(0.5))):
+        asked = jax.jit(lambda beta, d=data, w=wanted: certify_requirements(d, {"r": w}, delta=0.1, beta=beta))
+        for beta in (-1.0, 1.5):
+            found = asked(beta)
+            assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
+
+
+def test_an_event_is_a_zero_or_a_one_alone():
+    tiny = jnp.full((60, 20), 1e-40, jnp.float32)
+    settings = {"bound": "clopper_pearson", "complete": True, "validate": False}
+    found = certify_requirements({"e": tiny}, {"e": at_most(0.5)}, delta=0.1, **settings)
+    assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
+
+
+def test_nothing_is_moved_to_the_device_in_silence():
+    data = {"reward": jnp.asarray(REWARD), "hit": jnp.asarray(HIT)}
+    wanted = {"reward": WANTED["reward"], "hit": at_most(0.5)}
+    with jax.transfer_guard("disallow"):
+        certify_requirements(data, wanted, delta=0.1, complete=True, validate=False)
+        certify_requirements({"reward": REWARD, "hit": HIT}, wanted, delta=0.1, complete=True)
+
+
+def test_a_threshold_beyond_the_support_is_asked_about():
+    for requirement, words in (
+        (at_least(70, support=(0, 1)), "no policy meets that; is it in another unit"),
+        (at_most(1.5, support=(0, 1)), "every policy meets that"),
+        (at_least(-0.1, support=(0, 1)), "every policy meets that"),
+    ):
+        with pytest.warns(UserWarning, match=words):
+            certify_requirements({"r": REWARD}, {"r": requirement}, delta=0.1, complete=True)
+
+
+# --- as arrays, and in words ----------------------------------------------------------------------------------------
+
+
+def test_batches_and_compiled_calls_say_the_same():
+    stacked = {"reward": np.stack([REWARD, REWARD[::-1]]), "cost": np.stack([COST, COST[::-1]])}
+    found = certify_requirements(stacked, WANTED, delta=0.1, complete=True)
+    assert found.batch_shape == (2,)
+    alone = both()
+    compiled = jax.jit(lambda r, c: certify_requirements({"reward": r, "cost": c}, WANTED, delta=0.1, complete=True))
+    for other in (found[0], compiled(REWARD, COST)):
+        assert str(other) == str(alone)
+        np.testing.assert_array_equal(other.missed, alone.missed)
+    mapped = jax.vmap(compiled)(stacked["reward"], stacked["cost"])
+    np.testing.assert_allclose(mapped.safety, found.safety, rtol=1e-6)
+
+
+def test_thresholds_and_delta_may_be_traced():
+    def asked(threshold, delta):
+        wanted = {"reward": at_least(threshold, support=(0, 1)), "cost": between(0.0, threshold, support=(0, 1))}
+        return certify_requirements({"reward": REWARD, "cost": COST}, wanted, delta=delta, complete=True).safety
+
+    assert float(jax.jit(asked)(0.5, 0.1)) == pytest.approx(float(asked(0.5, 0.1)), rel=1e-6)
+
+
+def test_lines_are_read_and_written():
+    lines = ["expected return >= 3e-1 in -1 1000", "cost <= 25 in 0 inf", "cost >= 0 in 0 inf", "success>=.9"]
+    data = {"expected return": REWARD, "cost": 50 * COST, "success": PASSED}
+    lines[1:3] = ["cost <= 25 in 0 500", "cost >= 0.1 in 0 500"]
+    found = certify_requirements(data, lines, delta=0.1, complete=True)
+    assert found.requirements == (
+        "expected return >= 0.3 in -1 1000",
+        "cost >= 0.1 in 0 500",
+        "cost <= 25 in 0 500",
+        "success >= 0.9",
+    )
+    again = certify_requirements(data, found.requirements, delta=0.1, complete=True)
+    assert again.requirements == found.requirements
+    assert float(again.safety) == float(found.safety)
+
+
+def test_a_sentence_names_all_of_them():
+    assert "the expected reward is at least 0.5 and the expected cost is at most 0.5, all at once, with" in str(both())
+    nothing = certify_requirements({"r": REWARD}, ["r >= 0.999 in 0 1"], delta=0.1)
+    assert "nothing is certified about whether the expected r is at least 0.999" in str(nothing)
+    assert nothing.status == Status.VACUOUS
+
+
+def test_bad_values_in_a_trace_certify_nothing():
+    spoilt = jnp.asarray(REWARD).at[3, 4].set(jnp.inf)
+    data = {"reward": spoilt, "cost": COST}
+    found = certify_requirements(data, WANTED, delta=0.1, complete=True, validate=False)
+    assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
+    for delta in (0.0, 1.0, np.nan):
+        found = certify_requirements(
+            {"reward": REWARD, "cost": COST}, WANTED, delta=delta, complete=True, validate=False
+        )
+        assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
+    found = certify_requirements({"r": REWARD}, {"r": at_least(np.nan, support=(0, 1))}, delta=0.1, validate=False)
+    assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"complete": False}, "cost is to be at most a number; expected complete=True"),
+        ({"complete": "yes"}, "complete is 'yes'; expected True or False"),
+        ({"where": {"reward": MASK, "costs": MASK}}, "there are no where of 'cost'"),
+        ({"where": {"reward": MASK, "cost": MASK, "costs": MASK}}, "nothing is required of 'costs'"),
+        ({"requirements": {"reward": WANTED["reward"], 3: WANTED["cost"]}}, "a metric is called 3"),
+        ({"requirements": {**WANTED, "cost": at_most(0.5, support=(0, np.inf))}}, "cost: support has no upper end"),
+        ({"requirements": {}}, "there are no requirements"),
+        ({"requirements": "reward >= 1"}, "expected them by their metrics, or lines"),
+        ({"requirements": ["reward > 1 in 0 1"]}, "requirement 'reward > 1 in 0 1'; expected a line such as"),
+        ({"requirements": ["reward >= 0.1 in 0 1", "reward >= 0.2 in 0 1"]}, "'reward' is required twice"),
+        ({"requirements": ["reward >= 0.1 in 0 1", "reward <= 0.2 in 0 2"]}, "have supports"),
+        ({"requirements": ["reward >= 0.3 in 0 1", "reward <= 0.2 in 0 1"]}, "expected the smaller number first"),
+        ({"requirements": {"reward": Requirement()}}, "expected at_least"),
+        ({"requirements": {"reward": at_least(0.5)}}, "nothing is required of 'cost'"),
+        ({"requirements": {**WANTED, "time": at_least(1)}}, "there are no returns of 'time'"),
+        ({"requirements": {**WANTED, "cost": at_most(0.5)}}, "cost: a support is missing"),
+        ({"requirements": {**WANTED, "cost": at_most([0.5, 0.6], support=(0, 1))}}, "cost: threshold has shape"),
+        ({"requirements": {**WANTED, "cost": at_most(np.nan, support=(0, 1))}}, "cost: threshold"),
+        ({"returns": REWARD}, "returns are no mapping"),
+        ({"returns": {"reward": REWARD, "cost": COST[1:]}}, "cost has 59 tasks, reward has 60"),
+        ({"returns": {"reward": REWARD, "cost": 2 + COST}}, "cost: the return of task 0"),
+        ({"method": "scenario"}, "method is 'scenario'; expected one of binomial, attained, soft"),
+        ({"method": "attained"}, "none of the metrics is of them"),
+        ({"delta": 0.0}, "delta"),
+        ({"beta": "best"}, "beta is 'best'"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    settings = {"returns": {"reward": REWARD, "cost": COST}, "requirements": WANTED, "delta": 0.1, "complete": True}
+    with pytest.raises(ValueError, match=message):
+        certify_requirements(**{**settings, **change})

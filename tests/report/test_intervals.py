@@ -1,0 +1,98 @@
+"""Plots of lower ends and intervals by name, and the numbers in them."""
+
+import itertools
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from cli_harness import command
+
+import jaxcert
+from jaxcert.questions import QUESTIONS
+from jaxcert.report import Interval, plot_intervals, save_figure
+from jaxcert.report._by_name import intervals_of
+
+ODD = ["$a_b$ & c", "two\nlines", "机器人", "\ud800", "", "🤖" * 40, "x" * 500, "<b>{}%\\", "\x00"]
+PASSED = np.arange(20) < np.array([20, 19, 12, 3, 20])[:, None]
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_odd_names_are_drawn_without_a_warning(tmp_path, suffix):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        axes = plot_intervals({name: Interval(0.1, 0.5, letters="a") for name in ODD}, title="机器人 $x$", at=0.2)
+        save_figure(tmp_path / f"odd.{suffix}", axes)
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(labels) == len(ODD)
+    assert all(text.isprintable() and len(text) <= 40 for text in labels)
+
+
+def test_the_largest_lower_end_stands_first_and_sixty_names_are_apart():
+    rows = {f"policy {i}": Interval((7 * i % 60) / 60, 1.0) for i in range(60)}
+    axes = plot_intervals(rows)
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == sorted(rows, key=lambda name: -rows[name].low)
+    axes.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
+    assert all(upper.y0 >= lower.y1 for upper, lower in itertools.pairwise(boxes))
+    assert axes.bbox.width > 0.4 * axes.figure.bbox.width
+
+
+def test_numbers_that_are_not_known_leave_no_mark():
+    axes = plot_intervals({"a": Interval(), "b": Interval(-np.inf, 0.3), "c": Interval(0.1, None, 0.4)})
+    marks = {line.get_label(): line.get_xdata() for line in axes.lines}
+    np.testing.assert_equal(marks["observed"], [np.nan, 0.3, np.nan])
+    np.testing.assert_equal(marks["certified"], [0.1, np.nan, np.nan, 0.4, np.nan, np.nan])
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["c", "b", "a"]
+    with pytest.raises(ValueError, match="rows is empty"):
+        plot_intervals({})
+
+
+def test_of_thousands_of_names_the_ends_are_drawn():
+    axes = plot_intervals({f"{i}": Interval(float(i)) for i in range(5000)})
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert (len(names), names[0], names[-1], axes.get_ylabel()) == (200, "4999", "0", "4800 names between left out")
+
+
+def test_tasks_are_certified_or_not_or_surely_below():
+    found = jaxcert.certify_each_task(PASSED, 0.6, delta=0.05, complete=True, tasks=list("abcde"))
+    rows = intervals_of(found, QUESTIONS["each_task"], PASSED.mean(axis=1), "")
+    kinds = {name: row.kind for name, row in rows.items()}
+    certified, below = "certified", "surely below"
+    assert kinds == {"a": certified, "b": certified, "c": "not certified", "d": below, "e": certified}
+    assert [row.observed for row in rows.values()] == PASSED.mean(axis=1).tolist()
+    labels = plot_intervals(rows).get_legend_handles_labels()[1]
+    assert labels == ["certified", "not certified", "surely below"]
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "observed", "field"),
+    [
+        ("suite", jaxcert.certify_suite(PASSED, [0.6, 0.95], delta=0.1), [4, 3], "num_good"),
+        ("suite_mean", jaxcert.certify_suite_mean(PASSED, delta=0.1), [0.74], "mean"),
+        ("interval", jaxcert.certify_interval(PASSED, 0.6, delta=0.1, complete=True), [0.8], "safety"),
+        ("safety_level", jaxcert.certify_safety_level(PASSED, 0.5, delta=0.1), [None], "thresholds"),
+    ],
+)
+def test_both_numbers_are_those_of_answer_and_data(name, found, observed, field):
+    rows = intervals_of(found, QUESTIONS[name], PASSED.mean(axis=1), "office").values()
+    assert [row.low for row in rows] == np.atleast_1d(getattr(found, field)).tolist()
+    assert [row.observed for row in rows] == [one if one is None else pytest.approx(one) for one in observed]
+    assert [row.high for row in rows] == (found.safety_upper.tolist() if name == "interval" else [None] * len(rows))
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_page_names_tasks_only_where_that_is_wanted(tmp_path, named):
+    """Also in its picture, whose text can be read; a picture that is asked for by itself has their labels."""
+    file, page, plot = tmp_path / "t.csv", tmp_path / "t.html", tmp_path / "t.svg"
+    rows = [f"secret {i},{j},{int(PASSED[i, j])}" for i in range(5) for j in range(20)]
+    file.write_text("\n".join(["task,trial,success", *rows, ""]))
+    asked = ("certify", file, "--suite", "--each-task", "--threshold", 0.6, "--delta", 0.05, "--report", page)
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        assert command(*asked, "--plot", plot, *["--tasks-in-report"] * named).status == 0
+    text = page.read_text()
+    assert text.count("<svg") == 1
+    assert ("secret 3" in text) == named
+    assert "secret 3" in plot.read_text()
+    assert ">certified</text>" in text
