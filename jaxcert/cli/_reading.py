@@ -47,7 +47,7 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
                 f"apart; otherwise: {typed_with(added)}"
             ) from error
         is_known = all(expected.get(name, name) for name in ("task", "value"))
-        may_leave_out = bool(expected.get("trial")) and _holds_returns(path, options)
+        may_leave_out = is_known and bool(expected.get("trial")) and _holds_returns(path, options)
         if unread or may_leave_out or not (is_known and _can_be_read(path, options)):
             raise ValueError(
                 f"{error}; expected {_listed(added)} with the names of such columns, of a table with one row per trial"

@@ -110,7 +110,7 @@ def _counted_otherwise(
     bounds, threshold = np.array(sampled.lower_bounds), np.asarray(sampled.thresholds)[i]
     near, sure = np.flatnonzero(np.abs(bounds - threshold) <= slack), bounds < threshold - slack
     below = row["num_violations"] - int(np.sum(sure))
-    if not 0 <= below <= near.size or not counts_bounds(sampled):
+    if below not in range(near.size + 1) or not counts_bounds(sampled):
         return None
     question = question_named(record["question"])
     if question.finds_threshold:
@@ -118,7 +118,7 @@ def _counted_otherwise(
         count = row["num_violations"]
         return {**computed, "num_violations": count, "num_valid": sampled.num_tasks - count}
     stated = row.get("sampled", row)[question.rows.risks[question.rows.certified]]
-    violated = sampled.counted_as(stated, sure, near, below, RISK * float(np.finfo(bounds.dtype).eps) / 2)
+    violated = sampled.counted_as(stated, sure, near, int(below), RISK * float(np.finfo(bounds.dtype).eps) / 2)
     if violated is None:
         return None
     bounds[near] = threshold

@@ -1,6 +1,7 @@
 """Returns [n, m] with a mask, from one entry per rollout: the one place that makes them, for files and for frames."""
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from shlex import quote
 from typing import Any
 
@@ -58,18 +59,13 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     read = {*columns.of_task(rows.names), *names}
     others = [name for name in rows.names if name not in read and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1 and str(name).strip())
-    pooled, constant = check_one_policy(columns, others, task, rows.column)
+    values = [rows.column(name) for name in names]
+    pooled, constant = check_others(columns, others, task, episode, values, rows.column)
     if len(parts := columns.of_task(rows.names)) > 1:
         ask_about_label(columns, parts, rows.labels)
     else:
         ask_about_labels(task.listed())
         ask_about_unique_labels(task, others, rows.column)
-    _ask_about_set_aside(rows, columns, others)
-    if not is_wide and len(names) == 1:
-        ask_about_copied_rows(
-            task, rows.column(names[0]), [name for name in others if name != columns.trial], rows.column
-        )
-    check_rows_are_trials(task, episode, columns, others, rows.column)
     width = len(names) if is_wide else 1
     found = arrange(
         columns,
@@ -91,11 +87,30 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     return dataclasses.replace(found, rows=numbers, pooled=(*pooled, *twice), constant=constant)
 
 
-def _ask_about_set_aside(rows: Rows, columns: Columns, others: list[Any]) -> None:
+def check_others(
+    columns: Columns,
+    others: Sequence[Any],
+    task: Coded,
+    episode: Coded | None,
+    values: Sequence[Coded],
+    column: Callable[[Any], Coded],
+    *,
+    are_picked: bool = True,
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Raise ValueError or warn of what columns that are neither task nor value tell; see ``check_one_policy``."""
+    found = check_one_policy(columns, others, task, column, are_picked=are_picked)
+    _ask_about_set_aside(others, column, values[0])
+    if len(values) == 1:
+        ask_about_copied_rows(task, values[0], [name for name in others if name != columns.trial], column)
+    check_rows_are_trials(task, episode, columns, others, column)
+    return found
+
+
+def _ask_about_set_aside(others: Sequence[Any], column: Callable[[Any], Coded], values: Coded) -> None:
     """Warn of trials that a column sets aside, and that count as others do, unless they count as failures."""
-    for name, entries in (pair for each in others if not tells_apart(each) for pair in nested(each, rows.column(each))):
+    for name, entries in (pair for each in others if not tells_apart(each) for pair in nested(each, column(each))):
         if (aside := set_aside(name, entries)).any():
-            outcomes = rows.column(columns.of_value(rows.names)[0]).each(as_number)
+            outcomes = values.each(as_number)
             if np.any(np.nan_to_num(outcomes[aside]) != 0):
                 ask_about_set_aside(name, aside, outcomes, "counted as they are")
 

@@ -19,8 +19,10 @@ from jaxcert.tables._told_names import (
     POLICIES,
     STEPS,
     are_endings,
+    changes_policies,
     is_looked_at,
     is_moment,
+    is_of_training,
     name_several,
     names_policies,
     stems_of,
@@ -29,6 +31,7 @@ from jaxcert.tables._told_names import (
 )
 
 MOST_CONDITIONS, _LONGEST_WORD = 10, 40
+_FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
 _TRAINING = {"train", "training"}
 _ATTEMPTS, _BESIDE_ATTEMPTS = (
     words_in("best attempts tries retries"),
@@ -38,28 +41,36 @@ _DATES = words_in("date day datetime weekday time timestamp started recorded")
 
 
 def check_one_policy(
-    columns: Columns, names: Iterable[Any], task: Coded, column: Callable[[Any], Coded]
+    columns: Columns,
+    names: Iterable[Any],
+    task: Coded,
+    column: Callable[[Any], Coded],
+    *,
+    are_picked: bool = True,
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Raise ValueError for rows of the same task that are of several policies, conditions or moments; ask if unsure.
 
-    ``names`` are all columns but those of task and value, and ``column`` gives the entries of one. What no name tells
-    is for the reader of the result: the columns whose entries repeat, in which rows that are taken together differ. For
-    a comparison with others, also the columns that hold the same entry in all rows, with it.
+    ``names`` are all columns but those of task and value, and ``column`` gives the entries of one; ``are_picked``:
+    whether rows can be picked by them. What no name tells is for the reader of the result: the columns in which rows
+    that are taken together differ, if their entries repeat or their names are of what changes policies. For a
+    comparison with others, also the columns that hold the same entry in all rows, with it.
     """
     pooled, constant = [], {}
     ordered = sorted(names, key=lambda name: not is_looked_at(name))  # what is told for sure comes first
     for name, entries in ((name, part) for each in ordered for name, part in nested(each, column(each))):
+        # Outcomes of another policy tell no rows of one apart.
+        picked = _picked(name, entries) if are_picked and not _is_of_another(name, entries, columns) else ""
+        repeats = 1 < len(entries.entries) <= len(entries.places) / 2
         # The length of an episode is looked at, too, unless it was named to number trials.
         if is_moment(name) or tells_apart(name) or (name != columns.trial and is_looked_at(name)):
-            # Outcomes of another policy tell no rows of one apart.
-            picked = "" if _is_of_another(name, entries, columns) else _picked(name, entries)
             if words_in(name) & GROUPS and are_numbered(task):
                 picked += f", or, where each numbers tasks of its own, both as task (--task {name},{columns.task})"
             _check_told(name, entries, task, picked, is_trial=name == columns.trial)
+            _check_no_log(name, entries, task, is_trial=name == columns.trial, repeats=repeats)
         elif not tells_endings(name):
-            _check_unexplained(name, entries, task, columns.trial)
-        repeats = 1 < len(entries.entries) <= len(entries.places) / 2
-        if name != columns.trial and (repeats or name_several(entries.listed())):
+            _check_unexplained(name, entries, task, columns.trial, picked)
+        differs = repeats or (len(entries.entries) > 1 and changes_policies(name))
+        if name != columns.trial and (differs or name_several(entries.listed())):
             pooled.append(str(name))
         if len(entries.entries) == 1 and name != columns.trial:
             constant[str(name)] = as_text(entries.listed()[0])
@@ -112,6 +123,26 @@ def _check_told(name: Any, entries: Coded, task: Coded, picked: str, *, is_trial
         )
 
 
+def _check_no_log(name: Any, entries: Coded, task: Coded, *, is_trial: bool, repeats: bool) -> None:
+    """Raise ValueError for moments of training that differ from row to row, or from task to task."""
+    if is_trial or not is_moment(name) or len(entries.entries) < 2 or (repeats and _spread(task, entries)[0]):
+        return
+    if is_of_training(name) or (not repeats and _goes_on(entries)):
+        raise ValueError(
+            f"rows differ in column {str(name)!r:.42}, which holds moments of training by its name, as a log of it "
+            "does: their policy was not fixed; expected episodes of one policy, or a table without this column"
+        )
+
+
+def _goes_on(entries: Coded) -> bool:
+    """Whether numbers never fall from row to row or are evenly spaced, as lengths of episodes hardly ever are."""
+    numbers = entries.numbers()
+    if len(numbers) < _FEWEST_MOMENTS or not np.all(np.isfinite(numbers)):
+        return False
+    steps = np.diff(np.sort(numbers))
+    return bool(np.all(np.diff(numbers[entries.places]) >= 0) or np.allclose(steps, steps[0]))
+
+
 def are_numbered(labels: Coded) -> bool:
     """Whether labels of tasks are whole numbers, which may begin anew in each group of tasks."""
     numbers = labels.numbers()
@@ -125,7 +156,7 @@ def crossing(one: Coded, other: Coded) -> float:
     return (num_pairs - most) / ((least - 1) * most) if least > 1 else 0.0
 
 
-def _check_unexplained(name: Any, entries: Coded, task: Coded, trial: str | None) -> None:
+def _check_unexplained(name: Any, entries: Coded, task: Coded, trial: str | None, picked: str) -> None:
     """Warn of a column that its name does not explain, if rows of a task differ in its few words or numbers."""
     if len(entries.entries) > MOST_CONDITIONS or len(task.entries) < 3 or words_in(name) & _DATES:
         return
@@ -142,7 +173,7 @@ def _check_unexplained(name: Any, entries: Coded, task: Coded, trial: str | None
             return
         are_short = all(len(word) <= _LONGEST_WORD and word[:1].isalnum() for word in words)
         is_told = is_balanced or (not is_trial and are_short and any(words_like(word) is None for word in words))
-        instead = f"expected rows of one of them{_picked(name, entries) if is_balanced else ' (--where)'}"
+        instead = f"expected rows of one of them{picked if is_balanced or not picked else ' (--where)'}"
     else:
         is_once = len(task.places) == len(task.entries) * len(numbers) and np.all(np.diff(np.sort(numbers)) == 1)
         is_known = not words_in(name) & (POLICIES | _TRAINING) and (numbers_trials(name) or is_value(name))

@@ -150,12 +150,16 @@ class ReturnsFile(Returns):
 
     @property
     def told_without_labels(self) -> str:
-        """The same without the labels of tasks that a condition names, for readers who are not to see these."""
+        """The same without labels of tasks and entries that are left out, and where files lie, for other readers."""
         told, tasks = self.told, () if self.columns is None else self.columns.task.split(",")
-        for name in tasks:
-            named = re.compile(rf"\s*{re.escape(name)}\s*(!=|=|in\b)")
-            for text in filter(named.match, self.roles.where):
-                told = told.replace(f", where {text}", f", some tasks by {name}")
+        any_name = "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"])
+        for text in self.roles.rows_picked:
+            match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|\bin\b)\s*(.*)", text, re.DOTALL)
+            name, sign, wanted = map(str.strip, match.groups() if match else (text, "!=", ""))
+            shown = f"where {name} {sign} {re.sub(r'[^,]*/', '', wanted)}"  # what is certified is said
+            if name in tasks or sign == "!=":
+                shown = f"some {'tasks' if name in tasks else 'rows'} by {name}"
+            told = told.replace(f", where {text}", f", {shown}")
         return told
 
     @property

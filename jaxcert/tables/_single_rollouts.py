@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, as_totals, check_labels_whole, combined, counts_in, lack_outcome, pair_counts
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import ask, check_spelled_once, first_alike, loosely, words_in
+from jaxcert.tables._entries import ask, check_spelled_once, first_alike, listed_words, loosely, words_in
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._summary_rows import (
     check_no_sum,
@@ -88,7 +88,7 @@ def ask_about_cost(name: str, returns: np.ndarray) -> None:
     """Warn of a name of what is better if it is less."""
     words = words_in(name)
     told = words & _COSTS or next((each for each in _TIMES if each <= words), set())
-    if told and returns.dtype != bool:
+    if told and not _is_denied(name) and returns.dtype != bool:
         ask(
             f"column {name} is of what is better if it is less, by its name ({min(told)}); certificates say "
             "that returns are at least so large: negate it to certify that it is at most so large"
@@ -97,10 +97,17 @@ def ask_about_cost(name: str, returns: np.ndarray) -> None:
 
 def check_successes(name: str) -> None:
     """Raise ValueError for a column of zeros and ones that says by its name what is no success."""
-    if words_in(name) & _FAILURES:
+    if words_in(name) & _FAILURES and not _is_denied(name):
         raise ValueError(
             f"column {name} says by its name what is no success; expected the opposite of it, a column of successes"
         )
+
+
+def _is_denied(name: str) -> bool:
+    """Whether it begins with not, or with a no that is not short for a number, as in no_collisions or no_of_failure."""
+    first, *others = [*listed_words(name), ""]
+    may_count = any(word == "of" or word.endswith("s") for word in others)
+    return first in {"not", "non"} or (first == "no" and not may_count)
 
 
 def _ask_about_running(name: str, tasks: np.ndarray, counts: list[np.ndarray], episodes: np.ndarray | None) -> None:

@@ -58,6 +58,18 @@ _NUMBERED = words_in("""
     s r trial try attempt run rep repeat repetition replicate seed episode rollout sample round versuch lauf essai
     return score reward success successes pass passed result outcome correct solved resolved value eval
 """)
+# Where moments are surely of training, and neither the length of an episode nor what a planner took; and what else is
+# of training, or of the policy that a row was made with.
+_OF_TRAINING = words_in("global train training trained learning learner gradient grad optimizer sampled")
+_CHANGES = words_in("""
+    commit git sha md5 hash revision release build run runs exp experiment job lora adapter weight weights param params
+    parameters theta phi hparams hyperparameters lr epsilon eps exploration generation genome population epoch epochs
+    snapshot gain gains kp ki kd ips propensity
+""")
+_NOT_OF_POLICIES = words_in("""
+    video log date datetime timestamp started ended created duration doc document target task question prompt scene
+""")
+_TRAINED = _OF_TRAINING - {"global"} | words_in("seen finetune finetuned pretrained pretraining")
 # The length of an episode.
 _LENGTHS = {"n_steps", "num_steps"}
 # Also the length of an episode, or what numbers trials.
@@ -83,6 +95,18 @@ _MARK = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]:[0-9]{2}|[0-9]{9}|^[0-9a-f
 def is_moment(name: Any) -> bool:
     """Whether a column of that name holds moments of a training run."""
     return bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", lowered(name))))
+
+
+def is_of_training(name: Any) -> bool:
+    """Whether it surely holds moments of training: steps may be those of an episode, and n_iter is a planner's."""
+    return is_moment(name) and bool(words_in(name) & _OF_TRAINING)
+
+
+def changes_policies(name: Any) -> bool:
+    """Whether a column of that name may hold another policy in each row: its version, weights or moment of training."""
+    words = words_in(name)
+    is_told = (words & _CHANGES or tells_apart(name)) and not words & (_MEASURED | _NOT_OF_POLICIES)
+    return bool(words & _TRAINED or is_moment(name) or is_told)
 
 
 def is_curve(name: Any) -> bool:

@@ -211,6 +211,12 @@ def test_a_table_with_a_column_for_each_trial_is_told_what_is_expected(tmp_path,
     assert f"all of these as value (--value '{names}')" in all_of_them.err
 
 
+def test_a_task_of_no_known_name_is_asked_for_beside_trials(tmp_path):
+    (tmp_path / "r.csv").write_text("task_index,rollout_index,reward\n0,0,1\n0,1,0\n1,0,0\n1,1,0\n")
+    told = refused("certify", tmp_path / "r.csv", "--threshold", 0.5).strip()
+    assert told.endswith("--task and --trial with the names of such columns, of a table with one row per trial")
+
+
 @pytest.mark.parametrize(
     "text",
     [

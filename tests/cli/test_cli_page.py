@@ -79,14 +79,33 @@ def test_a_page_holds_no_returns_no_other_columns_and_names_only_on_request(priv
         assert "<script" not in text
 
 
-@pytest.mark.parametrize("where", ["task != secret3", "task in secret1, secret2, secret4, secret5"])
-def test_a_page_does_not_name_the_tasks_of_a_condition(private, tmp_path, where):
+@pytest.mark.parametrize(
+    ("where", "shown"),
+    [
+        ("task != secret3", "some tasks by task"),
+        ("task in secret1, secret2, secret4, secret5", "some tasks by task"),
+        ("path != /home/secret/3-1", "some rows by path"),
+        ("path in /home/secret/1-1, /home/secret/2-1", "where path in 1-1,2-1"),
+    ],
+)
+def test_a_page_names_neither_tasks_nor_what_a_condition_leaves_out(private, tmp_path, where, shown):
     path = tmp_path / "page.html"
     asked = ("--where", where, "--threshold", 0.1, "--delta", 0.1, "--report", path)
     status, _, err = command("certify", private / "a.csv", *asked)
     assert status == 0, err
     assert "secret" not in path.read_text().lower()
-    assert "some tasks by task" in path.read_text()
+    assert shown in path.read_text()
+
+
+def test_a_page_does_not_show_where_the_file_of_a_policy_lies(tmp_path):
+    rows = [f"{i},/home/secret/{name}.pt,{int(i % 4 > 0)}" for i in range(20) for name in ("new", "old")]
+    (tmp_path / "t.csv").write_text("\n".join(["task,policy,success", *rows, ""]))
+    picked = ("--policy", "policy", "--only", "/home/secret/new.pt", "--trial", "")
+    asked = ("--threshold", 0.1, "--delta", 0.1, "--report", tmp_path / "page.html")
+    assert command("certify", tmp_path / "t.csv", *picked, *asked)[0] == 0
+    text = (tmp_path / "page.html").read_text()
+    assert "where policy = new.pt" in text
+    assert "secret" not in text
 
 
 def test_a_page_does_not_show_where_an_environment_lies(tmp_path):

@@ -113,6 +113,7 @@ def test_one_return_is_noticed(tmp_path):
         (lambda r: _add(r["rows"][1], "epsilon", -1e-4), "rows 2 epsilon is"),
         (lambda r: _add(r["rows"][1], "safety", 1e-4), "rows 2 safety is"),
         (lambda r: _add(r["rows"][1], "num_violations", -1), "rows 2 num_violations is"),
+        (lambda r: r["rows"][1].update(num_violations=float(r["rows"][1]["num_violations"]), safety=1), "rows 2 "),
         (lambda r: _add(r["rows"][1], "threshold", 0.3), "rows 2 "),
         (lambda r: r["settings"].update(support=[0.0, 0.9]), "cannot be computed from these returns"),
         (lambda r: r["settings"].update(delta=0.04), "rows 1 epsilon"),

@@ -1,5 +1,7 @@
 """Tables that would be taken for trials of one policy, and ways of reading that choose rows by their outcome."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -297,6 +299,13 @@ def test_a_folder_is_of_one_policy(tmp_path, name, entries):
     assert "expected, as in the first file" in refused("certify", parts(tmp_path / "two", *two), *ASK)
 
 
+def test_a_folder_has_no_moment_of_each_task(tmp_path):
+    folder = parts(tmp_path / "log", rows_of(train_iter=np.repeat(np.arange(30), 20)))
+    assert "rows differ in column 'train_iter'" in refused("certify", folder, *ASK)
+    lengths = rows_of(num_env_steps=np.repeat(np.arange(30), 20))
+    assert command("certify", parts(tmp_path / "lengths", lengths), *ASK).status == 0
+
+
 def test_a_folder_has_what_tasks_and_trials_have(tmp_path):
     more = {"num_steps": np.arange(600) % 90, "version": np.repeat(np.arange(30) % 3, 20), "model": [None] * 600}
     more |= {"agent": pa.array([{"x": 1}] * 600), "model_latency": np.arange(600.0)}
@@ -555,6 +564,74 @@ def test_columns_that_no_name_explains_are_named(tmp_path):
     assert read_returns(path).pooled == ("planner", "manual_override")
     told = command("certify", str(path), "--delta", "0.1", "--threshold", "0.2").out
     assert "not read, and taken together as one policy whatever they hold: planner, manual_override\n" in told
+
+
+@pytest.mark.parametrize(
+    "name", ["commit", "run_id", "theta", "lora", "tokens_seen", "epoch", "ips_weight", "epsilon", "steps_trained"]
+)
+def test_what_changes_policies_is_named_where_no_entry_repeats(tmp_path, name):
+    rows = {"task": [f"t{i}x" for i in range(60)], "success": np.arange(60) % 7 > 1, name: np.arange(60) * 3.7 % 11}
+    more = {"seconds": np.arange(60) * 1.7 % 9, "episode_seed": range(60), "video": [f"v/{i}.mp4" for i in range(60)]}
+    frame = pd.DataFrame(rows | more | {"policy_loss": np.arange(60) / 7, "doc_hash": np.arange(60) / 9})
+    assert from_frame(frame, trial=None).pooled == (name,)
+    assert read_returns(recipe_and(tmp_path, frame), recipe=tmp_path / "r.toml").pooled == (name,)
+
+
+def recipe_and(folder, frame):
+    """The records of a frame in a file, and a recipe for it."""
+    (folder / "r.toml").write_text(
+        'name = "my log"\nrecords = "runs.*"\ntask = "at.task"\nvalues = { success = "success" }\n'
+    )
+    records = [{"at": {"task": each.pop("task")}, **each} for each in json.loads(frame.to_json(orient="records"))]
+    (folder / "r.json").write_text(json.dumps({"runs": records}))
+    return folder / "r.json"
+
+
+@pytest.mark.parametrize("num_trials", [1, 4])
+@pytest.mark.parametrize(
+    ("name", "is_sorted"),
+    [("global_step", False), ("training_iteration", False), ("ppo_update", True), ("iteration", True)]
+    + [("step", True), ("timesteps", True), ("num_env_steps", True), ("total_timesteps", True)],
+)
+def test_a_log_of_training_is_refused_where_no_moment_repeats(tmp_path, name, is_sorted, num_trials):
+    rng = np.random.default_rng(0)
+    moments = np.cumsum(rng.integers(100, 900, 60))
+    rows = {"task": [f"t{i // num_trials}x" for i in range(60)], "success": np.arange(60) % 7 > 1}
+    for each in (moments, np.arange(60) * 2048, rng.permutation(60)) if is_sorted else (rng.permutation(moments),):
+        frame = pd.DataFrame(rows | {name: each})
+        with pytest.raises(ValueError, match=f"column '{name}'"):
+            from_frame(frame, trial=None)
+        path = recipe_and(tmp_path, frame)
+        with pytest.raises(ValueError, match=name) as error:
+            read_returns(path, recipe=tmp_path / "r.toml")
+        assert "--where" not in str(error.value)
+    # The same moment in all rows; and lengths of episodes, or what a planner took.
+    assert from_frame(pd.DataFrame(rows | {name: 1_000_000}), trial=None).pooled == ()
+    if is_sorted:
+        assert from_frame(pd.DataFrame(rows | {name: rng.permutation(moments)}), trial=None).pooled == (name,)
+
+
+def test_a_moment_of_each_task_is_of_training(tmp_path):
+    frame = pd.DataFrame({**task_and_trial(), "success": np.arange(200) % 7 > 1, "global_step": np.arange(200) // 5})
+    with pytest.raises(ValueError, match="moments of training by its name"):
+        from_frame(frame)
+
+
+def test_records_of_a_recipe_are_looked_at_as_rows_of_a_table(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"task": np.repeat(np.arange(20), 4), "success": rng.random(80) < 0.8, "place": ["x"] * 80})
+    path, recipe = recipe_and(tmp_path, frame), tmp_path / "r.toml"
+    assert read_returns(path, recipe=recipe).pooled == ()
+    assert read_returns(path, recipe=recipe).constant == {"place": "x"}
+    recipe_and(tmp_path, frame.assign(human=rng.random(80) < 0.3))
+    with pytest.warns(UserWarning, match=r"column 'human' sets [0-9]+ of 80 trials aside"):
+        read_returns(path, recipe=recipe)
+    recipe_and(tmp_path, frame.assign(mode=["left", "right"] * 40))
+    with pytest.warns(UserWarning, match="every word of column 'mode' equally often"):
+        read_returns(path, recipe=recipe)
+    recipe_and(tmp_path, frame.assign(condition=["left", "right"] * 40))
+    with pytest.raises(ValueError, match="differ in column 'condition'"):
+        read_returns(path, recipe=recipe)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

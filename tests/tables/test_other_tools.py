@@ -46,8 +46,9 @@ def test_tau_bench(tmp_path):
     assert read_returns(written(tmp_path, failed)).told == f"read as tau-bench results: {told}"
     won = edited(failed, 1, "reward", value=1.0)
     refused(written(tmp_path, won), "results[1].reward is 1, ended by an error; expected 0")
-    two = edited(edited(TAU, 0, "agent", value="a"), 1, "agent", value="b")
-    refused(written(tmp_path, two), "holds several policies (a, b, None), by agent; expected a file of each")
+    for name in ("agent", "global_step"):
+        two = edited(edited(TAU, 0, name, value="a"), 1, name, value="b")
+        refused(written(tmp_path, two), f"holds several policies (a, b, None), by {name}; expected a file of each")
 
 
 def test_tau2_bench(tmp_path):

@@ -186,8 +186,16 @@ def test_a_table_for_each_task(table):
     refused(path.parent, "success", task="{task}.csv")
 
 
-def test_what_failed_is_no_success(table):
-    refused(table("task,failed\na,true\nb,false\n"), "says by its name what is no success", trial=None, value="failed")
+@pytest.mark.parametrize("name", ["failed", "no_failures", "no_of_failure"])
+def test_what_failed_is_no_success(table, name):
+    rows = table(f"task,{name}\na,true\nb,false\n")
+    refused(rows, "says by its name what is no success", trial=None, value=name)
+
+
+@pytest.mark.parametrize("name", ["no_collision", "not_failed", "non-error", "noError"])
+def test_what_did_not_fail_is_a_success(table, name):
+    data = read_returns(table(f"task,{name}\na,true\nb,false\n"), trial=None, value=name)
+    np.testing.assert_array_equal(data.returns, [[True], [False]])
 
 
 @pytest.mark.filterwarnings("ignore:.* are missing:UserWarning")

@@ -17,7 +17,7 @@ from jaxcert.tables._columns import Columns
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._roles import check_names
 from jaxcert.tables._set_aside import set_aside, sets_aside
-from jaxcert.tables._told_names import is_curve, is_moment, names_policies, tells_apart, tells_endings
+from jaxcert.tables._told_names import is_curve, is_moment, is_of_training, names_policies, tells_apart, tells_endings
 
 _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.
@@ -236,13 +236,15 @@ def _entry_in(parquet: Any, task: str, name: str) -> Any:
         with arrow_damage_told("Parquet", f"row group {group}: "):
             rows = parquet.read_row_group(group, columns=[*by, name], use_threads=False)
         counts = rows.group_by(by).aggregate([(name, "count_distinct")]).column(f"{name}_count_distinct").to_pylist()
-        # The length of an episode differs from one to the next.
-        if max(counts, default=0) > 1 and (tells_apart(name) or is_curve(name)):
-            raise ValueError(
-                f"rows of the same task differ in column {name!r:.42}: if it tells policies, conditions or moments of "
-                "training apart, they are no trials of one policy; expected files of one of them, or without it"
-            )
         found |= set(rows.column(name).unique().to_pylist()[:2])
+        # The length of an episode differs from one to the next.
+        differs = max(counts, default=0) > 1 and (tells_apart(name) or is_curve(name))
+        if differs or (len(found) > 1 and is_of_training(name)):
+            raise ValueError(
+                f"rows{' of the same task' if differs else ''} differ in column {name!r:.42}: if it tells policies, "
+                "conditions or moments of training apart, they are no trials of one policy; expected files of one of "
+                "them, or without it"
+            )
     return next(iter(found)) if len(found) == 1 else None
 
 

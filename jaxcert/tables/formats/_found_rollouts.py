@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._coded import as_objects, check_labels_whole, coded
+from jaxcert.tables._arranged import check_others
+from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
 from jaxcert.tables._columns import Columns, NotNamedError
 from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables._single_rollouts import arrange, check_pairs, with_worst
-from jaxcert.tables._told_names import names_policies
+from jaxcert.tables._told_names import is_of_training, names_policies
 from jaxcert.tables.formats._content import Content, Place
 
 # A file may ask for any number of rollouts, and those that it lacks are made here.
@@ -40,6 +41,7 @@ class Rollouts(NamedTuple):
     remark: str = ""  # what is worth knowing, after the rest
     stage: Any = None  # when the policy was evaluated, which has to be the same for every task
     counted: bool = False  # whether each value is of several rollouts, as 31/50
+    others: Mapping[str, Coded] = {}  # what its records hold besides, unless the format is known
 
 
 class Format(NamedTuple):
@@ -69,9 +71,10 @@ def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format |
 
 
 def check_one_policy(records: Iterable[Place]) -> None:
-    """Raise ValueError for records with fields of their own that name several policies, as two agents."""
+    """Raise ValueError for records with fields of their own that name several policies, as two agents or moments."""
     held = [record.value for record in records if isinstance(record.value, dict)]
-    for name in dict.fromkeys(name for record in held for name in record if names_policies(name)):
+    names = dict.fromkeys(name for record in held for name in record)
+    for name in (name for name in names if names_policies(name) or is_of_training(name)):
         if len(found := dict.fromkeys(str(record.get(name)) for record in held)) > 1:
             raise ValueError(f"holds several policies ({', '.join(found):.200}), by {name}; expected a file of each")
 
@@ -112,6 +115,9 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     lost, lacking = _lost(found, ended, roles.unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
     values = coded(as_objects(given))
+    pooled, constant = check_others(
+        columns, [*found.others], tasks, episodes, [values], found.others.__getitem__, are_picked=False
+    )
     support = found.supports.get(columns.value)
     if not found.counted:
         totals, lacking = with_worst(values, columns.value, lacking, roles.unfinished, support)
@@ -121,7 +127,8 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     lost = lost or f"{lacking.sum()} without an outcome"
     counted = f"{lost}, counted as {roles.unfinished:g}" if lacking.any() else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
-    return dataclasses.replace(returns, rows=None, num_unfinished=int(lacking.sum())), {
+    known = {"num_unfinished": int(lacking.sum()), "pooled": pooled, "constant": constant}
+    return dataclasses.replace(returns, rows=None, **known), {
         "columns": columns,
         "usual_columns": found.columns,
         "told": "; ".join(filter(None, words)),

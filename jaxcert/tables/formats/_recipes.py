@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert._files import in_file, parsed
+from jaxcert.tables._coded import Coded, as_objects, coded
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import has_no_outcome
+from jaxcert.tables._json_records import records_in
+from jaxcert.tables._pooled import nested
 from jaxcert.tables.formats._content import Content, Place
 from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, check_one_policy, holds
 
@@ -52,6 +55,18 @@ class Recipe(NamedTuple):
         columns = Columns(task, None if not trial or self.counts else trial, next(iter(rows[0].values)))
         return Rollouts(columns, rows, remark=self.remark, counted=bool(self.counts))
 
+    def others(self, content: Content) -> dict[str, Coded]:
+        """The fields of its records, and those around them, that it does not read."""
+        if self.lists:
+            return {}
+        records, _ = records_in(content.json, self.records)
+        names = dict.fromkeys(name for record in records for name in record)
+        columns = {name: coded(as_objects(record.get(name) for record in records)) for name in names}
+        parts = {part: entries for name, column in columns.items() for part, entries in nested(name, column)}
+        read = {self.task, self.unfinished, *self.counts, *self.policy}
+        read |= {how.partition(" = ")[0] for how in self.values.values()}
+        return {name: entries for name, entries in parts.items() if name not in read and not _is_place(name, entries)}
+
     def _of_lists(self, whole: Place) -> Iterator[Row]:
         seen: dict[Any, str] = {}
         rows, policies = [], dict[str, None]()
@@ -93,6 +108,11 @@ class Recipe(NamedTuple):
         if len(found) > 1:
             listed, by = ", ".join(list(found)[:4]), ", ".join(self.policy)
             raise ValueError(f"holds several policies ({listed:.200}), by {by}; expected a file of each")
+
+
+def _is_place(name: str, entries: Coded) -> bool:
+    """Whether it numbers the entries of a list, and is no field."""
+    return name[:1] == "$" and name[1:].isdecimal() and isinstance(entries.listed()[0], int)
 
 
 def _value(how: str, record: Place) -> Any:

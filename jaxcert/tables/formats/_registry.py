@@ -26,10 +26,12 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
         return None
     content = Content(data)
     if roles.recipe is not None:
-        kind = recipe_of(roles.recipe).format()
+        recipe = recipe_of(roles.recipe)
+        kind = recipe.format()
         if not kind.recognises(content):
             raise ValueError(f"is not {kind.name}: it lacks what its recipe recognises it by")
-        return arranged(kind, kind.read(content), roles)
+        # What a format of another tool holds besides is known; of a recipe's records it is not.
+        return arranged(kind, kind.read(content)._replace(others=recipe.others(content)), roles)
     if data.startswith(_TRIALS):
         raise ValueError("is a log of single trials; jaxcert trial status says what it certifies, and --json writes it")
     kind = kind_of(content, (*OF_ONE_TASK, *FORMATS), own=own)
