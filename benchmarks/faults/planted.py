@@ -87,6 +87,15 @@ larger-shift-for-both certificates/_divergence.py
 margin-of-weights-subtracted returns/_weighted.py
 - - log_p + margin * size
 + - log_p - margin * size
+any-requirement-for-all certificates/_met.py
+- functools.reduce(jnp.logical_and, (one.passed for one in each))
++ functools.reduce(jnp.logical_or, (one.passed for one in each))
+smallest-level-of-requirements certificates/_met.py
+- functools.reduce(jnp.maximum, (one.level for one in each))
++ functools.reduce(jnp.minimum, (one.level for one in each))
+most-for-least certificates/_required_metrics.py
+- Metric(sample.reflected, -threshold, of_failures=False)
++ Metric(sample, threshold, of_failures=False)
 one-cap-for-all certificates/_mean.py
 - _above_low(lower, room, alpha), low, good
 + _above_low(lower, room[:1], alpha), low, good

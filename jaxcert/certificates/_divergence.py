@@ -186,7 +186,8 @@ def _enlarged(epsilon: jax.Array, radius: jax.Array) -> jax.Array:
     def evaluate(q: jax.Array) -> tuple[jax.Array, jax.Array]:
         found = kullback_leibler(q, epsilon)
         # Its relative error is below 24 u (tests/certificates/test_shifted_epsilon.py), and the difference is rounded.
-        residual = (radius - found) + 32 * u * found
+        # A margin below the smallest normal number would be flushed to 0.
+        residual = (radius - found) + jnp.maximum(32 * u * found, float(jnp.finfo(epsilon.dtype).tiny))
         # kl is convex in q: every step of Newton's method after the first lands on the safe side.
         return residual, q + residual / _slope(q, epsilon)
 

@@ -152,6 +152,8 @@ def test_returns_and_successes_may_be_mixed(settings, where):
     assert float(found.epsilon) >= 0.999 * float(binomial_epsilon(k, 60, 0.0, 0.1))
     assert k == int(np.any(found.missed, axis=0).sum())
     assert 0 < level < 1
+    if settings == {"beta": 0.1} and where is None:  # of returns the level itself, of successes the one they attain
+        assert float(found.epsilon) == pytest.approx(float(binomial_epsilon(k, 60, 0.1, 0.1)), rel=1e-6)
 
 
 def test_a_level_that_is_none_fails_closed():

@@ -144,7 +144,6 @@ def test_what_is_chosen_can_be_typed(folder):
         (["--requirement", "task >= 0.5 in 0 1"], "task"),
         ([*ASKED, "--threshold", 0.5], "--threshold is given, which the question 'requirements' does not take"),
         ([*ASKED, "--support", 0, 1], "--support is given, which the question 'requirements' does not take"),
-        ([*ASKED, "--plot", "a.png"], "there is no plot of the question 'requirements'"),
         ([*ASKED, "--suite"], "--suite"),
         ([*ASKED, "--witness", "--json", "-"], "has no witnesses"),
     ],
