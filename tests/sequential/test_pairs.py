@@ -96,7 +96,7 @@ def pairs_of_mcnemar(a: float, b: float) -> int:
 
 @pytest.mark.slow
 def test_the_table_on_the_page():
-    page = Path(__file__).parents[2] / "docs" / "few_rollouts.md"
+    page = Path(__file__).parents[2] / "docs" / "tightness.md"
     rows = re.findall(
         r"^\| (0[.\d]+) \| (0[.\d]+) \| (\d+) pairs \| (\d+) pairs \| (\d+) pairs \|$", page.read_text(), re.M
     )
