@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert import at_least
 from jaxcert.questions import QUESTIONS
 
 
@@ -48,7 +49,9 @@ class Way(NamedTuple):
 
 
 def _data(name: str, x) -> dict[str, Any]:
-    """Beside a policy that returns nothing but 0, and with weights of 1, where a question takes those."""
+    """As a metric, beside a policy that returns nothing but 0, and with weights of 1, where a question takes those."""
+    if name == "requirements":
+        return {"returns": {"x": x}}
     if name == "ranking" or len(QUESTIONS[name].inputs) > 1:
         xp = jnp if isinstance(x, jax.Array) else np
         zeros, weights = xp.zeros_like(x), np.ones(np.shape(x)[-2:-1])
@@ -62,6 +65,7 @@ def ways(thresholds: Any = 0.3, safety: Any = 0.5, *, alpha: Any = 0.5, cap: Any
     """By name, at these numbers."""
     at = {"threshold": thresholds, "margin": thresholds, "safety": safety, "alpha": alpha}
     own = {"cvar": {"cap": cap}, "weighted": {"max_weight": 1.0}}
+    own["requirements"] = {"requirements": {"x": at_least(0.3, support=(0.0, 1.0))}}
     found = {}
     for name, question in QUESTIONS.items():
         fixed = {question.fixed: at[question.each]} if question.fixed else {}

@@ -182,6 +182,8 @@ def frame_of(certificate: Any, dims: Dims, coords: Coords) -> "pandas.DataFrame"
         if isinstance(values, np.ndarray):
             whole = values.reshape((*values.shape, *(1,) * (len(rows) - len(certificate._own(name)))))
             values = np.broadcast_to(whole, shape).ravel()
+        elif isinstance(values, tuple) and not certificate._own(name):
+            values = ", ".join(map(str, values))  # one setting
         columns[fields[name].metadata.get("column") or name] = values
     columns["status"] = pandas.Categorical.from_codes(columns["status"], STATUSES)
     return pandas.DataFrame(columns)

@@ -138,6 +138,8 @@ class Question:
 
     def metrics_of(self, answer: Any) -> tuple[str, ...]:
         """The same of an answer."""
+        if not self.takes("requirements"):
+            return ()
         return self.metrics({name: getattr(answer, field) for name, field in self.settings.items()})
 
     @property

@@ -191,7 +191,7 @@ def certify_suite(
         With confidence 0.95: on at least 37 of these 40 tasks, the probability of success is at least 0.7.
         With confidence 0.95: on at least 37 of these 40 tasks, the probability of success is at least 0.8.
         >>> print(certify_suite(np.arange(50) < counts[:, None], 0.5, num_episodes=4, delta=0.05))
-        With confidence 0.95: on at least 35 of these 40 tasks,
+        With confidence 0.95: on at least 37 of these 40 tasks,
         the probability that the next 4 trials all succeed is at least 0.5.
 
     Reference: the theory page, section 22; its equations (22.1) and (22.2).
