@@ -20,6 +20,7 @@ from jaxcert.certificates._levels import LEVELS, Enough, by_coins, delta_shares,
 from jaxcert.certificates._method import TAIL, Levels, Method, Solution, solve, table_of
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._sample import Sample, placed
 
@@ -113,7 +114,7 @@ class Passed(NamedTuple):
     bad_task: jax.Array
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
+@functools.partial(quickly, static_argnums=(0, 1))
 def _counted(
     method: Method, bounds: tuple[Bound, ...], metrics: list[Metric], tried: Tried, delta: jax.Array
 ) -> dict[str, jax.Array]:
