@@ -1,6 +1,7 @@
 """What would be certified if performances were known, and the same from averages of rollouts: no certificate."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,10 +71,10 @@ def _taken_for_bounds(name: str, numbers: Any, thresholds: Any, delta: Any, *, s
     return dataclasses.replace(found, status=_marked(found.status, found.lower_bounds, sound))
 
 
-@jax.jit
+@functools.partial(jax.jit, static_argnums=2)
 def _marked(status: jax.Array, numbers: jax.Array, sound: bool) -> jax.Array:
     invalid = jnp.any(jnp.isneginf(numbers), axis=-1, keepdims=True) | (status == Status.INVALID_INPUT.value)
-    otherwise = jnp.where(sound, status, Status.UNSOUND.value)
+    otherwise = status if sound else Status.UNSOUND.value
     return jnp.where(invalid, Status.INVALID_INPUT.value, otherwise).astype(jnp.int32)
 
 

@@ -13,7 +13,9 @@ from jaxcert.cli import _adaptive_rollout, _fixed_rollout, _unfinished
 from jaxcert.rollouts import adaptive_facts, load_adaptive
 
 SIZES = ("--tasks", 40, "--slots", 4, "--seed", 3)
-BRIDGES = ("rollout", "bridge_world_left", *SIZES, "--threshold", 0.3, "--threshold", 0.5, "--delta", 0.1)
+# As many rollouts as the tasks may need, so that those which an interruption costs are not missing in the end.
+ENOUGH = ("--max-rollouts", 9000, "--max-rollouts-per-task", 200)
+BRIDGES = ("rollout", "bridge_world_left", *SIZES, "--threshold", 0.3, "--threshold", 0.5, "--delta", 0.1, *ENOUGH)
 GRID = ("rollout", "simple_grid", *SIZES, "--threshold", 0.5, "--delta", 0.1)
 
 
@@ -121,10 +123,8 @@ def test_a_killed_process_goes_on(tmp_path):
     again, run = (load_adaptive(tmp_path / name) for name in ("run.npz", "whole.npz"))
     assert 0 < before.rollout_task.size < run.rollout_task.size
     assert_same(again, run)
-    # No rollout of a simulated environment is under way at a look: they come in the same order, each once.
-    np.testing.assert_array_equal(again.rollout_task, run.rollout_task)
-    np.testing.assert_array_equal(again.rollout_return, run.rollout_return)
-    assert again.num_started == run.num_started
+    # Those under way began again, four at most.
+    assert run.num_started <= again.num_started <= run.num_started + 4
 
 
 def test_another_run_is_not_gone_on_with(tmp_path, monkeypatch):
