@@ -1,8 +1,8 @@
 r"""Which tasks meet all of several requirements, each shown by a bound or a count of its own, and the risk.
 
-A task that is bad misses some requirement, and passes only if the bound of that one fails: with a probability of at
-most its level, whatever the other metrics are. So the largest level of the requirements is that of all of them
-together; nothing is divided among them (an intersection-union test).
+A bad task misses some requirement, and passes only if the bound of that one fails: with a probability of at most its
+level, whatever the other metrics are. So all requirements together have the largest of their levels, and nothing is
+divided among them (an intersection-union test).
 """
 
 import dataclasses
@@ -28,11 +28,11 @@ from jaxcert.returns._sample import Sample, placed
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """The returns of a metric, of which more is better, and the threshold that they have to reach, a scalar."""
+    """The returns of a metric, the larger the better, and the threshold that they have to reach, a scalar."""
 
     sample: Sample
     threshold: Any
-    of_failures: bool = dataclasses.field(metadata={"static": True})  # of 0 and 1, of which fewer are better
+    of_failures: bool = dataclasses.field(metadata={"static": True})  # whether 0 is better than 1
 
     @property
     def better(self) -> Sample:
@@ -189,7 +189,7 @@ def _to_size(found: Passed, size: int, dtype: np.dtype) -> Passed:
 
 @jax.jit
 def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: jax.Array) -> dict[str, jax.Array]:
-    """From the evidence against each requirement, of which the smallest is that of the task."""
+    """From the evidence against each requirement: the smallest is the evidence of the task."""
     size, n = max(each.sample.tasks[-1] for each in metrics), metrics[0].sample.num_tasks
     wealth, valid = [], []
     for metric in metrics:
