@@ -50,15 +50,13 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, replace: bool =
 
 
 def write_new(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write `content`, completely or not at all, to a file that does not exist; else raise FileExistsError."""
+    """Write `content` to a file that does not exist, and appears with it; else raise FileExistsError."""
     target = _check_place(Path(path))
-    if not _is_reserved(target):
-        raise FileExistsError(f"{target}: exists, and is not replaced")
-    try:
-        write_whole(target, content)
-    except BaseException:
-        target.unlink()
-        raise
+    with naming(path), _beside(target) as temporary:
+        with _kept(temporary) as file:
+            file.write(content)
+        if not _is_moved(temporary, target):
+            raise FileExistsError(f"{target}: exists, and is not replaced")
 
 
 @contextlib.contextmanager
@@ -69,28 +67,48 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterato
     written goes to the first free name of `out.1.json`, `out.2.json`, ..., which a FileExistsError tells.
     """
     target = Path(os.path.realpath(_check_place(Path(path))))  # follow a link, so that the link itself stays
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_TEMPORARY}")
-    with naming(path):
-        try:
-            with temporary.open("xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            # The first name of `out.json`, `out.1.json`, ... that is free, reserved.
+    place = target
+    with naming(path), _beside(target) as temporary:
+        with _kept(temporary) as file:
+            yield file
+        if replace:
+            os.replace(temporary, target)
+        else:  # the first name of `out.json`, `out.1.json`, ... that is free
             others = (target.with_name(f"{target.stem}.{number}{target.suffix}") for number in itertools.count(1))
-            place = target if replace else next(filter(_is_reserved, itertools.chain([target], others)))
-            os.replace(temporary, place)
-        finally:
-            temporary.unlink(missing_ok=True)
+            place = next(place for place in itertools.chain([target], others) if _is_moved(temporary, place))
     if place != target:
         raise FileExistsError(f"{target}: exists by now, and is not replaced; what was written is in {place}")
 
 
-def _is_reserved(path: Path) -> bool:
-    """Whether an empty file now has this name, which was free: it is replaced by what is written."""
+@contextlib.contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A name beside it that nobody else has; what is left there in the end is taken away."""
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_TEMPORARY}")
     try:
-        path.open("xb").close()
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _kept(path: Path) -> Iterator[IO[bytes]]:
+    """A new file, which is on the disk in the end."""
+    with path.open("xb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _is_moved(temporary: Path, path: Path) -> bool:
+    """Whether the file has this name now, which was free; nobody finds a part of it there."""
+    try:
+        os.link(temporary, path)
     except FileExistsError:
+        return False
+    except OSError:  # a disk without hard links: an empty file takes the name first, and is found for a moment
+        with contextlib.suppress(FileExistsError), path.open("xb"):
+            os.replace(temporary, path)
+            return True
         return False
     return True
 

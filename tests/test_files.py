@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -40,6 +41,34 @@ def test_a_file_that_is_written_once_has_nothing_beside_it(tmp_path):
     with pytest.raises(FileExistsError, match=r"protocol\.toml: exists, and is not replaced"):
         write_new(path, b"second")
     assert (names(tmp_path), path.read_bytes()) == (["protocol.toml"], b"first")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_of_several_who_write_a_new_file_at_once_one_does_and_nobody_reads_a_part(tmp_path, monkeypatch, links):
+    def no_link(*_):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_link)
+    path, told, content = tmp_path / "log.jsonl", [], b"x" * 1000
+
+    def write():
+        try:
+            write_new(path, content)
+        except FileExistsError:
+            told.append(path.read_bytes())
+
+    for _ in range(30):
+        told.clear()
+        threads = [threading.Thread(target=write) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(told) == 3
+        assert set(told) <= ({content} if links else {content, b""})
+        assert (names(tmp_path), path.read_bytes()) == (["log.jsonl"], content)
+        path.unlink()
 
 
 def test_a_video_replaces_nothing_either(tmp_path):
