@@ -3,26 +3,30 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test long-tests test-all lint docs notebooks benchmark clean
+.PHONY: demo test long-tests test-all budget lint docs proofs notebooks benchmark clean
 
 demo: $(STAMP)
 	$(BIN)/jaxcert demo --force
 
 # What is exact to the last bit, and what computes for long, is tested as users compile it; all else with programs that
 # compile three times as fast, and run more slowly (tests/compilations.py).
-PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
+PYTEST := python -m pytest -q -n auto --dist worksteal
 QUICKLY := JAX_DISABLE_MOST_OPTIMIZATIONS=true
 # Compiled programs are kept from one run to the next, in ~/.cache/jaxcert/tests (tests/compilations.py), at most 1 GB;
 # JAX_ENABLE_COMPILATION_CACHE=false does without.
 test: $(STAMP)
-	$(PYTEST) -m "not slow and exact"
-	$(QUICKLY) $(PYTEST) -m "not slow and not exact"
+	$(BIN)/$(PYTEST) -m "not slow and exact"
+	$(QUICKLY) $(BIN)/$(PYTEST) -m "not slow and not exact"
 
 long-tests: $(STAMP)
-	$(PYTEST) -m "slow and exact"
-	$(QUICKLY) $(PYTEST) -m "slow and not exact"
+	$(BIN)/$(PYTEST) -m "slow and exact"
+	$(QUICKLY) $(BIN)/$(PYTEST) -m "slow and not exact"
 
 test-all: test long-tests
+
+# `make test` with nothing kept, which has to stay within its seconds of the processor.
+budget: $(STAMP)
+	$(BIN)/python tests/budget.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -32,6 +36,9 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/pip install --quiet -e ".[docs]"
 	$(BIN)/mkdocs build --strict
+
+proofs:
+	@case "$$(coqc --print-version)" in 8.16.*) make -C proofs;; *) echo "skipped: the proofs need Coq 8.16";; esac
 
 # In place; those whose extra is missing are skipped, with the reason.
 notebooks: $(STAMP)
@@ -47,5 +54,79 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet -e ".[dev]"
 	@touch $(STAMP)
 
+# What users install: the built wheel, outside the checkout, with each set of extras and at both ends of JAX's range.
+ENVIRONMENTS := core cli brax worlds oldest newest
+.PHONY: environments $(ENVIRONMENTS)
+WITH_cli := [cli]
+WITH_brax := [brax,gymnax,xland,dev]
+WITH_worlds := [jumanji,navix,jaxmarl,dev]
+WITH_oldest := [dev]
+AND_oldest := "jax==0.7.0" "chex==0.1.89"
+WITH_newest := [dev]
+AND_newest := "jax>=0.11"
+
+# The first of these versions that is here.
+find = $(shell for each in $(foreach v,$(1),python$(v) $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/$(v).*/bin/python)); \
+  do "$$each" -c 'import sys; print(sys.executable)' 2>/dev/null && break; done)
+PYTHON_oldest = $(call find,3.11 3.12 3.13)
+PYTHON_newest = $(call find,3.12 3.13 3.14)
+$(foreach each,core cli brax worlds,$(eval PYTHON_$(each) := $(BIN)/python))
+
+environments: $(ENVIRONMENTS:%=.venvs/%/.installed)
+
+dist/.built: $(STAMP) $(shell find jaxcert -type f -not -name '*.pyc')
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@touch $@
+
+# Without the Python that it needs an environment stays empty.
+PIP = $(BIN)/python -m pip --python .venvs/$*/bin/python install --quiet
+.venvs/%/.installed: dist/.built
+	@mkdir -p .venvs/$* && rm -rf .venvs/$*/bin
+	@if [ -n "$(PYTHON_$*)" ]; then set -ex; \
+	  "$(PYTHON_$*)" -m venv --without-pip .venvs/$*; \
+	  $(PIP) "$$(echo dist/*.whl)$(WITH_$*)" $(AND_$*); \
+	  $(PIP) --no-deps --force-reinstall dist/*.whl; fi
+	@touch $@
+
+# Environment, tests: those of a copy of the checkout that lacks the package.
+elsewhere = if ! [ -e .venvs/$(1)/bin ]; then echo "skipped: no Python for the environment $(1)"; exit; fi; set -e; \
+  rm -rf .venvs/$(1)/checkout; mkdir .venvs/$(1)/checkout; \
+  cp -r tests benchmarks docs notebooks README.md pyproject.toml .venvs/$(1)/checkout; \
+  cd .venvs/$(1)/checkout; PYTHONPATH=. ../bin/$(PYTEST) $(2)
+
+core: .venvs/core/.installed
+	cd .venvs/core && bin/python ../../.ci/wheel_check.py
+
+cli: .venvs/cli/.installed
+	rm -rf .venvs/cli/run && mkdir .venvs/cli/run
+	cd .venvs/cli/run && ../bin/jaxcert demo --quiet --out demo >demo.txt && ls demo/*.png >/dev/null
+	cd .venvs/cli/run && ../bin/python -c "import jaxcert, numpy; numpy.savez('r.npz', returns=jaxcert.sample_returns('cheetah'))" && \
+	  ../bin/jaxcert certify r.npz --support 0 1000 --threshold 500 --delta 0.01 --json r.json --report r.html --quiet && \
+	  ../bin/jaxcert verify r.json r.npz
+
+# Training and simulated robots: what the extras add to the tests that run without them.
+brax: .venvs/brax/.installed
+	$(call elsewhere,$@,$(addprefix tests/,training/test_brax_env.py training/test_ppo.py training/test_log.py \
+	  tasks/test_locomotion.py tasks/test_adapters.py tasks/test_gymnax.py tasks/test_xland.py cli/test_cli_brax.py \
+	  tasks/test_environments.py::test_returns_lie_in_the_support \
+	  rollouts/test_collect_gymnasium.py::test_an_environment_of_mujoco_whose_physics_depends_on_the_task \
+	  test_docs.py::test_python_runs_with_brax test_docs.py::test_commands_of_robots_run \
+	  test_docs.py::test_robots_are_trained_and_drawn_as_the_page_says) "tests/test_notebooks.py::test_runs_again[brax_training]")
+
+# Environments of Jumanji, NAVIX and JaxMARL.
+worlds: .venvs/worlds/.installed
+	$(call elsewhere,$@,tests/tasks/test_other_libraries.py "tests/test_docs.py::test_python_runs[docs/any_policy.md]")
+
+# What every release of JAX must agree on, in both precisions: the reference tables, the last bits, elementary functions.
+AGREED := $(addprefix tests/,certificates/test_epsilon_reference.py certificates/test_batch_independence.py \
+  numerics/test_elementary.py bounds/test_bounds_reference.py)
+# And all but the marked tests of metrics, rollouts, the grid, sweeps, tasks that stop by themselves, successes and sums.
+USED := $(addprefix tests/,returns rollouts/test_collect.py rollouts/test_collect_gymnasium.py rollouts/test_any_policy.py \
+  tasks/test_simple_grid.py sweep sequential numerics/test_batches.py numerics/test_summation.py certificates/test_soft.py \
+  certificates/test_attained.py test_compilations.py)
+oldest newest: %: .venvs/%/.installed
+	$(call elsewhere,$@,$(AGREED)) && cd ../../.. && $(call elsewhere,$@,-m "not slow or listed" $(USED))
+
 clean:
-	rm -rf .venv build dist site jaxcert-demo
+	rm -rf .venv .venvs build dist site jaxcert-demo

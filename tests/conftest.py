@@ -1,7 +1,9 @@
 """Strict JAX for every test, its programs kept between runs, and the two precisions as a fixture."""
 
 import contextlib
+import os
 import sys
+from pathlib import Path
 
 import hypothesis
 import jax
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from compilations import compile_quickly, keep_programs, so_far, trim_programs
 from long_tests import entries, long_ones
+from processor_time import FOLDER, Recorder
 
 collect_ignore = ["questions/spread_question.py"]  # an example, which is tested in a copy of the package
 
@@ -35,6 +38,17 @@ EXACT += tuple(
     + ("bounds_reference", "bounds_short_rows", "clopper_pearson", "padding")
 )
 EXACT += ("test_compilations", "test_docs", "test_lowering", "test_notebooks", "sweep/")
+# A user's first steps, which `make test` takes.
+QUICK = ("test_docs.py::test_the_first_example_runs", "test_docs.py::test_commands_run[README.md]")
+
+
+ROOT = Path(__file__).parents[1]
+LISTED = entries()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if folder := os.environ.get(FOLDER):
+        config.pluginmanager.register(Recorder(folder))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -42,11 +56,28 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         trim_programs()
 
 
+def is_exact(name: str) -> bool:
+    """Whether a file or a test is compiled as users compile it."""
+    name = name.removeprefix("tests/")
+    return name.startswith(EXACT) and not name.startswith(QUICK)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file of which `-m` chooses no test, which would take seconds in each process."""
+    if collection_path.suffix != ".py" or not collection_path.is_relative_to(ROOT):
+        return None
+    chosen, name = config.option.markexpr, collection_path.relative_to(ROOT).as_posix()
+    both = any(each.startswith(name.removeprefix("tests/")) for each in QUICK)
+    other = "exact" in chosen and is_exact(name) == ("not exact" in chosen)
+    return (other and not both) or ("not slow" in chosen and "listed" not in chosen and name in LISTED) or None
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    found = long_ones([item.nodeid for item in items], entries())
+    unmarked = [item.nodeid for item in items if not item.get_closest_marker("slow")]
+    found = long_ones(unmarked, LISTED)
     for item in items:
-        if item.nodeid.removeprefix("tests/").startswith(EXACT):
+        if is_exact(item.nodeid):
             item.add_marker(pytest.mark.exact)
         if item.nodeid in found:
             item.add_marker(pytest.mark.slow)

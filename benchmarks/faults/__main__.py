@@ -21,7 +21,7 @@ from benchmarks._common import parser
 from benchmarks.faults.planted import FAULTS, Fault
 
 ROOT = Path(__file__).parents[2]
-_LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "site", "build", "dist", "jaxcert-demo")
+_LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", "site", "build", "dist", "jaxcert-demo")
 # A fault may make a loop endless.
 _SECONDS = 3600
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)

@@ -67,15 +67,16 @@ def test_tasks_are_certified_or_not_or_surely_below():
 
 
 @pytest.mark.parametrize(
-    ("name", "found", "observed", "field"),
+    ("name", "fixed", "options", "observed", "field"),
     [
-        ("suite", jaxcert.certify_suite(PASSED, [0.6, 0.95], delta=0.1), [4, 3], "num_good"),
-        ("suite_mean", jaxcert.certify_suite_mean(PASSED, delta=0.1), [0.74], "mean"),
-        ("interval", jaxcert.certify_interval(PASSED, 0.6, delta=0.1, complete=True), [0.8], "safety"),
-        ("safety_level", jaxcert.certify_safety_level(PASSED, 0.5, delta=0.1), [None], "thresholds"),
+        ("suite", [[0.6, 0.95]], {}, [4, 3], "num_good"),
+        ("suite_mean", [], {}, [0.74], "mean"),
+        ("interval", [0.6], {"complete": True}, [0.8], "safety"),
+        ("safety_level", [0.5], {}, [None], "thresholds"),
     ],
 )
-def test_both_numbers_are_those_of_answer_and_data(name, found, observed, field):
+def test_both_numbers_are_those_of_answer_and_data(name, fixed, options, observed, field):
+    found = getattr(jaxcert, f"certify_{name}")(PASSED, *fixed, delta=0.1, **options)
     rows = intervals_of(found, QUESTIONS[name], PASSED.mean(axis=1), "office").values()
     assert [row.low for row in rows] == np.atleast_1d(getattr(found, field)).tolist()
     assert [row.observed for row in rows] == [one if one is None else pytest.approx(one) for one in observed]

@@ -1,5 +1,7 @@
 """The networks of zones: beside a plain NumPy version, sets without order, stages in theirs, and foreign parameters."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +12,10 @@ from jaxcert.tasks import ltl, zones
 from jaxcert.tasks.zones._network import distribution, embed, initial_params, orthogonal, value
 from jaxcert.tasks.zones._robot import LARGEST_MOTION
 
-PARAMS = initial_params(jax.random.key(0))
+
+@functools.cache
+def initial() -> dict[str, jax.Array]:
+    return initial_params(jax.random.key(0))
 
 
 def test_orthogonal_matrices_are_those_of_jax():
@@ -81,7 +86,7 @@ def by_hand(params, obs):
 
 @pytest.mark.parametrize("text", ["F red", "F(red & F green)", "!yellow U ((red | green) & (!(red | green) U purple))"])
 def test_they_compute_what_a_plain_version_does(text):
-    params, obs = perturbed(PARAMS), observed(text)
+    params, obs = perturbed(initial()), observed(text)
     embedded = jax.jit(embed)(params, obs)
     found = (*distribution(params, embedded), value(params, embedded))
     for got, wanted in zip(found, by_hand(params, obs), strict=True):
@@ -89,9 +94,9 @@ def test_they_compute_what_a_plain_version_does(text):
 
 
 def test_a_set_has_no_order_and_an_empty_row_is_no_stage():
-    first, other = (embed(PARAMS, observed(text)) for text in ("F(red | green)", "F(green | red)"))
+    first, other = (embed(initial(), observed(text)) for text in ("F(red | green)", "F(green | red)"))
     np.testing.assert_array_equal(first, other)
-    shallow, deep = (embed(PARAMS, observed("F(red & F green)", depth=depth)) for depth in (2, 5))
+    shallow, deep = (embed(initial(), observed("F(red & F green)", depth=depth)) for depth in (2, 5))
     np.testing.assert_array_equal(shallow, deep)
 
 
@@ -99,7 +104,7 @@ def test_a_set_has_no_order_and_an_empty_row_is_no_stage():
     "other", ["F(green & F red)", "F red", "F(red & (!yellow U green))", "!yellow U (red & F green)"]
 )
 def test_another_formula_is_read_as_another(other):
-    assert np.any(embed(PARAMS, observed("F(red & F green)")) != embed(PARAMS, observed(other)))
+    assert np.any(embed(initial(), observed("F(red & F green)")) != embed(initial(), observed(other)))
 
 
 def test_the_first_policy_of_training_hardly_depends_on_anything_and_acts_at_random():
@@ -111,19 +116,19 @@ def test_the_first_policy_of_training_hardly_depends_on_anything_and_acts_at_ran
 
 
 def test_policies_act_by_mean_or_sample_and_share_a_compilation():
-    mean, sample = (zones.sequence_policy(PARAMS, deterministic=each) for each in (True, False))
+    mean, sample = (zones.sequence_policy(initial(), deterministic=each) for each in (True, False))
     obs, keys = observed("F red"), jax.random.split(jax.random.key(2), 4000)
     np.testing.assert_array_equal(*(mean.apply(mean.params, obs, key) for key in keys[:2]))
     drawn = jax.vmap(lambda key: sample.apply(sample.params, obs, key))(keys)
-    wanted, deviation = distribution(PARAMS, embed(PARAMS, obs))
+    wanted, deviation = distribution(initial(), embed(initial(), obs))
     np.testing.assert_allclose(drawn.mean(0), wanted, atol=0.05)
     np.testing.assert_allclose(drawn.std(0), deviation, rtol=0.1)
-    again = zones.sequence_policy(perturbed(PARAMS))
+    again = zones.sequence_policy(perturbed(initial()))
     assert jax.tree.structure(again) == jax.tree.structure(mean)
 
 
 def test_a_policy_runs_on_tasks_of_any_depth():
-    policy = zones.sequence_policy(PARAMS)
+    policy = zones.sequence_policy(initial())
     for env in (zones.ENV, zones.env(depth=4, num_stages=(4, 4))):
         tasks = env.sample_tasks(jax.random.key(0), 2)
         assert collect(env, policy, tasks, jax.random.key(1), num_rollouts=2).shape == (2, 2)
@@ -145,7 +150,7 @@ def test_a_policy_runs_on_tasks_of_any_depth():
     ],
 )
 def test_other_parameters_are_refused(change, message):
-    params = {name: array for name, array in {**PARAMS, **change}.items() if array is not None}
+    params = {name: array for name, array in {**initial(), **change}.items() if array is not None}
     with pytest.raises(ValueError, match=f"params are no parameters of a network for zones: {message}"):
         zones.sequence_policy(params)
 
@@ -165,8 +170,8 @@ def test_parameters_may_be_traced_and_of_numpy():
         policy = zones.sequence_policy(params)
         return policy.apply(policy.params, obs, key)
 
-    wanted = act(PARAMS)
-    np.testing.assert_allclose(jax.jit(act)(PARAMS), wanted, rtol=1e-6)
-    np.testing.assert_allclose(act(jax.tree.map(np.asarray, PARAMS)), wanted, rtol=1e-6)
+    wanted = act(initial())
+    np.testing.assert_allclose(jax.jit(act)(initial()), wanted, rtol=1e-6)
+    np.testing.assert_allclose(act(jax.tree.map(np.asarray, initial())), wanted, rtol=1e-6)
     with pytest.raises(ValueError, match="has dtype int32"):
-        jax.eval_shape(act, {**PARAMS, "robot_b0": jnp.zeros(128, jnp.int32)})
+        jax.eval_shape(act, {**initial(), "robot_b0": jnp.zeros(128, jnp.int32)})
