@@ -122,8 +122,8 @@ def _as_a_user_has_it(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def _with_files(name):
-    """The files that the text of this name assumes."""
+def _with_files():
+    """The files that the text assumes."""
     pandas = pytest.importorskip("pandas")
     returns = jaxcert.sample_returns("cheetah")
     for file in ("returns.npz", "seed0.npz", "seed1.npz", "checkpoint1.npz", "new.npz"):
@@ -151,7 +151,11 @@ def _with_files(name):
         Path(f"rollouts/day={day}").mkdir(parents=True)
         rows = pandas.DataFrame({"task": np.arange(2000) % 50, "seed": day, "score": np.linspace(0.7, 0.9, 2000)})
         rows.to_parquet(f"rollouts/day={day}/part-0.parquet")
-    if name in ("docs/agents.md", "docs/robots.md", "docs/requirements.md"):  # whose first block writes the file
+    for name in (
+        "docs/agents.md",
+        "docs/robots.md",
+        "docs/requirements.md",
+    ):  # whose first block writes the file of the page
         run_python(name, with_brax=False, most=1)
     for block in blocks("docs/sweeps.md"):
         if block.language == "toml":
