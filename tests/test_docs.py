@@ -268,10 +268,13 @@ def test_python_runs_with_brax(name):
     assert left == {"params", "checkpoints", "certificates.jsonl", "events"}  # what the text says, and no log of MuJoCo
 
 
-@pytest.mark.usefixtures("_with_files")
-@pytest.mark.parametrize(
+_OF_COMMANDS = pytest.mark.parametrize(
     "name", [name if name == "README.md" else pytest.param(name, marks=pytest.mark.slow) for name in files(commands)]
 )
+
+
+@pytest.mark.usefixtures("_with_files")
+@_OF_COMMANDS
 def test_commands_run(name):
     for words in commands(name):
         if words[:2] == ["rollout", "cheetah"]:
@@ -280,6 +283,11 @@ def test_commands_run(name):
         assert (outcome.status, outcome.err) == (0, ""), words
         written = [word for option, word in itertools.pairwise(words) if option in ("--plot", "--json")]
         assert all(Path(word).is_file() for word in written)
+
+
+@pytest.mark.usefixtures("_with_files")
+@_OF_COMMANDS
+def test_commands_print_what_the_text_says(name):
     for words, lines in shown(name).items():
         out = " ".join(command(*words).out.split())
         assert [line for line in lines if " ".join(line.split()) not in out] == [], words
