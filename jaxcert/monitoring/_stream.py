@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxcert._files import parsed
 from jaxcert.monitoring._claims import check_certified
-from jaxcert.tables._coded import Coded, as_objects, coded
+from jaxcert.tables._coded import Coded, Read, as_objects, coded
 from jaxcert.tables._columns import Columns, lowered
 from jaxcert.tables._entries import SPELLING_ALONE, as_seen, ask, number_of, spelled, words_like
 from jaxcert.tables._labels import ask_about_labels, ask_about_unique_labels
@@ -199,16 +199,16 @@ class _OtherColumns:
         every, aside = names, [name for name in names if set_aside(name, self._entries(name)).any()]
         if len({*self._labels}) < _SEVERAL_TASKS:
             names = [name for name in names if tells_apart(name) or is_curve(name) or lowered(name) in ("t", "frame")]
-        labels = coded(as_objects(self._labels))
+        read = Read(self._columns, coded(as_objects(self._labels)), None, names, self._entries)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
                 check_labels(list(dict.fromkeys(self._labels)), self._columns.task)
                 ask_about_labels(list(dict.fromkeys(self._labels)))
-                ask_about_unique_labels(labels, names, self._entries)
+                ask_about_unique_labels(read)
                 ask_about_cost(self._columns.value, np.empty(0))
                 check_certified(self._certified, self._columns, every, self._entries)
-                pooled, _ = check_one_policy(self._columns, names, labels, self._entries)
+                pooled, _ = check_one_policy(read)
                 if aside:
                     ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
                 if pooled := [name for name in pooled if not any(repr(name) in str(each.message) for each in caught)]:

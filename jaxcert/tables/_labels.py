@@ -3,12 +3,12 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded, coded
+from jaxcert.tables._coded import Coded, Read, coded
 from jaxcert.tables._columns import Columns, labels_tasks, numbers_trials
 from jaxcert.tables._entries import ask, is_name, words_in
 from jaxcert.tables._pooled import MOST_CONDITIONS, are_numbered, crossing
@@ -77,26 +77,25 @@ def ask_about_labels(labels: Sequence[Any]) -> None:
                 return
 
 
-def ask_about_unique_labels(task: Coded, names: Iterable[Any], column: Callable[[Any], Coded]) -> None:
+def ask_about_unique_labels(read: Read) -> None:
     """Warn of labels that number the rows, by times or ids of trials, or beside a column that labels the tasks."""
-    if not (2 < len(task.entries) == len(task.places)):
+    num_rows = len(read.task.places)
+    if not (2 < len(read.task.entries) == num_rows):
         return
-    texts = [str(label) for label in task.listed()]
+    texts = [str(label) for label in read.task.listed()]
+    repeated = (
+        each for each in filter(labels_tasks, read.others) if 1 < len(read.column(each).entries) <= num_rows / 2
+    )
     if any(_hold_marks(texts, pattern) for pattern in (_MOMENT, _ID)):
         ask(
             f"each row has a task of its own, and its label, such as {texts[0]!r:.60}, holds a time or an id: if it is "
             "one of a trial, trials of one task are counted as tasks of their own, which they are not"
         )
-    elif name := next((each for each in names if _may_label(each, column, len(texts))), None):
+    elif name := next(repeated, None):
         ask(
             f"each row has a task of its own, and entries of column {str(name)!r:.42} repeat: if it labels the "
             "tasks, rows of one task are counted as tasks of their own, which they are not (--task)"
         )
-
-
-def _may_label(name: Any, column: Callable[[Any], Coded], num_rows: int) -> bool:
-    """Whether it is a column of tasks by its name, and its entries repeat."""
-    return labels_tasks(name) and 1 < len(column(name).entries) <= num_rows / 2
 
 
 def _hold_marks(texts: list[str], pattern: re.Pattern[str]) -> bool:

@@ -77,28 +77,23 @@ def read_summary(
 ) -> ReturnsFolder:
     r"""Read a folder of Parquet files, one row per rollout, as a summary of each task.
 
-    The rows are read a million at a time and counted, so that memory does not grow with their number: it is that of
-    the counts, 4 (num_bins + 1) bytes per task.
-
-    Counts do not depend on the order of rows and files: they are those of ``Histogram.update`` with all returns at
-    once, and ``certify(data.returns, ...)`` says the same. Each return is rounded down to one of num_bins + 1 values,
-    which leaves every bound valid; with "betting", "dkw" and "hoeffding" it is no higher than from the returns
-    themselves, and at most one bin lower.
+    The rows are read a million at a time, so that memory is that of the counts, 4 (num_bins + 1) bytes per task. Each
+    return is rounded down to one of num_bins + 1 values, which leaves every bound valid; booleans are successes, and
+    are counted exactly. The counts are those of ``Histogram.update`` with all returns at once.
 
     Files may lie in partitions, folders with names such as ``task=push``, whose name is then a column of text. All
     other partitions have to be named in ``across``, which says that a task of the same label in two of them is the
-    same task. A task may have rows in several files. Booleans are successes, and are counted exactly.
+    same task. A task may have rows in several files.
 
     Episodes are not read: that no rollout occurs twice is not checked, except that two files of the same task or tasks
-    with the same content, byte for byte, are refused. Rollouts that are missing are dangerous, as in `read_returns`.
+    with the same content are refused. Rollouts that are missing are dangerous, as in `read_returns`.
 
     Args:
         folder: the folder, with files `.parquet` and nothing else, but for names that begin with `_` or `.`.
         support: (a, b), declared before the data are seen, both ends finite; for booleans it may be left out.
         num_bins: bins of the histogram of each task, 1 for returns of 0 and 1; None for ``Moments``, which take 17
-            bytes per task (while reading 72), for "hoeffding" and "empirical_bernstein". Booleans are always counted.
-        task: the column or partition of tasks, of integers or text. If there is none of the usual name, another is
-            read, as in `read_returns`.
+            bytes per task (while reading 72), for "hoeffding" and "empirical_bernstein".
+        task: the column or partition of tasks, of integers or text; usual names are found as in `read_returns`.
         value: the column of returns, of numbers or booleans.
         across: partitions that do not tell tasks apart, such as a date.
         dtype: type of the summary, float32 or float64; by default JAX's default float.
@@ -109,10 +104,9 @@ def read_summary(
 
     Raises:
         FileNotFoundError: there is no such folder.
-        ValueError: it holds something else than Parquet files and partitions, or no rows; a file is damaged, cut short,
-            has other columns than the first one, or changed while it was read; an entry is missing, or outside the
-            support; a partition is not named; two files are the same; a task has more than 2**31 - 1 rollouts; an
-            argument is invalid; with ``strict``, rollouts are missing. The message names file, row group and row.
+        ValueError: it holds something else than Parquet files and partitions of the same columns, or no rows; a file is
+            damaged or changed while it was read; an entry is missing, or outside the support; a partition is not named;
+            a task has more than 2**31 - 1 rollouts. The message names file, row group and row.
         ImportError: without pyarrow (extra `io`).
 
     Warns:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxcert.tables._columns import Columns
-from jaxcert.tables.formats._content import Content, Place
-from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, check_one_policy, holds, names_of, not_run
+from jaxcert.tables._json_places import Place
+from jaxcert.tables.formats._content import Content
+from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, check_same_policy, holds, names_of, not_run
 
 # --- Inspect: `.eval`, a zip archive of JSON, and `.json`. A task is a sample, a rollout one of its epochs -----------
 
@@ -158,11 +159,9 @@ def _tau(content: Content) -> Rollouts:
     runs = Place(content.json, "results").items()
     if not runs:
         raise ValueError("is an empty list; expected runs with task_id, trial and reward")
-    check_one_policy(runs)
+    check_same_policy(content.json)
     failed = [run.field("info").maybe("error") is not None for run in runs]
-    rewards = [_reward(run, "ended by an error" if lost else "") for run, lost in zip(runs, failed, strict=True)]
-    labels = [(run.field("task_id").label(), run.field("trial").integer()) for run in runs]
-    rows = [Row(*label, {"reward": reward}) for label, reward in zip(labels, rewards, strict=True)]
+    rows = [_run(run, run, "ended by an error" * lost) for run, lost in zip(runs, failed, strict=True)]
     remark = f"{sum(failed)} ended by an error, with the reward 0" if any(failed) else ""
     return Rollouts(_OF_TAU, rows, f"{len(runs)} runs", supports=_SUPPORTS, remark=remark)
 
@@ -172,9 +171,13 @@ def _tau2(content: Content) -> Rollouts:
     if "simulations" not in content.json and whole.maybe("simulation_index"):
         raise ValueError("has its simulations in other files (simulation_index); expected them in this file")
     runs = whole.field("simulations").items()
-    check_one_policy(runs)
+    check_same_policy(run.value for run in runs)
     reasons = [run.field("termination_reason").text() for run in runs]
-    rows = [_simulation(*each) for each in zip(runs, reasons, strict=True)]
+    rows = []
+    for run, reason in zip(runs, reasons, strict=True):
+        why_none = "" if reason in _BY_THEMSELVES else "of a simulation that ended early"
+        row = _run(run, run.maybe("reward_info"), why_none)
+        rows.append(row._replace(ended="lost to the infrastructure" if reason == _LOST else ""))
     rows += [Row(*pair, {"reward": None}, "not in the file") for pair in _absent(whole, [row[:2] for row in rows])]
     early = Counter(reason for reason in reasons if reason not in (*_BY_THEMSELVES, _LOST))
     listed = ", ".join(f"{reason} ({count})" for reason, count in early.most_common())
@@ -182,11 +185,15 @@ def _tau2(content: Content) -> Rollouts:
     return Rollouts(_OF_TAU, rows, f"{len(runs)} simulations", supports=_SUPPORTS, remark=remark)
 
 
-def _simulation(run: Place, reason: str) -> Row:
-    why = "" if reason in _BY_THEMSELVES else "of a simulation that ended early"
-    reward = None if (info := run.maybe("reward_info")) is None else _reward(info, why)
-    ended = "lost to the infrastructure" if reason == _LOST else ""
-    return Row(run.field("task_id").label(), run.field("trial").integer(), {"reward": reward}, ended)
+def _run(run: Place, info: Place | None, why_none: str) -> Row:
+    """A run, and its reward; where the tool gives none, another one would count as a success."""
+    reward = None if info is None else info.field("reward")
+    if reward is not None and not 0 <= reward.number() <= 1:
+        raise ValueError(f"{reward.name} is {reward.number():g}, expected a number from 0 to 1")
+    if reward is not None and why_none and reward.number():
+        raise ValueError(f"{reward.name} is {reward.number():g}, {why_none}; expected 0")
+    found = None if reward is None else reward.number()
+    return Row(run.field("task_id").label(), run.field("trial").integer(), {"reward": found})
 
 
 def _absent(whole: Place, found: list[tuple[int | str, int]]) -> list[tuple[int | str, int]]:
@@ -206,16 +213,6 @@ def _absent(whole: Place, found: list[tuple[int | str, int]]) -> list[tuple[int 
     return absent
 
 
-def _reward(place: Place, why_none: str) -> float:
-    """The reward; where the tool gives none, another one would count as a success."""
-    reward = place.field("reward")
-    if not 0 <= reward.number() <= 1:
-        raise ValueError(f"{reward.name} is {reward.number():g}, expected a number from 0 to 1")
-    if why_none and reward.number():
-        raise ValueError(f"{reward.name} is {reward.number():g}, {why_none}; expected 0")
-    return reward.number()
-
-
 # --- EvalPlus: for each problem a list of solutions, and which tests each of them passed ---------------------------
 
 
@@ -223,11 +220,9 @@ def _evalplus(content: Content) -> Rollouts:
     """Its values are `base`, and `plus` where the plus tests were run: a pass of both, as EvalPlus counts it."""
     whole = Place(content.json)
     problems, rows = whole.field("eval").fields(), []
-    has_plus = any(status.value is not None for _, status in whole.find("eval.*.*.plus_status"))
+    has_plus = any(found.place.value is not None for found in whole.find("eval.*.*.plus_status"))
     for label, problem in problems.items():
-        if not (solutions := problem.items()):
-            raise ValueError(f"{problem.name} has no solution; expected at least one")
-        for number, solution in enumerate(solutions):
+        for number, solution in enumerate(problem.items()):
             own = solution.maybe("task_id")
             if own is not None and own.label() != label:
                 raise ValueError(
@@ -235,6 +230,8 @@ def _evalplus(content: Content) -> Rollouts:
                 )
             base, plus = _passed(solution.field("base_status")), solution.field("plus_status")
             rows.append(Row(label, number, ({"plus": _passed(plus) and base} if has_plus else {}) | {"base": base}))
+        if not problem.value:
+            raise ValueError(f"{problem.name} has no solution; expected at least one")
     columns = Columns("task_id", "solution", "plus" if has_plus else "base")
     return Rollouts(columns, rows, f"{len(problems)} problems, {len(rows)} solutions")
 
