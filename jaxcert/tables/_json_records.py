@@ -12,10 +12,8 @@ from jaxcert.tables._told_names import tells_endings
 
 def records_in(value: Any, path: str) -> tuple[list[dict[str, Any]], set[str]]:
     """The records at a path of names with dots, where ``*`` is each entry; and their fields that stand around them."""
-    found = [
-        each._replace(place=record) for each in Place(value).find(path, all_there=True) for record in _at(each, path)
-    ]
-    return with_fields_around(found, path)
+    lists = Place(value).find(path, all_there=True)
+    return with_fields_around([each._replace(place=record) for each in lists for record in _at(each, path)], path)
 
 
 def with_fields_around(found: Sequence[Found], path: str) -> tuple[list[dict[str, Any]], set[str]]:
@@ -32,14 +30,10 @@ def with_fields_around(found: Sequence[Found], path: str) -> tuple[list[dict[str
         for at in range(steps.count("*"))
     ]
     times = Counter(name for level in [*levels, rows] for name in {name for fields in level for name in fields})
-    outer = [
-        {
-            name if times[name] == 1 else f"${at}.{name}": entry
-            for at, each in enumerate(depth, 1)
-            for name, entry in each.items()
-        }
-        for depth in zip(*levels, strict=True)
-    ] or [{} for _ in rows]
+    outer: list[dict[str, Any]] = [{} for _ in rows]
+    for at, level in enumerate(levels, 1):
+        for around, fields in zip(outer, level, strict=True):
+            around |= {name if times[name] == 1 else f"${at}.{name}": entry for name, entry in fields.items()}
     return [around | row for around, row in zip(outer, rows, strict=True)], {name for each in outer for name in each}
 
 

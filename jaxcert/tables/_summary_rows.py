@@ -73,7 +73,7 @@ def check_labels(labels: list[Any], name: Any) -> None:
 
 
 def check_rows_are_trials(read: Read) -> None:
-    """Raise ValueError for rows that sum up others or name columns, and warn where a row may stand for several trials."""
+    """Raise ValueError for rows that sum up others or name columns; warn where a row may stand for several trials."""
     names = read.columns
     header = [str(label).strip() == names.task for label in read.task.listed()]  # as where files were put together
     read.task.check(header, names.task, "the names of columns in the first line alone")
