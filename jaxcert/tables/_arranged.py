@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, Read, as_counts, coded, of_rates
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import as_number
+from jaxcert.tables._entries import as_number, ask
 from jaxcert.tables._labels import ask_about_label, ask_about_labels, ask_about_trials_of, ask_about_unique_labels
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._pooled import check_one_policy, nested
@@ -16,7 +16,7 @@ from jaxcert.tables._roles import Roles, checked
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
 from jaxcert.tables._single_rollouts import arrange, ask_about_cost
 from jaxcert.tables._summary_rows import ask_about_copied_rows, ask_about_lost, ask_about_mean, check_rows_are_trials
-from jaxcert.tables._told_names import ask_about_trials, check_same_policy, tells_apart
+from jaxcert.tables._told_names import check_same_policy, number_trials, tells
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -74,7 +74,7 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
 def check_read(read: Read, values: list[Coded], *, are_picked: bool = True) -> tuple[tuple[str, ...], dict[str, str]]:
     """Raise ValueError or warn of what columns that are neither task nor value tell; see ``check_one_policy``."""
     found = check_one_policy(read, are_picked=are_picked)
-    for each in (name for name in read.others if not tells_apart(name)):
+    for each in (name for name in read.others if not tells(name).apart):
         for name, entries in nested(each, read.column(each)):
             if (aside := set_aside(name, entries)).any():
                 outcomes = values[0].each(as_number)
@@ -90,7 +90,11 @@ def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles
     """The entries of one column; of several, all of each row; of two that count, as successes of so many trials."""
     if is_wide:
         check_same_policy(names)
-        ask_about_trials(names)
+        if not number_trials(names):
+            ask(
+                f"columns {str(names[0])!r:.42} to {str(names[-1])!r:.42} are read as trials: if they are of several "
+                "policies, versions or checkpoints, all of them are taken for one policy here"
+            )
         whole = np.stack([each.entries.astype(object)[each.places] for each in values], axis=1)
         return coded(whole.reshape(-1))
     if len(values) == 1:

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import Any
 
-from jaxcert.tables._columns import is_value
 from jaxcert.tables._json_places import Found, Place
-from jaxcert.tables._told_names import tells_endings
+from jaxcert.tables._told_names import tells
 
 
 def records_in(value: Any, path: str) -> tuple[list[dict[str, Any]], set[str]]:
@@ -51,7 +50,7 @@ def _at(found: Found, path: str) -> list[Place]:
 def _plain(entry: Any, is_around: bool) -> dict[str, Any]:
     """The fields of an entry that may label all the records in it."""
     fields = entry.items() if is_around and isinstance(entry, dict) else ()
-    return {name: each for name, each in fields if isinstance(each, str | int) and not is_value(name)}
+    return {name: each for name, each in fields if isinstance(each, str | int) and not tells(name).value}
 
 
 def _of_columns(value: Any) -> list[dict[str, Any]]:
@@ -94,7 +93,7 @@ def _places(value: Any, path: str) -> Iterator[str]:
         inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
         is_plain = not any(isinstance(part, dict | list) for part in inner)
         is_list = isinstance(each, list) and all(isinstance(part, dict) for part in each)
-        if inner and (is_list or (name == "*" and isinstance(value, dict) and is_plain)) and not tells_endings(name):
+        if inner and (is_list or (name == "*" and isinstance(value, dict) and is_plain)) and not tells(name).ending:
             yield path + name  # but rows are not chosen by how they ended
         yield from _places(each, f"{path}{name}.")
 

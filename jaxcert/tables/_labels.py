@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, Read, coded
-from jaxcert.tables._columns import Columns, labels_tasks, numbers_trials
+from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import ask, is_name, words_in
 from jaxcert.tables._pooled import MOST_CONDITIONS, are_numbered, crossing
-from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_several, stems_of
+from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_several, stems_of, tells
 
 _MOMENTS = words_in("step steps iter iteration generation snapshot")
 _OF_TRAINING = _MOMENTS | words_in("seed epoch")
@@ -42,7 +42,7 @@ def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Col
         groups = [numbered for name, numbered in ((part, others), (rest, entries)) if words_in(name) & GROUPS]
         are_anew = len(parts) == 2 and any(map(are_numbered, groups))
         is_own = len(whole.entries) == len(whole.places) > len(others.entries)  # a label for each row
-        are_trials = numbers_trials(part) and is_own
+        are_trials = tells(part).trial and is_own
         if are_trials or (crossing(others, entries) >= 0.5 and not are_anew):
             ask(
                 f"{str(part)!r:.42} and {rest!r:.80} together are the label of a task: if one of them varies from "
@@ -84,7 +84,9 @@ def ask_about_unique_labels(read: Read) -> None:
         return
     texts = [str(label) for label in read.task.listed()]
     repeated = (
-        each for each in filter(labels_tasks, read.others) if 1 < len(read.column(each).entries) <= num_rows / 2
+        each
+        for each in (name for name in read.others if tells(name).task)
+        if 1 < len(read.column(each).entries) <= num_rows / 2
     )
     if any(_hold_marks(texts, pattern) for pattern in (_MOMENT, _ID)):
         ask(
@@ -169,7 +171,7 @@ def _long_number(found: re.Match[str]) -> int:
 
 def _ask_about_parts(text: str, one: np.ndarray, other: np.ndarray) -> bool:
     """Warn of parts of labels, unless one of them numbers the tasks of the other; whether it was done."""
-    if all(map(numbers_trials, other)) and len({*one}) < len(one):
+    if all(tells(each).trial for each in other) and len({*one}) < len(one):
         ask(_TRIALS.format(text))
         return True
     fewer, more = sorted((len({*one}), len({*other})))

@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -62,6 +62,12 @@ class Returns:
         if self.rows is None:
             return f"the return of task {label!r:.40}, rollout {rollout}"
         return f"row {self.rows[task, rollout]}: the return of task {label!r:.40}"
+
+    def in_order(self, order: np.ndarray) -> Self:
+        """The same with its tasks in this order."""
+        of_tasks = {name: getattr(self, name) for name in ("returns", "where", "tasks", "rows")}
+        moved = {name: None if each is None else each[order] for name, each in of_tasks.items()}
+        return dataclasses.replace(self, **moved)
 
     @property
     def num_rollouts(self) -> np.ndarray:

@@ -17,12 +17,11 @@ from jaxcert.tables._coded import (
     lack_outcome,
     pair_counts,
 )
-from jaxcert.tables._columns import is_value
 from jaxcert.tables._entries import ask, check_spelled_once, first_alike, listed_words, loosely, words_in
 from jaxcert.tables._pooled import crossing
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._summary_rows import check_no_sum
-from jaxcert.tables._told_names import of_tasks, tells_endings
+from jaxcert.tables._told_names import tells
 
 # What is better if it is less.
 _COSTS = words_in("""
@@ -150,7 +149,7 @@ def check_pairs(read: Read) -> None:
 
 def _told_apart(read: Read, pair: list[int]) -> str:
     """Which columns tell two rows of the same task and trial apart, and how they are read then."""
-    held = [name for name in read.others if not (tells_endings(name) or is_value(name))]
+    held = [name for name in read.others if not (tells(name).ending or tells(name).value)]
     apart = [str(name) for name in held if len({*read.column(name).places[pair].tolist()}) > 1][:3]
     if not apart:
         return ""
@@ -160,7 +159,7 @@ def _told_apart(read: Read, pair: list[int]) -> str:
             f"{told}, of which each task has every entry: expected rows of one of them (--where), or a column that "
             "numbers all trials of a task (--trial)"
         )
-    if of_tasks(first):
+    if tells(first).place:
         return (
             f"{told}: expected as trial what tells the trials of a task apart (--trial), or, where tasks of other "
             f"{first} are other tasks, both as task (--task {quote(f'{read.columns.task},{first}')})"

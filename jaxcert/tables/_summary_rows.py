@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, Read, pair_counts
-from jaxcert.tables._columns import lowered
 from jaxcert.tables._entries import ask, is_name, listed_words, words_in
 from jaxcert.tables._returns import Returns
+from jaxcert.tables._told_names import lowered
 
 # Labels of rows that sum up others: one of the first words, and besides it only some of the others.
 _SUMMARIES = words_in("""

@@ -18,7 +18,7 @@ from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._summary_rows import check_labels, check_tasks
 from jaxcert.tables._told_names import name_several
-from jaxcert.tables.folders._parts import Part, Wanted, layout_of, parts_of, rows_of
+from jaxcert.tables.folders._parts import Files, Wanted
 from jaxcert.tables.formats import folder_digest
 
 
@@ -129,34 +129,31 @@ def read_summary(
     """
     folder, across = Path(folder), (across,) if isinstance(across, str) else tuple(across)
     import_extra("pyarrow.parquet", "io")
-    parts, wanted = parts_of(folder), Wanted(task, value, across)
-    layout = layout_of(parts[0], wanted)
-    successes = layout.values == "booleans"
+    files = Files(folder, Wanted(task, value, across))
+    layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    labels, tally, digests = _Labels(), tally_for(empty), {}
-    for part in parts:
-        for tasks, values in rows_of(part, wanted, layout, (float(empty.low), float(empty.high)), digests):
+    labels, tally = _Labels(), tally_for(empty)
+    with told_of(f"{folder}: ", strict=False, stacklevel=4):
+        for tasks, values in files.batches((float(empty.low), float(empty.high))):
             tally.add(labels.places(tasks), values)
-    if [part.name for part in parts_of(folder)] != [part.name for part in parts]:
-        raise ValueError(f"{folder}: files were added or removed while it was read")
-    if labels.known is None:
-        raise ValueError(f"{folder}: has no rows, expected one per rollout")
-    _check_copies(parts, digests, layout.columns.task)
-    with in_file(folder), told_of(f"{folder}: ", strict=False, stacklevel=4):
-        check_labels(labels.known.to_pylist(), layout.columns.task)
-        check_tasks(labels.known.to_numpy(zero_copy_only=False), None)
-        if name_several(part.name for part in parts):
+        with in_file(folder):
+            if labels.known is None:
+                raise ValueError("has no rows, expected one per rollout")
+            check_labels(labels.known.to_pylist(), layout.columns.task)
+            found = labels.known.to_numpy(zero_copy_only=False)
+            check_tasks(found, None)
+        if name_several(files.digests):
             ask("its files seem to be of several policies, by their names: all of them are taken for one policy here")
     data = ReturnsFolder(
         returns=tally.summary(),
         where=None,
-        tasks=labels.known.to_numpy(zero_copy_only=False),
+        tasks=found,
         path=folder,
-        sha256=folder_digest([(part.name, digests[part.name]) for part in parts]),
+        sha256=folder_digest(files.digests),
         columns=layout.columns,
         usual_columns=layout.usual,
         across=across,
-        num_files=len(parts),
+        num_files=len(files.parts),
         successes=successes,
         pooled=layout.unread,
     )
@@ -167,7 +164,7 @@ def read_summary(
 def type_in_folder(folder: Path, *, task: str, value: str, across: Sequence[str]) -> type:
     """The type of the returns, bool or float, by the first file alone, before all of them are read."""
     import_extra("pyarrow.parquet", "io")
-    return bool if layout_of(parts_of(folder)[0], Wanted(task, value, tuple(across))).values == "booleans" else float
+    return bool if Files(folder, Wanted(task, value, tuple(across))).layout.values == "booleans" else float
 
 
 def _empty(folder: Path, support: Any, num_bins: int | None, dtype: Any, successes: bool) -> Histogram | Moments:
@@ -200,12 +197,3 @@ class _Labels:
         places[fresh] = len(known) + np.arange(np.count_nonzero(fresh))
         self.known = pa.concat_arrays([known, each.filter(pa.array(fresh))])
         return places[encoded.indices.to_numpy()]
-
-
-def _check_copies(parts: list[Part], digests: dict[str, str], task: str) -> None:
-    """Refuse two files of the same tasks with the same content: rollouts would count twice."""
-    seen: dict[tuple[str, str | None], Part] = {}
-    for part in parts:
-        other = seen.setdefault((digests[part.name], part.partitions.get(task)), part)
-        if other is not part:
-            raise ValueError(f"{part.path}: has the same content as {other.name}, byte for byte; expected no copies")

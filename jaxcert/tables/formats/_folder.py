@@ -18,7 +18,7 @@ from jaxcert.tables._pooled import MOST_CONDITIONS, crossing
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
 from jaxcert.tables._summary_rows import sums_up
-from jaxcert.tables._told_names import is_no_trial, stems_of
+from jaxcert.tables._told_names import stems_of, tells
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import Format, Rollouts, arranged, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK
@@ -51,16 +51,16 @@ def read_folder(
         found, said = _of_kinds(folder, roles, labels, contents, kinds)
     else:
         found, said = _of_tables(folder, roles, labels, contents, table_in)
-    digests = [(name, hashlib.sha256(data).hexdigest()) for name, data in contents.items()]
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     return found, {**said, "sha256": folder_digest(digests)}
 
 
-def folder_digest(digests: Sequence[tuple[str, str]]) -> str:
+def folder_digest(digests: Mapping[str, str]) -> str:
     """SHA-256 of the lines that ``sha256sum`` prints of these files: the digest of each, two spaces, its name.
 
     In a folder, `find * -name '*.parquet' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum` prints it.
     """
-    lines = "".join(f"{digest}  {name}\n" for name, digest in digests)
+    lines = "".join(f"{digest}  {name}\n" for name, digest in digests.items())
     return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -109,7 +109,7 @@ def _check_are_trials(trials: Sequence[str]) -> None:
     several = sorted({*trials})
     if len(several) == 1:
         return
-    if told := next(filter(is_no_trial, several), None):
+    if told := next((name for name in several if tells(name).no_trial), None):
         raise ValueError(
             f"has trials such as {told!r:.60}, which by their names are of several policies, conditions or moments of "
             "training; expected the files of one"

@@ -15,7 +15,7 @@ from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables._single_rollouts import arrange, check_pairs, with_worst
-from jaxcert.tables._told_names import is_of_training, names_policies
+from jaxcert.tables._told_names import tells
 from jaxcert.tables.formats._content import Content
 
 # A file may ask for any number of rollouts, and those that it lacks are made here.
@@ -81,7 +81,7 @@ def check_same_policy(records: Iterable[Any]) -> None:
     """Raise ValueError for records with fields that name several policies, as two agents or moments."""
     held = [record for record in records if isinstance(record, dict)]
     for name in dict.fromkeys(name for record in held for name in record):
-        if names_policies(name) or is_of_training(name):
+        if tells(name).policies or tells(name).training:
             check_one_policy((str(record.get(name)) for record in held), name)
 
 
