@@ -55,9 +55,14 @@ def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]
     if len(kinds) > 1:
         told = f"task {kinds[True]!r} has successes, of type bool, task {kinds[False]!r} numbers"
         raise ValueError(f"{told}; expected one kind")
-    tasks = np.repeat(np.arange(len(rows)), [len(row) for row in rows.values()])
-    labels = np.fromiter(rows, object, len(rows)) if isinstance(returns, Mapping) else np.arange(len(rows))
-    found = padded(tasks, np.concatenate(list(rows.values())), labels)
+    return _of_rows(
+        [*rows.values()], np.fromiter(rows, object) if isinstance(given, Mapping) else np.arange(len(rows)), strict
+    )
+
+
+def _of_rows(rows: Sequence[np.ndarray], labels: np.ndarray, strict: bool) -> Returns:
+    tasks = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    found = padded(tasks, np.concatenate(rows), labels)
     check_missing(found, strict=strict)
     return found
 
@@ -252,13 +257,10 @@ def from_xarray(array: Any, *, task: str = "task", trial: str = "trial", strict:
     """
     values = _checked_values(array, task, trial)
     labels = np.asarray(array.coords[task].values) if task in array.coords else np.arange(len(values))
-    tasks, episodes = np.nonzero(~np.isnan(values))
-    without = np.setdiff1d(np.arange(len(values)), tasks)
-    if without.size:
-        raise ValueError(f"{task} {labels[without[0]]} has no rollout; expected at least one")
-    found = padded(tasks, values[tasks, episodes], labels)
-    check_missing(found, strict=strict)
-    return found
+    rows = [row[~np.isnan(row)] for row in values]
+    for label in (label for label, row in zip(labels, rows, strict=True) if not row.size):
+        raise ValueError(f"{task} {label} has no rollout; expected at least one")
+    return _of_rows(rows, labels, strict)
 
 
 def _checked_values(array: Any, task: str, trial: str) -> np.ndarray:

@@ -147,24 +147,24 @@ def _of_file(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[str,
     content = content_of(path, "returns")  # once, so that the digest belongs to what is parsed
     own = path.name.lower().endswith(tuple(_SUFFIXES))
     with in_file(path), told_of(f"{path}: ", strict, 6):
-        other = read_content(path, content, roles, own=own)
-    if other is None:
-        kind = _own_kind(path)
-        with in_file(path), told_of(f"{path}: ", strict, 6):
-            other = _own(kind, content, roles)
-    return other[0], {**other[1], "sha256": hashlib.sha256(content).hexdigest()}
+        found = read_content(path, content, roles, own=own)
+    kind = "" if found else _own_kind(path)
+    with in_file(path), told_of(f"{path}: ", strict, 6):
+        returns, said = found or (_of_arrays if kind in _ARRAYS else _of_table)(kind, content, roles)
+    return returns, {**said, "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def _own(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
-    """The returns of a file of arrays or of a table."""
-    if kind not in _ARRAYS:
-        table, is_whole = _table(kind, content, roles)
-        found, columns = arrange_table(table, roles)
-        if not is_whole:
-            maybe_cut = "its last line has no line ending: if the file was cut short, its last number may be, too"
-            ask(f"{maybe_cut}; expected a line ending")
-        usual = Columns.unnamed_in(table.column_names)
-        return found, {"columns": columns, "usual_columns": usual, "told": _told(found, columns, roles)}
+def _of_table(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
+    table, is_whole = _table(kind, content, roles)
+    found, columns = arrange_table(table, roles)
+    if not is_whole:
+        maybe_cut = "its last line has no line ending: if the file was cut short, its last number may be, too"
+        ask(f"{maybe_cut}; expected a line ending")
+    usual = Columns.unnamed_in(table.column_names)
+    return found, {"columns": columns, "usual_columns": usual, "told": _told(found, columns, roles)}
+
+
+def _of_arrays(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     if roles.unfinished is not None:
         raise ValueError(f"unfinished is {roles.unfinished}; expected None: arrays mark no rollout as unfinished")
     same = {name: getattr(roles, name) for name in ("value", "tasks", "metric", "recorded")}
