@@ -55,26 +55,21 @@ def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Col
 def ask_about_labels(labels: Sequence[Any]) -> None:
     """Warn of labels that number what is no task, or that have two parts, as pi0/push has."""
     texts = [str(label) for label in labels]
-    _ask_about_again(texts, "tasks")
-    if len(texts) > 2:
-        _ask_about_numbers(texts, "tasks", POLICIES | _OF_TRAINING)
-        if not any(map(is_name, labels)) or _ask_about_known(texts, "tasks"):
-            return
-        if affix := _common_affix(texts):
-            ask(
-                f"of two labels of tasks one often is the other with {affix!r:.40}: if it tells policies or conditions "
-                "apart, all of them are taken for one policy here, and tasks are counted twice"
-            )
-            return
-        stems = [found[1] for text in texts if (found := _COUNTED.fullmatch(text))]
-        if len(stems) == len(texts) > len({*stems}) > 1:
-            ask(_TRIALS.format(texts[0]))
-            return
-        for pattern in (_FIRST_WORD, _LAST_WORD):
-            found = [pattern.fullmatch(text) for text in texts]
-            parts = np.asarray([each.groups() for each in found if each]).T
-            if all(found) and _ask_about_parts(texts[0], *parts):
-                return
+    _ask_about_numbers(texts, "tasks", POLICIES | _OF_TRAINING)
+    if len(texts) < 3 or not any(map(is_name, labels)) or _ask_about_known(texts, "tasks"):
+        return
+    counted = [found[1] for text in texts if (found := _COUNTED.fullmatch(text))]
+    if affix := _common_affix(texts):
+        ask(
+            f"of two labels of tasks one often is the other with {affix!r:.40}: if it tells policies or conditions "
+            "apart, all of them are taken for one policy here, and tasks are counted twice"
+        )
+    elif len(counted) == len(texts) > len({*counted}) > 1:
+        ask(_TRIALS.format(texts[0]))
+    else:
+        found = ([pattern.fullmatch(text) for text in texts] for pattern in (_FIRST_WORD, _LAST_WORD))
+        parts = (np.asarray([each.groups() for each in matches if each]).T for matches in found if all(matches))
+        any(_ask_about_parts(texts[0], *each) for each in parts)
 
 
 def ask_about_unique_labels(read: Read) -> None:
@@ -111,22 +106,13 @@ def _hold_marks(texts: list[str], pattern: re.Pattern[str]) -> bool:
 def ask_about_trials_of(labels: Sequence[Any]) -> None:
     """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
     texts = [str(label) for label in labels]
-    _ask_about_again(texts, "trials")
-    _ask_about_numbers(texts, "trials", POLICIES | _MOMENTS | words_in("epoch"))
+    _ask_about_numbers(texts, "trials", POLICIES | _MOMENTS | {"epoch"})
     stems = stems_of(texts)
     # A few words are looked at with the tasks that have them.
     if len(texts) > MOST_CONDITIONS and not _ask_about_known(texts, "trials") and 1 < len(stems) <= len(texts) / 2:
         ask(
             f"labels of trials are such as {texts[0]!r:.60} and {texts[-1]!r:.60}: if their words tell policies or "
             "conditions apart, all of them are taken for one policy here"
-        )
-
-
-def _ask_about_again(texts: list[str], of: str) -> None:
-    """Warn of labels of what was done again."""
-    if again := next((text for text in texts if words_in(text) & _DONE_AGAIN), None):
-        ask(
-            f"labels of {of} are such as {again!r:.60}: if what failed was done again, the rest looks better than it is"
         )
 
 
@@ -151,7 +137,13 @@ def _ask_about_known(texts: list[str], of: str) -> bool:
 
 
 def _ask_about_numbers(texts: list[str], of: str, words: set[str]) -> None:
-    """Warn of labels such as ckpt_1 and ckpt_2, or 1000, 2000 and 3000."""
+    """Warn of labels such as ckpt_1 and ckpt_2, or 1000, 2000 and 3000; and of those of what was done again."""
+    if again := next((text for text in texts if words_in(text) & _DONE_AGAIN), None):
+        ask(
+            f"labels of {of} are such as {again!r:.60}: if what failed was done again, the rest looks better than it is"
+        )
+    if of == "tasks" and len(texts) < 3:
+        return
     stems = {DIGITS.sub("", text) for text in texts}
     told = words_in(*stems) if len(stems) == 1 else set()
     found = [each for text in texts if (each := _LONG_NUMBER.fullmatch(text))]

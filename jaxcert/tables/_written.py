@@ -35,24 +35,13 @@ def write_returns(
     facts: Mapping[str, Any] | None = None,
     replace: bool = True,
 ) -> None:
-    """Write returns, completely or not at all; the file's suffix says how.
+    """Write returns [n, m], completely or not at all; the file's suffix says how.
 
-    `.npz`: arrays `returns` [n, m], one per parameter of the tasks, and `about`, the facts as JSON. `.parquet`: one row
-    per rollout, with the columns task_id, episode_id, total_return, one per parameter of the tasks, and the facts as
-    JSON under the key `jaxcert` of the schema's metadata.
-
-    Args:
-        path: the file.
-        returns: float [n, m].
-        tasks: parameters of the tasks by name, each [n].
-        facts: the origin of the returns, as strings, numbers and lists.
-        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
-
-    Raises:
-        FileExistsError: with `replace=False`, for a file that exists.
-        ValueError: another suffix, shapes that do not fit, a parameter with a name that means something else in these
-            files (such as `returns` or `task_id`), or no file can be written there.
-        ImportError: a `.parquet` file without pyarrow (extra `io`).
+    `.npz`: arrays `returns` [n, m], one per parameter of the ``tasks`` [n], and `about`, the ``facts`` of their origin
+    as JSON. `.parquet`: one row per rollout, with the columns task_id, episode_id, total_return, one per parameter, and
+    the facts under the key `jaxcert` of the schema's metadata. Without ``replace`` a file that exists stays, and a
+    FileExistsError says where the new one is. ValueError for another suffix, shapes that do not fit, or a parameter
+    with a name that means something else in these files.
 
     Example:
         >>> import pathlib, tempfile
@@ -60,8 +49,8 @@ def write_returns(
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder) / "returns.npz"
         ...     write_returns(path, np.ones((3, 2)), tasks={"mass": np.arange(3.0)}, facts={"policy": "mine"})
-        ...     read_returns(path).returns.shape
-        (3, 2)
+        ...     read_returns(path).returns.shape, returns_facts(path)
+        ((3, 2), {'policy': 'mine'})
     """
     target = check_returns_path(path)
     values = np.asarray(returns)
@@ -93,23 +82,8 @@ def check_parameters(names: Iterable[str]) -> None:
 def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
     """The origin of the returns in a file of `write_returns`, such as policy and seed.
 
-    Args:
-        path: the file.
-
-    Returns:
-        The facts; empty for a file that says nothing of it or one thing twice, or of another kind, and for a folder.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: a file that is damaged.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder) / "returns.npz"
-        ...     write_returns(path, np.ones((3, 2)), facts={"policy": "mine"})
-        ...     returns_facts(path)
-        {'policy': 'mine'}
+    Empty for a file that says nothing of it or one thing twice, or of another kind, and for a folder. FileNotFoundError
+    without such a file, ValueError for one that is damaged.
     """
     reader = {".npz": _about_archive, ".parquet": _about_parquet}.get(Path(path).suffix.lower())
     if reader is None or Path(path).is_dir():
@@ -140,19 +114,7 @@ def _about_parquet(content: bytes) -> str:
 
 
 def check_returns_path(path: str | PathLike[str]) -> Path:
-    """The path, if `write_returns` can write there; checked before a long computation.
-
-    Args:
-        path: the file.
-
-    Raises:
-        ValueError: another suffix, or no file can be written there.
-        ImportError: a `.parquet` file without pyarrow.
-
-    Example:
-        >>> check_returns_path("returns.npz").suffix
-        '.npz'
-    """
+    """The path, if `write_returns` can write there; checked before a long computation."""
     target = check_output(path)
     if check_suffix(target, _SUFFIXES) == ".parquet":
         import_extra("pyarrow.parquet", "io")

@@ -97,20 +97,13 @@ def read_summary(
         value: the column of returns, of numbers or booleans.
         across: partitions that do not tell tasks apart, such as a date.
         dtype: type of the summary, float32 or float64; by default JAX's default float.
-        strict: refuse a folder in which some tasks have fewer rollouts than others.
-
-    Returns:
-        The summary, the labels of the tasks, and the digest of the folder.
+        strict: refuse a folder in which some tasks have fewer rollouts than others; else they are warned of.
 
     Raises:
         FileNotFoundError: there is no such folder.
         ValueError: it holds something else than Parquet files and partitions of the same columns, or no rows; a file is
-            damaged or changed while it was read; an entry is missing, or outside the support; a partition is not named;
-            a task has more than 2**31 - 1 rollouts. The message names file, row group and row.
-        ImportError: without pyarrow (extra `io`).
-
-    Warns:
-        UserWarning: without ``strict``, some tasks have fewer rollouts than others.
+            damaged or changed while it was read; an entry is missing, or outside the support; a partition is not named.
+            The message names file, row group and row.
 
     Example:
         >>> import pathlib, tempfile
