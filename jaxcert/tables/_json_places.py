@@ -1,10 +1,22 @@
 """The fields of JSON: of the expected type, or an error with the place."""
 
+import contextlib
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 _MOST_NAMED = 8
+# What names a task.
+LABEL = "label"
+_KINDS: dict[Any, tuple[Any, str]] = {
+    dict: (dict, "an object with fields"),
+    list: (list, "a list"),
+    str: (str, "a text"),
+    bool: (bool, "true or false"),
+    int: (int, "a whole number"),
+    float: ((int, float), "a finite number"),
+    LABEL: ((int, str), "a whole number or a text"),
+}
 
 
 class Place(NamedTuple):
@@ -15,7 +27,7 @@ class Place(NamedTuple):
 
     def field(self, name: str) -> "Place":
         """A field that has to be there."""
-        fields = self._of(dict, "an object with fields")
+        fields = self.of(dict)
         if name not in fields:
             found = ", ".join(repr(other[:40]) for other in list(fields)[:_MOST_NAMED]) or "none"
             raise ValueError(f"{self._named} has no field {name!r}; found {found}")
@@ -23,15 +35,15 @@ class Place(NamedTuple):
 
     def maybe(self, name: str) -> "Place | None":
         """A field that may be absent or null, which both are None."""
-        return None if self._of(dict, "an object with fields").get(name) is None else self.field(name)
+        return None if self.of(dict).get(name) is None else self.field(name)
 
     def fields(self) -> dict[str, "Place"]:
         """The fields of an object, by their names."""
-        return {name: self.field(name) for name in self._of(dict, "an object with fields")}
+        return {name: self.field(name) for name in self.of(dict)}
 
     def items(self) -> list["Place"]:
         """The entries of a list."""
-        return [Place(each, f"{self.name}[{i}]") for i, each in enumerate(self._of(list, "a list"))]
+        return [Place(each, f"{self.name}[{i}]") for i, each in enumerate(self.of(list))]
 
     def find(self, path: str, *, all_there: bool = False) -> "Iterator[Found]":
         """Each value at a path of names with dots, where ``*`` is each entry of a list or an object.
@@ -57,50 +69,24 @@ class Place(NamedTuple):
         """The first value at a path; None if there is none."""
         return next((found.place.value for found in self.find(path)), None)
 
-    def text(self) -> str:
-        """A text."""
-        return self._of(str, "a text")
-
-    def truth(self) -> bool:
-        """True or false, and no number."""
-        return self._of(bool, "true or false")
-
-    def integer(self) -> int:
-        """A whole number."""
-        return self._of(int, "a whole number")
-
-    def number(self) -> float:
-        """A finite number, as float64."""
-        try:
-            found = float(self._of((int, float), "a finite number"))
-        except OverflowError:
-            found = math.inf
-        if not math.isfinite(found):
-            raise self._other("a finite number")
-        return found
-
-    def label(self) -> int | str:
-        """What names a task: a whole number or a text that is not empty."""
-        if self.value == "":
-            raise self._other("a whole number or a text")
-        return self._of((int, str), "a whole number or a text")
+    def of(self, kind: Any) -> Any:
+        """The value, of this kind; true and false are no numbers, numbers for float are finite, labels are not empty."""
+        types, expected = _KINDS[kind]
+        value = self.value
+        is_meant = isinstance(value, types) and (kind is bool or not isinstance(value, bool)) and value != ""
+        if kind is float and is_meant:
+            with contextlib.suppress(OverflowError):
+                value = float(value)
+            is_meant = isinstance(value, float) and math.isfinite(value)
+        if not is_meant and not (kind is str and value == ""):
+            shown = {dict: "an object", list: "a list", type(None): "empty"}.get(type(value), repr(value)[:40])
+            shown = "a number of more than forty digits" if isinstance(value, int) and abs(value) > 10**40 else shown
+            raise ValueError(f"{self._named} is {shown if value != '' else 'empty'}, expected {expected}")
+        return value
 
     @property
     def _named(self) -> str:
         return self.name or "the file"
-
-    def _of(self, kinds: Any, expected: str) -> Any:
-        """The value, if it is of these kinds; true and false are no numbers."""
-        if not isinstance(self.value, kinds) or (isinstance(self.value, bool) and kinds is not bool):
-            raise self._other(expected)
-        return self.value
-
-    def _other(self, expected: str) -> ValueError:
-        kinds = {dict: "an object", list: "a list", type(None): "empty"}
-        shown = kinds.get(type(self.value)) or ("empty" if self.value == "" else "")
-        if isinstance(self.value, int) and abs(self.value) > 10**40:
-            shown = "a number of more than forty digits"
-        return ValueError(f"{self._named} is {shown or repr(self.value)[:40]}, expected {expected}")
 
 
 class Found(NamedTuple):

@@ -10,7 +10,7 @@ from jaxcert._files import in_file, parsed
 from jaxcert.tables._coded import Coded, as_objects, coded
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import has_no_outcome
-from jaxcert.tables._json_places import Found, Place
+from jaxcert.tables._json_places import LABEL, Found, Place
 from jaxcert.tables._json_records import with_fields_around
 from jaxcert.tables._pooled import nested
 from jaxcert.tables.formats._content import Content
@@ -86,7 +86,7 @@ class Recipe(NamedTuple):
                 name = ".".join([path.split(".")[-1].replace("*", ""), *map(str, each.keys[-1:])]).strip(".")
                 ended = f"listed under {name}" if value == "unfinished" else ""
                 own = None if ended else float(_role(value, each)) if f"{value}"[:1] == "$" else value
-                for label in () if each.place.value is None else map(Place.label, each.place.items()):
+                for label in () if each.place.value is None else (entry.of(LABEL) for entry in each.place.items()):
                     if label in seen:
                         raise ValueError(f"lists {label!r:.60} under {seen[label]} and {name}; expected each once")
                     seen[label] = name
