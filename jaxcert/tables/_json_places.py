@@ -70,7 +70,7 @@ class Place(NamedTuple):
         return next((found.place.value for found in self.find(path)), None)
 
     def of(self, kind: Any) -> Any:
-        """The value, of this kind; true and false are no numbers, numbers for float are finite, labels are not empty."""
+        """The value, of this kind: true and false are no numbers, a float is finite, and a label is not empty."""
         types, expected = _KINDS[kind]
         value = self.value
         is_meant = isinstance(value, types) and (kind is bool or not isinstance(value, bool)) and value != ""

@@ -1,5 +1,6 @@
 """Formats as recipes: how a file of JSON is recognised, where its records are, and which field has which role."""
 
+import importlib.resources
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -159,7 +160,7 @@ def recipe_in(path: Path) -> str:
 
 
 def recipe_of(line: str) -> Recipe:
-    """The recipe; an error if it lacks something, or has an entry that is not known."""
+    """The recipe in a line of JSON; an error if it lacks something, or has an entry that is not known."""
     if not isinstance(given := parsed(line), dict):
         raise ValueError(f"its recipe is {line!r:.40}; expected an object")
     kinds = {name: type(usual) for name, usual in Recipe("", ())._asdict().items()}
@@ -176,76 +177,15 @@ def recipe_of(line: str) -> Recipe:
         raise ValueError("lacks its name, or has not one of records and lists; expected them")
     if not (given.get("values") or given.get("counts") or given.get("lists")):
         raise ValueError("lacks values; expected the fields of outcomes, such as values = {success = 'ok'}")
-    return Recipe(
-        **{"recognise": (), **given, **{name: tuple(each) for name, each in given.items() if isinstance(each, list)}}
-    )
+    return _recipe(given)
 
 
-RECIPES = (
-    Recipe(
-        name="Terminal-Bench results",
-        recognise=("results.*.task_id", "results.*.is_resolved", "n_resolved"),
-        records="results.*",
-        task="task_id",
-        trial="trial_name",
-        values={"is_resolved": "is_resolved"},
-        policy=("model_name", "agent_name", "model", "agent"),
-    ),
-    Recipe(
-        name="an older LeRobot evaluation",
-        recognise=("per_episode.*.success", "aggregated"),
-        records="per_episode.*",
-        task="seed",
-        values={"success": "success", "sum_reward": "sum_reward", "max_reward": "max_reward"},
-        fixed_list=False,
-        remark="all episodes are of one environment: each of them, by its seed, is a task",
-    ),
-    Recipe(
-        name="BigCodeBench results",
-        recognise=("date", "eval.*.*.status"),
-        records="eval.*.*",
-        trial="$2",
-        values={"pass": "status = pass"},
-    ),
-    Recipe(
-        name="a SWE-bench report",
-        recognise=("resolved_ids", "unresolved_ids"),
-        lists={
-            "resolved_ids": True,
-            "unresolved_ids": False,
-            "empty_patch_ids": False,
-            "error_ids": False,
-            "incomplete_ids": "unfinished",
-        },
-        values={"resolved": ""},
-        number="total_instances",
-        remark="empty patches and errors are not resolved, as the benchmark counts them",
-    ),
-    Recipe(
-        name="a Harbor job",
-        recognise=("stats.evals.*.reward_stats",),
-        lists={"stats.evals.*.reward_stats.reward.*": "$2", "stats.evals.*.exception_stats.*": "unfinished"},
-        before="__",
-        trial="trial",
-        values={"reward": ""},
-        number="n_total_trials",
-        policy=("$1",),
-    ),
-    Recipe(
-        name="CALVIN results",
-        recognise=("*.task_info.*.total", "*.chain_sr"),
-        records="*.task_info.*",
-        task="$2",
-        counts=("success", "total"),
-        policy=("$1",),
-    ),
-    Recipe(
-        name="promptfoo results",
-        recognise=("results.results.*.testIdx", "results.results.*.success"),
-        records="results.results.*",
-        task="testIdx",
-        values={"success": "success", "score": "score"},
-        unfinished="error",
-        policy=("provider", "promptIdx"),
-    ),
-)
+def _recipe(given: dict[str, Any]) -> Recipe:
+    entries = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in given.items()}
+    return Recipe(**{"recognise": (), **entries})
+
+
+def known_recipes() -> list[Recipe]:
+    """Those of the tools that are known, in the form of a recipe of one's own."""
+    text = importlib.resources.files("jaxcert.tables.formats").joinpath("recipes.toml").read_text(encoding="utf-8")
+    return [_recipe(each) for each in tomllib.loads(text)["recipe"]]
