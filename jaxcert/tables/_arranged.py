@@ -97,6 +97,7 @@ def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles
             )
         whole = np.stack([each.entries.astype(object)[each.places] for each in values], axis=1)
         return coded(whole.reshape(-1))
-    if len(values) == 1:
-        return values[0]
-    return of_rates(*values, columns.value) if roles.is_rate else as_counts(*values)
+    won, *trials = values
+    if not trials:
+        return won
+    return of_rates(won, trials[0], columns.value) if roles.is_rate else as_counts(won, trials[0])

@@ -43,10 +43,11 @@ def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]
         array([[1.  , 0.5 ],
                [0.25,  nan]])
     """
-    is_list = isinstance(returns, Mapping | Sequence) and not isinstance(returns, str | bytes)
-    if not is_list and (isinstance(returns, str | bytes) or not np.ndim(returns)):
+    given: Any = returns
+    is_text, is_list = isinstance(returns, str | bytes), isinstance(returns, Mapping | Sequence)
+    if is_text or not (is_list or np.ndim(given)):
         raise ValueError(f"returns are {returns!r:.40}; expected a list or dictionary of lists of numbers")
-    given: Any = returns if is_list else np.asarray(returns)  # one transfer, where rows of JAX would take one each
+    given = given if is_list else np.asarray(given)  # one transfer, where rows of JAX would take one each
     pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
     rows = {label: _checked_row(label, row) for label, row in pairs}
     if not rows:

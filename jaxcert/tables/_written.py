@@ -64,7 +64,8 @@ def write_returns(
     about = json.dumps(dict(facts or {}))
     with whole_file(target, replace=replace) as file:
         if target.suffix.lower() == ".npz":
-            np.savez_compressed(file, **{"returns": values, "about": np.array(about), **columns})
+            arrays: dict[str, Any] = {"returns": values, "about": np.array(about), **columns}
+            np.savez_compressed(file, **arrays)
             return
         n, m = values.shape
         own = (np.repeat(np.arange(n), m), np.tile(np.arange(m), n), values.ravel())

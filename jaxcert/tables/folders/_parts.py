@@ -5,8 +5,9 @@ import hashlib
 import os
 import urllib.parse
 from collections.abc import Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -162,7 +163,7 @@ def _partition(path: Path, outer: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _opened(part: Part) -> Iterator[IO[bytes]]:
+def _opened(part: Part) -> Iterator[BufferedReader]:
     """The file, which is refused if it changes meanwhile: its digest and its rows are of the same content."""
     try:
         with part.path.open("rb") as file, in_file(part.path):
