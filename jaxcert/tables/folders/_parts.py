@@ -236,8 +236,9 @@ def _shown(layout: Layout, policy: Mapping[str, str]) -> str:
 def _policy_in(parquet: Any, part: Part, columns: Columns) -> dict[str, str]:
     """The entries that say of which policy a file is; ValueError for several, or for trials that are set aside."""
     schema, task, is_nested = parquet.schema_arrow, columns.task, import_extra("pyarrow", "io").types.is_nested
-    known = {name: tells(name) for name in schema.names if name not in columns and schema.names.count(name) == 1}
-    told = {name: each for name, each in known.items() if each.apart or each.moment or each.aside}
+    once = {name: tells(name) for name in schema.names if schema.names.count(name) == 1}
+    others = [name for name, each in once.items() if name not in columns and (each.apart or each.moment)]
+    told = {name: each for name, each in once.items() if name in others or each.aside}
     names, by = [name for name in told if not is_nested(schema.field(name).type)], [task] * (task in schema.names)
     if not names or not parquet.metadata.num_rows:
         return {}
@@ -250,8 +251,8 @@ def _policy_in(parquet: Any, part: Part, columns: Columns) -> dict[str, str]:
             "expected files without this column, in which each of them is a failure"
         )
     label = entries[task] if by else Coded(as_objects([part.partitions[task]]), np.zeros(len(table), np.int64))
-    others = [name for name in names if told[name].apart or told[name].moment]
-    _, constant = check_one_policy(Read(columns, label, None, others, entries.__getitem__), are_picked=False)
+    read = Read(columns, label, None, [name for name in names if name in others], entries.__getitem__)
+    _, constant = check_one_policy(read, are_picked=False)
     return {name: entry for name, entry in constant.items() if entry and (told[name].policies or told[name].curve)}
 
 
