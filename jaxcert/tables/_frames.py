@@ -181,6 +181,7 @@ def from_frame(
     where: str | Sequence[str] = (),
     policy: str | None = None,
     only: str | None = None,
+    strata: str | None = None,
     unfinished: float | None = None,
     tasks: int | Sequence[Any] | None = None,
     strict: bool = False,
@@ -199,6 +200,7 @@ def from_frame(
         where: conditions on rows, each a text such as "arm = clean".
         policy: the column of policies, of which ``only`` names one.
         only: the policy whose rows are read.
+        strata: the column of the strata within which tasks were drawn, one for each task.
         unfinished: what a row without an outcome counts as; by default it is refused.
         tasks: how many tasks there have to be, or their labels.
         strict: refuse what is warned of, as a frame in which some tasks have fewer rollouts than others.
@@ -220,7 +222,7 @@ def from_frame(
         array([[ True, False],
                [ True,  True]])
     """
-    roles = Roles(task, trial, value, successes, trials, conditions(where), policy, only, unfinished, tasks)
+    roles = Roles(task, trial, value, successes, trials, conditions(where), policy, only, strata, unfinished, tasks)
     with told_of("", strict, 4):
         found, _ = arrange_table(frame, roles)
         check_tasks(found.tasks, roles.tasks)

@@ -53,6 +53,7 @@ def read_returns(
     where: str | Sequence[str] = (),
     policy: str | None = None,
     only: str | None = None,
+    strata: str | None = None,
     unfinished: float | None = None,
     tasks: int | str | Sequence[Any] | None = None,
     records: str | None = None,
@@ -89,6 +90,7 @@ def read_returns(
         where: conditions on the rows of a table, each a text such as "arm = clean", "arm != clean" or "seed in 1, 2".
         policy: the column of policies in a table, of which `only` names one.
         only: the policy whose rows are read.
+        strata: the column of the strata within which tasks were drawn, one for each task, for `certify_stratified`.
         unfinished: the return to count for each rollout without an outcome: the worst one possible, and 0 among
             successes. Certificates are then about returns that count them so. By default such a file is refused.
         tasks: how many tasks there have to be, or their labels, or a file with one in each line.
@@ -122,7 +124,7 @@ def read_returns(
         (3, 2)
     """
     how = None if recipe is None else recipe_in(Path(recipe))
-    picked = (successes, trials, conditions(where), policy, only, unfinished, tasks, records, how)
+    picked = (successes, trials, conditions(where), policy, only, strata, unfinished, tasks, records, how)
     return read_by(path, Roles(task, trial, value, *picked, metric=metric), strict=strict)
 
 
@@ -167,11 +169,11 @@ def _of_table(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[st
 def _of_arrays(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     if roles.unfinished is not None:
         raise ValueError(f"unfinished is {roles.unfinished}; expected None: arrays mark no rollout as unfinished")
-    same = {name: getattr(roles, name) for name in ("value", "tasks", "metric", "recorded")}
+    same = {name: getattr(roles, name) for name in ("value", "tasks", "strata", "metric", "recorded")}
     if roles != Roles()._replace(**same):
         named = ", ".join(map(str, [*roles.columns(()), *roles.where, *filter(None, [roles.policy])]))
         raise ValueError(f"has arrays and no columns {named}; expected a table for these")
-    return _ARRAYS[kind](content, roles.value, metric=roles.metric)
+    return _ARRAYS[kind](content, roles.value, strata=roles.strata, metric=roles.metric)
 
 
 def _table(kind: str, content: bytes, roles: Roles) -> tuple[Any, bool]:

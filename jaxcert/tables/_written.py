@@ -122,7 +122,7 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
     return target
 
 
-def read_npz(content: bytes, value: str, *, metric: bool) -> tuple[Returns, dict[str, Any]]:
+def read_npz(content: bytes, value: str, *, strata: str | None, metric: bool) -> tuple[Returns, dict[str, Any]]:
     """The array of that name, by default `returns`, and `where`, if there is one; other arrays are not read."""
     if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
         raise ValueError(
@@ -140,12 +140,23 @@ def read_npz(content: bytes, value: str, *, metric: bool) -> tuple[Returns, dict
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:
         raise ValueError(f"array 'where' has shape {where.shape}, expected that of {name!r}, {returns.shape}")
-    others = tuple(each for each in array_names(content) if each not in (name, "where"))
+    others = tuple(each for each in array_names(content) if each not in (name, "where", strata))
     _check_others(content, others, returns)
-    found = Returns(returns, where, np.arange(len(returns)), pooled=() if "about" in others else others)
+    labels = None if strata is None else _labels(content, strata, len(returns))
+    pooled = () if "about" in others else others
+    found = Returns(returns, where, np.arange(len(returns)), strata=labels, pooled=pooled)
     told = f"{how_many(len(returns), 'task')}, {how_many(found.most_rollouts, 'trial')}, value from {name}"
     said = {"columns": Columns(value=name), "usual_columns": Columns(), "told": told}
     return found, {} if name == "returns" else said
+
+
+def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:
+    """The array with a label for each task: a word or a whole number."""
+    labels = read_arrays(content, [name])[name]
+    if labels.shape != (num_tasks,) or labels.dtype.kind not in "biuU":
+        found = f"shape {labels.shape} and dtype {labels.dtype}"
+        raise ValueError(f"array {name!r:.40} has {found}; expected a word or a whole number for each task")
+    return labels
 
 
 def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> None:
@@ -181,10 +192,10 @@ def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
     )
 
 
-def read_npy(content: bytes, value: str, *, metric: bool) -> tuple[Returns, dict[str, Any]]:
+def read_npy(content: bytes, value: str, *, strata: str | None, metric: bool) -> tuple[Returns, dict[str, Any]]:
     """The one array of an `.npy` file. Nothing is ever unpickled."""
-    if value != Columns().value:
-        raise ValueError(f"has one array and no name {value!r:.60}; expected no value")
+    if value != Columns().value or strata is not None:
+        raise ValueError(f"has one array and no name {strata or value!r:.60}; expected no value and no strata")
     if not content.startswith(b"\x93NUMPY"):
         raise ValueError("not an .npy file: it does not start as one")
     with damage_told(".npy"):
