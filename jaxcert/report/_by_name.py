@@ -3,7 +3,7 @@
 import itertools
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.plots import Interval
 from jaxcert.tables import Returns
 from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._readers import ReturnsFile
 
 # A mean that was rounded down to single precision reaches the threshold that it was.
 _ROUNDING = 1e-6
@@ -63,6 +64,48 @@ def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
         return {"xlabel": f"{what} at {question.each} {places[0]}" if len(places) == 1 else what}
     at = certificate.thresholds.tolist()
     return {"xlabel": f"observed {certificate.quantity}", "at": at[0] if len(at) == 1 else None}
+
+
+class Groups(NamedTuple):
+    """What is certified of each group of rows, all of it together.
+
+    Attributes:
+        question: which is asked of each.
+        names: of the groups.
+        answers: of each.
+        data: the returns of each.
+        delta: failure probability of all of it together.
+        together: how they hold together, in words.
+    """
+
+    question: Question
+    names: Sequence[str]
+    answers: Sequence[Any]
+    data: Sequence[ReturnsFile]
+    delta: float
+    together: str
+
+    @property
+    def questions(self) -> list[Question]:
+        """Those that are answered."""
+        return [self.question]
+
+    @property
+    def table(self) -> dict[str, list[str]]:
+        """A row for each group and each of its numbers."""
+        return texts_by_name(self.question, dict(zip(self.names, self.answers, strict=True)))
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """The same to be drawn, beside what was observed."""
+        each = zip(self.names, self.answers, self.data, strict=True)
+        found = [intervals_of(answer, self.question, observed_means([file]), name) for name, answer, file in each]
+        return dict(itertools.chain.from_iterable(one.items() for one in found))
+
+    @property
+    def axis(self) -> dict[str, Any]:
+        """What the numbers are that are drawn."""
+        return axis_of(self.answers[0], self.question)
 
 
 def texts_by_name(question: Question, answers: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -93,6 +93,11 @@ class Leaderboard(NamedTuple):
     order: np.ndarray
 
     @property
+    def questions(self) -> list[Question]:
+        """Those that are answered."""
+        return self.board.questions or [self.board.mean]
+
+    @property
     def table(self) -> dict[str, list[str]]:
         """A row for each policy by the headings of its columns, the largest certified mean first.
 

@@ -6,37 +6,34 @@ from os import PathLike
 from typing import Any
 
 import chex
+import numpy as np
 
-from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import check_open_unit
-from jaxcert._version import __version__
 from jaxcert.certificates import Status, confidence
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._by_name import axis_of, intervals_of
-from jaxcert.report._document import assumptions_of
-from jaxcert.report.html._report_sample import Sample, check_policies, names_of, sample_of
-from jaxcert.report.html._report_tables import (
+from jaxcert.report.html._figures import (
     TOGETHER,
     alone,
-    certified_table,
     curve_svg,
     curves,
-    facts_table,
     intervals_svg,
     level_of,
     returns_of,
-    settings_table,
     tasks_svg,
 )
+from jaxcert.report.html._page import write_page
+from jaxcert.report.html._report_sample import Sample, check_policies, names_of, sample_of
+from jaxcert.report.html._report_tables import certified_table, facts_table, settings_table
 from jaxcert.report.html._report_words import headlines_of, misses_of, reasons_of
-from jaxcert.report.html._templates import template
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 
 _MOST_SENTENCES = 5
+_NO_NAMES = "policies is not given; expected the names of A and B, so that the page says which is which"
 
 
 def write_report(
@@ -115,7 +112,6 @@ def write_report(
         ...     "at least 500 with probability at least 0.9249" in path.read_text()
         True
     """
-    check_suffix(path, [".html"])
     asked = question_of(certificate)
     check_policies(certificate, asked, against)
     if asked.takes("tasks"):  # whose sentences name them
@@ -123,50 +119,56 @@ def write_report(
     if wanted is not None:
         check_open_unit("wanted", wanted)
     sentences = [row["sentence"] for row in rows_of(certificate, asked)]
-    sample = sample_of(certificate.num_tasks, returns, where, support, tasks, against, policies, data)
+    own = Returns(np.asarray(returns), None if where is None else np.asarray(where), np.arange(len(returns)))
+    files = [(own, data), *([] if against is None else [(against, against)])]
+    called = () if against is None else _called(policies, data, against)
+    sample = sample_of(certificate.num_tasks, [each for each, _ in files], support, tasks, called)
     rows = [naming(sentence, sample.policies) for sentence in sentences]
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
+    # Rows that have a sentence, as they were fixed beforehand.
     fixed = 0 if is_curve and not _holds_together(certificate) else len(rows)
-    page = template("report.html.j2").render(
-        **_statement(certificate, asked, sample, rows, fixed, wanted),
-        figures=_figures(certificate, asked, sample, is_curve=is_curve),
+    write_page(
+        path,
+        "report.html.j2",
+        [asked],
         **_description(certificate, asked),
         title=title or ("Certificate" if data is None else data.path.name),
         date=date,
-        settings=settings_table(certificate, asked, sample, [data, against]) | locked,
+        headlines=headlines_of(certificate, fixed, sample.policies),
+        sentences=rows[: min(fixed, _MOST_SENTENCES)],
+        rows=certified_table(certificate, asked),
+        num_rows=len(rows),
+        returned=returns_of(sample),
+        policies=sample.policies,
+        misses=misses_of(certificate, asked, sample, fixed),
+        reasons=reasons_of(certificate, asked, sample, fixed, wanted),
+        figures=_figures(certificate, asked, sample, is_curve=is_curve),
+        settings=settings_table(certificate, asked, sample, [file for _, file in files]) | locked,
         facts=facts_table(facts or {}),
         verify_command=verify_command,
         has_witness=asked.witness is not None and against is None,
         findings=findings,
+        replace=replace,
     )
-    write_whole(path, page.encode("utf-8", "backslashreplace"), replace=replace)
+
+
+def _called(policies: Sequence[str] | None, *files: Any) -> Sequence[str]:
+    """What the policies are called: as is said, or by the names of their files."""
+    if policies is None and all(isinstance(file, ReturnsFile) for file in files):
+        policies = [file.path.name for file in files]
+    if policies is None or len(policies) != 2 or policies[0] == policies[1]:
+        raise ValueError(_NO_NAMES if policies is None else f"policies is {policies!r}; expected two different names")
+    return policies
 
 
 def _holds_together(certificate: Any) -> bool:
     return getattr(certificate, "simultaneous", False)
 
 
-def _statement(
-    certificate: Any, asked: Question, sample: Sample, rows: Sequence[str], fixed: int, wanted: float | None
-) -> dict[str, Any]:
-    """What is certified, row by row, which tasks miss, and why not more; ``fixed``: the rows that have a sentence."""
-    return {
-        "headlines": headlines_of(certificate, fixed, sample.policies),
-        "sentences": rows[: min(fixed, _MOST_SENTENCES)],
-        "rows": certified_table(certificate, asked),
-        "num_rows": len(rows),
-        "returned": returns_of(sample),
-        "policies": sample.policies,
-        "misses": misses_of(certificate, asked, sample, fixed),
-        "reasons": reasons_of(certificate, asked, sample, fixed, wanted),
-    }
-
-
 def _description(certificate: Any, asked: Question) -> dict[str, Any]:
     """What kind of statement it is, about what, and on what it rests."""
     return {
         "kind": "Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
-        "listed": asked.listed,
         "names_tasks": asked.takes("tasks"),
         "metrics": asked.metrics_of(certificate),
         "question": asked.words,
@@ -175,8 +177,6 @@ def _description(certificate: Any, asked: Question) -> dict[str, Any]:
         "num_tasks": certificate.num_tasks,
         "confidence": confidence(float(certificate.delta)),
         "not_about": certificate.not_about,
-        "assumptions": assumptions_of([asked.name]),
-        "version": __version__,
     }
 
 

@@ -12,17 +12,15 @@ from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 from jaxcert.questions import question_of
-from jaxcert.report.plots._axes import GREY, as_point, drawing, dress, name, styles
+from jaxcert.report.plots._axes import GREY, drawing, dress, name, styles
 from jaxcert.report.plots._seed_spread import (
     Quantiles,
-    Spread,
     check_batch,
     check_quantiles,
+    draw,
     explain_band,
     median_words,
-    shade,
     singular,
-    spread_of,
     thresholds_of,
 )
 from jaxcert.sweep import SweepResult
@@ -90,29 +88,17 @@ def plot_certificates(
         if exact is not None:
             ax.plot(*exact, color="black", linewidth=0.9, label="exact S(B)")
         for (label, certificate), style in zip(named.items(), styles(), strict=False):
-            _draw(ax, _label(label, certificate, policies), certificate, left, style, band, quantiles)
+            text, (x, safety) = _label(label, certificate, policies), _steps(certificate, left)
+            if certificate.batch_shape:
+                text = median_words(text or "", band, len(safety))
+            draw(ax, x, safety, text, style, quantiles, drawstyle="steps-pre")
         if band:
             explain_band(ax, band, quantiles)
         if points:
             ax.plot(*zip(*points, strict=True), "o", color=GREY, markersize=4, zorder=3, label="requested")
         heading = f"{title}: {claim}" if title else claim.capitalize()
-        dress(ax, title=heading, **_axis_names(named, asked))
-        ax.set_ylim(-0.02, 1.02)
+        dress(ax, title=heading, **_axis_names(named, asked), shares=True)
     return ax
-
-
-def _draw(
-    ax: Any, text: str | None, certificate: Any, left: float, style: dict[str, Any], band: str, quantiles: Quantiles
-) -> None:
-    """A curve; of a batch the median and a band."""
-    x, safety = _steps(certificate, left)
-    style = as_point(style) if np.ptp(x) == 0 else style
-    if not certificate.batch_shape:
-        ax.plot(x, safety, drawstyle="steps-pre", label=text, **style)
-        return
-    spread = spread_of(safety, quantiles)
-    ax.plot(x, spread.middle, drawstyle="steps-pre", label=median_words(text or "", band, len(safety)), **style)
-    shade(ax, x, spread, style, step="pre")
 
 
 def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
@@ -208,16 +194,12 @@ def plot_sweep(result: SweepResult, *, quantiles: Quantiles = (0.1, 0.9), title:
     check_quantiles(quantiles)
     thresholds = np.asarray(result.grid.thresholds)
     order = np.argsort(thresholds)
-    low, middle, high = (each[..., order] for each in spread_of(result.safety, quantiles))
-    labels = _labels(result)
+    safety, labels = result.safety[..., order], _labels(result)
     with drawing(ax) as ax:
-        for place, style in zip(np.ndindex(*middle.shape[:-1]), styles(), strict=False):
-            style = as_point(style) if np.ptp(thresholds) == 0 else style
-            ax.plot(thresholds[order], middle[place], label=labels[place] or None, **style)
-            if len(result.safety) > 1:
-                shade(ax, thresholds[order], Spread(low[place], middle[place], high[place]), style)
-        dress(ax, title=title, xlabel="threshold B", ylabel="certified safety 1−ε")
-        ax.set_ylim(-0.02, 1.02)
+        for place, style in zip(np.ndindex(*labels.shape), styles(), strict=False):
+            of_seeds = safety[:, *place] if len(safety) > 1 else safety[0, *place]
+            draw(ax, thresholds[order], of_seeds, labels[place] or None, style, quantiles)
+        dress(ax, title=title, xlabel="threshold B", ylabel="certified safety 1−ε", shares=True)
     return ax
 
 

@@ -3,29 +3,16 @@
 A band describes how certificates vary. It certifies nothing: neither does a median of certified numbers.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxcert.certificates._batch_axes import same_for_all
-from jaxcert.report.plots._axes import GREY
+from jaxcert.report.plots._axes import GREY, as_point
 
 Quantiles = tuple[float, float]
 _FAINT = {"alpha": 0.2, "linewidth": 0}
 _BAR = 4
-
-
-class Spread(NamedTuple):
-    """Two quantiles over the first axis of an array, and the median between them."""
-
-    low: np.ndarray
-    middle: np.ndarray
-    high: np.ndarray
-
-
-def spread_of(values: Any, quantiles: Quantiles) -> Spread:
-    """The spread of [seeds, ...]; quantiles of 0 and 1 are the least and the largest."""
-    return Spread(*np.quantile(np.asarray(values), (quantiles[0], 0.5, quantiles[1]), axis=0))
 
 
 def check_quantiles(quantiles: Any, what: str = "seed") -> None:
@@ -34,10 +21,22 @@ def check_quantiles(quantiles: Any, what: str = "seed") -> None:
         raise ValueError(f"quantiles is {quantiles!r}, expected two shares of the {what}s in increasing order")
 
 
-def shade(ax: Any, x: Any, spread: Spread, style: dict[str, Any], *, step: str | None = None) -> None:
-    """Draw the band in the colour of its curve; a bar where all x are the same, which has no area by itself."""
-    edge = {"linewidth": _BAR} if np.ptp(x) == 0 else {}
-    ax.fill_between(x, spread.low, spread.high, step=step, color=style["color"], **(_FAINT | edge))
+def draw(
+    ax: Any, x: Any, values: Any, label: str | None, style: dict[str, Any], quantiles: Quantiles, **how: Any
+) -> None:
+    """Draw a curve, or of several [seeds, ...] their median in a band of its colour; without any width as a point.
+
+    ``how``: a drawstyle of steps, if it has some.
+    """
+    point, step = np.ptp(x) == 0, "pre" if how else None
+    low, middle, high = (
+        np.quantile(values, (quantiles[0], 0.5, quantiles[1]), axis=0) if np.ndim(values) > 1 else (values,) * 3
+    )
+    ax.plot(x, middle, label=label, **how, **(as_point(style) if point else style))
+    if np.ndim(values) > 1:  # a bar of no width has no area by itself
+        ax.fill_between(
+            x, low, high, step=step, color=style["color"], **(_FAINT | ({"linewidth": _BAR} if point else {}))
+        )
 
 
 def explain_band(ax: Any, over: str, quantiles: Quantiles) -> None:

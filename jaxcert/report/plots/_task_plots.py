@@ -8,7 +8,8 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.planning import Plan
-from jaxcert.report.plots._axes import MARKERS, drawing, dress, styles
+from jaxcert.report._curve import thinned
+from jaxcert.report.plots._axes import drawing, dress, styles
 
 
 def plot_bounds(
@@ -79,16 +80,19 @@ def plot_performance(returns: Mapping[str, chex.Array] | chex.Array, *, title: s
     for label, values in named.items():
         if np.ndim(values) != 2:
             raise ValueError(f"returns have shape {np.shape(values)}, expected [n, m]")
-        means[label] = np.sort(np.nanmean(np.asarray(values), axis=1))
+        means[label] = np.nanmean(np.asarray(values), axis=1)
     with drawing(ax) as ax:
-        for (label, sorted_means), style in zip(means.items(), styles(), strict=False):
-            # Up to each mean the share of those from it on; none lies beyond the largest.
-            share = 1 - np.arange(len(sorted_means) + 1) / len(sorted_means)
-            x = np.append(sorted_means, sorted_means[-1])
-            ax.plot(x, share, drawstyle="steps-pre", label=label or None, **style)
-        dress(ax, title=title, xlabel="mean return of a task, at least", ylabel="share of the sampled tasks")
-        ax.set_ylim(-0.02, 1.02)
+        for (label, each), style in zip(means.items(), styles(), strict=False):
+            ax.plot(*steps_of(each), drawstyle="steps-pre", label=label or None, **style)
+        names = {"xlabel": "mean return of a task, at least", "ylabel": "share of the sampled tasks"}
+        dress(ax, title=title, **names, shares=True)
     return ax
+
+
+def steps_of(means: np.ndarray, most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Where the share of the tasks with at least such a mean steps, and its value up to there; 0 beyond the largest."""
+    some, share = thinned(np.sort(means), most), thinned(1 - np.arange(len(means)) / len(means), most)
+    return np.append(some, some[-1]), np.append(share, 0)
 
 
 def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
@@ -114,12 +118,12 @@ def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
     by_cost = plan.objective == "power"
     names = dict.fromkeys(design.name for design in plan.considered)
     with drawing(ax) as ax:
-        for place, (name, style) in enumerate(zip(names, styles(), strict=False)):
+        for name, style in zip(names, styles(marked=True), strict=False):
             of_name = [one for one in plan.considered if one.name == name]
             shown = [one for one in of_name if not by_cost or one.value >= (plan.power or 0)]
             rollouts = [design.num_rollouts for design in shown]
             heights = [design.cost if by_cost else design.value for design in shown]
-            ax.plot(rollouts, heights, marker=MARKERS[place % len(MARKERS)], markersize=3, label=name, **style)
+            ax.plot(rollouts, heights, label=name, **style)
         ylabel = "least cost" if by_cost else plan.objective
         ax.set(xscale="log", yscale="log" if by_cost else "linear")  # costs differ by orders
         ax.xaxis.set_major_formatter("{x:g}")

@@ -8,16 +8,15 @@ import numpy as np
 
 from jaxcert._validation import kind_of
 from jaxcert.certificates import floor_figures
-from jaxcert.report.plots._axes import MARKERS, drawing, dress, styles
+from jaxcert.report.plots._axes import drawing, dress, styles
 from jaxcert.report.plots._seed_spread import (
     Quantiles,
     check_batch,
     check_quantiles,
+    draw,
     explain_band,
     median_words,
-    shade,
     singular,
-    spread_of,
     thresholds_of,
 )
 
@@ -74,16 +73,13 @@ def plot_training(
     check_quantiles(quantiles, band or "seed")
     steps, xlabel, thresholds, safety = _recorded(checkpoints, steps, unit, band)
     with drawing(ax) as ax:
-        for place, (threshold, style) in enumerate(zip(thresholds.tolist(), styles(), strict=False)):
-            label, spread = f"at least {floor_figures(threshold)}", spread_of(safety[..., place], quantiles)
-            text = median_words(label, band, len(safety)) if band else label
-            ax.plot(steps, spread.middle, marker=MARKERS[place % len(MARKERS)], markersize=3, label=text, **style)
-            if band:
-                shade(ax, steps, spread, style)
+        for threshold, values, style in zip(thresholds.tolist(), safety.T, styles(marked=True), strict=False):
+            text = f"at least {floor_figures(threshold)}"
+            of_seeds, text = (values.T, median_words(text, band, len(safety))) if band else (values[:, 0], text)
+            draw(ax, steps, of_seeds, text, style, quantiles)
         if band:
             explain_band(ax, band, quantiles)
-        dress(ax, title=title, xlabel=xlabel, ylabel="certified safety 1−ε")
-        ax.set_ylim(-0.02, 1.02)
+        dress(ax, title=title, xlabel=xlabel, ylabel="certified safety 1−ε", shares=True)
     return ax
 
 
