@@ -28,7 +28,7 @@ from jaxcert.report import (
     write_report,
 )
 from jaxcert.report._by_name import Groups, axis_of, intervals_of, observed_means, texts_by_name
-from jaxcert.report._every_step import curve_or_rows
+from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._latex import latex_text
 from jaxcert.report.html import write_several
 from jaxcert.report.html._report_tables import shown_facts

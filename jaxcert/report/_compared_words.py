@@ -21,17 +21,28 @@ def of_words(
     policies: Sequence[str],
 ) -> tuple[list[str], list[str]]:
     """What is wrong with the sentences (another one, or a figure without support here), and what is worth knowing."""
-    said_before = [None if other is row else other for row, other in zip(rows, computed, strict=True)]
-    said, lines, notes = _sentences(found, question, rows, said_before, policies), [], []
-    weaker = {
-        name: _sentences(found, question, _weaker(name, least, rows, computed), said_before, policies)
-        for name, least in question.rows.claims.items()
-    }
+    before = [{} if other is row else other for row, other in zip(rows, computed, strict=True)]
+
+    def said(entries: Sequence[dict[str, Any]]) -> list[str]:
+        """What these numbers say, in words; where they are those of another row, its sentence is known."""
+        columns = question.rows.columns
+        numbers = {field: _entries(found, field, [entry[name] for entry in entries]) for name, field in columns.items()}
+        # An entry of an array of JAX takes far longer to read.
+        recorded = jax.tree.map(np.asarray, dataclasses.replace(found, **numbers))
+        return [
+            other["sentence"]
+            if other and all(entry[name] == other[name] for name in columns)
+            else naming(sentence(recorded, i), policies)
+            for i, (entry, other) in enumerate(zip(entries, before, strict=True))
+        ]
+
+    stated, lines, notes = said(rows), [], []
+    weaker = {name: said(_weaker(name, least, rows, computed)) for name, least in question.rows.claims.items()}
     for i, (row, other) in enumerate(zip(rows, computed, strict=True)):
-        if row["sentence"] != said[i]:
-            lines.append(f"rows {i + 1}: the sentence is not that of its numbers, which is: {said[i]}")
+        if row["sentence"] != stated[i]:
+            lines.append(f"rows {i + 1}: the sentence is not that of its numbers, which is: {stated[i]}")
             continue
-        for name in (name for name in question.rows.claims if weaker[name][i] != said[i]):
+        for name in (name for name in question.rows.claims if weaker[name][i] != stated[i]):
             # A figure of a risk is far coarser than its rounding; one of a threshold or a mean that was found is not.
             if name in question.rows.risks:
                 words = name.replace("_", " ")
@@ -47,28 +58,6 @@ def _weaker(
     """The rows with the number, stated or computed, that claims less."""
     pairs = zip(rows, computed, strict=True)
     return [{**row, name: least(row[name], other[name])} if row[name] is not None else row for row, other in pairs]
-
-
-def _sentences(
-    found: Any,
-    question: Question,
-    rows: Sequence[dict[str, Any]],
-    said_before: Sequence[dict[str, Any] | None],
-    policies: Sequence[str],
-) -> list[str]:
-    """What these numbers say, in words; rows ``said_before`` have a sentence for the same numbers."""
-    numbers = {
-        field: _entries(found, field, [row[name] for row in rows]) for name, field in question.rows.columns.items()
-    }
-    # An entry of an array of JAX takes far longer to read.
-    recorded = jax.tree.map(np.asarray, dataclasses.replace(found, **numbers))
-    columns = tuple(question.rows.columns)
-    return [
-        other["sentence"]
-        if other and all(row[name] == other[name] for name in columns)
-        else naming(sentence(recorded, i), policies)
-        for i, (row, other) in enumerate(zip(rows, said_before, strict=True))
-    ]
 
 
 def _entries(found: Any, field: str, column: list[Any]) -> jax.Array:

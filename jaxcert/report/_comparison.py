@@ -62,12 +62,8 @@ def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
 
 def _apart_from_rows(record: Mapping[str, Any]) -> dict[str, Any]:
     """What is the same for all rows; a file may be renamed."""
-    files = {name: record[name] for name in ("data", "others") if record.get(name)}
-    named = {
-        name: [{**one, "file": ""} for one in held] if isinstance(held, list) else {**held, "file": ""}
-        for name, held in files.items()
-    }
-    return {**{name: value for name, value in record.items() if name != "rows"}, **named}
+    data, *others = [held and {**held, "file": ""} for held in (record["data"], *record.get("others", []))]
+    return {**record, "rows": None, "data": data, "others": others}
 
 
 def _record(record: Mapping[str, Any], found: Any, data: Sequence[ReturnsFile] = ()) -> dict[str, Any]:
