@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -26,7 +25,7 @@ class BestTask:
 
     def __init__(self, bound: str, support: Any, dtype: Any) -> None:
         self.bound = BOUNDS[bound]
-        self.support = low, high = _ends(*support_for(self.bound, support))
+        self.support = low, high = tuple(map(float, support_for(self.bound, support)))
         self.dtype = np.dtype(dtype or jnp.result_type(float))
         check_range((low, high), self.dtype)
         self.ends = cast(low, self.dtype, "down"), cast(high, self.dtype, "up")
@@ -55,18 +54,18 @@ class BestTask:
         found = least_number(lambda m: m >= least and many(m) >= wanted, least - 1, MOST_ROLLOUTS)
         if not any(m >= least and abs(many(m) - wanted) <= self.close for m in (found - 1, found) if found):
             return found
-        return self._walk(found, lambda m: m >= least and self.highest(m, beta) >= wanted)
+
+        def passes(m: int) -> bool:  # every number that is tried compiles a program
+            return m >= least and self.highest(m, beta) >= wanted
+
+        if not passes(found):
+            return next(more for more in itertools.count(found + 1) if passes(more))
+        return next(m for m in itertools.count(found, -1) if not passes(m - 1))
 
     def highest(self, num_rollouts: int, beta: float) -> float:
         """The lower bound, as ``certify`` computes it."""
         x = np.full((1, num_rollouts), self.best)
         return apply_bound(self.bound, x, cast(beta, self.dtype, "nearest"), self.support, None, False).item()
-
-    def _walk(self, m: int, passes: Callable[[int], bool]) -> int:
-        """The number near m that passes where one fewer does not; every number that is tried compiles a program."""
-        if not passes(m):
-            return next(more for more in itertools.count(m + 1) if passes(more))
-        return next(m for m in itertools.count(m, -1) if not passes(m - 1))
 
     def _bounds(self, num_rollouts: np.ndarray, beta: Any) -> np.ndarray:
         """Lower bounds for numbers of rollouts [c] and one or as many betas, in rows of which the last is padded."""
@@ -79,10 +78,6 @@ class BestTask:
             for m, b in zip(counts, levels, strict=True)
         ]
         return np.concatenate([np.asarray(row) for row in rows])[: num_rollouts.size]
-
-
-def _ends(low: Any, high: Any) -> tuple[float, float]:
-    return float(low), float(high)
 
 
 @functools.partial(jax.jit, static_argnums=0)

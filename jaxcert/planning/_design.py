@@ -1,7 +1,7 @@
 """A design: what is fixed before an experiment, what it costs and what can be expected of it."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,8 @@ from jaxcert.planning._known_designs import DESIGNS
 
 # Probabilities below the least one that is shown are about 0.
 _LEAST, _NOTHING = 0.0005, "about 0"
+# Columns of a table where some design has them.
+_OPTIONAL = "at least", "pessimistic", "violations allowed"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,10 +79,15 @@ class Design:
         assert self.beta is not None
         return self.beta
 
+    @property
+    def level_words(self) -> str:
+        """Beta by its name; empty where the certificate chooses its levels itself."""
+        return "" if self.beta is None else f"{self.kind.beta_name} {self.beta:.4g}"
+
     def __str__(self) -> str:
         most = "" if self.kind.stopped is None else "at most "
-        level = "" if self.beta is None else f", {self.kind.beta_name} {_level(self)}"
-        return f"{self.num_tasks} tasks × {most}{self.num_rollouts} rollouts{level}, {self.name}"
+        rollouts = f"{self.num_tasks} tasks × {most}{self.num_rollouts} rollouts"
+        return ", ".join(filter(None, [rollouts, self.level_words, self.name]))
 
 
 class Costs(NamedTuple):
@@ -104,44 +111,21 @@ class Costs(NamedTuple):
 def table_of(designs: Sequence[Design], objective: str, *, is_share: bool) -> dict[str, list[str]]:
     """Designs as columns of text by their heading; what none of them has is left out."""
 
-    def shown(value: float) -> str:
-        return figures(value, is_share=is_share)
+    def shown(value: float | None) -> str:
+        return "" if value is None else figures(value, is_share=is_share)
 
-    def valued(one: Design) -> str:
-        text, error = shown(one.value), one.standard_error
-        if text == _NOTHING or not error:
-            return text
-        return f"{text} ± {'0.001' if is_share and error < _LEAST else figures(error)}"
+    def row(one: Design) -> tuple[str, ...]:
+        most, value, error = str(one.num_rollouts), shown(one.value), one.standard_error
+        if value != _NOTHING and error:
+            value += f" ± {'0.001' if is_share and error < _LEAST else figures(error)}"
+        rollouts = most if one.kind.stopped is None else f"{one.rollouts_per_task:.1f} (at most {most})"
+        level, allowed = one.level_words.removeprefix("beta "), one.num_violations
+        first = one.name, str(one.num_tasks), rollouts, level, f"{one.cost:,.0f}", value
+        return (*first, shown(one.least), shown(one.pessimistic), "" if allowed is None else str(allowed))
 
-    columns: dict[str, Callable[[Design], str]] = {
-        "design": lambda one: one.name,
-        "tasks": lambda one: str(one.num_tasks),
-        "rollouts": _rollouts,
-        "beta": lambda one: f"{'' if one.kind.beta_name == 'beta' else one.kind.beta_name} {_level(one)}".strip(),
-        "cost": lambda one: f"{one.cost:,.0f}",
-        objective: valued,
-    }
-    optional: dict[str, tuple[str, Callable]] = {
-        "at least": ("least", shown),
-        "pessimistic": ("pessimistic", shown),
-        "violations allowed": ("num_violations", str),
-    }
-    found = {heading: [text(one) for one in designs] for heading, text in columns.items()}
-    for heading, (field, text) in optional.items():
-        values = [getattr(one, field) for one in designs]
-        if any(value is not None for value in values):
-            found[heading] = ["" if value is None else text(value) for value in values]
-    return found
-
-
-def _rollouts(design: Design) -> str:
-    if design.kind.stopped is None:
-        return str(design.num_rollouts)
-    return f"{design.rollouts_per_task:.1f} (at most {design.num_rollouts})"
-
-
-def _level(design: Design) -> str:
-    return "" if design.beta is None else f"{design.beta:.4g}"
+    names, rows = ("design", "tasks", "rollouts", "beta", "cost", objective, *_OPTIONAL), list(map(row, designs))
+    found = {name: [each[i] for each in rows] for i, name in enumerate(names)}
+    return {name: texts for name, texts in found.items() if name not in _OPTIONAL or any(texts)}
 
 
 def figures(value: float, *, is_share: bool = False) -> str:

@@ -56,7 +56,10 @@ class Plan:
         return self.designs[0] if self.designs else None
 
     def __str__(self) -> str:
-        return "\n".join(filter(None, [self.heading, self.notice, _as_text(self.table), *self.remarks]))
+        widths = [max(map(len, [name, *cells])) for name, cells in self.table.items()]
+        rows = [list(self.table), *zip(*self.table.values(), strict=True)]
+        lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
+        return "\n".join(filter(None, [self.heading, self.notice, *lines, *self.remarks]))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for strict JSON."""
@@ -66,13 +69,6 @@ class Plan:
     def to_json(self) -> str:
         """The same as strict JSON."""
         return json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False, indent=2)
-
-
-def _as_text(columns: dict[str, list[str]]) -> str:
-    """Columns of text, aligned to the right."""
-    widths = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
-    rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
-    return "\n".join("  ".join(map(str.rjust, row, widths.values())) for row in rows)
 
 
 def _plain(value: Any) -> Any:

@@ -89,8 +89,10 @@ def plan(
     simulation = Simulation(source, goal.wish, max_rollouts, (seed,))
     kinds = _kinds(designs, wish, source)
     considered = searched(goal, simulation, kinds)
-    doubting = goal.doubting(source.num_tasks) if goal.has_power and source.is_sample else None
-    sure = [] if doubting is None else _sure(doubting, simulation, kinds)
+    doubting, sure = (goal.doubting(source.num_tasks) if goal.has_power and source.is_sample else None), []
+    if doubting is not None:  # the best design that reaches the power even if pilot tasks were luckier than others
+        found = searched(doubting, simulation, [kind for kind in kinds if kind.safeties is None])
+        sure = [each for each in sorted(found, key=doubting.key)[:1] if doubting.is_met(each)]
     chosen = different(considered, goal)[: MOST_SHOWN - len(sure)]
     finish = Finish(goal, simulation, len(chosen) + len(sure))
     shown = [*(finish.of(design) for design in chosen), *(finish.of(design, doubting) for design in sure)]
@@ -186,16 +188,6 @@ def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Ki
         return chosen
     known = wish.threshold is not None
     return [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
-
-
-def _sure(doubting: Goal, simulation: Simulation, kinds: list[Kind]) -> list[Design]:
-    """The best design that reaches the power even if pilot tasks were luckier than tasks in general; empty for none."""
-    found = searched(doubting, simulation, [kind for kind in kinds if kind.safeties is None])
-    best = min(found, key=doubting.key, default=None)
-    return [best] if best is not None and doubting.is_met(best) else []
-
-
-# --- words --------------------------------------------------------------------------------------------------------
 
 
 def _wanted(goal: Goal) -> str:

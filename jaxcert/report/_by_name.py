@@ -44,8 +44,12 @@ def intervals_of(
     places = column_texts(certificate, question, question.each) if question.each else [""]
     ends = [f" at {place}" if len(places) > 1 else "" for place in places]
     if question.takes("tasks"):
-        of, each = f"{name}: " if name else "", itertools.product(enumerate(certificate.tasks), enumerate(ends))
-        return {f"{of}{task}{end}": _of_task(certificate, means, i, j) for (i, task), (j, end) in each}
+        of, good, bad = f"{name}: " if name else "", np.asarray(certificate.good), np.asarray(certificate.bad)
+        kinds = np.where(good, "certified", np.where(bad, "surely below", "not certified")).tolist()
+        seen = [None] * len(certificate.tasks) if means is None else means.tolist()
+        each = zip(certificate.tasks, seen, kinds, strict=True)
+        rows = [(task, value, zip(ends, row, strict=True)) for task, value, row in each]
+        return {f"{of}{task}{end}": Interval(None, value, kind=kind) for task, value, row in rows for end, kind in row}
     columns = question.rows.columns
     upper = next((columns[column] for column, least in question.rows.claims.items() if least is max), None)
     low = np.atleast_1d(getattr(certificate, columns[question.rows.certified])).tolist()
@@ -122,12 +126,11 @@ def texts_by_name(question: Question, answers: Mapping[str, Any]) -> dict[str, l
 def intervals_of_board(found: Leaderboard) -> dict[str, Interval]:
     """The mean of each policy of a leaderboard, and the letters by which they are not told apart."""
     low, observed = found.means, [observed_means([each]) for each in found.data]
-    best, letters = [found.names.index(name) for name in found.table["policy"]], [""] * len(low)
-    for place, text in zip(best, shared_letters((found.order | found.order.T)[np.ix_(best, best)]), strict=True):
-        letters[place] = text
+    best = [found.names.index(name) for name in found.table["policy"]]
+    letters = dict(zip(best, shared_letters((found.order | found.order.T)[np.ix_(best, best)]), strict=True))
     averages = [None if each is None else float(each.mean()) for each in observed]
-    rows = zip(found.names, low, averages, letters, strict=True)
-    return {name: Interval(least, average, letters=text) for name, least, average, text in rows}
+    rows = enumerate(zip(found.names, low, averages, strict=True))
+    return {name: Interval(least, average, letters=letters[i]) for i, (name, least, average) in rows}
 
 
 def shared_letters(apart: np.ndarray) -> list[str]:
@@ -144,12 +147,6 @@ def shared_letters(apart: np.ndarray) -> list[str]:
                     sets[-1].append(k)
     names = [f"{string.ascii_letters[k % 52]}{k // 52 or ''}" for k in range(len(sets))]
     return ["".join(name for name, each in zip(names, sets, strict=True) if i in each) for i in range(len(apart))]
-
-
-def _of_task(certificate: Any, means: np.ndarray | None, task: int, row: int) -> Interval:
-    good, bad = (bool(np.asarray(each)[task, row]) for each in (certificate.good, certificate.bad))
-    kind = "certified" if good else "surely below" if bad else "not certified"
-    return Interval(observed=None if means is None else float(means[task]), kind=kind)
 
 
 def _observed(certificate: Any, question: Question, means: np.ndarray | None) -> list[float | None]:

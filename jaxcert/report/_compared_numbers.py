@@ -60,10 +60,10 @@ def slack_of(
     """How far rounding may move a threshold or a mean that was found, [t]: some u of what it is computed from.
 
     Of a mean these are the returns, or the lower end of the support; of two policies also the ends of that of either,
-    whose averages are computed before their difference. The lower bound next to a threshold is computed from the returns
-    of its task above the lower end: its error is some u of the mean of these or, with the end added, of the larger of
-    the two. One return a million times its like does not count, since the bounds that it leaves above a have terms of
-    the size of the others. No difference of two returns is larger than the lower end a - b of its support.
+    whose averages are computed before their difference. The lower bound next to a threshold is computed from what the
+    returns of its task lie above the lower end: its error is some u of their mean or, with the end added, of the larger
+    of the two. One return a million times its like does not count, since the bounds that it leaves above a have terms
+    of the size of the others. No difference of two returns is larger than the lower end a - b of its support.
     """
     answer, (low, high) = getattr(found, "sampled", found), support_of(record)
     support = (low - high, high - low) if is_difference(getattr(answer, "quantity", "")) else (low, high)

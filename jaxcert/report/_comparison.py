@@ -14,7 +14,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.report._compared_numbers import RISK, differing, of_row, slack_of, told
 from jaxcert.report._compared_words import of_words
 from jaxcert.report._curve import at_bounds
-from jaxcert.report._recompute import precision, question_named, recompute, shifted, support_of
+from jaxcert.report._recompute import precision, recompute, shifted, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables._readers import ReturnsFile
 
@@ -77,7 +77,7 @@ def _of_rows(
 ) -> Compared:
     """What differs in the rows, and in what they say."""
     u = float(np.finfo(record["settings"]["dtype"]).eps) / 2
-    question, rows = question_named(record["question"]), record["rows"]
+    question, rows = QUESTIONS[record["question"]], record["rows"]
     policies = data[:-1] if "max_weight" in record["settings"] else data
     slack = slack_of(record, policies, found, question, u).tolist()
     accepted = list(computed)
@@ -108,7 +108,7 @@ def _counted_otherwise(
     below = row["num_violations"] - int(np.sum(sure))
     if below not in range(near.size + 1) or not counts_bounds(sampled):
         return None
-    question = question_named(record["question"])
+    question = QUESTIONS[record["question"]]
     if question.finds_threshold:
         # Tasks that are tied with the one that gives the threshold: the certificate does not depend on them.
         count = row["num_violations"]

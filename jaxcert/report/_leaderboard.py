@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import ceil_figures, certify_ranking, confidence
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts, heading
 from jaxcert.questions._registry import usual_questions
@@ -105,8 +107,11 @@ class Leaderboard(NamedTuple):
         """
         sizes = self.means if self.board.has_means else self.order.sum(axis=1).tolist()
         best = sorted(range(len(sizes)), key=lambda i: -sizes[i])
-        rows = [self._row(i) for i in best]
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        found: dict[str, list[str]] = {"policy": [self.names[i] for i in best]}
+        for i, question in itertools.product(best, self.board.questions):
+            for title, text in _cells(question, self.answers[i][question.name]).items():
+                found.setdefault(title, []).append(text)
+        return {**found, _ORDER: [", ".join(self.not_better(i)) or "-" for i in best]}
 
     @property
     def means(self) -> list[Any]:
@@ -145,26 +150,18 @@ class Leaderboard(NamedTuple):
     def claims(self) -> list[str]:
         """Which others each policy is at least as good as, by name, in the order of the table."""
         best = [(name, self.not_better(self.names.index(name))) for name in self.table["policy"]]
-        return [f"{name} is {_ORDER} {_listed(others)}" for name, others in best if others]
-
-    def _row(self, i: int) -> dict[str, str]:
-        row = {"policy": self.names[i]}
-        for question in self.board.questions:
-            row |= _cells(question, self.answers[i][question.name])
-        return row | {_ORDER: ", ".join(self.not_better(i)) or "-"}
+        return [f"{name} is {_ORDER} {' and '.join(_but_last(others))}" for name, others in best if others]
 
 
-def _listed(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+def _but_last(names: Sequence[str]) -> list[str]:
+    """All but the last with commas, and the last."""
+    return [", ".join(names[:-1]), names[-1]] if names[1:] else list(names)
 
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:
     """What is certified, by its heading and, where that was fixed beforehand, the threshold."""
-    texts, words = (
-        column_texts(answer, question, question.rows.certified),
-        heading(question.rows.certified, question, answer),
-    )
+    certified = question.rows.certified
+    texts, words = column_texts(answer, question, certified), heading(certified, question, answer)
     fixed = [f" at {x}" for x in column_texts(answer, question, question.each)] if question.each else [""]
     return {f"{words}{place}": text for place, text in zip(fixed, texts, strict=True)}
 
@@ -182,19 +179,18 @@ def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float]
     finished, share = np.asarray([not _unfinished(each) for each in data]), board.share(delta)
     data = in_one_order(*data)
     order = np.eye(len(data), dtype=bool)
-    if not board.mean.listed:
+    if board.mean.listed:
+        pair = usual_questions({}, shortcut="mean", listed=True, num_policies=2)[0]
+        for i, j in ((i, j) for i, j in itertools.permutations(range(len(data)), 2) if finished[j]):
+            answer = ask(pair, [data[i], data[j]], None, {"support": support, "delta": share})
+            order[i, j] = _certified(pair, answer) >= 0
+    else:
         returns, where = _stacked(data)
         level = float(np.nextafter(share * board.counts["pairs"], 0))
         declared = None if returns.dtype == bool else support
         found = certify_ranking(returns, support=declared, delta=level, where=where)
-        return linked(order | (np.asarray(found.differences) >= 0) & finished)
-    pair = usual_questions({}, shortcut="mean", listed=True, num_policies=2)[0]
-    for i, j in itertools.permutations(range(len(data)), 2):
-        if not finished[j]:
-            continue
-        answer = ask(pair, [data[i], data[j]], None, {"support": support, "delta": share})
-        order[i, j] = _certified(pair, answer) >= 0
-    return linked(order)
+        order |= (np.asarray(found.differences) >= 0) & finished
+    return np.asarray(linked(jnp.asarray(order)))
 
 
 def _unfinished(data: Returns) -> bool:
@@ -213,25 +209,14 @@ def _stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
     return returns, where
 
 
-def linked(order: np.ndarray) -> np.ndarray:
-    """With what follows from it through others: the transitive closure of a relation, bool[p, p]."""
-    for k in range(len(order)):
-        order = order | (order[:, k : k + 1] & order[k])
-    return order
-
-
 def leaderboard_document(found: Leaderboard) -> dict[str, Any]:
     """A document of certificates: of every policy by question, and how they hold together with the order."""
+    pairs = zip(found.data, found.answers, strict=True)
     records = [
-        certificate_record(found.answers[i][asked.name], data=each, support=_support(asked, found))
-        for asked in found.board.questions
-        for i, each in enumerate(found.data)
+        certificate_record(answers[asked.name], data=each, support=found.support if asked.has_support else None)
+        for asked, (each, answers) in itertools.product(found.board.questions, pairs)
     ]
     return certificate_document(records, leaderboard=_entry(found))
-
-
-def _support(asked: Question, found: Leaderboard) -> tuple[float, float] | None:
-    return found.support if asked.has_support else None
 
 
 def _entry(found: Leaderboard) -> dict[str, Any]:
@@ -261,11 +246,9 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
         data = record["data"] or {}
         file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")
         if (Path(name).name != file) if policy is None else (name != policy):
-            yield f"leaderboard order: the policy {name!r} is of the file {file!r}" + (
-                f", {policy!r}" if policy else ""
-            )
-    support = support_of(records[0])
-    names = [entry["policy"] for entry in stated["order"]]
+            what = f", {policy!r}" if policy else ""
+            yield f"leaderboard order: the policy {name!r} is of the file {file!r}{what}"
+    support, names = support_of(records[0]), [entry["policy"] for entry in stated["order"]]
     with precision(str(dtype)):
         order = order_of(board, files, support, stated["delta"])
     again = _entry(Leaderboard(board, stated["delta"], support, files, names, [], order))
@@ -278,15 +261,12 @@ def _asked_in(records: Sequence[Mapping[str, Any]], num_policies: int) -> Board 
     known = [QUESTIONS[record["question"]] for record in first if record["question"] in QUESTIONS]
     if len(records) != len(known) * num_policies or not known:
         return None
-    fixed = [_fixed(record) for record in records]
+    fixed = []
+    for record in records:
+        name = record["fixed_beforehand"]
+        fixed.append([record["question"], name, *(row.get(name) for row in record["rows"] if name)])
     board = board_of(fixed[-1][2:] if len(known) > 1 else None, known[0].listed, num_policies)
     asked = [question.name for question in board.questions for _ in range(num_policies)]
     same = all(each == fixed[place - place % num_policies] for place, each in enumerate(fixed))
     supports = {str(record["settings"].get("support")) for record in records}
     return board if same and len(supports) == 1 and [record["question"] for record in records] == asked else None
-
-
-def _fixed(record: Mapping[str, Any]) -> list[Any]:
-    """The question of a record, and what was fixed beforehand."""
-    name = record["fixed_beforehand"]
-    return [record["question"], name, *([row.get(name) for row in record["rows"]] if name else [])]

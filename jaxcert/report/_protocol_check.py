@@ -9,7 +9,7 @@ import numpy as np
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._recompute import by_protocol, fixed_of, precision, support_of
+from jaxcert.report._recompute import ask, fixed_of, precision, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._readers import ReturnsFile
@@ -68,7 +68,7 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[Ret
     try:
         with warnings.catch_warnings(), precision(dtype):
             warnings.simplefilter("ignore")
-            answer = by_protocol(locked, data, dtype)
+            answer = ask(QUESTIONS[locked.asked], data, locked.fixed, locked.settings)
             again = certificate_record(answer, support=locked.support, data=data[0], others=data[1:])
     except (ValueError, OverflowError) as error:
         yield f"cannot be computed from these returns: {error}"
@@ -76,17 +76,12 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[Ret
     rounding = _ROUNDING * float(np.finfo(dtype).eps) / 2
     # Options are rounded to nearest, so that they are as locked; a beta that is left open is computed.
     given = {field for name, field in QUESTIONS[locked.asked].settings.items() if name in locked.options}
-    (exact, stated), (exactly, expected) = (_parts(each, given) for each in (record, again))
-    found = (*differing("settings", exact, exactly), *differing("", stated, expected, rounding))
-    yield from told(iter(found), "the protocol gives")
-
-
-def _parts(record: Mapping[str, Any], given: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings that are given, and what else a protocol settles."""
-    settings = record["settings"]
-    rest = {name: value for name, value in settings.items() if name not in given}
-    others = {name: record[name] for name in _SETTLED}
-    return {name: settings.get(name) for name in given}, {"settings": rest, **others}
+    for name in dict.fromkeys([*again["settings"], *record["settings"]]):
+        pair = (each["settings"].get(name) for each in (record, again))
+        found = differing(f"settings {name}", *pair, 0.0 if name in given else rounding)
+        yield from told(found, "the protocol gives")
+    for name in _SETTLED:
+        yield from told(differing(name, record[name], again[name], rounding), "the protocol gives")
 
 
 def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:

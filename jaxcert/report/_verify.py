@@ -14,7 +14,7 @@ from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol
 from jaxcert.report._recorded_files import recorded_files, rows_read
-from jaxcert.tables._readers import ReturnsFile
+from jaxcert.tables._returns import how_many
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +46,7 @@ class Verification:
     def __str__(self) -> str:
         if not self.ok:
             return "\n".join(["not verified:", *(f"  {line}" for line in (*self.differences, *self.notes))])
-        counted = {"certificate": self.num_certificates, "statement": self.num_rows}
-        counts = ", ".join(f"{number} {name}{'s' * (number != 1)}" for name, number in counted.items())
+        counts = f"{how_many(self.num_certificates, 'certificate')}, {how_many(self.num_rows, 'statement')}"
         return "; ".join([f"verified: {counts}", *self.notes])
 
 
@@ -125,18 +124,12 @@ def verify(
     if "leaderboard" in document:
         num_policies = len(document["leaderboard"]["order"])
         differences += of_leaderboard(document, [read for (read,) in data[:num_policies]])
-    notes = [*_of_rows(data), *_numbered(compared, "notes"), *_unchecked(document, locked)]
+    read = [rows_read(files) for files in data]
+    of_rows = read[:1] if len({*read}) == 1 else [w and f"certificate {i + 1}: {w}" for i, w in enumerate(read)]
+    notes = [*filter(None, of_rows), *_numbered(compared, "notes"), *_unchecked(document, locked)]
     together = document.get("leaderboard", {}).get("statements", {})
     rows = sum(together.values()) if together else sum(len(record["rows"]) for record in records)
     return Verification(tuple(differences), len(records), rows, tuple(notes))
-
-
-def _of_rows(data: list[list[ReturnsFile]]) -> list[str]:
-    """Of which rows of their tables certificates are, if not of all."""
-    told = [rows_read(files) for files in data]
-    if len({*told}) == 1:
-        return [told[0]] if told[0] else []
-    return [f"certificate {i + 1}: {words}" for i, words in enumerate(told) if words]
 
 
 def _numbered(compared: list[Compared], name: str) -> list[str]:

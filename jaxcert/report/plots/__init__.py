@@ -2,10 +2,9 @@
 
 from jaxcert.report.plots._axes import check_figure_path, save_figure
 from jaxcert.report.plots._certificate_plot import plot_certificates, plot_levels, plot_sweep
-from jaxcert.report.plots._evidence_plot import plot_evidence
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
 from jaxcert.report.plots._task_plots import plot_bounds, plot_performance, plot_plan
-from jaxcert.report.plots._training_plot import plot_training
+from jaxcert.report.plots._time_plots import plot_evidence, plot_training
 
 __all__ = [
     "Interval",

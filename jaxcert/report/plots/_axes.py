@@ -91,18 +91,15 @@ def place_legend(ax: Any) -> None:
     size = import_extra("matplotlib", "plot").rcParams["legend.fontsize"]
     points = import_extra("matplotlib.font_manager", "plot").FontProperties(size=size).get_size_in_points()
     texts = [_wrapped(label, ax, points, taken=(_HANDLE + 1) * points) for label in labels]
-    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": _depth(ax) / points + 0.2}
+    # How far the labels of the horizontal axis reach below it, in points.
+    box = ax.xaxis.get_tightbbox()
+    depth = 0.0 if box is None else max(ax.bbox.y0 - box.y0, 0.0) / ax.figure.dpi * 72
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": depth / points + 0.2}
     for columns in range(min(len(labels), _MOST_COLUMNS), 0, -1):
         legend = ax.legend(handles, texts, ncols=columns, handlelength=_HANDLE, **below, **_PLAIN)
         as_written(*legend.get_texts())
         if legend.get_window_extent().width <= _ROOM * ax.bbox.width:
             return
-
-
-def _depth(ax: Any) -> float:
-    """How far the labels of the horizontal axis reach below it, in points."""
-    box = ax.xaxis.get_tightbbox()
-    return 0.0 if box is None else max(ax.bbox.y0 - box.y0, 0.0) / ax.figure.dpi * 72
 
 
 def more_lines(ax: Any) -> float:

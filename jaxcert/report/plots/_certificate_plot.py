@@ -53,10 +53,7 @@ def plot_certificates(
         quantiles: lower and upper end of the band, shares of the batch; by default from the least to the largest.
         policies: what A and B are called, in the legend of a difference.
         title: text before the confidence in the title, such as the name of the task distribution.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
         ValueError: no certificate, one of no share of tasks (a mean, say), or certificates with different delta; one
@@ -111,8 +108,11 @@ def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
     if band and not any(certificate.batch_shape for certificate in certificates.values()):
         raise ValueError(f"band is {band!r}; expected a batch of certificates to draw the spread of")
     for label, certificate in certificates.items():
-        if certificate.batch_shape:
-            _check_batch(label, certificate, band)
+        if shape := certificate.batch_shape:
+            one, some = ", ".join("0" for _ in shape), ", ".join([":", *("0" for _ in shape[1:])])
+            instead = f"certificate[{one}], or band='seed' with certificate[{some}]"
+            expected = (f"one axis, of {band}s",) if band else ()
+            check_batch(certificate, expected, instead, name=f"certificate {label!r}" if label else "certificate")
     held = [float(delta) for certificate in certificates.values() for delta in np.ravel(certificate.delta)]
     deltas = sorted(set(map(confidence, held)))
     if len(deltas) > 1:
@@ -121,14 +121,6 @@ def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
     if sound == {True}:
         return f"{f'each {band} ' if band else ''}certified with confidence {deltas[0]}"
     return f"no certificate, but as with confidence {deltas[0]}" if sound == {False} else f"confidence {deltas[0]}"
-
-
-def _check_batch(label: str, certificate: Any, band: str) -> None:
-    one = ", ".join("0" for _ in certificate.batch_shape)
-    some = ", ".join([":", *("0" for _ in certificate.batch_shape[1:])])
-    instead = f"certificate[{one}], or band='seed' with certificate[{some}]"
-    name = f"certificate {label!r}" if label else "certificate"
-    check_batch(certificate, (f"one axis, of {band}s",) if band else (), instead, name=name)
 
 
 def _holds(certificate: Any) -> bool:
@@ -174,10 +166,7 @@ def plot_sweep(result: SweepResult, *, quantiles: Quantiles = (0.1, 0.9), title:
         result: of `jaxcert.sweep.sweep`.
         quantiles: lower and upper end of the band, shares of the seeds.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
         ValueError: quantiles that are not in increasing order within [0, 1].
@@ -210,10 +199,7 @@ def plot_levels(result: SweepResult, *, threshold: float, title: str = "", ax: A
         result: of `jaxcert.sweep.sweep`, with one budget, bound and method.
         threshold: one of the grid's.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
         ValueError: several budgets, bounds or methods, or another threshold.
@@ -248,15 +234,14 @@ def plot_levels(result: SweepResult, *, threshold: float, title: str = "", ax: A
 
 def _labels(result: SweepResult) -> np.ndarray:
     """What distinguishes each setting from the others, [budget, bound, method, beta, delta]."""
-    names = {axis: result.coordinates()[axis] for axis in _SETTINGS}
     labels = np.empty(result.safety.shape[1:-1], object)
     for place in np.ndindex(*labels.shape):
-        chosen = zip(names.items(), place, strict=True)
-        labels[place] = ", ".join(_cell_label(axis, values[i]) for (axis, values), i in chosen if len(values) > 1)
+        chosen = [(axis, result.coordinates()[axis][i]) for axis, i in zip(_SETTINGS, place, strict=True)]
+        labels[place] = ", ".join(_label_of(*each) for each in chosen if len(result.coordinates()[each[0]]) > 1)
     return labels
 
 
-def _cell_label(axis: str, value: Any) -> str:
+def _label_of(axis: str, value: Any) -> str:
     if axis in ("beta", "delta"):
         return "default β" if np.isnan(value) else f"{'β' if axis == 'beta' else 'δ'} = {value:g}"
-    return str(value).replace("_", " ").replace("x", " × ") if axis == "budget" else str(value).replace("_", " ")
+    return str(value).replace("_", " ").replace("x", " × " if axis == "budget" else "x")

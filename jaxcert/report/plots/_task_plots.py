@@ -21,10 +21,7 @@ def plot_bounds(
         lower_bounds: by their label in the legend, float[n] each, of the same tasks; -inf is not drawn.
         performances: float[n], exact or as the mean of the returns. Without any, each bound is sorted by itself.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
         ValueError: no bound, or arrays that are not [n] with the same n.
@@ -61,10 +58,7 @@ def plot_performance(returns: Mapping[str, chex.Array] | chex.Array, *, title: s
     Args:
         returns: float[n, m], or several by their label in the legend; NaN for missing rollouts.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
         ValueError: arrays that are not [n, m].
@@ -100,13 +94,7 @@ def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
 
     Args:
         plan: of `jaxcert.planning.plan`.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
-
-    Raises:
-        ImportError: matplotlib is missing (extra `plot`).
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Example:
         >>> from jaxcert.planning import Assumptions, plan
