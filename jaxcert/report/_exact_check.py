@@ -73,7 +73,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
     except RecursionError as error:
         raise ValueError(f"{certificate} or the file of its returns: JSON is nested too deeply") from error
     except check_certificate.WRONG as error:
-        if _is_without(document):
+        if b'"witness"' not in document:
             needed = "was written without witnesses, which an exact check needs; expected --witness with --json"
             raise ValueError(f"{certificate}: {needed}") from error
         raise ValueError(f"{certificate}: has not the form of a certificate file ({error!r})") from error
@@ -106,14 +106,6 @@ def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
         settings, counted = record["settings"], record["data"].get("unfinished")
         if counted and (settings.get("complete") or float(counted["counted_as"]) != float(settings["support"][0])):
             raise ValueError("rollouts without an outcome count as another return than the worst, or at an upper end")
-
-
-def _is_without(document: bytes) -> bool:
-    """Whether a file holds no witness at all, as one that was written without them."""
-    try:
-        return not any("witness" in row for record in json.loads(document)["certificates"] for row in record["rows"])
-    except check_certificate.WRONG:
-        return False
 
 
 def run_exactly(

@@ -45,8 +45,10 @@ def recorded_files(
         except ValueError as error:
             if not held.get("file"):
                 raise
-            made = f"{certificate} is made from {_made_from(held)}: expected it, read like that"
-            raise ValueError(f"{error}; {made}") from error
+            kind, used = "the folder" if "folder" in held else "the file", held.get("columns") or {}
+            how = ", ".join(f"{name} from {column!r}" for name, column in used.items() if column)
+            made = f"{kind} {held['file']} ({how or 'arrays without columns'}): expected it, read like that"
+            raise ValueError(f"{error}; {certificate} is made from {made}") from error
 
     if of_board:  # the policies take turns
         return [[read(paths[i % len(paths)], record, 0)] for i, record in enumerate(records)]
@@ -114,13 +116,6 @@ def _check_number(certificate: str | PathLike[str], document: Mapping[str, Any],
             names = ", ".join(each["file"] for each in files)
             made = "one file" if len(files) == 1 else f"{len(files)} files"
             raise ValueError(f"{certificate}: is made from {made} of returns, {names}; given are {given}")
-
-
-def _made_from(held: Mapping[str, Any]) -> str:
-    """A file or folder as its record names it, with the columns that were read."""
-    kind, columns = "the folder" if "folder" in held else "the file", held.get("columns") or {}
-    read = [f"{name} from {column!r}" for name, column in columns.items() if column]
-    return f"{kind} {held['file']} ({', '.join(read) or 'arrays without columns'})"
 
 
 def _read(

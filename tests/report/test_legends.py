@@ -20,7 +20,7 @@ from jaxcert.report import (
     plot_plan,
     plot_training,
 )
-from jaxcert.report.html import _figures
+from jaxcert.report.html import _report_figures
 from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots._axes import drawing
 
@@ -102,24 +102,24 @@ def of_means(means) -> Sample:
 
 
 def test_figures_of_a_report_are_not_covered(monkeypatch):
-    monkeypatch.setattr(_figures, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
     certificate = make_certificate()
-    shown = {_figures.alone(QUESTIONS["safety"]): certificate, _figures.TOGETHER: certificate}
-    check_nothing_is_covered(_figures.curve_svg(shown, certificate, of_means(SORTED)))
-    check_nothing_is_covered(_figures.tasks_svg(certificate, of_means(np.asarray(certificate.lower_bounds))))
+    shown = {_report_figures.alone(QUESTIONS["safety"]): certificate, _report_figures.TOGETHER: certificate}
+    check_nothing_is_covered(_report_figures.curve_svg(shown, certificate, of_means(SORTED)))
+    check_nothing_is_covered(_report_figures.tasks_svg(certificate, of_means(np.asarray(certificate.lower_bounds))))
 
 
 @pytest.mark.parametrize("num_tasks", [1, 3, 10_000])
 @pytest.mark.parametrize("threshold", [0.5, 1.0], ids=["little", "nothing"])
 def test_figures_of_a_page_that_certifies_little_are_not_covered(monkeypatch, num_tasks, threshold):
     """Also a point at the edge: of one threshold, few tasks, and where nothing is certified."""
-    monkeypatch.setattr(_figures, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
     lower = np.linspace(0, 0.9, num_tasks)
     certificate = certify_lower_bounds(lower, [threshold], delta=0.01, beta=0.05)
     assert (float(certificate.safety[0]) > 0) == (threshold < 1 and num_tasks > 3)
-    shown = _figures.curves(certificate, QUESTIONS["safety"], 0.0)
+    shown = _report_figures.curves(certificate, QUESTIONS["safety"], 0.0)
     assert len(shown) == 2
-    axes = _figures.curve_svg(shown, certificate, of_means(lower + 0.05))
+    axes = _report_figures.curve_svg(shown, certificate, of_means(lower + 0.05))
     check_nothing_is_covered(axes)
     assert [text.get_text() for text in axes.get_legend().get_texts()][-2:] == ["requested", "sampled tasks"]
-    check_nothing_is_covered(_figures.tasks_svg(certificate, of_means(lower + 0.05)))
+    check_nothing_is_covered(_report_figures.tasks_svg(certificate, of_means(lower + 0.05)))

@@ -11,8 +11,8 @@ from jaxcert.certificates._access import headline
 from jaxcert.certificates._figures import Headline
 from jaxcert.report._by_name import Groups, intervals_of_board
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._figures import intervals_svg
 from jaxcert.report.html._page import rows_of_table, write_page
+from jaxcert.report.html._report_figures import intervals_svg
 from jaxcert.report.html._report_tables import confidence_of, facts_table, file_table, rollouts_of
 from jaxcert.tables._readers import ReturnsFile
 

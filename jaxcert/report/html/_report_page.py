@@ -15,17 +15,16 @@ from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._by_name import axis_of, intervals_of
-from jaxcert.report.html._figures import (
+from jaxcert.report.html._page import write_page
+from jaxcert.report.html._report_figures import (
     TOGETHER,
     alone,
     curve_svg,
     curves,
     intervals_svg,
     level_of,
-    returns_of,
     tasks_svg,
 )
-from jaxcert.report.html._page import write_page
 from jaxcert.report.html._report_sample import Sample, check_policies, names_of, sample_of
 from jaxcert.report.html._report_tables import certified_table, facts_table, settings_table
 from jaxcert.report.html._report_words import headlines_of, misses_of, reasons_of
@@ -125,20 +124,28 @@ def write_report(
     sample = sample_of(certificate.num_tasks, [each for each, _ in files], support, tasks, called)
     rows = [naming(sentence, sample.policies) for sentence in sentences]
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
-    # Rows that have a sentence, as they were fixed beforehand.
-    fixed = 0 if is_curve and not _holds_together(certificate) else len(rows)
+    together = getattr(certificate, "simultaneous", False)
+    fixed = 0 if is_curve and not together else len(rows)  # rows that have a sentence, as they were fixed beforehand
     write_page(
         path,
         "report.html.j2",
         [asked],
-        **_description(certificate, asked),
+        kind="Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
+        names_tasks=asked.takes("tasks"),
+        metrics=asked.metrics_of(certificate),
+        question=asked.words,
+        each=asked.each,
+        by_itself=asked.each is not None and not together,
+        num_tasks=certificate.num_tasks,
+        confidence=confidence(float(certificate.delta)),
+        not_about=certificate.not_about,
         title=title or ("Certificate" if data is None else data.path.name),
         date=date,
         headlines=headlines_of(certificate, fixed, sample.policies),
         sentences=rows[: min(fixed, _MOST_SENTENCES)],
         rows=certified_table(certificate, asked),
         num_rows=len(rows),
-        returned=returns_of(sample),
+        returned=sample.returned,
         policies=sample.policies,
         misses=misses_of(certificate, asked, sample, fixed),
         reasons=reasons_of(certificate, asked, sample, fixed, wanted),
@@ -159,25 +166,6 @@ def _called(policies: Sequence[str] | None, *files: Any) -> Sequence[str]:
     if policies is None or len(policies) != 2 or policies[0] == policies[1]:
         raise ValueError(_NO_NAMES if policies is None else f"policies is {policies!r}; expected two different names")
     return policies
-
-
-def _holds_together(certificate: Any) -> bool:
-    return getattr(certificate, "simultaneous", False)
-
-
-def _description(certificate: Any, asked: Question) -> dict[str, Any]:
-    """What kind of statement it is, about what, and on what it rests."""
-    return {
-        "kind": "Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
-        "names_tasks": asked.takes("tasks"),
-        "metrics": asked.metrics_of(certificate),
-        "question": asked.words,
-        "each": asked.each,
-        "by_itself": asked.each is not None and not _holds_together(certificate),
-        "num_tasks": certificate.num_tasks,
-        "confidence": confidence(float(certificate.delta)),
-        "not_about": certificate.not_about,
-    }
 
 
 def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: bool) -> dict[str, Any] | None:

@@ -41,6 +41,11 @@ class Sample(NamedTuple):
         return [each.num_rollouts for each in self.data]
 
     @property
+    def returned(self) -> str:
+        """What the mean of a task is of."""
+        return "difference" if self.policies else "return"
+
+    @property
     def num_rollouts(self) -> int:
         """The most rollouts that a task has, of either policy."""
         return max(int(count.max()) for count in self.counts)

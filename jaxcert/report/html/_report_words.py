@@ -49,7 +49,7 @@ def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: in
     """
     if question.metrics_of(certificate):
         each = zip(certificate.requirements, np.asarray(certificate.missed), strict=True)
-        return [_missed(line, np.flatnonzero(missed), sample) for line, missed in each if missed.any()]
+        return [_missed(line, sample, np.flatnonzero(missed)) for line, missed in each if missed.any()]
     if question.missing is None:
         return []
     column = next(name for name, field in question.rows.columns.items() if field == "thresholds")
@@ -57,26 +57,17 @@ def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: in
     for i in range(min(num_rows, MOST_HEADLINES)):
         missing = question.missing(certificate, i, *sample.known)
         if missing is not None and missing.any():
-            found.append(_misses(shown[i], np.flatnonzero(missing), sample))
+            found.append(_missed(shown[i], sample, np.flatnonzero(missing), sample.means))
     return found
 
 
-def _misses(threshold: str, places: np.ndarray, sample: Sample) -> Misses:
-    """The worst first, each with its average."""
-    worst = places[np.argsort(sample.means[places], kind="stable")][:_NAMED]
-    named = ", ".join(f"{sample.tasks[i]} ({_average(sample.means[i])})" for i in worst.tolist())
-    return Misses(threshold, len(places), named, len(places) - len(worst))
-
-
-def _missed(line: str, places: np.ndarray, sample: Sample) -> Misses:
-    """The first ones, in the order of the tasks."""
-    named = ", ".join(sample.tasks[i] for i in places[:_NAMED].tolist())
-    return Misses(line, len(places), named, max(len(places) - _NAMED, 0))
-
-
-def _average(mean: Any) -> str:
-    """To the nearest of four figures: it is seen, not certified."""
-    return f"{float(f'{mean:.4g}'):.7g}"
+def _missed(line: str, sample: Sample, places: np.ndarray, means: np.ndarray | None = None) -> Misses:
+    """The first ones, in the order of the tasks or, with their means, the worst first, each with its average."""
+    named = (places if means is None else places[np.argsort(means[places], kind="stable")])[:_NAMED].tolist()
+    # To the nearest of four figures: it is seen, not certified.
+    averages = [f" ({float(f'{means[i]:.4g}'):.7g})" if means is not None else "" for i in named]
+    words = ", ".join(f"{sample.tasks[i]}{average}" for i, average in zip(named, averages, strict=True))
+    return Misses(line, len(places), words, len(places) - len(named))
 
 
 def reasons_of(
@@ -94,18 +85,15 @@ def reasons_of(
         whys = [too_few_trials(certificate, question, i, sample) for i in range(min(num_rows, MOST_HEADLINES))]
         return [(f"all tasks at {each} {at}", why) for at, why in zip(fixed, whys, strict=False) if why]
     for i in range(min(num_rows, MOST_HEADLINES)):
-        step = None if question.finds_threshold else _next(float(certificate.safety[i]), wanted)
+        step = None
+        if not question.finds_threshold:
+            above = [*([wanted] if wanted is not None else []), *_STEPS]
+            step = next((each for each in above if each > float(certificate.safety[i])), None)
         known = {"support": sample.support, "num_rollouts": sample.num_rollouts}
         (why,) = advise(certificate[i], safety=step, **known)
         if why is not None:
             found.append((f"{'more' if step is None else f'a safety of {step:g}'} at {each} {fixed[i]}", str(why)))
     return found
-
-
-def _next(safety: float, wanted: float | None) -> float | None:
-    if wanted is not None and safety < wanted:
-        return wanted
-    return next((step for step in _STEPS if step > safety), None)
 
 
 def too_few_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str | None:

@@ -45,16 +45,12 @@ def curves(certificate: Certificate, question: Question, low: float) -> dict[str
     """Certified safety by threshold: each one by itself, and all together, as far as there are such curves."""
     curve = step_curve(certificate, max_points=_MOST_POINTS) if counts_bounds(certificate) else certificate
     found = {TOGETHER if curve.simultaneous else alone(question): curve}
-    if _has_band(certificate):
+    is_counted = certificate.method in COUNTING and counts_bounds(certificate)
+    if certificate.num_tasks <= _MOST_IN_BAND and is_counted and not certificate.simultaneous:
         settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": low}
         bounds, levels = certificate.lower_bounds, np.asarray(curve.thresholds)
         found[TOGETHER] = certify_lower_bounds_band(bounds, levels, **settings)
     return found
-
-
-def returns_of(sample: Sample) -> str:
-    """What the mean of a task is of."""
-    return "difference" if sample.policies else "return"
 
 
 def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: Sample) -> str:
@@ -79,9 +75,8 @@ def level_of(certificate: Certificate) -> str:
 
     Where each threshold has a level of its own, the bounds are at the smallest that it may have.
     """
-    counts = counts_bounds(certificate) or (
-        certificate.method in METHODS and METHODS[certificate.method].counts_successes
-    )
+    method = METHODS.get(certificate.method)
+    counts = counts_bounds(certificate) or (method is not None and method.counts_successes)
     return level_figures(np.min(np.asarray(certificate.beta))) if counts else ""
 
 
@@ -93,8 +88,8 @@ def tasks_svg(certificate: Certificate, sample: Sample) -> str:
         plot_bounds({"lower bound": np.asarray(certificate.lower_bounds)[some]}, performances=means[some], ax=ax)
         if len(some) < len(means):
             ax.set_xlabel(f"{len(some):,} of {len(means):,} tasks, from the worst")
-        ax.lines[0].set_label(f"mean {returns_of(sample)}")
-        ax.set_ylabel(returns_of(sample))
+        ax.lines[0].set_label(f"mean {sample.returned}")
+        ax.set_ylabel(sample.returned)
         place_legend(ax)
         return _svg(ax)
 
@@ -105,11 +100,6 @@ def intervals_svg(rows: Mapping[str, Interval], **axis: Any) -> str:
         plot_intervals(rows, ax=ax, **axis)
         ax.figure.set_figheight(_SIZE[1] + more_lines(ax))
         return _svg(ax)
-
-
-def _has_band(certificate: Certificate) -> bool:
-    few = certificate.num_tasks <= _MOST_IN_BAND
-    return few and certificate.method in COUNTING and counts_bounds(certificate) and not certificate.simultaneous
 
 
 @contextlib.contextmanager
