@@ -74,7 +74,6 @@ class Kind:
             (scores [P, N] in [0, 1], n, beta, m, wish, rng) -> what whole data sets certify, float[P, R]. The data sets
             of row p have n tasks, drawn from it. A task with a score of 0 speaks most against the policy. Else None.
         most_tasks: the largest n that ``safeties`` takes.
-        is_promising: (m, the m of the best design that counts) -> whether m rollouts are worth a try.
     """
 
     name: str
@@ -88,7 +87,6 @@ class Kind:
     enough: Callable[[int, np.ndarray, float], np.ndarray] | None = None
     safeties: Callable[..., np.ndarray] | None = None
     most_tasks: int = 10**6
-    is_promising: Callable[[int, int], bool] = lambda m, counted: True
 
     @property
     def counts_successes(self) -> bool:

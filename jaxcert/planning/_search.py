@@ -47,7 +47,8 @@ def _of_kind(kind: Kind, goal: Goal, simulation: Simulation, counted: Design | N
     """Coarse, then around the best; where the best design that counts leaves a chance of something better."""
     most = simulation.most
     rollouts = [*(m for m in _ROLLOUTS if m < most), most]
-    rollouts = [m for m in rollouts if counted is None or kind.is_promising(m, counted.num_rollouts)]
+    # With more rollouts than the best design that counts, counting is preferred.
+    rollouts = [m for m in rollouts if counted is None or m <= counted.num_rollouts]
     limit = math.inf if counted is None else _DEARER * goal.cost_to_beat(counted)
     look = _by_counting if kind.safeties is None else _by_data_sets
     found = look(kind, goal, simulation, rollouts, [], limit)

@@ -16,7 +16,6 @@ from jaxcert.report import (
     plot_bounds,
     plot_certificates,
     plot_intervals,
-    plot_performance,
     plot_plan,
     plot_training,
 )
@@ -68,12 +67,12 @@ def made_plan():
     "draw",
     [
         lambda: plot_bounds({"betting": SORTED, "dkw": 1 - SORTED}, performances=SORTED, title="a"),
-        lambda: plot_performance({"one": SORTED[:, None], "two": 1e7 * SORTED[:, None]}, title="a"),
+        lambda: plot_certificates(make_certificate(), sampled=1e7 * SORTED, title="a"),
         lambda: plot_training([Recorded(i * 10**6, make_certificate()) for i in (1, 2)], title="Pendulum"),
         lambda: plot_plan(made_plan()),
         lambda: plot_intervals({f"{LONG}{i}": Interval(i, i + 3, letters="ab") for i in range(60)}, title=LONG),
     ],
-    ids=["bounds", "performance", "training", "plan", "intervals"],
+    ids=["bounds", "sampled", "training", "plan", "intervals"],
 )
 def test_no_other_plot_is_covered(draw):
     check_nothing_is_covered(draw())

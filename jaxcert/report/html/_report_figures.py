@@ -17,7 +17,6 @@ from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots import Interval, plot_bounds, plot_certificates, plot_intervals
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
-from jaxcert.report.plots._task_plots import steps_of
 
 # Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
 _SIZE = (4.6, 3.1)
@@ -62,11 +61,10 @@ def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: 
     if asked is not None and len(asked) <= _MOST_REQUESTED and not is_all:
         points = list(zip(asked.thresholds.tolist(), asked.safety.tolist(), strict=True))
     with _axes() as ax:
-        plot_certificates(next(iter(shown.values())) if is_all else shown, points=points, ax=ax)
-        ax.plot(*steps_of(sample.means, _MOST_POINTS), ":", color=GREY, label="sampled tasks", drawstyle="steps-pre")
+        some = thinned(np.sort(sample.means), _MOST_POINTS)
+        plot_certificates(next(iter(shown.values())) if is_all else shown, points=points, sampled=some, ax=ax)
         ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
-        if not is_all:
-            place_legend(ax)
+        ax.get_legend().remove() if is_all else place_legend(ax)
         return _svg(ax)
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.planning import Plan
-from jaxcert.report._curve import thinned
 from jaxcert.report.plots._axes import drawing, dress, styles
 
 
@@ -50,43 +49,6 @@ def plot_bounds(
             )
         dress(ax, title=title, xlabel="tasks, from the worst", ylabel="return")
     return ax
-
-
-def plot_performance(returns: Mapping[str, chex.Array] | chex.Array, *, title: str = "", ax: Any = None) -> Any:
-    """Draw the share of the sampled tasks whose mean return is at least B. It describes them and certifies nothing.
-
-    Args:
-        returns: float[n, m], or several by their label in the legend; NaN for missing rollouts.
-        title: of the axes.
-        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
-
-    Raises:
-        ValueError: arrays that are not [n, m].
-        ImportError: matplotlib is missing (extra `plot`).
-
-    Example:
-        >>> import jaxcert
-        >>> plot_performance(jaxcert.sample_returns("cheetah")).get_ylabel()
-        'share of the sampled tasks'
-    """
-    named = returns if isinstance(returns, Mapping) else {"": returns}
-    means = {}
-    for label, values in named.items():
-        if np.ndim(values) != 2:
-            raise ValueError(f"returns have shape {np.shape(values)}, expected [n, m]")
-        means[label] = np.nanmean(np.asarray(values), axis=1)
-    with drawing(ax) as ax:
-        for (label, each), style in zip(means.items(), styles(), strict=False):
-            ax.plot(*steps_of(each), drawstyle="steps-pre", label=label or None, **style)
-        names = {"xlabel": "mean return of a task, at least", "ylabel": "share of the sampled tasks"}
-        dress(ax, title=title, **names, shares=True)
-    return ax
-
-
-def steps_of(means: np.ndarray, most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Where the share of the tasks with at least such a mean steps, and its value up to there; 0 beyond the largest."""
-    some, share = thinned(np.sort(means), most), thinned(1 - np.arange(len(means)) / len(means), most)
-    return np.append(some, some[-1]), np.append(share, 0)
 
 
 def plot_plan(plan: Plan, *, ax: Any = None) -> Any:

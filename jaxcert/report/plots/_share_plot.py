@@ -1,4 +1,4 @@
-"""Plots of certificates and of sweeps over their settings."""
+"""Plots of the share of new tasks that is certified: by threshold, and by the settings of a sweep."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,6 @@ from jaxcert._validation import kind_of
 from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._question import Question
 from jaxcert.questions import question_of
 from jaxcert.report.plots._axes import GREY, drawing, dress, name, styles
 from jaxcert.report.plots._seed_spread import (
@@ -25,19 +24,23 @@ from jaxcert.report.plots._seed_spread import (
 )
 from jaxcert.sweep import SweepResult
 
+# Axes of a sweep whose settings make one curve each.
+_SETTINGS = ("budget", "bound", "method", "beta", "delta")
+
 
 def plot_certificates(
-    certificates: Certificate | Mapping[str, Certificate],
+    certificates: Certificate | Mapping[str, Certificate] | SweepResult,
     *,
     exact: tuple[chex.Array, chex.Array] | None = None,
     points: Sequence[tuple[float, float]] = (),
+    sampled: chex.Array | None = None,
     band: str = "",
     quantiles: Quantiles = (0, 1),
     policies: Sequence[str] = (),
     title: str = "",
     ax: Any = None,
 ) -> Any:
-    r"""Draw the certified safety of one or several certificates as step curves.
+    """Draw the certified safety of one or several certificates as step curves, or of every setting of a sweep.
 
     Safety does not increase with the threshold, so a certificate at a threshold holds at every lower one as well:
     between two thresholds a curve shows the value of the upper one. Thresholds may be in any order. What would be a
@@ -45,9 +48,11 @@ def plot_certificates(
 
     Args:
         certificates: one, or several by their label in the legend. All have the same delta; safety is [t], or with
-            `band` [seeds, t].
+            `band` [seeds, t]. Or what `jaxcert.sweep.sweep` gives, whose batch is one of seeds.
         exact: thresholds [g] in increasing order and the exact safety S(B) [g] there, where it is known.
         points: (threshold, certified safety) pairs to mark.
+        sampled: the mean return of each task, float[n], to draw the share of the sampled tasks that reach a threshold;
+            it certifies nothing.
         band: what the axis of a batch runs over, in a word, such as "seed". Then the curve is the median over it, and
             the band shows how the certificates vary; it is no confidence band, and the median is no certificate.
         quantiles: lower and upper end of the band, shares of the batch; by default from the least to the largest.
@@ -74,27 +79,37 @@ def plot_certificates(
         >>> plot_certificates(seeds, band="seed").get_legend_handles_labels()[1]
         ['median of 5 seeds', 'from the lowest to the highest seed; no confidence band']
     """
-    named = certificates if isinstance(certificates, Mapping) else {"": certificates}
     band = singular(band)
-    claim = _claim(named, band)
+    if isinstance(certificates, SweepResult):
+        band, curves = "seed" if len(certificates.safety) > 1 else "", _of_sweep(certificates)
+        words = {"title": title, "xlabel": "threshold B", "ylabel": "certified safety 1−ε"}
+    else:
+        named = certificates if isinstance(certificates, Mapping) else {"": certificates}
+        claim = _claim(named, band)
+        texts = [_label(*each, policies, band) for each in named.items()]
+        curves = [(text, thresholds_of(one), one.safety) for text, one in zip(texts, named.values(), strict=True)]
+        words = {"title": f"{title}: {claim}" if title else claim.capitalize(), **_axis_names(named)}
     check_quantiles(quantiles, band or "seed")
-    asked = [question_of(one) for one in named.values() if _holds(one)]
-    left = min([float(certificate.thresholds.min()) for certificate in named.values()] + [x for x, _ in points])
+    left = min([float(thresholds.min()) for _, thresholds, _ in curves] + [x for x, _ in points])
     with drawing(ax) as ax:
         ax.margins(x=0.02)
         if exact is not None:
             ax.plot(*exact, color="black", linewidth=0.9, label="exact S(B)")
-        for (label, certificate), style in zip(named.items(), styles(), strict=False):
-            text, (x, safety) = _label(label, certificate, policies), _steps(certificate, left)
-            if certificate.batch_shape:
-                text = median_words(text or "", band, len(safety))
-            draw(ax, x, safety, text, style, quantiles, drawstyle="steps-pre")
+        for (label, thresholds, safety), style in zip(curves, styles(), strict=False):
+            order = np.argsort(thresholds)
+            x, y = np.append(left, thresholds[order]), np.asarray(safety)[..., order]
+            y = np.concatenate([y[..., :1], y], axis=-1)  # at the lowest one it extends down to the left
+            draw(ax, x, y, label, style, quantiles, drawstyle="steps-pre")
         if band:
             explain_band(ax, band, quantiles)
         if points:
             ax.plot(*zip(*points, strict=True), "o", color=GREY, markersize=4, zorder=3, label="requested")
-        heading = f"{title}: {claim}" if title else claim.capitalize()
-        dress(ax, title=heading, **_axis_names(named, asked), shares=True)
+        if sampled is not None:
+            means = np.sort(sampled)
+            # Up to each mean the share of those from it on; none lies beyond the largest.
+            steps = np.append(means, means[-1]), 1 - np.arange(len(means) + 1) / len(means)
+            ax.plot(*steps, ":", color=GREY, drawstyle="steps-pre", label="sampled tasks")
+        dress(ax, **words, shares=True)
     return ax
 
 
@@ -128,8 +143,9 @@ def _holds(certificate: Any) -> bool:
     return not isinstance(certificate, PlugInEstimate)
 
 
-def _axis_names(certificates: Mapping[str, Certificate], asked: Sequence[Question]) -> dict[str, str]:
-    """Which axis was fixed beforehand and which is certified; ``asked``: what those that are no estimates answer."""
+def _axis_names(certificates: Mapping[str, Certificate]) -> dict[str, str]:
+    """Which axis was fixed beforehand and which is certified, as those that are no estimates say."""
+    asked = [question_of(one) for one in certificates.values() if _holds(one)]
     together = all(getattr(one, "simultaneous", False) for one in certificates.values())
     when = "all at once" if together else "each fixed beforehand"
     compares = len(asked) == len(certificates) and all(len(question.inputs) > 1 for question in asked)
@@ -139,57 +155,28 @@ def _axis_names(certificates: Mapping[str, Certificate], asked: Sequence[Questio
     return {"xlabel": f"{level}, {when}", "ylabel": f"certified {safety}" if asked else safety}
 
 
-def _label(label: str, certificate: Any, policies: Sequence[str]) -> str | None:
+def _label(label: str, certificate: Any, policies: Sequence[str], band: str) -> str | None:
     """Its entry in the legend, which says if the curve is none of one policy on tasks like the sampled ones."""
     note = naming(certificate._apart, policies)
-    return " ".join(filter(None, [label, f"({note})" if label and note else note])) or None
+    text = " ".join(filter(None, [label, f"({note})" if label and note else note]))
+    return (median_words(text, band, *certificate.batch_shape) if certificate.batch_shape else text) or None
 
 
-def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarray]:
-    """Thresholds in increasing order and the safety there, [..., t]; at the lowest one it extends down to `left`."""
-    thresholds = thresholds_of(certificate)
-    order = np.argsort(thresholds)
-    safety = np.asarray(certificate.safety)[..., order]
-    return np.append(left, thresholds[order]), np.concatenate([safety[..., :1], safety], axis=-1)
+def _of_sweep(result: SweepResult) -> list[tuple[str | None, np.ndarray, np.ndarray]]:
+    """For each setting what distinguishes it from the others, the thresholds and the safety, [seeds, t]."""
+    found, thresholds = [], np.asarray(result.grid.thresholds)
+    for place in np.ndindex(*result.safety.shape[1:-1]):
+        chosen = [(axis, result.coordinates()[axis][i]) for axis, i in zip(_SETTINGS, place, strict=True)]
+        label = ", ".join(_label_of(*each) for each in chosen if len(result.coordinates()[each[0]]) > 1)
+        safety = result.safety[:, *place] if len(result.safety) > 1 else result.safety[0, *place]
+        found.append((label or None, thresholds, safety))
+    return found
 
 
-# Axes of a sweep whose settings make one curve each.
-_SETTINGS = ("budget", "bound", "method", "beta", "delta")
-
-
-def plot_sweep(result: SweepResult, *, quantiles: Quantiles = (0.1, 0.9), title: str = "", ax: Any = None) -> Any:
-    """Draw the certified safety against the threshold for every setting: its median over seeds, and a band.
-
-    The band shows how certificates vary between seeds; it is no statement about the true safety.
-
-    Args:
-        result: of `jaxcert.sweep.sweep`.
-        quantiles: lower and upper end of the band, shares of the seeds.
-        title: of the axes.
-        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
-
-    Raises:
-        ValueError: quantiles that are not in increasing order within [0, 1].
-        ImportError: matplotlib is missing (extra `plot`).
-
-    Example:
-        >>> import jaxcert
-        >>> from jaxcert.sweep import Grid, sweep
-        >>> grid = Grid([400, 500, 600], methods=("binomial", "scenario"))
-        >>> result = sweep(jaxcert.sample_returns("cheetah"), grid, support=(0, 1000))
-        >>> [line.get_label() for line in plot_sweep(result).lines]
-        ['binomial', 'scenario']
-    """
-    check_quantiles(quantiles)
-    thresholds = np.asarray(result.grid.thresholds)
-    order = np.argsort(thresholds)
-    safety, labels = result.safety[..., order], _labels(result)
-    with drawing(ax) as ax:
-        for place, style in zip(np.ndindex(*labels.shape), styles(), strict=False):
-            of_seeds = safety[:, *place] if len(safety) > 1 else safety[0, *place]
-            draw(ax, thresholds[order], of_seeds, labels[place] or None, style, quantiles)
-        dress(ax, title=title, xlabel="threshold B", ylabel="certified safety 1−ε", shares=True)
-    return ax
+def _label_of(axis: str, value: Any) -> str:
+    if axis in ("beta", "delta"):
+        return "default β" if np.isnan(value) else f"{'β' if axis == 'beta' else 'δ'} = {value:g}"
+    return str(value).replace("_", " ").replace("x", " × " if axis == "budget" else "x")
 
 
 def plot_levels(result: SweepResult, *, threshold: float, title: str = "", ax: Any = None) -> Any:
@@ -230,18 +217,3 @@ def plot_levels(result: SweepResult, *, threshold: float, title: str = "", ax: A
         ax.set_yticks(range(len(safety)), [f"{delta:g}" for delta in result.grid.deltas])
         name(ax, title=title or f"certified safety at {threshold:g}", xlabel="β, of a single task", ylabel="δ")
     return ax
-
-
-def _labels(result: SweepResult) -> np.ndarray:
-    """What distinguishes each setting from the others, [budget, bound, method, beta, delta]."""
-    labels = np.empty(result.safety.shape[1:-1], object)
-    for place in np.ndindex(*labels.shape):
-        chosen = [(axis, result.coordinates()[axis][i]) for axis, i in zip(_SETTINGS, place, strict=True)]
-        labels[place] = ", ".join(_label_of(*each) for each in chosen if len(result.coordinates()[each[0]]) > 1)
-    return labels
-
-
-def _label_of(axis: str, value: Any) -> str:
-    if axis in ("beta", "delta"):
-        return "default β" if np.isnan(value) else f"{'β' if axis == 'beta' else 'δ'} = {value:g}"
-    return str(value).replace("_", " ").replace("x", " × " if axis == "budget" else "x")
