@@ -126,7 +126,8 @@ def _tasks(sources: Any, wish: Margin, luck: float, power: float, m: int, seed: 
     """How many new tasks it takes with m rollouts, also if the pilot tasks were lucky."""
 
     def found(luck: float) -> int:
-        experiments = Experiments(_on_new_tasks(*sources, m), wish._replace(margin=wish.margin + luck), _TASKS)
+        a, b = sources
+        experiments = Experiments(_on_new_tasks(a, b, m), wish._replace(margin=wish.margin + luck), _TASKS)
         return fewest(experiments, power, (seed, 3, m), num_claims)
 
     n = found(0.0)

@@ -33,7 +33,8 @@ class BestTask:
 
     def __init__(self, bound: str, support: Any, dtype: Any) -> None:
         self.bound = BOUNDS[bound]
-        self.support = low, high = tuple(map(float, support_for(self.bound, support)))
+        low, high = map(float, support_for(self.bound, support))
+        self.support = low, high
         self.dtype = np.dtype(dtype or jnp.result_type(float))
         check_range((low, high), self.dtype)
         self.ends = cast(low, self.dtype, "down"), cast(high, self.dtype, "up")

@@ -1,5 +1,6 @@
 """Numbers of a row, compared with those that the returns give, and how far rounding may move them."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -26,17 +27,17 @@ def of_row(
     row: Mapping[str, Any], computed: Mapping[str, Any], question: Question, u: float, slack: float
 ) -> list[str]:
     """What differs in a row beyond rounding, where a number that was found may be off by ``slack``."""
-    parts, lines = [each.get("sampled") for each in (row, computed)], []
-    if all(isinstance(each, dict) for each in parts):
-        lines = [f"sampled {line}" for line in of_row(*parts, question, u, slack)]
-    elif parts != [None, None]:
+    before, after, lines = row.get("sampled"), computed.get("sampled"), []
+    if isinstance(before, dict) and isinstance(after, dict):
+        lines = [f"sampled {line}" for line in of_row(before, after, question, u, slack)]
+    elif before is not after:
         lines = ["sampled is of a shift, which only one of the two is of"]
     for name in (name for name in {**computed, **row} if name not in _APART):
         stated, found = row.get(name), computed.get(name)
         if type(stated) is type(found) and not isinstance(stated, list | dict) and stated == found:
             continue  # the usual case, at once
-        are_numbers = isinstance(stated, float) and isinstance(found, float)
-        if not (are_numbers and abs(stated - found) <= _room(name, computed, question, u, slack)):
+        gap = abs(stated - found) if isinstance(stated, float) and isinstance(found, float) else math.inf
+        if not gap < math.inf or gap > _room(name, computed, question, u, slack):
             lines.extend(told(differing(name, stated, found), "the returns give"))
     return lines
 

@@ -77,8 +77,8 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[Ret
     # Options are rounded to nearest, so that they are as locked; a beta that is left open is computed.
     given = {field for name, field in QUESTIONS[locked.asked].settings.items() if name in locked.options}
     for name in dict.fromkeys([*again["settings"], *record["settings"]]):
-        pair = (each["settings"].get(name) for each in (record, again))
-        found = differing(f"settings {name}", *pair, 0.0 if name in given else rounding)
+        stated, expected = (each["settings"].get(name) for each in (record, again))
+        found = differing(f"settings {name}", stated, expected, 0.0 if name in given else rounding)
         yield from told(found, "the protocol gives")
     for name in _SETTLED:
         yield from told(differing(name, record[name], again[name], rounding), "the protocol gives")

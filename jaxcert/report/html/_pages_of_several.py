@@ -36,7 +36,7 @@ def write_several(
     ``facts``: what is to be shown of the origin of the returns of each name; ``verify_command``: what to type to
     compute all of it again. By default the title is the names of the policies, or of the file.
     """
-    page, names = (_of_board if isinstance(found, Leaderboard) else _of_groups)(found), list(found.names)
+    page, names = _of_board(found) if isinstance(found, Leaderboard) else _of_groups(found), list(found.names)
     given = zip(names, found.data, facts or [{}] * len(names), strict=True)
     page |= {"title": title} if title else {}
     page |= {"origins": {name: _origin(file, each) for name, file, each in given}, "rows": rows_of_table(found.table)}

@@ -118,7 +118,7 @@ def write_report(
     if wanted is not None:
         check_open_unit("wanted", wanted)
     sentences = [row["sentence"] for row in rows_of(certificate, asked)]
-    own = Returns(np.asarray(returns), None if where is None else np.asarray(where), np.arange(len(returns)))
+    own = Returns(np.asarray(returns), None if where is None else np.asarray(where), np.arange(np.shape(returns)[0]))
     files = [(own, data), *([] if against is None else [(against, against)])]
     called = () if against is None else _called(policies, data, against)
     sample = sample_of(certificate.num_tasks, [each for each, _ in files], support, tasks, called)
