@@ -16,8 +16,8 @@ class Plan:
 
     Attributes:
         heading: what was asked for, in a sentence.
-        table: what is printed: columns of text by their heading.
-        notice: that the first design does not do what was asked for, or perhaps not, and what helps; else empty.
+        table: what is printed, columns of text by their heading.
+        notice: if the first design does not do what was asked for, or perhaps not: that, and what helps.
         remarks: what has to be known about the table.
         designs: those that do what was asked for, best first; if none does, the best of the others.
         objective: what their values are: ``"power"``, ``"expected epsilon"`` or ``"expected certified return"``.

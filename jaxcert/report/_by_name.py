@@ -32,12 +32,8 @@ def intervals_of(
 ) -> dict[str, Interval]:
     """A row for each task that the answer names, or for what it certifies as a whole; and of each of its numbers.
 
-    Args:
-        certificate: concrete and without batch axes.
-        question: which it answers.
-        means: observed, of each task, [n]; None if they are not known.
-        name: of the group of rows, where there are several.
-        policies: what two policies are called, of whose difference it is.
+    ``means``: observed, of each task, [n]; None if they are not known. ``name``: of the group, where there are several;
+    ``policies``: what two policies are called, of whose difference it is.
     """
     in_a_row = getattr(certificate, "num_episodes", 1)
     means = means if means is None or in_a_row == 1 else means**in_a_row
@@ -71,23 +67,14 @@ def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
 
 
 class Groups(NamedTuple):
-    """What is certified of each group of rows, all of it together.
+    """What is certified of each group of rows, all of it together."""
 
-    Attributes:
-        question: which is asked of each.
-        names: of the groups.
-        answers: of each.
-        data: the returns of each.
-        delta: failure probability of all of it together.
-        together: how they hold together, in words.
-    """
-
-    question: Question
+    question: Question  # which is asked of each
     names: Sequence[str]
     answers: Sequence[Any]
     data: Sequence[ReturnsFile]
-    delta: float
-    together: str
+    delta: float  # failure probability of all of it together
+    together: str  # how they hold together, in words
 
     @property
     def questions(self) -> list[Question]:

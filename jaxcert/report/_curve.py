@@ -23,10 +23,9 @@ MOST_POINTS = 1000
 def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Certificate:
     """Certify every distinct lower bound as a threshold: the right end of each step of the curve.
 
-    Between two neighbouring points the number of violations, and so the certified safety, is as at the upper one.
-    Each point holds for a threshold that was fixed beforehand, not for one chosen after a look at the curve, unless the
-    certificate is a band. A curve says what its certificate does: for two policies it is about their difference, and an
-    interval has both ends at each of its points.
+    Between two neighbouring points the certified safety is as at the upper one. Each point holds for a threshold that
+    was fixed beforehand, not for one chosen after a look at the curve, unless the certificate is a band. For two
+    policies the curve is about their difference; an interval has both ends at each of its points.
 
     Args:
         certificate: for one set of tasks; its lower_bounds [n], beta, delta and method are used.
@@ -37,10 +36,9 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         A certificate whose thresholds are the distinct finite lower bounds, in increasing order.
 
     Raises:
-        ValueError: max_points is less than 2, the certificate is a batch, no lower bound is finite, beta was chosen
-            from the data, or the method counts no lower bounds: call `jaxcert.certify` with more thresholds then, as
-            for weighted tasks. For a shift: call
-            `jaxcert.certify_shift` with the curve. For a kind of certificate that is not known here.
+        ValueError: max_points is less than 2, the certificate is a batch or of a kind without a curve, no lower bound
+            is finite, beta was chosen from the data, or the method counts no lower bounds: then certify more
+            thresholds. For a shift: call `jaxcert.certify_shift` with the curve.
 
     Example:
         >>> import jax.numpy as jnp

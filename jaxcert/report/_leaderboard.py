@@ -27,21 +27,13 @@ _ORDER = "at least as good as"
 
 
 class Board(NamedTuple):
-    """What a leaderboard asks of each policy, and how delta is shared.
+    """What a leaderboard asks of each policy, and how delta is shared."""
 
-    Attributes:
-        mean: the question about one policy.
-        at: about one policy at thresholds; None without any.
-        thresholds: fixed before the data are seen.
-        num_policies: p.
-        has_means: whether means are certified, or the order alone.
-    """
-
-    mean: Question
-    at: Question | None
-    thresholds: Sequence[float]
+    mean: Question  # about one policy
+    at: Question | None  # about one policy at thresholds; None without any
+    thresholds: Sequence[float]  # fixed before the data are seen
     num_policies: int
-    has_means: bool = True
+    has_means: bool = True  # whether means are certified, or the order alone
 
     @property
     def questions(self) -> list[Question]:
@@ -74,25 +66,15 @@ def board_of(
 
 
 class Leaderboard(NamedTuple):
-    """What is certified.
+    """What is certified of each policy and of their order."""
 
-    Attributes:
-        board: what was asked.
-        delta: failure probability of all of it together.
-        support: (a, b), as declared.
-        data: the returns of each policy.
-        names: what each policy is called.
-        answers: of each policy, by the names of the questions.
-        order: whether policy i is certified to be at least as good as j, bool[p, p].
-    """
-
-    board: Board
-    delta: float
-    support: tuple[float, float]
+    board: Board  # what was asked
+    delta: float  # failure probability of all of it together
+    support: tuple[float, float]  # as declared
     data: Sequence[ReturnsFile]
     names: Sequence[str]
-    answers: Sequence[Mapping[str, Any]]
-    order: np.ndarray
+    answers: Sequence[Mapping[str, Any]]  # of each policy, by the names of the questions
+    order: np.ndarray  # whether policy i is certified to be at least as good as j, bool[p, p]
 
     @property
     def questions(self) -> list[Question]:

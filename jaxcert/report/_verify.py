@@ -63,11 +63,11 @@ def verify(
     """Compute a certificate file again from the returns, and say what differs.
 
     Checked are the digest of the document, the file of returns (its SHA-256) and the columns that were read, what was
-    fixed beforehand, every setting and number of violations exactly, every computed number within rounding (risks by 32
-    units of it, 2**-24 in single precision; thresholds of a wanted safety by 16 of their size or, since returns are
-    computed above it, of the lower end of the support, a - b for a difference of two policies), every sentence and,
-    given a protocol, that it is the one named and was kept to. A safety in words is never larger than what is computed
-    here. This finds alterations. It cannot find a forgery: whoever makes up returns can compute a certificate of them.
+    fixed beforehand, every setting and number of violations exactly, every computed number within rounding, every
+    sentence and, given a protocol, that it was kept to. Rounding is 32 units (2**-24 in single precision) of a risk and
+    16 of the size of the returns or of the lower end of the support for a threshold or a mean that was found. A safety
+    in words is never larger than what is computed here. This finds alterations. It cannot find a forgery: whoever makes
+    up returns can compute a certificate of them.
 
     Args:
         certificate: the certificate file.
@@ -75,8 +75,7 @@ def verify(
         others: the files of the other policies, in their order, for a certificate of several; none where one table
             holds all of them. At last that of the weights, for one of weighted tasks.
         protocol: the protocol file; by default the protocol is not checked.
-        task: column of the tasks in a table, as in `read_returns`; by default the one that the certificate file
-            records. Another column than that is a difference.
+        task: column of the tasks in a table; by default the one that is recorded. Another one is a difference.
         trial: column of the episodes, likewise; "" for none.
         value: column of the returns, likewise.
 
@@ -85,8 +84,8 @@ def verify(
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves, or of another
-            number of policies.
+        ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves, or of other
+            numbers of policies.
         ImportError: without jsonschema-rs (extra `cli`).
 
     Warns:

@@ -44,14 +44,12 @@ def certificate_record(
     Numbers are taken from the certificate, unrounded; one that is not finite (an open end of the support) is None.
 
     Args:
-        certificate: for one set of tasks, the answer to a question of `jaxcert.questions`; of a batch one element, as
-            `certificate[0, 7]`.
+        certificate: the answer to a question of `jaxcert.questions`; of a batch one element, as `certificate[0, 7]`.
         support: (a, b), as declared; for questions that need none, None.
         data: the file that the returns were read from.
         others: the files of the other policies, in the order of the function's arguments; at last, for weighted tasks,
             the file of the weights, with one number for each task, without which nothing is verified.
-        advice: of `jaxcert.planning.advise`, for the rows; each has an entry `advice` then, None where there is none.
-            If it is shorter (`limit`), the other rows have no such entry.
+        advice: of `jaxcert.planning.advise`, an entry of each row; if it is shorter (`limit`), the others have none.
         witness: whether each row gets an entry `witness` with what proves it in exact arithmetic (`check_exactly`),
             where its question has such proofs. It is None where exact arithmetic does not confirm the row.
 
@@ -61,10 +59,9 @@ def certificate_record(
         have an entry `sampled`: what is certified of the sampled tasks.
 
     Raises:
-        ValueError: the certificate is a batch no question that is known, or has no rows, as a
-            ranking; without a support where one is needed; it is about another number of policies than the question or
-            the files. Some of several safety levels that hold together, if delta was divided among all. With
-            ``witness``: for an answer that has no such proof, or without ``data``.
+        ValueError: the certificate is a batch, answers no known question, or has no rows, as a ranking; a support is
+            missing; it is about another number of policies than the question or the files, or has some of several
+            safety levels among which delta was divided. With ``witness``: no such proof, or no ``data``.
 
     Warns:
         UserWarning: with ``witness``, exact arithmetic does not confirm a row.
@@ -150,10 +147,8 @@ def _check_sample(
         raise ValueError(f"certificate is about {count}, the question {question.name!r} is not ({instead})")
     num_weights = int(getattr(certificate, "max_weight", None) is not None)
     if data is not None and 1 + len(others) not in (num_policies, num_policies + num_weights):
-        weights = ", and one of weights" * num_weights
-        raise ValueError(
-            f"certificate is about {num_policies} policies{weights}; given are {1 + len(others)} files of returns"
-        )
+        about = f"{num_policies} policies{', and one of weights' * num_weights}"
+        raise ValueError(f"certificate is about {about}; given are {1 + len(others)} files of returns")
 
 
 def _check_whole(certificate: Any, support: tuple[float, float] | None, question: Question) -> None:
@@ -162,10 +157,9 @@ def _check_whole(certificate: Any, support: tuple[float, float] | None, question
     # Those of a band, or of successes at all their levels, hold in one event, whichever of them are asked for.
     if "simultaneous" not in question.settings or not levels.simultaneous or levels.beta.ndim or support is None:
         return
-    wanted = np.asarray(levels.safety)
-    if not np.all((wanted > 0) & (wanted < 1)):
-        return
-    found = together(wanted, levels.safety, levels.delta, levels.beta, levels.num_tasks)
+    wanted, found = np.asarray(levels.safety), None
+    if np.all((wanted > 0) & (wanted < 1)):
+        found = together(wanted, levels.safety, levels.delta, levels.beta, levels.num_tasks)
     if found is None:
         return
     count = found[1]

@@ -58,46 +58,39 @@ def write_report(
 ) -> None:
     """Write a certificate as one page of HTML, to read, print and send, which needs no other file and no network.
 
-    It holds what is certified, settings and figures. It has no single return, no name of a task that is not given
-    here, and of a file its name and its SHA-256.
-
-    The page has the statement as a headline and in full, the curve of certified safety and the bounds of all tasks
-    where the certificate counts them, the tasks that are not shown to reach the threshold by name, why no more is
-    certified and what would help, assumptions, likely mistakes, settings, where the returns come from and how to check
-    the page, as far as it is given, and how to cite. What is certified is rounded to the safe side: a share to whole
-    tasks of a hundred, downwards. Of several thresholds the first three, as they were given, have a headline: the
-    largest or the best would be a choice after a look at the data.
+    It has the statement as a headline and in full, figures, the tasks that are not shown to reach the threshold, why no
+    more is certified and what would help, assumptions, likely mistakes, settings, where the returns come from, how to
+    check it and how to cite. It holds no single return, no name of a task that is not given here, and of a file its
+    name and its SHA-256. What is certified is rounded to the safe side. Of several thresholds the first three, as they
+    were given, have a headline: the largest or the best would be a choice after a look at the data.
 
     Args:
         path: the file, `.html`.
-        certificate: for one set of tasks, of one policy or two: the answer to a question of `jaxcert.questions`. Of a
-            batch it is one element, `certificate[0, 7]`, with its returns, `returns[0, 7]`.
+        certificate: the answer to a question of `jaxcert.questions`, about one policy or two; of a batch one element,
+            `certificate[0, 7]`, with its returns, `returns[0, 7]`.
         returns: float[n, m], from which it was computed; of two policies those of A.
         support: (a, b), as declared; None for a question that needs none.
         where: bool[n, m], which rollouts count; all by default.
-        tasks: the names of the tasks, [n], to be shown where single tasks are, such as `data.tasks`; by default their
-            places, from 0.
+        tasks: the names of the tasks, [n], such as `data.tasks`; by default their places, from 0.
         wanted: a safety, of which the page says why it is not certified; by default the next of a few usual ones.
-        title: heading of the page, such as the name of policy and tasks; by default the name of the file. The window is
-            called by it and the headline.
+        title: heading of the page, such as the name of policy and tasks; by default the name of the file.
         data: the file that the returns were read from.
-        against: the returns of policy B, if the certificate is about two, with tasks in the order of A's: see
-            `jaxcert.align_tasks`.
+        against: the returns of policy B, if it is about two, with tasks in the order of A's (`jaxcert.align_tasks`).
         policies: what A and B are called; by default by the names of their files.
         findings: of `jaxcert.diagnostics.diagnose`; None if it was not called.
         protocol: the digest of the protocol that was locked beforehand.
         facts: what is to be shown of the origin of the returns, such as policy and seed.
         date: of the certificate, as it is to be shown.
         verify_command: what to type to compute the certificate again, such as `jaxcert verify out.json returns.npz`.
-        is_curve: whether the thresholds come from the data, as in `step_curve`. Then the page has no sentence for any
-            of them, unless all hold together: a threshold that is chosen after a look at the curve is not certified.
+        is_curve: whether the thresholds come from the data, as in `step_curve`. Then none has a sentence, unless all
+            hold together: a threshold that is chosen after a look at the curve is not certified.
         replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
         FileExistsError: without `replace`, for a file that exists.
-        ValueError: a batch of certificates, one of another kind (a ranking, of other tasks), of two policies without
-            the returns or the names of both, returns of other tasks, another number of names, a safety outside (0, 1),
-            another suffix, or no file can be written there.
+        ValueError: a batch, another kind of certificate (a ranking, of other tasks), one of two policies without the
+            returns or the names of both, returns of other tasks, another number of names, a safety outside (0, 1), or
+            no such file can be written there.
         ImportError: without jinja2 or matplotlib (extra `cli`).
 
     Example:

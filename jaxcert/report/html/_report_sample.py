@@ -19,21 +19,13 @@ _NOT_ONE = "certificate is about two policies; expected the returns of policy B 
 
 
 class Sample(NamedTuple):
-    """What a page knows of the returns, beside the certificate.
+    """What a page knows of the returns, beside the certificate."""
 
-    Attributes:
-        means: the mean return of each task, [n]; of two policies the difference.
-        support: of the returns of each policy.
-        data: the returns of the policy, or of A and of B.
-        tasks: the name of each task.
-        policies: the names of two policies; empty for one.
-    """
-
-    means: np.ndarray
-    support: Support | None = None
-    data: Sequence[Returns] = ()
-    tasks: tuple[str, ...] = ()
-    policies: tuple[str, ...] = ()
+    means: np.ndarray  # the mean return of each task, [n]; of two policies the difference
+    support: Support | None = None  # of the returns of each policy
+    data: Sequence[Returns] = ()  # of the policy, or of A and of B
+    tasks: tuple[str, ...] = ()  # their names
+    policies: tuple[str, ...] = ()  # the names of two policies; empty for one
 
     @property
     def counts(self) -> list[np.ndarray]:
