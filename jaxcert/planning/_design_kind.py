@@ -62,7 +62,7 @@ class Kind:
     stopped: Callable[[PerTask, int, float], PerTask] | None = None
     needs_threshold: bool = False  # whether it certifies at a threshold only
     beta_name: str = "beta"  # what beta is
-    # (m, threshold) -> the betas to try with so many rollouts; None for the betas of the goal. Of a joint kind the first
+    # (m, threshold) -> the betas to try with so many rollouts; None for those of the goal. Of a joint kind the first
     # one is the most promising.
     betas: Callable[[int, float], Any] | None = None
     # (m, betas [G], threshold) -> how many successes a task needs to pass, [G]; None where more counts.
