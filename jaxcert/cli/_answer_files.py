@@ -30,7 +30,7 @@ from jaxcert.report import (
 from jaxcert.report._by_name import Groups, axis_of, intervals_of, observed_means, texts_by_name
 from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._latex import latex_text
-from jaxcert.report.html import write_several
+from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
 from jaxcert.tables import ReturnsFile, read_returns

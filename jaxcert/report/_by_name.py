@@ -10,7 +10,7 @@ import numpy as np
 from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.questions._answers import column_texts, heading, texts_of
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.plots import Interval
+from jaxcert.report.plots._interval_plot import Interval
 from jaxcert.tables import Returns
 from jaxcert.tables._frames import in_one_order
 from jaxcert.tables._readers import ReturnsFile

@@ -22,26 +22,25 @@ def check_quantiles(quantiles: Any, what: str = "seed") -> None:
 
 
 def draw(
-    ax: Any, x: Any, values: Any, label: str | None, style: dict[str, Any], quantiles: Quantiles, **how: Any
+    ax: Any, x: Any, values: Any, label: str | None, style: dict[str, Any], quantiles: Quantiles, **steps: Any
 ) -> None:
-    """Draw a curve, or of several [seeds, ...] their median in a band of its colour; without any width as a point.
-
-    ``how``: a drawstyle of steps, if it has some.
-    """
-    point, step = np.ptp(x) == 0, "pre" if how else None
-    low, middle, high = (
-        np.quantile(values, (quantiles[0], 0.5, quantiles[1]), axis=0) if np.ndim(values) > 1 else (values,) * 3
-    )
-    ax.plot(x, middle, label=label, **how, **(as_point(style) if point else style))
-    if np.ndim(values) > 1:  # a bar of no width has no area by itself
-        ax.fill_between(
-            x, low, high, step=step, color=style["color"], **(_FAINT | ({"linewidth": _BAR} if point else {}))
-        )
+    """Draw a curve, or of several [seeds, ...] their median in a band of its colour; without any width as a point."""
+    is_point, is_batch = np.ptp(x) == 0, np.ndim(values) > 1
+    levels = (quantiles[0], 0.5, quantiles[1])
+    low, middle, high = np.quantile(values, levels, axis=0) if is_batch else (None, values, None)
+    ax.plot(x, middle, label=label, **steps, **(as_point(style) if is_point else style))
+    if is_batch:  # a bar of no width has no area by itself
+        faint = _FAINT | ({"linewidth": _BAR} if is_point else {})
+        ax.fill_between(x, low, high, step="pre" if steps else None, color=style["color"], **faint)
 
 
 def explain_band(ax: Any, over: str, quantiles: Quantiles) -> None:
     """The last entry of the legend: what the bands show, whatever their colour."""
-    ax.fill([], [], color=GREY, label=band_words(over, quantiles), **_FAINT)
+    low, high = (f"{100 * quantile:.3g} %" for quantile in quantiles)
+    words = f"from {low} to {high} of the {_several(over)}"
+    if tuple(quantiles) == (0, 1):
+        words = f"from the lowest to the highest {over}"
+    ax.fill([], [], color=GREY, label=f"{words}; no confidence band", **_FAINT)
 
 
 def singular(word: str) -> str:
@@ -63,19 +62,6 @@ def _several(word: str, count: int = 2) -> str:
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(("s", "x")) else f"{word}s"
-
-
-def band_words(over: str, quantiles: Quantiles) -> str:
-    """What a band shows, for the legend.
-
-    Example:
-        >>> band_words("seed", (0, 1))
-        'from the lowest to the highest seed; no confidence band'
-    """
-    if tuple(quantiles) == (0, 1):
-        return f"from the lowest to the highest {over}; no confidence band"
-    low, high = (f"{100 * quantile:.3g} %" for quantile in quantiles)
-    return f"from {low} to {high} of the {_several(over)}; no confidence band"
 
 
 def median_words(label: str, over: str, count: int) -> str:
