@@ -37,16 +37,15 @@ def plan_difference(
 ) -> Plan:
     """How many new tasks, or trials of each task of a list, certify that policy A is better than B by a margin.
 
-    Whole comparisons are imagined and certified, as ``certify_mean_difference`` does or, of a fixed list,
-    ``certify_suite_mean(paired(a, b))``, and again in fresh ones with the number that was found. On what share of tasks
-    A is better by a margin (``certify_improvement``) is a question for ``plan``, with the differences ``pilot_a -
-    pilot_b`` as the pilot and (a - b, b - a) as the support.
+    Whole comparisons are imagined and certified, as by ``certify_mean_difference`` or, of a fixed list,
+    ``certify_suite_mean(paired(a, b))``, and fresh ones with the number that was found. For ``certify_improvement``
+    call ``plan`` with the differences ``pilot_a - pilot_b`` as the pilot and (a - b, b - a) as the support.
 
     Args:
         pilot_a: returns float[n0, m_a] of policy A, at least 2 × 2; or ``Assumptions``. Of a list: its returns on these
             very tasks, or its assumed success probabilities on them, float[n].
-        pilot_b: the same of policy B on the same tasks. By ``Assumptions`` a task that is hard for one policy need not
-            be hard for the other, so that more tasks are needed than if it were.
+        pilot_b: the same of policy B on the same tasks. ``Assumptions`` of the two are independent, so that more tasks
+            are needed than if a task that is hard for one policy were hard for the other.
         margin: c, the wanted difference; 0 for which policy is better.
         listed: whether the tasks are a fixed list, so that trials of each are looked for in place of new tasks.
         support: (a, b), both finite; for pilots of type bool and for success probabilities it is (0, 1).
@@ -57,10 +56,9 @@ def plan_difference(
         seed: of the imagined comparisons.
 
     Returns:
-        A ``Plan``, whose designs are one for each number of rollouts at which 2,048 tasks suffice, the cheapest first.
-        Beside them stands how many tasks it takes if the pilot tasks were luckier than tasks in general, at 90 %
-        confidence. Of a list the design has the fewest trials that were found. The certificate needs new tasks: the
-        pilot is spent. On a list it needs new trials.
+        A ``Plan``, with a design for each number of rollouts at which 2,048 tasks suffice, the cheapest first. Beside
+        them stands how many tasks it takes if the pilot tasks were luckier than tasks in general, at 90 % confidence.
+        Of a list the design has the fewest trials. The certificate needs new tasks; on a list it needs new trials.
 
     Raises:
         ValueError: for values out of range, or pilots that do not have the same tasks.

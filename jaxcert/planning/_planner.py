@@ -44,9 +44,8 @@ def plan(
     * ``safety`` and ``budget``: the design with the highest expected return certified at this safety.
     * ``threshold`` and ``budget``: the design with the least expected certified risk at this threshold.
 
-    Tasks and rollouts are resampled from the pilot. A task passes a threshold, and takes rollouts, independently of the
-    others, so the chances of a certificate that counts follow by exact binomial sums from the chances of one task. For
-    ``"soft"``, whole data sets are drawn from the simulated tasks, where the counts leave a chance.
+    Tasks and rollouts are resampled from the pilot. Tasks are independent, so the chances of a certificate that counts
+    follow by exact binomial sums from the chances of one task. For ``"soft"``, whole data sets are drawn.
 
     The pilot chooses the design, so the certificate needs other tasks and rollouts. It holds whatever the pilot was.
 
@@ -65,8 +64,8 @@ def plan(
         seed: of the resampling.
 
     Returns:
-        A ``Plan``; ``plan.best`` is the best design. If tasks in general are worse than the pilot's, it may be one that
-        is too small; the plan says so, and begins with a larger one if there is one that is not.
+        A ``Plan``; ``plan.best`` is the best design. If it is too small for tasks that are worse than the pilot's, the
+        plan says so, and begins with a larger one if there is one that is not.
 
     Raises:
         ValueError: for values out of range, a threshold outside the support, an unknown design, or if neither a
@@ -180,14 +179,12 @@ def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
 
 
 def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Kind]:
-    if names:
-        chosen = [usable(name, wish) for name in names]
-        wrong = [name for name in names if name in BOUNDS and BOUNDS[name].binary and not source.binary]
-        if wrong:
-            raise ValueError(f"design is {wrong[0]!r}, for returns of 0 and 1; the pilot has others")
-        return chosen
-    known = wish.threshold is not None
-    return [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
+    chosen, known = [usable(name, wish) for name in names or ()], wish.threshold is not None
+    for kind in chosen:
+        if kind.name in BOUNDS and BOUNDS[kind.name].binary and not source.binary:
+            raise ValueError(f"design is {kind.name!r}, for returns of 0 and 1; the pilot has others")
+    suited = [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
+    return chosen or suited
 
 
 def _wanted(goal: Goal) -> str:

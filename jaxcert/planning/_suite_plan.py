@@ -52,8 +52,7 @@ def plan_suite(
 
     Returns:
         A ``Plan``, whose designs are numbers of trials with their power, and ``best.num_rollouts`` the smallest that
-        was sure to have it; if the first design has less, none was. The certificate needs new trials: those of the
-        pilot are spent, its tasks are not.
+        was sure to have it; if the first design has less, none was. The certificate needs new trials.
 
     Raises:
         ValueError: for values out of range, or a pilot without a support.

@@ -53,6 +53,9 @@ def settings_table(
 ) -> dict[str, str]:
     """What was computed, and from which files."""
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
+    # Settings that have no row of their own, nor a column. The row of tasks says how many.
+    known = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
+    others = [(name, field) for name, field in question.settings.items() if field not in known]
     shown = {
         "tasks": str(certificate.num_tasks),
         **{f"rollouts per task{of}": rollouts_of(count) for of, count in _by_policy(sample.counts)},
@@ -61,7 +64,7 @@ def settings_table(
         "bound of a task" if of_tasks else "bound": getattr(certificate, "bound", ""),
         "method": getattr(certificate, "method", ""),
         "beta": level_words(getattr(certificate, "beta", None)),
-        **{name.replace("_", " "): _setting(getattr(certificate, field)) for name, field in _others(question)},
+        **{name.replace("_", " "): _setting(getattr(certificate, field)) for name, field in others},
         "precision": str(certificate.delta.dtype),
     }
     for of, file in _by_policy(files[: len(sample.counts)]):
@@ -91,12 +94,6 @@ def rollouts_of(counts: np.ndarray) -> str:
     return str(most) if fewest == most else f"{fewest} to {most}, {counts.sum()} in all"
 
 
-def _others(question: Question) -> list[tuple[str, str]]:
-    """Settings of the question that have no row of their own, nor a column. The row of tasks says how many."""
-    shown = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
-    return [(name, field) for name, field in question.settings.items() if field not in shown]
-
-
 def _setting(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "yes" if value else ""
@@ -117,14 +114,10 @@ def shown_facts(path: Path) -> dict[str, Any]:
     found = {name: value for name, value in returns_facts(path).items() if name in _SHOWN}
     if isinstance(environment := found.get("environment"), str):  # a path is no name
         found["environment"] = re.split(r"[/\\]", environment)[-1] if _PATH.match(environment) else environment
-    held = found.get("versions")
-    if held is not None:  # a file may call anything so
-        found["versions"] = {n: v for n, v in held.items() if _is_version(n, v)} if isinstance(held, dict) else None
+    if (held := found.get("versions")) is not None:  # a file may call anything so
+        pairs = [(n, v) for n, v in held.items() if isinstance(v, str)] if isinstance(held, dict) else []
+        found["versions"] = {n: v for n, v in pairs if _PACKAGE.fullmatch(str(n)) and _VERSION.fullmatch(v)}
     return found
-
-
-def _is_version(name: Any, value: Any) -> bool:
-    return bool(_PACKAGE.fullmatch(str(name)) and isinstance(value, str) and _VERSION.fullmatch(value))
 
 
 def facts_table(facts: Mapping[str, Any]) -> dict[str, str]:
