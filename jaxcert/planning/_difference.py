@@ -8,12 +8,11 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, check_finite, check_open_unit
 from jaxcert.bounds import betting
-from jaxcert.planning._design import Design
 from jaxcert.planning._experiments import Experiments, Margin, fewest
 from jaxcert.planning._goals import doubted
 from jaxcert.planning._least_tasks import counts
 from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of, support_of
-from jaxcert.planning._plan import Plan
+from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._suite_plan import check_trials, trials_of
 from jaxcert.returns._prepared import Support, split_support
 

@@ -9,12 +9,11 @@ from jaxcert._validation import check_count, check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, confidence, floor_to
 from jaxcert.planning._cheapest import CheapestCertificate
-from jaxcert.planning._design import Costs, Design, figures, table_of
 from jaxcert.planning._design_kind import Kind, Wish, check_wish
 from jaxcert.planning._goals import Goal, HighestReturn, LeastRisk
 from jaxcert.planning._known_designs import DESIGNS, usable
 from jaxcert.planning._pilot import Assumptions, Source, source_of, support_of
-from jaxcert.planning._plan import Plan
+from jaxcert.planning._plan import Costs, Design, Plan, figures, table_of
 from jaxcert.planning._search import MOST_SHOWN, different, reachable, searched
 from jaxcert.planning._simulation import LENGTHS, Finish, Simulation
 from jaxcert.returns._prepared import Support

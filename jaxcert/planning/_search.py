@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxcert.planning._design import Design
 from jaxcert.planning._design_kind import Kind
 from jaxcert.planning._goals import Goal
 from jaxcert.planning._known_designs import DESIGNS
 from jaxcert.planning._least_tasks import MOST_TASKS
+from jaxcert.planning._plan import Design
 from jaxcert.planning._simulation import Simulation
 from jaxcert.planning._successes import safety_in
 

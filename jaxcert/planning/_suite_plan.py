@@ -10,10 +10,9 @@ from jaxcert._validation import as_numbers, check_number, check_open_unit, is_co
 from jaxcert.bounds import betting
 from jaxcert.certificates import certify_suite, confidence
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.planning._design import Design
 from jaxcert.planning._experiments import Experiments, fewest
 from jaxcert.planning._pilot import Assumptions, PilotReturns, support_of
-from jaxcert.planning._plan import Plan
+from jaxcert.planning._plan import Design, Plan
 from jaxcert.returns._prepared import Support, split_support
 
 # Rows of the table, beside the number of trials that was found.
