@@ -118,7 +118,7 @@ class Leaderboard(NamedTuple):
     @property
     def _never_named(self) -> str:
         """Which policies no other is certified to be as good as, and why; empty for none."""
-        names = [name for name, each in zip(self.names, self.data, strict=True) if _unfinished(each)]
+        names = [name for name, each in zip(self.names, self.data, strict=True) if each.num_unfinished]
         if not names:
             return ""
         why = "since the worst return of its unfinished rollouts would help the other"
@@ -132,12 +132,8 @@ class Leaderboard(NamedTuple):
     def claims(self) -> list[str]:
         """Which others each policy is at least as good as, by name, in the order of the table."""
         best = [(name, self.not_better(self.names.index(name))) for name in self.table["policy"]]
-        return [f"{name} is {_ORDER} {' and '.join(_but_last(others))}" for name, others in best if others]
-
-
-def _but_last(names: Sequence[str]) -> list[str]:
-    """All but the last with commas, and the last."""
-    return [", ".join(names[:-1]), names[-1]] if names[1:] else list(names)
+        last = [" and ".join(filter(None, [", ".join(others[:-1]), *others[-1:]])) for _, others in best]
+        return [f"{name} is {_ORDER} {others}" for (name, _), others in zip(best, last, strict=True) if others]
 
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:
@@ -158,7 +154,7 @@ def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float]
     Of new tasks by ``certify_ranking``, of a list by the mean over it of each ordered pair, each pair at level
     ``board.share(delta)``. Nobody is as good as a policy with unfinished rollouts, whose worst return helps others.
     """
-    finished, share = np.asarray([not _unfinished(each) for each in data]), board.share(delta)
+    finished, share = np.asarray([not each.num_unfinished for each in data]), board.share(delta)
     data = in_one_order(*data)
     order = np.eye(len(data), dtype=bool)
     if board.mean.listed:
@@ -173,10 +169,6 @@ def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float]
         found = certify_ranking(returns, support=declared, delta=level, where=where)
         order |= (np.asarray(found.differences) >= 0) & finished
     return np.asarray(linked(jnp.asarray(order)))
-
-
-def _unfinished(data: Returns) -> bool:
-    return isinstance(data, ReturnsFile) and data.num_unfinished > 0
 
 
 def _stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
@@ -203,11 +195,11 @@ def leaderboard_document(found: Leaderboard) -> dict[str, Any]:
 
 def _entry(found: Leaderboard) -> dict[str, Any]:
     """What is said of all policies together."""
-    rows = zip(found.names, (found.not_better(i) for i in range(len(found.names))), strict=True)
+    key = _ORDER.replace(" ", "_")
     return {
         "delta": found.delta,
         "statements": found.board.counts,
-        "order": [{"policy": name, _ORDER.replace(" ", "_"): others} for name, others in rows],
+        "order": [{"policy": name, key: found.not_better(i)} for i, name in enumerate(found.names)],
         "sentence": found.together,
     }
 
@@ -224,13 +216,14 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
         if not equal(record["settings"]["delta"], share, dtype):
             stands = record["settings"]["delta"]
             yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
-    for name, record in zip((entry["policy"] for entry in stated["order"]), records, strict=False):
+    names = [entry["policy"] for entry in stated["order"]]
+    for name, record in zip(names, records, strict=False):
         data = record["data"] or {}
         file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")
         if (Path(name).name != file) if policy is None else (name != policy):
             what = f", {policy!r}" if policy else ""
             yield f"leaderboard order: the policy {name!r} is of the file {file!r}{what}"
-    support, names = support_of(records[0]), [entry["policy"] for entry in stated["order"]]
+    support = support_of(records[0])
     with precision(str(dtype)):
         order = order_of(board, files, support, stated["delta"])
     again = _entry(Leaderboard(board, stated["delta"], support, files, names, [], order))
