@@ -17,7 +17,7 @@ from jaxcert.certificates._method import BINOMIAL, Choice
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates._soft import least_evidence, shares
 from jaxcert.numerics._rounding import cast, unit_roundoff
-from jaxcert.planning._least_tasks import MOST_TASKS, least_number, least_tasks, safety_of
+from jaxcert.planning._least_tasks import MOST_TASKS, least_number, safety_of
 from jaxcert.returns._sample import Sample, check_range, support_for
 from jaxcert.returns.summaries import Histogram
 
@@ -98,13 +98,15 @@ def _of_constants(bound: Bound, best, low, high, num_rollouts, beta) -> jax.Arra
 
 
 class Most(NamedTuple):
-    """The most that n tasks can certify, and about the fewest that can certify a safety; 0 for none."""
+    """The most that n tasks can certify and, where computing it takes long, about the fewest that certify a safety."""
 
     safety: Callable[[int], float]
-    about: Callable[[float], int]
+    about: Callable[[float], int] | None = None
 
     def fewest(self, wanted: float) -> int:
         """The fewest tasks that can certify the wanted safety, where one fewer cannot; 0 for more than a million."""
+        if self.about is None:
+            return least_number(lambda n: reaches(self.safety(n), wanted), 0, MOST_TASKS)
         n = self.about(max(wanted, 1e-6))
         if not n:
             return 0
@@ -148,29 +150,15 @@ def _of_levels(certificate: Certificate, choice: Choice) -> Most:
     """If each task passes at every level; the smallest level is best then."""
     method, dtype, delta = METHODS[certificate.method], certificate.safety.dtype, float(certificate.delta)
 
-    def each(n: int) -> float:
-        return choice.delta_each(n, delta, choice.betas)
+    def safety(n: int) -> float:
+        return float(safety_of(method, 0, n, choice.betas[0], choice.delta_each(n, delta, choice.betas), dtype))
 
-    def about(wanted: float) -> int:
-        n = certificate.num_tasks
-        for _ in range(2):
-            n = n and int(least_tasks(wanted, 0, choice.betas[0], each(n)))
-        return n
-
-    return Most(lambda n: float(safety_of(method, 0, n, choice.betas[0], each(n), dtype)), about)
+    return Most(safety)
 
 
 def most_of_successes(levels: np.ndarray, deltas: np.ndarray) -> Most:
     """If no trial fails, at the best of these levels, each with its part of delta."""
-
-    def about(wanted: float) -> int:
-        risks = (1 - wanted) * (1 - np.asarray(levels, float))
-        good = risks > 0
-        # (1 - risk)^n is delta at the limit for no violation.
-        needed = np.ceil(np.log(np.asarray(deltas, float)[good]) / np.log1p(-risks[good]))
-        return int(min(needed)) if min(needed, default=np.inf) <= MOST_TASKS else 0
-
-    return Most(lambda n: float(np.max(safety_of(BINOMIAL, 0, n, levels, deltas, levels.dtype))), about)
+    return Most(lambda n: float(np.max(safety_of(BINOMIAL, 0, n, levels, deltas, levels.dtype))))
 
 
 def most_of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
@@ -181,4 +169,4 @@ def most_of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
         return float(safety_of(BINOMIAL, 0, n, TINY, eta, dtype))
 
     start = most_of_successes(np.asarray([TINY], dtype), np.asarray([delta / num_rollouts], dtype))
-    return Most(safety, start.about)
+    return Most(safety, start.fewest)
