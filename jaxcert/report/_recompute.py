@@ -40,8 +40,8 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
     options |= dict(question.declared)
     if question.has_support:
         options["support"] = support_of(record)
-    if question.has_weights:  # an answer names its method as one of weighted tasks
-        options["method"] = str(options["method"]).removeprefix("weighted_")
+    if isinstance(options.get("method"), str):  # an answer names its method as one of weighted tasks
+        options["method"] = options["method"].removeprefix("weighted_")
     with precision(settings["dtype"]):
         fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
         return shifted(ask(question, data, fixed, options, max_weight=settings.get("max_weight")), settings)
@@ -72,6 +72,7 @@ def ask(
         check_others_finished(data[1:num_policies])
     if len(data) > 1:
         data = in_one_order(*data)
+    _check_strata(question, data[:num_policies])
     arguments = _arguments(question, metrics, data[:num_policies])
     for each in data[num_policies:]:
         arguments |= _weights(question, arguments["returns"], each, max_weight)
@@ -124,8 +125,9 @@ def _arguments(question: Question, metrics: Sequence[str], data: Sequence[Return
             _check_column(name, each)
         return {what: {name: getattr(each, what) for name, each in named.items()} for what in ("returns", "where")}
     names = [name for name in question.inputs if name.startswith("returns")]
-    # For a question whose sentences name the tasks.
+    # For a question whose sentences name the tasks, and one that is about strata.
     found: dict[str, Any] = {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
+    found |= {"strata": data[0].strata} if question.takes("strata") else {}
     if len(data) > len(names):
         a, b = data
         return found | {"returns": paired(a.returns, b.returns, where_a=a.where, where_b=b.where)}
@@ -152,6 +154,20 @@ def _weights(question: Question, returns: Any, data: Returns, max_weight: Any) -
     if question.has_weights:
         return {"weights": weights}
     return {"returns": weighted(returns, weights, max_weight=max_weight)}
+
+
+def _check_strata(question: Question, data: Sequence[Returns]) -> None:
+    """Raise ValueError unless strata are known just where the question is about these, the same ones for all data."""
+    known = [list(each.strata) for each in data if each.strata is not None]
+    if question.takes("strata") and len(known) < len(data):
+        raise ValueError(f"the question {question.name!r} is about strata; expected their column (--strata)")
+    if known and not question.takes("strata"):
+        raise ValueError(
+            f"the question {question.name!r} is not about strata, within which tasks were drawn; expected another "
+            "question, or no column of strata (--strata)"
+        )
+    if any(strata != known[0] for strata in known):
+        raise ValueError("a task is in one stratum for one policy, and in another for the other; expected the same")
 
 
 def _value(value: Any, dtype: np.dtype) -> Any:
