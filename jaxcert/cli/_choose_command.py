@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
+from jaxcert.cli._options import argument, flag
 from jaxcert.cli._parquet_folder import refuse_parquet_folder
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import aligned, as_stated, read_file, told
@@ -50,12 +49,11 @@ class Choice(NamedTuple):
 
 @with_roles
 def choose(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Returns, a file as for `jaxcert certify`.")],
+    file: Annotated[Path, argument("FILE", "Returns, a file as for `jaxcert certify`.")],
     others: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[OTHER]...", help="Returns of other policies on the same tasks.", show_default=False),
+        list[Path] | None, argument("[OTHER]...", "Returns of other policies on the same tasks.", show_default=False)
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write it to stdout as JSON, for machines.")] = False,
+    as_json: Annotated[bool, flag("Write it to stdout as JSON, for machines.", "--json")] = False,
     *,
     roles: dict[str, Any],
 ) -> None:

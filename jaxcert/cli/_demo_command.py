@@ -9,13 +9,12 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
-import typer
 from rich.console import Console
 
 import jaxcert
 from jaxcert.certificates import Certificate
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._options import Quiet
+from jaxcert.cli._options import Quiet, option
 from jaxcert.cli._outputs import Force, check_new, write_plot, writing
 from jaxcert.report import check_figure_path, plot_certificates
 from jaxcert.rollouts import collect
@@ -88,7 +87,7 @@ class _Certified(NamedTuple):
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the plots.")] = Path("jaxcert-demo"),
+    out: Annotated[Path, option("DIR", "Folder for the plots.")] = Path("jaxcert-demo"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:

@@ -13,6 +13,7 @@ import typer
 
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
+from jaxcert.cli._options import argument, flag, option
 from jaxcert.cli._outputs import Force, check_outputs, write_plot
 from jaxcert.cli._role_options import TaskRole, ValueRole, columns_in, reading_of
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
@@ -25,41 +26,29 @@ _HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
 
 
 def monitor(
-    state: Annotated[Path, typer.Option(metavar="FILE", help="Keep the monitor there; made if there is none.")],
+    state: Annotated[Path, option("FILE", "Keep the monitor there; made if there is none.")],
     certificate: Annotated[
-        Path | None,
-        typer.Argument(metavar="[CERTIFICATE]", help="File of `jaxcert certify --json`, to begin.", show_default=False),
+        Path | None, argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.", show_default=False)
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(metavar="B", help="Which threshold of the certificate; or a claim of your own.")
+        float | None, option("B", "Which threshold of the certificate; or a claim of your own.")
     ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(metavar="E", help="Without CERTIFICATE: the risk that is claimed.")
-    ] = None,
-    alpha: Annotated[
-        float | None, typer.Option(metavar="A", help="Probability of ever raising a false alarm; by default 0.05.")
-    ] = None,
-    rollouts: Annotated[
-        int | None, typer.Option(metavar="M", help="Episodes of each task, in a row; by default 1.")
-    ] = None,
+    epsilon: Annotated[float | None, option("E", "Without CERTIFICATE: the risk that is claimed.")] = None,
+    alpha: Annotated[float | None, option("A", "Probability of ever raising a false alarm; by default 0.05.")] = None,
+    rollouts: Annotated[int | None, option("M", "Episodes of each task, in a row; by default 1.")] = None,
     support: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="A B", help="Smallest and largest possible return; by default the certificate's."),
+        tuple[float, float] | None, option("A B", "Smallest and largest possible return; by default the certificate's.")
     ] = None,
-    successes: Annotated[bool, typer.Option("--successes", help="An episode succeeds (1) or fails (0).")] = False,
-    beta: Annotated[
-        float | None, typer.Option(metavar="P", help="Level of the upper bound of a task; by default by the risk.")
-    ] = None,
-    complete: Annotated[
-        bool, typer.Option("--complete", help="Declare that each return is one of a whole episode.")
-    ] = False,
+    successes: Annotated[bool, flag("An episode succeeds (1) or fails (0).", "--successes")] = False,
+    beta: Annotated[float | None, option("P", "Level of the upper bound of a task; by default by the risk.")] = None,
+    complete: Annotated[bool, flag("Declare that each return is one of a whole episode.", "--complete")] = False,
     change: Annotated[
-        bool, typer.Option("--change", help="Exit with 1 for a change at an unknown time, in place of the alarm.")
+        bool, flag("Exit with 1 for a change at an unknown time, in place of the alarm.", "--change")
     ] = False,
     rows: Annotated[
-        bool, typer.Option("--rows", help="Print a row for each task once it is on the disk; the sentence on stderr.")
+        bool, flag("Print a row for each task once it is on the disk; the sentence on stderr.", "--rows")
     ] = False,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the evidence there.")] = None,
+    plot: Annotated[Path | None, option("FILE", "Draw the evidence there.")] = None,
     task: TaskRole = None,
     value: ValueRole = None,
     force: Force = False,

@@ -5,22 +5,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix
+from jaxcert.cli._options import flag, option
 from jaxcert.report import check_figure_path, save_figure
 
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Force = Annotated[bool, flag("Replace files that exist.", "--force")]
 Witness = Annotated[
     bool,
-    typer.Option(
-        "--witness",
-        help="Write into the certificate file what proves it to anyone who has the returns, in exact arithmetic "
+    flag(
+        "Write into the certificate file what proves it to anyone who has the returns, in exact arithmetic "
         "(`jaxcert verify --exact`).",
+        "--witness",
     ),
 ]
-Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a certificate file there.")]
+Json = Annotated[Path | None, option("FILE", "Write a certificate file there.")]
 Named = tuple[str, Path | None]  # a file, and what the user calls it
 
 
@@ -53,31 +52,27 @@ class Outputs(NamedTuple):
     json: Json = None
     witness: Witness = False
     plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw what is certified there, by threshold or name (.png, .svg, .pdf)."),
+        Path | None, option("FILE", "Draw what is certified there, by threshold or name (.png, .svg, .pdf).")
     ] = None
     report: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page to read, print and send (.html): what is certified, settings and figures. It has none "
+        option(
+            "FILE",
+            "Write a page to read, print and send (.html): what is certified, settings and figures. It has none "
             "of the returns and no labels of tasks.",
         ),
     ] = None
     latex: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write sentences and table for a paper there (.tex, with booktabs)."),
+        Path | None, option("FILE", "Write sentences and table for a paper there (.tex, with booktabs).")
     ] = None
-    names: Annotated[
-        bool, typer.Option("--tasks-in-report", help="Name single tasks on the page by their labels in the file.")
-    ] = False
+    names: Annotated[bool, flag("Name single tasks on the page by their labels in the file.", "--tasks-in-report")] = (
+        False
+    )
     force: Force = False
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the plot, before the confidence.")] = None
+    title: Annotated[str | None, option("TEXT", "Title of the plot, before the confidence.")] = None
     size: Annotated[
         tuple[float, float] | None,
-        typer.Option(
-            "--plot-size", metavar="W H", help="Width and height of the plot in inches; by default one column."
-        ),
+        option("W H", "Width and height of the plot in inches; by default one column.", "--plot-size"),
     ] = None
 
     @property
@@ -104,9 +99,9 @@ class Outputs(NamedTuple):
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
     """Raise ValueError for files that could not be written, that are others of the command, or that exist."""
-    for option, path in outputs:
+    for name, path in outputs:
         if path is not None:
-            _CHECKS.get(option, check_output)(path)
+            _CHECKS.get(name, check_output)(path)
     check_distinct(*inputs, *outputs)
     check_new(*(path for _, path in outputs), force=force)
 

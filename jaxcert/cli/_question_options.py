@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from jaxcert.certificates._question import Option, Question
-from jaxcert.cli._options import several
+from jaxcert.cli._options import flag, option, several
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
 
@@ -106,26 +106,22 @@ def _by_name(questions: dict[str, Question]) -> dict[str, Option]:
     return own
 
 
-def _parameter(option: Option, questions: dict[str, Question]) -> inspect.Parameter:
+def _parameter(own: Option, questions: dict[str, Question]) -> inspect.Parameter:
     of: dict[str, list[str]] = {}
     for name, question in questions.items():
         for each in question.options:
-            if each.name == option.name:
+            if each.name == own.name:
                 of.setdefault(f"{each.help[0].lower()}{each.help[1:]}", []).append(name)
     text = "; for ".join(f"the question {' and '.join(names)}: {words}" for words, names in of.items())
-    text = f"For {text}"
-    flag = f"--{option.flag or option.name.replace('_', '-')}"
-    flags = [flag, f"--{option.alias}"] if option.alias else [flag]
-    if option.type is list:
-        kind, wanted = list[Any] | None, several("X", text, flag)
-    elif option.type is tuple:
-        words = f"{text} (repeatable)."
-        kind, wanted = (
-            list[str] | None,
-            typer.Option(flag, metavar="TEXT", help=words, callback=lambda texts: texts or None),
-        )
+    text, named = f"For {text}", f"--{own.flag or own.name.replace('_', '-')}"
+    if own.type is list:
+        kind, wanted = list[Any] | None, several("X", text, named)
+    elif own.type is tuple:
+        kind = list[str] | None
+        wanted = option("TEXT", f"{text} (repeatable).", named, callback=lambda texts: texts or None)
     else:
-        kind, wanted = (bool if option.type is bool else option.type | None), typer.Option(*flags, help=f"{text}.")
+        kind = bool if own.type is bool else own.type | None
+        wanted = flag(f"{text}.", named, *([f"--{own.alias}"] if own.alias else []))
+    default = False if own.type is bool else None
     annotation: Any = Annotated[kind, wanted]
-    default = False if option.type is bool else None
-    return inspect.Parameter(f"_{option.name}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(f"_{own.name}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

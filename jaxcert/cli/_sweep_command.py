@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 from rich.progress import MofNCompleteColumn
 
 from jaxcert._files import check_output
 from jaxcert.cli import _console
-from jaxcert.cli._options import Quiet, Strict
+from jaxcert.cli._options import Quiet, Strict, argument, flag
 from jaxcert.cli._outputs import Force, check_distinct, check_new
 from jaxcert.cli._reading import read_file, told
 from jaxcert.report import check_table_path, write_sweep
@@ -22,8 +21,8 @@ _NOTE = "Each certificate holds by itself, for settings fixed before the data we
 
 
 def sweep_file(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="TOML file with the tables [data], [grid], [run].")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of certificates, and stop.")] = False,
+    config: Annotated[Path, argument("CONFIG", "TOML file with the tables [data], [grid], [run].")],
+    dry_run: Annotated[bool, flag("Print the number of certificates, and stop.", "--dry-run")] = False,
     strict: Strict = False,
     force: Force = False,
     quiet: Quiet = False,

@@ -7,6 +7,7 @@ import typer
 
 from jaxcert.cli import _console
 from jaxcert.cli._adaptive_rollout import check_archive_path
+from jaxcert.cli._options import argument, flag, option
 from jaxcert.cli._outputs import Force, Json, Witness, check_outputs, check_witness, writing
 from jaxcert.cli._pair_texts import pair_of, standing_of_pairs
 from jaxcert.cli._trial_start import start_trials
@@ -23,21 +24,18 @@ trial = typer.Typer(
     "`jaxcert certify FILE --suite`. Two policies are tried in pairs, until one is shown to be better."
 )
 trial.command("start")(start_trials)
-Log = Annotated[Path, typer.Argument(metavar="LOG", help="The log of `jaxcert trial start`.")]
+Log = Annotated[Path, argument("LOG", "The log of `jaxcert trial start`.")]
 
 
 @trial.command("add")
 def add_trial(
     log: Log,
-    label: Annotated[
-        str, typer.Option("--task", "--policy", metavar="LABEL", help="The task that was tried; in pairs, the policy.")
-    ],
+    label: Annotated[str, option("LABEL", "The task that was tried; in pairs, the policy.", "--task", "--policy")],
     success: Annotated[
-        bool | None, typer.Option("--success/--failure", help="Whether it succeeded; one that broke off has failed.")
+        bool | None, flag("Whether it succeeded; one that broke off has failed.", "--success/--failure")
     ] = None,
     score: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Its score, where scores were declared; the worst if it broke off."),
+        float | None, option("X", "Its score, where scores were declared; the worst if it broke off.")
     ] = None,
 ) -> None:
     """Record a trial in LOG; it is on the disk when the command ends."""
@@ -53,8 +51,7 @@ def add_trial(
 
 @trial.command("undo")
 def undo_trial(
-    log: Log,
-    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, which must not be how the trial went.")],
+    log: Log, why: Annotated[str, option("TEXT", "The reason, which must not be how the trial went.")]
 ) -> None:
     """Withdraw the last trial in LOG; it stays there, with the reason, and does not count."""
     with _console.warnings_on_stderr():
@@ -81,8 +78,7 @@ def trial_status(
     json: Json = None,
     witness: Witness = False,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the trials that count there (.npz), as `jaxcert rollout` does."),
+        Path | None, option("FILE", "Write the trials that count there (.npz), as `jaxcert rollout` does.")
     ] = None,
     force: Force = False,
 ) -> None:

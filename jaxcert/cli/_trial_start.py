@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from jaxcert._files import check_suffix, content_of
 from jaxcert.cli import _console
-from jaxcert.cli._options import several
+from jaxcert.cli._options import argument, flag, option, several
 from jaxcert.cli._pair_texts import beginning_of_pairs
 from jaxcert.cli._run import SCHEDULES_NAMED
 from jaxcert.cli._trial_texts import beginning
@@ -22,46 +20,29 @@ _MOST_TASKS = 10_000
 
 
 def start_trials(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="The file, .jsonl; one that exists is kept.")],
-    delta: Annotated[
-        float, typer.Option(metavar="D", help="Failure probability of each threshold's certificate, or of the answer.")
-    ],
+    log: Annotated[Path, argument("LOG", "The file, .jsonl; one that exists is kept.")],
+    delta: Annotated[float, option("D", "Failure probability of each threshold's certificate, or of the answer.")],
     threshold: Annotated[list[Any] | None, several("X", "Performance to certify")] = None,
-    tasks: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Labels of the tasks; or their number, for 0, 1, ...")
-    ] = None,
-    tasks_file: Annotated[Path | None, typer.Option(metavar="FILE", help="The labels, one in each line.")] = None,
+    tasks: Annotated[str | None, option("A,B,...", "Labels of the tasks; or their number, for 0, 1, ...")] = None,
+    tasks_file: Annotated[Path | None, option("FILE", "The labels, one in each line.")] = None,
     successes: Annotated[
-        bool, typer.Option("--successes", help="A trial succeeds or fails; so it does in pairs without --support.")
+        bool, flag("A trial succeeds or fails; so it does in pairs without --support.", "--successes")
     ] = False,
-    support: Annotated[
-        tuple[float, float] | None, typer.Option(metavar="A B", help="Smallest and largest possible score.")
-    ] = None,
-    beta: Annotated[
-        float, typer.Option(metavar="P", help="Probability with which a task below a threshold may pass.")
-    ] = 0.05,
+    support: Annotated[tuple[float, float] | None, option("A B", "Smallest and largest possible score.")] = None,
+    beta: Annotated[float, option("P", "Probability with which a task below a threshold may pass.")] = 0.05,
     give_up: Annotated[
-        float | None,
-        typer.Option(metavar="W", help="Leave a task when its evidence falls below this; by default 0.5, or 0.1."),
+        float | None, option("W", "Leave a task when its evidence falls below this; by default 0.5, or 0.1.")
     ] = None,
-    max_trials: Annotated[
-        int | None, typer.Option(metavar="M", help="Leave a task after so many; for successes by default 100.")
-    ] = None,
-    schedule: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Which task `next` advises: one of {SCHEDULES_NAMED}.")
-    ] = "closest",
+    max_trials: Annotated[int | None, option("M", "Leave a task after so many; for successes by default 100.")] = None,
+    schedule: Annotated[str, option("NAME", f"Which task `next` advises: one of {SCHEDULES_NAMED}.")] = "closest",
     policies: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Two policies to try in pairs until one is shown to be better.")
+        str | None, option("A,B", "Two policies to try in pairs until one is shown to be better.")
     ] = None,
-    pairs: Annotated[
-        int | None, typer.Option(metavar="N", help="The most pairs; by default 200, of scores any number.")
-    ] = None,
-    margin: Annotated[float, typer.Option(metavar="C", help="By how much one has to be better on average.")] = 0.0,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Of the order within the pairs; drawn by default.")
-    ] = None,
+    pairs: Annotated[int | None, option("N", "The most pairs; by default 200, of scores any number.")] = None,
+    margin: Annotated[float, option("C", "By how much one has to be better on average.")] = 0.0,
+    seed: Annotated[int | None, option("N", "Of the order within the pairs; drawn by default.")] = None,
     blinded: Annotated[
-        bool, typer.Option("--blinded", help="Call the policies X and Y; the first line of LOG says which is which.")
+        bool, flag("Call the policies X and Y; the first line of LOG says which is which.", "--blinded")
     ] = False,
 ) -> None:
     """Declare an experiment in LOG, before its first trial.
