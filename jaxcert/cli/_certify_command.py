@@ -21,7 +21,7 @@ from jaxcert.tables import ReturnsFile
 @with_group("folder", FolderOptions)
 @with_group("outputs", Outputs, json="Write a certificate file there; - for stdout.")
 @with_roles
-def certify_file(
+def command(
     file: Annotated[
         Path,
         argument(

@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 
 
 @with_roles
-def choose(
+def command(
     file: Annotated[Path, argument("FILE", "Returns, a file as for `jaxcert certify`.")],
     others: Annotated[
         list[Path] | None, argument("[OTHER]...", "Returns of other policies on the same tasks.", show_default=False)

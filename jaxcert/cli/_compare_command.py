@@ -34,7 +34,7 @@ _ASKED = askable(num_inputs=2)
 )
 @with_group("outputs", Outputs, without=["witness", "size"])
 @with_roles
-def compare_files(
+def command(
     file_a: Annotated[Path, argument("A", "Returns of policy A, a file as for `jaxcert certify`.")],
     file_b: Annotated[
         Path | None, argument("[B]", "Returns of policy B on the same tasks; none with --policy.", show_default=False)

@@ -86,7 +86,7 @@ class _Certified(NamedTuple):
     at_safety: Certificate
 
 
-def demo(
+def command(
     out: Annotated[Path, option("DIR", "Folder for the plots.")] = Path("jaxcert-demo"),
     force: Force = False,
     quiet: Quiet = False,

@@ -31,7 +31,7 @@ _ASKED = askable(num_inputs=1)
     method="As in `jaxcert certify`, which takes it whatever the returns are: attained for successes.",
     question="As in `jaxcert certify`.",
 )
-def lock_protocol(
+def command(
     out: Annotated[Path, argument("PROTOCOL", "The file, .toml; one that exists is kept.")],
     tasks: Annotated[int, option("N", "Number of tasks.")],
     rollouts: Annotated[int, option("M", "Rollouts of each task.")],

@@ -25,7 +25,7 @@ from jaxcert.report import document_digest, plot_evidence, read_certificate
 _HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
 
 
-def monitor(
+def command(
     state: Annotated[Path, option("FILE", "Keep the monitor there; made if there is none.")],
     certificate: Annotated[
         Path | None, argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.", show_default=False)

@@ -12,7 +12,7 @@ from jaxcert.cli._role_options import reading_of, with_roles
 @with_group("outputs", PlanOutputs)
 @with_roles
 @with_group("asked", Planning, needed=["delta"])
-def plan_file(*, asked: Planning, outputs: PlanOutputs, roles: dict[str, Any]) -> None:
+def command(*, asked: Planning, outputs: PlanOutputs, roles: dict[str, Any]) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
     outputs.check(asked.pilot)
     reading = reading_of(roles)

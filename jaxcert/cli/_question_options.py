@@ -83,7 +83,7 @@ def chosen(name: str, known: Collection[str]) -> Question:
 
 def options_of_questions(questions: dict[str, Question]) -> list[inspect.Parameter]:
     """Of the settings that few of the questions have; no other option of a command has such a name."""
-    return [_parameter(option, questions) for option in _by_name(questions).values()]
+    return [_parameter(each, questions) for each in _by_name(questions).values()]
 
 
 def given_of_questions(given: dict[str, Any]) -> dict[str, Any]:
@@ -97,12 +97,10 @@ def _by_name(questions: dict[str, Question]) -> dict[str, Option]:
     """The options by their names, which mean the same value under the same flag in every question that has them."""
     own: dict[str, Option] = {}
     for question in questions.values():
-        for option in question.options:
-            first = own.setdefault(option.name, option)
-            if (option.type, option.flag, option.alias) != (first.type, first.flag, first.alias):
-                raise ValueError(
-                    f"the option {option.name!r} has another type or flag in the question {question.name!r}"
-                )
+        for each in question.options:
+            first = own.setdefault(each.name, each)
+            if (each.type, each.flag, each.alias) != (first.type, first.flag, first.alias):
+                raise ValueError(f"the option {each.name!r} has another type or flag in the question {question.name!r}")
     return own
 
 

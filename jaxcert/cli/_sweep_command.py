@@ -20,7 +20,7 @@ from jaxcert.tables import ReturnsFile
 _NOTE = "Each certificate holds by itself, for settings fixed before the data were seen, not for the best of many."
 
 
-def sweep_file(
+def command(
     config: Annotated[Path, argument("CONFIG", "TOML file with the tables [data], [grid], [run].")],
     dry_run: Annotated[bool, flag("Print the number of certificates, and stop.", "--dry-run")] = False,
     strict: Strict = False,

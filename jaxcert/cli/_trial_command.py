@@ -18,16 +18,20 @@ from jaxcert.report._trial_records import trial_records, witnessed_trials
 from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
 from jaxcert.rollouts._paired_trials import open_trials
 
-trial = typer.Typer(
-    help="Certify trial by trial, as with a robot: declare, record, and stop whenever you like. The tasks are drawn at "
-    "random from those that new ones come from; of a fixed list, make as many trials of each, and then "
-    "`jaxcert certify FILE --suite`. Two policies are tried in pairs, until one is shown to be better."
-)
-trial.command("start")(start_trials)
+group = typer.Typer()
+group.command("start")(start_trials)
 Log = Annotated[Path, argument("LOG", "The log of `jaxcert trial start`.")]
 
 
-@trial.command("add")
+@group.callback()
+def command() -> None:
+    """Certify trial by trial, as with a robot: declare, record, and stop whenever you like. The tasks are drawn at
+    random from those that new ones come from; of a fixed list, make as many trials of each, and then `jaxcert certify
+    FILE --suite`. Two policies are tried in pairs, until one is shown to be better.
+    """
+
+
+@group.command("add")
 def add_trial(
     log: Log,
     label: Annotated[str, option("LABEL", "The task that was tried; in pairs, the policy.", "--task", "--policy")],
@@ -49,7 +53,7 @@ def add_trial(
     _say([_progress(found, label)])
 
 
-@trial.command("undo")
+@group.command("undo")
 def undo_trial(
     log: Log, why: Annotated[str, option("TEXT", "The reason, which must not be how the trial went.")]
 ) -> None:
@@ -61,7 +65,7 @@ def undo_trial(
     _say([f"withdrawn: trial {gone.number}, of {label}; {len(found.withdrawn)} in all", _progress(found, label)])
 
 
-@trial.command("next")
+@group.command("next")
 def next_task(log: Log) -> None:
     """Print the label of the task or policy that LOG advises to try next; nothing, with exit status 1, at the end."""
     with _console.warnings_on_stderr():
@@ -72,7 +76,7 @@ def next_task(log: Log) -> None:
     _say([label])
 
 
-@trial.command("status")
+@group.command("status")
 def trial_status(
     log: Log,
     json: Json = None,

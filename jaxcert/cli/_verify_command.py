@@ -11,7 +11,7 @@ from jaxcert.cli._role_options import TaskRole, TrialRole, ValueRole
 from jaxcert.report import check_certificate, check_exactly, verify
 
 
-def verify_file(
+def command(
     certificate: Annotated[Path, argument("CERTIFICATE", "File of `jaxcert certify --json`.")],
     returns: Annotated[Path, argument("RETURNS", "The file of returns; with --exact, also a log of trials.")],
     others: Annotated[

@@ -220,6 +220,12 @@ def test_help(arguments):
     assert "Usage: jaxcert" in out
 
 
+def test_the_list_of_commands_needs_no_jax():
+    code = "import sys; from jaxcert.cli import run; run(['--help']); sys.exit('jax' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "certify  Certify the returns in FILE." in done.stdout
+
+
 def test_version():
     assert command("--version") == (0, f"jaxcert {jaxcert.__version__}\n", "")
 
