@@ -25,6 +25,12 @@ def output() -> Console:
     return Console(width=width, soft_wrap=True, markup=False, highlight=False, emoji=False)
 
 
+def say(*parts: Any) -> None:
+    """Print lines and tables as the result."""
+    for part in parts:
+        output().print(part)
+
+
 def _errors() -> Console:
     """The console of everything else, on stderr."""
     return Console(stderr=True, markup=False, highlight=False, emoji=False)

@@ -9,13 +9,11 @@ from jaxcert.cli import _console
 from jaxcert.cli._adaptive_rollout import check_archive_path
 from jaxcert.cli._options import argument, flag, option
 from jaxcert.cli._outputs import Force, Json, Witness, check_outputs, check_witness, writing
-from jaxcert.cli._pair_texts import pair_of, standing_of_pairs
-from jaxcert.cli._trial_start import start_trials
-from jaxcert.cli._trial_texts import progress_of, standing
+from jaxcert.cli._trial_start import start_trials, texts_of
 from jaxcert.cli._typed import refuse_both
 from jaxcert.report import write_certificates
 from jaxcert.report._trial_records import trial_records, witnessed_trials
-from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
+from jaxcert.rollouts import PairedTrials, save_adaptive
 from jaxcert.rollouts._paired_trials import open_trials
 
 group = typer.Typer()
@@ -50,7 +48,7 @@ def add_trial(
         if len(given) != 1:
             raise ValueError(f"expected one of --success, --failure and --score, for {found.declared.outcomes.wanted}")
         found.add(label, given[0])
-    _say([_progress(found, label)])
+    _console.say(texts_of(found).progress(found, label))
 
 
 @group.command("undo")
@@ -62,18 +60,18 @@ def undo_trial(
         found = open_trials(log)
         gone = found.undo(why)
     label = found.declared.labels[gone.task]
-    _say([f"withdrawn: trial {gone.number}, of {label}; {len(found.withdrawn)} in all", _progress(found, label)])
+    told = f"withdrawn: trial {gone.number}, of {label}; {len(found.withdrawn)} in all"
+    _console.say(told, texts_of(found).progress(found, label))
 
 
 @group.command("next")
 def next_task(log: Log) -> None:
     """Print the label of the task or policy that LOG advises to try next; nothing, with exit status 1, at the end."""
     with _console.warnings_on_stderr():
-        found = open_trials(log)
-    label = found.next_policy() if isinstance(found, PairedTrials) else found.next_task()
+        label = open_trials(log).next_label()
     if label is None:
         raise typer.Exit(1)
-    _say([label])
+    _console.say(label)
 
 
 @group.command("status")
@@ -93,29 +91,16 @@ def trial_status(
     check_witness(witness, json)
     with _console.warnings_on_stderr():
         found = open_trials(log)
-    if isinstance(found, PairedTrials):
-        _refuse_files(log, json, out)
-        _say(standing_of_pairs(found))
-        return
-    records = trial_records(found)
     with writing() as write:
+        if isinstance(found, PairedTrials):
+            _refuse_files(log, json, out)
         if json is not None:
             with _console.warnings_on_stderr():
-                held = witnessed_trials(log) if witness else records
+                held = witnessed_trials(log) if witness else trial_records(found)
             write(write_certificates, json, held, replace=force)
         if out is not None:
-            write(save_adaptive, out, found.run(), facts=records[0]["rollouts"], replace=force)
-    for part in standing(found):
-        _console.output().print(part)
-
-
-def _say(lines: list[str]) -> None:
-    _console.output().print("\n".join(lines))
-
-
-def _progress(trials: Trials | PairedTrials, label: str) -> str:
-    """One line after a trial."""
-    return pair_of(trials) if isinstance(trials, PairedTrials) else progress_of(trials, label)
+            write(save_adaptive, out, found.run(), facts=trial_records(found)[0]["rollouts"], replace=force)
+    _console.say(*texts_of(found).standing(found))
 
 
 def _refuse_files(log: Path, json: Path | None, out: Path | None) -> None:

@@ -82,6 +82,10 @@ class RecordedTrials(Generic[Kind]):
         """Of the sequential experiment, after the trials that count."""
         return self._counted.state
 
+    def next_label(self) -> str | None:
+        """The label whose trial is advised next; None if another trial is no evidence any more."""
+        raise NotImplementedError
+
     def _check_open(self, place: int) -> None:
         """Raise ValueError if another trial of this label is no evidence any more."""
         raise NotImplementedError

@@ -124,6 +124,8 @@ class Trials(RecordedTrials[Declared]):
         place = int(np.argmin(keys))
         return self.declared.tasks[place] if np.isfinite(keys[place]) else None
 
+    next_label = next_task
+
     def run(self, *, count_withdrawn: bool = False) -> AdaptiveCertificate:
         """The certificate at this moment, with the trials behind it, as an adaptive run for ``save_adaptive``.
 
