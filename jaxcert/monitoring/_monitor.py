@@ -14,8 +14,8 @@ from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_declared import (
     Declared,
     declare,
+    declared_of,
     first_entry,
-    read_declared,
     read_task,
     task_entry,
     with_claim,
@@ -199,23 +199,18 @@ class Monitor:
 
 def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
     """What a monitor knows with more entries, of which its very first one declares it."""
-    known = before or _begun(next(entries, None))
+    if before is None:
+        declared = declared_of(next(entries, None))
+        before = _Known(declared, declared.state(), [], {})
     tasks: dict[str, Task] = {}
     for task in map(read_task, entries):
-        check_tasks(known.state.test, [task])
-        if task.label in tasks or task.label in known.returns:
+        check_tasks(before.state.test, [task])
+        if task.label in tasks or task.label in before.returns:
             raise ValueError(f"the task {task.label!r:.40} occurs twice; expected each task once")
         tasks[task.label] = task
-    state, rows = rows_after(known.state, list(tasks.values()), len(known.rows))
-    returns = known.returns | {label: task.returns for label, task in tasks.items()}
-    return _Known(known.declared, state, [*known.rows, *rows], returns)
-
-
-def _begun(entry: Mapping[str, Any] | None) -> _Known:
-    if entry is None:
-        raise ValueError("holds no complete line; expected what was declared as the first one")
-    declared = read_declared(entry)
-    return _Known(declared, declared.state(), [], {})
+    state, rows = rows_after(before.state, list(tasks.values()), len(before.rows))
+    returns = before.returns | {label: task.returns for label, task in tasks.items()}
+    return _Known(before.declared, state, [*before.rows, *rows], returns)
 
 
 def _few(returns: tuple[float, ...]) -> str:

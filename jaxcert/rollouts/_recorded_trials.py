@@ -148,11 +148,9 @@ class RecordedTrials(Generic[Kind]):
 
 def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
     """What a log says with more entries; trials that count are taken in one by one, unless one was withdrawn."""
-    log = None if before is None else before.log
+    log = with_entry(None, next(entries, None)) if before is None else before.log
     for entry in entries:
         log = with_entry(log, entry)
-    if log is None:
-        raise ValueError("holds no complete line; expected what was declared as the first one")
     kept = that_count(log.trials)
     found = counted(log.declared, ()) if before is None else before.counted
     if kept[: len(found.trials)] != found.trials:

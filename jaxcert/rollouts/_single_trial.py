@@ -1,7 +1,7 @@
 """A single trial, and what all declarations say of one: its labels, and the values that it may have."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,9 +75,6 @@ def check_labels(name: str, labels: Sequence[Any], each: str) -> None:
         raise ValueError(f"{name} hold {label!r} {times} times; expected a label of its own for each")
 
 
-# --- what is declared, as values of one and from JSON ----------------------------------------------------------------
-
-
 def one_number(name: str, value: Any) -> float:
     """The value as a number in double precision, or ValueError by name."""
     number = as_numbers(name, value)
@@ -93,16 +90,3 @@ def two_ends(support: Any) -> tuple[float, float]:
         raise ValueError(f"support is {support!r}; expected two numbers (a, b)")
     low, high = ends.tolist()
     return low, high
-
-
-def is_list(value: Any, kind: type) -> bool:
-    """Whether it is a list of at least one value, all of this type."""
-    return isinstance(value, list) and bool(value) and all(type(each) is kind for each in value)
-
-
-def fields_of(entry: Mapping[str, Any], forms: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
-    """The fields of an entry, lists as tuples; ValueError for one without the form that it has to have."""
-    for name, is_one in forms.items():
-        if name not in entry or not is_one(entry[name]):
-            raise ValueError(f"its {name} is {entry.get(name)!r:.60}; expected one as a run declares it")
-    return {name: tuple(value) if isinstance(value := entry[name], list) else value for name in forms}

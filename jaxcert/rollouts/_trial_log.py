@@ -8,6 +8,7 @@ import datetime
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from jaxcert._first_entry import declared_in
 from jaxcert.rollouts._declared import Declared
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
 from jaxcert.rollouts._single_trial import Trial
@@ -43,20 +44,14 @@ def withdrawal_entry(log: Log, why: str) -> dict[str, Any]:
     return {"time": _now(), "withdrawn": _last(log.trials).number, "why": why}
 
 
-def with_entry(log: Log | None, entry: Mapping[str, Any]) -> Log:
+def with_entry(log: Log | None, entry: Mapping[str, Any] | None) -> Log:
     """The log with one entry more, its first one if there is none; ValueError for what cannot follow those before."""
+    if log is None or entry is None:
+        return Log(declared_in(entry, _KINDS))
     if not isinstance(entry.get("time"), str):
         raise ValueError("expected its time as a text")
-    if log is None:
-        return Log(_declared(entry))
     take = _withdrawal if "withdrawn" in entry else _trial
     return log._replace(trials=take(log, entry))
-
-
-def _declared(entry: Mapping[str, Any]) -> Declared | DeclaredPairs:
-    if entry.get("format") not in [*_KINDS]:
-        raise ValueError(f"its format is {entry.get('format')!r:.40}; expected one of {', '.join(map(repr, _KINDS))}")
-    return _KINDS[entry["format"]].from_json(entry)
 
 
 def _trial(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:

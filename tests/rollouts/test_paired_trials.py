@@ -232,15 +232,15 @@ def test_logs_of_the_other_kind_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"policies": "ab"}, "its policies is 'ab'; expected one as a run declares it"),
-        ({"policies": ["a", "b", "c"]}, "policies are a, b, c; expected two"),
+        ({"policies": "ab"}, "policies is 'ab'; expected a list of 2 texts"),
+        ({"policies": ["a", "b", "c"]}, "policies is ['a', 'b', 'c']; expected a list of 2 texts"),
         ({"labels": ["new", "mine"]}, "labels are new, mine; expected X and Y"),
         ({"goal": 10.0}, "its goal is 10, which equal policies reach too often"),
         ({"delta": 0.01}, "which equal policies reach too often"),
         ({"max_pairs": 2000}, "which equal policies reach too often"),
         ({"bets": [0.9]}, "which equal policies reach too often"),
         ({"margin": 0.1}, "which equal policies reach too often"),
-        ({"seed": "x"}, "its seed is 'x'; expected one as a run declares it"),
+        ({"seed": "x"}, "seed is 'x'; expected a whole number"),
     ],
 )
 def test_a_declaration_with_a_hash_of_its_own_is_checked(tmp_path, changed, message):
