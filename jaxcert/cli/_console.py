@@ -31,6 +31,11 @@ def say(*parts: Any) -> None:
         output().print(part)
 
 
+def show_table(table: Any) -> None:
+    """Print a table between empty lines; on a narrow terminal its lines break, and no figure is cut off."""
+    output().print("", table, "", sep="\n", soft_wrap=False, crop=False)
+
+
 def _errors() -> Console:
     """The console of everything else, on stderr."""
     return Console(stderr=True, markup=False, highlight=False, emoji=False)

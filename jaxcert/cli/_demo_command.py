@@ -140,7 +140,7 @@ def _print(console: Console, cases: list[Case], results: list[dict[str, _Certifi
         console.print(f"{case.title}; {n} tasks, {m} rollouts each")
         for label, certified in result.items():
             console.print(f"  {label}: {_tables.way(certified.at_thresholds)}")
-        console.print("", _tables.plain_table(_columns(case, result)), "", sep="\n", soft_wrap=False, crop=False)
+        _console.show_table(_tables.plain_table(_columns(case, result)))
     console.print(_EXPLANATION)
     for file in files:
         console.print(f"plot: {file}")

@@ -21,33 +21,11 @@ Witness = Annotated[
 ]
 Json = Annotated[Path | None, option("FILE", "Write a certificate file there.")]
 Named = tuple[str, Path | None]  # a file, and what the user calls it
-
-
-def _of_suffix(suffix: str) -> Callable[[Path], object]:
-    return lambda path: (check_suffix(path, [suffix]), check_output(path))
-
-
-_CHECKS: Mapping[str, Callable[[Path], object]] = {
-    "--plot": check_figure_path,
-    "--report": _of_suffix(".html"),
-    "--latex": _of_suffix(".tex"),
-}
+_SUFFIXES = {"--report": ".html", "--latex": ".tex"}
 
 
 class Outputs(NamedTuple):
-    """Which files are wanted.
-
-    Attributes:
-        json: of the record; ``-`` for stdout.
-        witness: whether the record has witnesses.
-        plot: of the curve.
-        report: of the page.
-        latex: of sentences and table for a paper.
-        names: whether the page names single tasks by their labels.
-        force: whether to replace files that exist.
-        title: of plot and page; by default they are named by the files of returns.
-        size: of the plot, in inches.
-    """
+    """Which files are wanted."""
 
     json: Json = None
     witness: Witness = False
@@ -96,12 +74,21 @@ class Outputs(NamedTuple):
         outputs = {"--json": self.record, "--plot": self.plot, "--report": self.report, "--latex": self.latex}
         check_outputs(inputs, *outputs.items(), force=self.force)
 
+    def write(self, **makes: Callable[..., None]) -> None:
+        """Write the files that are wanted, each by a function of its path and of ``replace``."""
+        with writing() as write:
+            for name, make in makes.items():
+                if (path := getattr(self, name)) is not None:
+                    write(make, path, replace=self.force)
+
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
     """Raise ValueError for files that could not be written, that are others of the command, or that exist."""
     for name, path in outputs:
         if path is not None:
-            _CHECKS.get(name, check_output)(path)
+            if name in _SUFFIXES:
+                check_suffix(path, [_SUFFIXES[name]])
+            (check_figure_path if name == "--plot" else check_output)(path)
     check_distinct(*inputs, *outputs)
     check_new(*(path for _, path in outputs), force=force)
 
@@ -140,8 +127,7 @@ def check_new(*paths: Path | None, force: bool) -> None:
 def writing() -> Iterator[Callable[..., bool]]:
     """Give a function that calls one that writes a file, and says whether it did.
 
-    Files are written one after the other: one whose name was taken meanwhile keeps no other from being written, and is
-    told at the end.
+    A file whose name was taken meanwhile keeps no other from being written, and is told at the end.
     """
     taken: list[str] = []
 
