@@ -70,7 +70,7 @@ class Monitor:
     def __init__(self, path: str | os.PathLike[str], *, claim: MonitoredClaim | None = None) -> None:
         self.path = Path(path)
         self._file: ChainedLog[Any] = ChainedLog(self.path, "a monitor", None, _after)
-        self._file.read(cut=False)
+        self._file.read()
         self._file.warn()
         self.declared = self._known.declared
         if claim is not None:
@@ -156,10 +156,9 @@ class Monitor:
         """
         given = [Task(label, tuple(map(float, returns))) for label, returns in tasks]
         check_tasks(self.state.test, given)
-        with self._file.lock:
-            self._file.read(cut=True)
+        with self._file.adding() as add:
             before = len(self.rows)
-            self._file.add([task_entry(task) for task in self._new(given)])
+            add([task_entry(task) for task in self._new(given)])
         return self.rows[before:]
 
     def __str__(self) -> str:

@@ -39,7 +39,7 @@ class RecordedTrials(Generic[Kind]):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._file: ChainedLog[Any] = ChainedLog(self.path, "a log of trials", None, _after)
-        self._file.read(cut=False)
+        self._file.read()
         if not isinstance(self.declared, self._declares):
             raise ValueError(f"{self.path}: {self._instead}")
         self._file.warn()
@@ -103,15 +103,14 @@ class RecordedTrials(Generic[Kind]):
             TimeoutError: if another process does not release the lock.
         """
         value = value if isinstance(value, bool) else float(value)
-        with self._file.lock:
-            self._file.read(cut=True)
+        with self._file.adding() as add:
             place = self._place(label)
             declared = self.declared
             declared.outcomes.check(value)
             with in_file(self.path):
                 declared.check_turn(self._counted.trials, place)
                 self._check_open(place)
-            self._file.add([trial_entry(self._log, place, value)])
+            add([trial_entry(self._log, place, value)])
 
     def undo(self, why: str) -> Trial:
         """Withdraw the last trial that counts; it stays in the log, with the reason.
@@ -129,11 +128,10 @@ class RecordedTrials(Generic[Kind]):
         why = " ".join(why.split())
         if not why:
             raise ValueError("why is empty; expected the reason, which stays in the log")
-        with self._file.lock:
-            self._file.read(cut=True)
+        with self._file.adding() as add:
             with in_file(self.path):
                 entry = withdrawal_entry(self._log, why)
-            self._file.add([entry])
+            add([entry])
         return next(trial for trial in self.trials if trial.number == entry["withdrawn"])
 
     def _place(self, label: str) -> int:

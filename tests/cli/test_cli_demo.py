@@ -1,6 +1,5 @@
 """`jaxcert demo`: tables against the truth, and plots."""
 
-import dataclasses
 import re
 import subprocess
 import sys
@@ -26,7 +25,7 @@ def figures(line: str) -> list[float]:
 def grid_in_the_default_way_only(monkeypatch):
     """One case and one way instead of five and two: the rest is the same code and takes long to compile."""
     case = load_case("simple_grid")
-    case = dataclasses.replace(case, ways={"default": case.ways["default"]})
+    case = case._replace(ways={"default": case.ways["default"]})
     monkeypatch.setattr(_demo_command, "NAMES", ("simple_grid",))
     monkeypatch.setattr(_demo_command, "load_case", lambda _: case)
     return case

@@ -138,7 +138,7 @@ def test_declarations_that_prove_nothing(change, message, tmp_path):
         ),
         (lambda held: [*held, {"number": len(held), "withdrawn": 2}], "does not withdraw the last trial"),
         (lambda held: [held[0], {"number": 1, "withdrawn": 1}], "does not withdraw the last trial"),
-        (lambda held: [*held[:2], {**held[2], "score": 1.0}], "has not the outcome that was declared"),
+        (lambda held: [*held[:2], {**held[2], "score": 1.0}], "has not one outcome"),
     ],
 )
 def test_entries_that_cannot_follow(change, message, tmp_path):
