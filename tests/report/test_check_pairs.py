@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chained_logs import log_of
 from conftest import x64_context
 
-from jaxcert._chained import line_of
 from jaxcert.report import check_certificate, check_trials
 from jaxcert.report.check_trials import check_pairs, read_pairs, shown
 from jaxcert.rollouts import PairedTrials, Trials
@@ -76,11 +76,7 @@ def exact_of(trials):
 
 def rewritten(content: bytes, change) -> bytes:
     """A log with entries that are changed, and the hashes that belong to them."""
-    lines, chain = [], ""
-    for entry in change([json.loads(line) for line in content.splitlines()]):
-        line, chain = line_of({name: value for name, value in entry.items() if name != "chain"}, chain)
-        lines.append(f"{line}\n")
-    return "".join(lines).encode()
+    return log_of(change([json.loads(line) for line in content.splitlines()]))
 
 
 def test_what_was_altered_is_found(tmp_path):

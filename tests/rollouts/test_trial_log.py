@@ -1,7 +1,6 @@
 """Logs of trials that were cut short, damaged or altered, and processes that were killed while they wrote them."""
 
 import functools
-import json
 import random
 import re
 import signal
@@ -12,9 +11,10 @@ import warnings
 
 import numpy as np
 import pytest
+from chained_logs import append, declare_otherwise
 
 from jaxcert import _chained
-from jaxcert._chained import line_of, lines_of
+from jaxcert._chained import lines_of
 from jaxcert.rollouts import Trials
 
 pytest.importorskip("filelock")
@@ -130,9 +130,7 @@ def test_an_altered_line_is_found(path):
     ],
 )
 def test_a_line_with_a_hash_of_its_own_is_checked(path, entry, message):
-    chain = json.loads(path.read_bytes().splitlines()[-1])["chain"]
-    line, _ = line_of({"number": 7, "time": "now", **entry}, chain)
-    path.write_bytes(path.read_bytes() + f"{line}\n".encode())
+    append(path, entry)
     with pytest.raises(ValueError, match=re.escape(message)):
         Trials(path)
 
@@ -156,9 +154,7 @@ def test_a_line_with_a_hash_of_its_own_is_checked(path, entry, message):
     ],
 )
 def test_a_declaration_with_a_hash_of_its_own_is_checked(path, changed, message):
-    first = json.loads(path.read_bytes().splitlines()[0])
-    line, _ = line_of({**{name: value for name, value in first.items() if name != "chain"}, **changed})
-    path.write_bytes(f"{line}\n".encode())
+    declare_otherwise(path, changed)
     with pytest.raises(ValueError, match=re.escape(message)):
         Trials(path)
 
