@@ -93,9 +93,7 @@ def _version(wanted: bool) -> None:
 @_app.callback()
 def _main(
     context: typer.Context,
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
-    ] = True,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in a cache folder.")] = True,
     _version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,

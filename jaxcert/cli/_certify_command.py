@@ -44,7 +44,7 @@ def command(
         ),
     ] = None,
     wanted: Annotated[
-        float | None, option("S", "Safety wanted at the thresholds: where it is missed, say why.")
+        float | None, option("S", "Wanted safety at the thresholds: where it is missed, say why.")
     ] = None,
     strict: Strict = False,
     quiet: Quiet = False,

@@ -50,9 +50,7 @@ class Choice(NamedTuple):
 @with_roles
 def command(
     file: Annotated[Path, argument("FILE", "Returns, a file as for `jaxcert certify`.")],
-    others: Annotated[
-        list[Path] | None, argument("[OTHER]...", "Returns of other policies on the same tasks.", show_default=False)
-    ] = None,
+    others: Annotated[list[Path] | None, argument("[OTHER]...", "Returns of other policies on the same tasks.")] = None,
     as_json: Annotated[bool, flag("Write it to stdout as JSON, for machines.", "--json")] = False,
     *,
     roles: dict[str, Any],

@@ -36,20 +36,17 @@ _ASKED = askable(num_inputs=2)
 @with_roles
 def command(
     file_a: Annotated[Path, argument("A", "Returns of policy A, a file as for `jaxcert certify`.")],
-    file_b: Annotated[
-        Path | None, argument("[B]", "Returns of policy B on the same tasks; none with --policy.", show_default=False)
-    ] = None,
+    file_b: Annotated[Path | None, argument("[B]", "Returns of policy B on the same tasks, without --policy.")] = None,
     others: Annotated[
         list[Path] | None,
         argument(
             "[C]...",
             "Returns of more policies on the same tasks: a leaderboard, with the certified mean of each, what is "
             "certified of it at --threshold, and which policies it is certified to be at least as good as.",
-            show_default=False,
         ),
     ] = None,
     called: Annotated[
-        str | None, option("A,B", "What the policies are called, in the order of their files.", "--names")
+        str | None, option("A,B", "Names of the policies, in the order of their files.", "--names")
     ] = None,
     strict: Strict = False,
     quiet: Quiet = False,

@@ -36,12 +36,8 @@ def command(
     tasks: Annotated[int, option("N", "Number of tasks.")],
     rollouts: Annotated[int, option("M", "Rollouts of each task.")],
     metric: Annotated[str | None, option("TEXT", "What a return is, in words.")] = None,
-    environment: Annotated[
-        str | None, option("NAME", "Name of the environment, or MODULE:NAME for one of your own.")
-    ] = None,
-    policy: Annotated[
-        Path | None, option("FILE", "Policy file, or MODULE:NAME of your own policy, of which the hash is kept.")
-    ] = None,
+    environment: Annotated[str | None, option("NAME", "Name of the environment, or MODULE:NAME of your own.")] = None,
+    policy: Annotated[Path | None, option("FILE", "Policy file, or MODULE:NAME of your own; its hash is kept.")] = None,
     seed: Annotated[int | None, option("S", "Seed of `jaxcert rollout`.", min=0)] = None,
     task: Annotated[str | None, option("NAME", "Column of the tasks, in a table of returns.")] = None,
     value: Annotated[str | None, option("NAME", "Column of the returns, in a table of returns.")] = None,

@@ -18,15 +18,11 @@ from jaxcert.report import plot_evidence, read_certificate
 def command(
     state: Annotated[Path, option("FILE", "Keep the monitor there; made if there is none.")],
     certificate: Annotated[
-        Path | None, argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.", show_default=False)
+        Path | None, argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.")
     ] = None,
     complete: Annotated[bool, flag("Declare that each return is one of a whole episode.", "--complete")] = False,
-    change: Annotated[
-        bool, flag("Exit with 1 for a change at an unknown time, in place of the alarm.", "--change")
-    ] = False,
-    rows: Annotated[
-        bool, flag("Print a row for each task once it is on the disk; the sentence on stderr.", "--rows")
-    ] = False,
+    change: Annotated[bool, flag("Exit with 1 for a change at an unknown time, not the alarm.", "--change")] = False,
+    rows: Annotated[bool, flag("Print each task once it is on the disk; the sentence on stderr.", "--rows")] = False,
     plot: Annotated[Path | None, option("FILE", "Draw the evidence there.")] = None,
     task: TaskRole = None,
     value: ValueRole = None,

@@ -79,7 +79,7 @@ def flag(text: str, *flags: str, **more: Any) -> Any:
 
 def argument(metavar: str, text: str, **more: Any) -> Any:
     """A value that is given by its place."""
-    return typer.Argument(metavar=metavar, help=text, **more)
+    return typer.Argument(metavar=metavar, help=text, show_default=False, **more)
 
 
 def several(metavar: str, text: str, *flag: str) -> Any:

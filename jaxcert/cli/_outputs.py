@@ -29,9 +29,7 @@ class Outputs(NamedTuple):
 
     json: Json = None
     witness: Witness = False
-    plot: Annotated[
-        Path | None, option("FILE", "Draw what is certified there, by threshold or name (.png, .svg, .pdf).")
-    ] = None
+    plot: Annotated[Path | None, option("FILE", "Draw the result, by threshold or name (.png, .svg, .pdf).")] = None
     report: Annotated[
         Path | None,
         option(
@@ -40,9 +38,7 @@ class Outputs(NamedTuple):
             "of the returns and no labels of tasks.",
         ),
     ] = None
-    latex: Annotated[
-        Path | None, option("FILE", "Write sentences and table for a paper there (.tex, with booktabs).")
-    ] = None
+    latex: Annotated[Path | None, option("FILE", "Write sentences and table for a paper (.tex, with booktabs).")] = None
     names: Annotated[bool, flag("Name single tasks on the page by their labels in the file.", "--tasks-in-report")] = (
         False
     )

@@ -48,9 +48,7 @@ class Planning(NamedTuple):
     cost_per_rollout: Annotated[float, option("C", "Cost of a rollout.")] = 1.0
     power: Annotated[float, option("P", "Wanted probability of the certificate.")] = 0.9
     max_rollouts: Annotated[int, option("M", "Most rollouts per task to consider.")] = 100
-    design: Annotated[
-        list[str] | None, option("NAME", f"Consider only these of {', '.join(DESIGNS)} (repeatable).")
-    ] = None
+    design: Annotated[list[str] | None, option("NAME", f"Only these of {', '.join(DESIGNS)} (repeatable).")] = None
     assume: Annotated[
         tuple[float, float, float] | None,
         option(

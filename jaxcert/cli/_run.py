@@ -53,15 +53,11 @@ class Rolling(NamedTuple):
         ),
     ] = None
     safety: Annotated[float | None, option("S", "Safety to be certified later: warn if it cannot be.")] = None
-    delta: Annotated[
-        float | None, option("D", "Failure probability of each threshold's certificate; by default 0.01.")
-    ] = None
+    delta: Annotated[float | None, option("D", "Failure probability of each certificate; by default 0.01.")] = None
     seed: Annotated[int | None, option("S", "Seed for the sampling; by default a new one.", min=0, max=2**32 - 1)] = (
         None
     )
-    stochastic: Annotated[
-        bool, flag("Sample actions instead of taking the mode of their distribution.", "--stochastic")
-    ] = False
+    stochastic: Annotated[bool, flag("Sample actions instead of taking their mode.", "--stochastic")] = False
     protocol: ProtocolFile = None
     force: Force = False
     quiet: Quiet = False
@@ -72,9 +68,9 @@ class Rolling(NamedTuple):
         None
     )
     max_rollouts: Annotated[int | None, option("R", "Most rollouts in all; by default 100 per task.", min=1)] = None
-    max_rollouts_per_task: Annotated[
-        int | None, option("M", "Most rollouts of one task; by default any number.", min=1)
-    ] = None
+    max_rollouts_per_task: Annotated[int | None, option("M", "Most rollouts of one task; by default any.", min=1)] = (
+        None
+    )
     schedule: Annotated[str | None, option("NAME", f"Which task is next: {SCHEDULES_NAMED}.")] = None
     binary: Annotated[
         bool,

@@ -33,12 +33,8 @@ def command() -> None:
 def add_trial(
     log: Log,
     label: Annotated[str, option("LABEL", "The task that was tried; in pairs, the policy.", "--task", "--policy")],
-    success: Annotated[
-        bool | None, flag("Whether it succeeded; one that broke off has failed.", "--success/--failure")
-    ] = None,
-    score: Annotated[
-        float | None, option("X", "Its score, where scores were declared; the worst if it broke off.")
-    ] = None,
+    success: Annotated[bool | None, flag("Its outcome; one that broke off has failed.", "--success/--failure")] = None,
+    score: Annotated[float | None, option("X", "Its score, where declared; the worst if it broke off.")] = None,
 ) -> None:
     """Record a trial in LOG; it is on the disk when the command ends."""
     refuse_both("--success", "--failure")
@@ -79,9 +75,7 @@ def trial_status(
     log: Log,
     json: Json = None,
     witness: Witness = False,
-    out: Annotated[
-        Path | None, option("FILE", "Write the trials that count there (.npz), as `jaxcert rollout` does.")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "Write the trials that count (.npz), like `jaxcert rollout`.")] = None,
     force: Force = False,
 ) -> None:
     """Say how far LOG is, and what is certified so far."""

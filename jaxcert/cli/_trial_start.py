@@ -22,9 +22,7 @@ class OfTasks(NamedTuple):
     tasks: Annotated[str | None, option("A,B,...", "Labels of the tasks; or their number, for 0, 1, ...")] = None
     tasks_file: Annotated[Path | None, option("FILE", "The labels, one in each line.")] = None
     beta: Annotated[float, option("P", "Probability with which a task below a threshold may pass.")] = 0.05
-    give_up: Annotated[
-        float | None, option("W", "Leave a task when its evidence falls below this; by default 0.5, or 0.1.")
-    ] = None
+    give_up: Annotated[float | None, option("W", "Leave a task with less evidence; by default 0.5, or 0.1.")] = None
     max_trials: Annotated[int | None, option("M", "Leave a task after so many; for successes by default 100.")] = None
     schedule: Annotated[str, option("NAME", f"Which task `next` advises: one of {SCHEDULES_NAMED}.")] = "closest"
 
@@ -48,9 +46,7 @@ class OfPairs(NamedTuple):
     pairs: Annotated[int | None, option("N", "The most pairs; by default 200, of scores any number.")] = None
     margin: Annotated[float, option("C", "By how much one has to be better on average.")] = 0.0
     seed: Annotated[int | None, option("N", "Of the order within the pairs; drawn by default.")] = None
-    blinded: Annotated[
-        bool, flag("Call the policies X and Y; the first line of LOG says which is which.", "--blinded")
-    ] = False
+    blinded: Annotated[bool, flag("Call them X and Y; the first line of LOG says which is which.", "--blinded")] = False
 
     def start(self, log: Path, *, successes: bool, **settings: Any) -> PairedTrials:
         """A log of trials in pairs, which succeed or fail unless there is a support."""
@@ -66,7 +62,7 @@ def start_trials(
     log: Annotated[Path, argument("LOG", "The file, .jsonl; one that exists is kept.")],
     delta: Annotated[float, option("D", "Failure probability of each threshold's certificate, or of the answer.")],
     successes: Annotated[
-        bool, flag("A trial succeeds or fails; so it does in pairs without --support.", "--successes")
+        bool, flag("A trial succeeds or fails, as in pairs without --support.", "--successes")
     ] = False,
     support: Annotated[tuple[float, float] | None, option("A B", "Smallest and largest possible score.")] = None,
     *,

@@ -20,7 +20,6 @@ def command(
             "[OTHER]...",
             "For a comparison: the returns of policy B, if not in the same table. For weighted tasks, at last: "
             "the weights.",
-            show_default=False,
         ),
     ] = None,
     protocol: Annotated[Path | None, option("FILE", "The protocol that the certificate has to name.")] = None,
