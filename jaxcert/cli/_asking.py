@@ -88,11 +88,7 @@ class Asking(NamedTuple):
         return [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
 
     def named(self, num_policies: int = 1) -> "Asking":
-        """With the name of the question about so many policies; of one, without a name where it is left to the numbers.
-
-        Raises:
-            ValueError: what was given names several questions, or none.
-        """
+        """With the name of the question about so many policies; of one, without one where it is left to the numbers."""
         word = "".join(self.words)
         if num_policies == 2 and self.listed and self.question is None:
             self._refuse_margin()
@@ -162,15 +158,10 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
 
 
 class Asked(NamedTuple):
-    """What is asked.
+    """What is asked."""
 
-    Attributes:
-        numbers: those that were fixed beforehand, if a question has any, by the question's name; empty for the curve.
-        named: whether the question was named.
-    """
-
-    numbers: dict[str, Any]
-    named: bool
+    numbers: dict[str, Any]  # that were fixed beforehand, if a question has any, by its name; empty for the curve
+    named: bool  # whether the question was named
 
     @property
     def questions(self) -> list[Question]:
@@ -178,11 +169,7 @@ class Asked(NamedTuple):
         return [QUESTIONS[name] for name in self.numbers] or usual_questions({})
 
     def of(self, data: ReturnsFile) -> "Asked":
-        """The same with the usual numbers of successes, where none were given.
-
-        Raises:
-            ValueError: none are given, and the returns are no successes.
-        """
+        """The same with the usual numbers of successes, where none were given; ValueError for other returns."""
         numbers = {}
         for name, given in self.numbers.items():
             each, usual = QUESTIONS[name].each, QUESTIONS[name].rows.of_successes

@@ -84,11 +84,7 @@ def _usual_method(asked: Question, asking: Asking) -> str:
 
 
 def write_locked(out: Path, protocol: Protocol) -> None:
-    """Write the protocol, if there can be a certificate by it, and say what identifies it.
-
-    Raises:
-        ValueError: for settings that `jaxcert certify` refuses whatever the returns are.
-    """
+    """Write the protocol, if there can be a certificate by it, and say what identifies it."""
     with _console.warnings_on_stderr():
         check_certifiable(protocol)
     protocol.write(out)

@@ -43,8 +43,7 @@ class FolderOptions(NamedTuple):
     ) -> ReturnsFile:
         """The returns of a file, or of files of one task each; or the summary of a folder of Parquet files.
 
-        ``complete`` says which settings the returns have, by an array of their type: of a folder before it is read,
-        since that may take long.
+        ``complete`` says which settings the returns have, by an array of their type, before a folder is read.
         """
         if not holds_parquet(path) or "{" in columns["task"]:
             return read_file(path, strict=strict, **columns)

@@ -10,25 +10,8 @@ from jaxcert.planning._known_designs import DESIGNS
 OF_SUCCESSES = [name for name, kind in DESIGNS.items() if kind.counts_successes]
 
 
-class PlanOutputs(NamedTuple):
-    """Which files are wanted: the result, the plot, and a protocol; and whether files that exist are replaced."""
-
-    json: Annotated[Path | None, option("FILE", "Write the result there.")] = None
-    plot: Annotated[Path | None, option("FILE", "Draw what each number of rollouts leads to (.png, .svg, .pdf).")] = (
-        None
-    )
-    lock: Annotated[Path | None, option("FILE", "Lock the best design in a protocol (.toml) for `certify`.")] = None
-    force: Force = False
-
-    def check(self, pilot: Path | None) -> None:
-        """Raise beforehand for files that could not be written, or exist and may not be replaced."""
-        outputs = ("--json", self.json), ("--plot", self.plot), ("--lock", self.lock)
-        check_outputs([("PILOT", pilot)], *outputs, force=self.force)
-        check_new(self.lock, force=False)
-
-
 class Planning(NamedTuple):
-    """What is known, wanted and allowed."""
+    """What is known, wanted and allowed; and the files of the result, the plot and a protocol."""
 
     delta: Annotated[float, option("D", "Failure probability of the certificate.")] = 0.0
     pilot: Annotated[
@@ -78,8 +61,19 @@ class Planning(NamedTuple):
     max_violations: Annotated[int, option("K", "Columns of the table.", min=0)] = 3
     seed: Annotated[int, option("S", "Seed of the resampling.", min=0)] = 0
 
+    json: Annotated[Path | None, option("FILE", "Write the result there.")] = None
+    plot: Annotated[Path | None, option("FILE", "Draw what each number of rollouts leads to (.png, .svg, .pdf).")] = (
+        None
+    )
+    lock: Annotated[Path | None, option("FILE", "Lock the best design in a protocol (.toml) for `certify`.")] = None
+    force: Force = False
     quiet: Quiet = False
-    outputs: PlanOutputs = PlanOutputs()
+
+    def check(self) -> None:
+        """Raise beforehand for files that could not be written, or exist and may not be replaced."""
+        outputs = ("--json", self.json), ("--plot", self.plot), ("--lock", self.lock)
+        check_outputs([("PILOT", self.pilot)], *outputs, force=self.force)
+        check_new(self.lock, force=False)
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -89,5 +83,5 @@ class Planning(NamedTuple):
     def refuse(self, *names: str, words: str) -> None:
         """Raise ValueError for an option that this plan has no use for."""
         for name in names:
-            if {**self._asdict(), **self.outputs._asdict()}[name] is not None:
+            if getattr(self, name) is not None:
                 raise ValueError(words.format(name=name))

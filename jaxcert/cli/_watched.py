@@ -85,9 +85,6 @@ def _as_certified(declared: Declared, certificate: Path, wished: Wished) -> Decl
 
     Who alters the file of a monitor can compute its hashes again, so that the claim is not taken from there. A monitor
     that began without a certificate's file, as in Python, takes one of the very claim that it watches.
-
-    Raises:
-        ValueError: for another claim, or returns that are neither those of the certificate nor of the options.
     """
     claim, known, has_words = _certified(certificate, wished, watched=declared.claim)
     if claim[:3] != declared.claim[:3]:

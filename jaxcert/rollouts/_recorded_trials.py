@@ -8,11 +8,19 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from jaxcert._chained import ChainedLog
 from jaxcert._files import in_file
-from jaxcert.rollouts._counted import Counted, counted, with_trial
 from jaxcert.rollouts._declared import Declared
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
 from jaxcert.rollouts._single_trial import Trial
-from jaxcert.rollouts._trial_log import Log, that_count, trial_entry, with_entry, withdrawal_entry
+from jaxcert.rollouts._trial_log import (
+    Counted,
+    Log,
+    counted,
+    that_count,
+    trial_entry,
+    with_entry,
+    with_trial,
+    withdrawal_entry,
+)
 from jaxcert.sequential import SequentialState
 
 Kind = TypeVar("Kind", bound=Declared | DeclaredPairs)

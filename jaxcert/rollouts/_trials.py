@@ -7,12 +7,11 @@ import chex
 import numpy as np
 
 from jaxcert._chained import ChainedLog
-from jaxcert.rollouts._counted import counted, run_of
 from jaxcert.rollouts._declared import Declared, declare
 from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._slots import SCHEDULES
-from jaxcert.rollouts._trial_log import first_entry
+from jaxcert.rollouts._trial_log import counted, first_entry, run_of
 from jaxcert.sequential._wealth import fewest_to_pass
 from jaxcert.tables._labels import ask_about_labels
 
