@@ -147,7 +147,6 @@ _ROOMS = ("certificates", "returns", "tables", "sequential", "rollouts")
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, or a package within this one."""
     room = next((room for room in _ROOMS if name in __all__ and name in _imported(room).__all__), None)
     if room is not None:
         return getattr(_imported(room), name)

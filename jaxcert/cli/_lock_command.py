@@ -88,4 +88,4 @@ def write_locked(out: Path, protocol: Protocol) -> None:
     with _console.warnings_on_stderr():
         check_certifiable(protocol)
     protocol.write(out)
-    _console.output().print(f"locked in {out}, digest {protocol.digest}")
+    _console.say(f"locked in {out}, digest {protocol.digest}")

@@ -126,17 +126,16 @@ def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
 
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning) -> None:
     """Write the wanted files, and print the plan."""
-    show, is_wide = _console.output().print, found.wish is not None
+    is_wide = found.wish is not None
     with writing() as write:
         if wanted.plot:
             write(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
         if wanted.json:
             write(write_whole, wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
-        show(*filter(None, [found.heading, found.notice]), "", sep="\n")
-        for line in told(*data):
-            show(line)
-        show(_tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False)
-        for remark in found.remarks:
-            show(remark)
+        _console.say(*filter(None, [found.heading, found.notice]), "", *told(*data))
+        _console.output().print(
+            _tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
+        )
+        _console.say(*found.remarks)
         if wanted.lock:
             write(write_locked, wanted.lock, protocol_of(found))

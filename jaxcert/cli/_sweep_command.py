@@ -35,8 +35,7 @@ def command(
     with _console.warnings_on_stderr():
         files = [read_file(path, strict=strict) for path in wanted.returns]
         returns, where = _stacked(wanted, files)
-    for line in told(*files):
-        _console.output().print(line)
+    _console.say(*told(*files))
     if dry_run:
         _print_plan(wanted, returns)
         return
@@ -76,19 +75,19 @@ def _padded(array: np.ndarray, length: int) -> np.ndarray:
 def _print_plan(config: Config, returns: np.ndarray) -> None:
     seeds, n, m = returns.shape
     certificates = seeds * settled(config.grid, returns).num_settings
-    lines = [
+    _console.say(
         f"{seeds} seeds, {n} tasks, {m} rollouts",
         f"{certificates} certificates",
         f"nothing was computed; without --dry-run the result goes to {config.out}",
-    ]
-    _console.output().print("\n".join(lines))
+    )
 
 
 def _print(config: Config, result: SweepResult) -> None:
     """Print their number and file; the best one is not named, since it would not be covered."""
     seeds, budgets, bounds, methods, betas, deltas, thresholds = result.safety.shape
-    _console.output().print(
+    _console.say(
         f"{result.safety.size} certificates: {seeds} seeds × {budgets} budgets × {bounds} bounds × {methods} methods × "
-        f"{betas} betas × {deltas} deltas × {thresholds} thresholds\n"
-        f"written to {config.out}\n{_NOTE}"
+        f"{betas} betas × {deltas} deltas × {thresholds} thresholds",
+        f"written to {config.out}",
+        _NOTE,
     )

@@ -45,7 +45,7 @@ def command(
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("computing")
         found = verify(certificate, returns, others=others or [], protocol=protocol, **columns)
-    _console.output().print(str(found))
+    _console.say(str(found))
     if not found.ok:
         raise typer.Exit(1)
 
@@ -59,9 +59,8 @@ def _check_exactly(certificate: Path, returns: Path, *, quiet: bool) -> None:
                 show(f"checking {words}")
             else:
                 verdicts.append((holds, words))
-    for _, words in verdicts:
-        _console.output().print(words)
+    _console.say(*(words for _, words in verdicts))
     if any(holds for holds, _ in verdicts):
-        _console.output().print(check_certificate.BELIEVED)
+        _console.say(check_certificate.BELIEVED)
     if not all(holds for holds, _ in verdicts):
         raise typer.Exit(1)
