@@ -13,7 +13,7 @@ from jaxcert.cli._trial_start import start_trials, texts_of
 from jaxcert.cli._typed import refuse_both
 from jaxcert.report import write_certificates
 from jaxcert.report._trial_records import trial_records, witnessed_trials
-from jaxcert.rollouts import PairedTrials, save_adaptive
+from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
 from jaxcert.rollouts._paired_trials import open_trials
 
 group = typer.Typer()
@@ -85,16 +85,23 @@ def trial_status(
     check_witness(witness, json)
     with _console.warnings_on_stderr():
         found = open_trials(log)
+    if isinstance(found, PairedTrials):
+        _refuse_files(log, json, out)
+    else:
+        _write_files(found, json, out, witness=witness, force=force)
+    _console.say(*texts_of(found).standing(found))
+
+
+def _write_files(trials: Trials, json: Path | None, out: Path | None, *, witness: bool, force: bool) -> None:
+    """Write the certificate, and the trials that count."""
+    records = trial_records(trials)
     with writing() as write:
-        if isinstance(found, PairedTrials):
-            _refuse_files(log, json, out)
         if json is not None:
             with _console.warnings_on_stderr():
-                held = witnessed_trials(log) if witness else trial_records(found)
+                held = witnessed_trials(trials.path) if witness else records
             write(write_certificates, json, held, replace=force)
         if out is not None:
-            write(save_adaptive, out, found.run(), facts=trial_records(found)[0]["rollouts"], replace=force)
-    _console.say(*texts_of(found).standing(found))
+            write(save_adaptive, out, trials.run(), facts=records[0]["rollouts"], replace=force)
 
 
 def _refuse_files(log: Path, json: Path | None, out: Path | None) -> None:
