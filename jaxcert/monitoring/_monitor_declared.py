@@ -17,30 +17,18 @@ _MOST_ROLLOUTS = 100_000
 
 
 class Declared(NamedTuple):
-    """What is fixed before the first deployed task.
+    """What is fixed before the first deployed task."""
 
-    Attributes:
-        claim: what is monitored; its words are those of the certificate that was given, and in no file.
-        support: (a, b); (0, 1) for successes.
-        successes: whether rollouts succeed or fail.
-        num_rollouts: m, of each task.
-        alpha: probability of ever raising a false alarm.
-        beta: the level of upper bounds; None where there are none.
-        most_successes: the number up to which a task is flagged; None where successes do not count.
-        bets, weights: of the evidence.
-        certificate_sha256: of the certificate's file; None for a claim that is from no file.
-    """
-
-    claim: MonitoredClaim
-    support: tuple[float, float]
-    successes: bool
-    num_rollouts: int
-    alpha: float
-    beta: float | None
-    most_successes: int | None
-    bets: tuple[float, ...]
-    weights: tuple[float, ...]
-    certificate_sha256: str | None = None
+    claim: MonitoredClaim  # what is monitored; its words are those of the certificate that was given, and in no file
+    support: tuple[float, float]  # (a, b); (0, 1) for successes
+    successes: bool  # whether rollouts succeed or fail
+    num_rollouts: int  # m, of each task
+    alpha: float  # probability of ever raising a false alarm
+    beta: float | None  # the level of upper bounds; None where there are none
+    most_successes: int | None  # the number up to which a task is flagged; None where successes do not count
+    bets: tuple[float, ...]  # of the evidence
+    weights: tuple[float, ...]  # of the evidence
+    certificate_sha256: str | None = None  # of the certificate's file; None for a claim that is from no file
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> "Declared":

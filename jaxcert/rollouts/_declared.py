@@ -21,27 +21,18 @@ _MOST_TRIALS = 100
 
 
 class Declared(NamedTuple):
-    """What is fixed before the first trial, as ``Trials.start`` takes it; numbers in double precision.
+    """What is fixed before the first trial, as ``Trials.start`` takes it; numbers in double precision."""
 
-    Attributes:
-        tasks: their labels; every one of them counts, whether it is ever tried or not.
-        support: (a, b), which holds every possible score; b may be infinite.
-        successes: whether a trial succeeds or fails, in place of a score.
-        bets: lambda, of the wealth.
-        max_trials: of a task, after which it is left; None for no limit.
-        schedule: which task is advised next.
-    """
-
-    tasks: tuple[str, ...]
+    tasks: tuple[str, ...]  # their labels; every one of them counts, whether it is ever tried or not
     thresholds: tuple[float, ...]
-    support: tuple[float, float]
-    successes: bool
+    support: tuple[float, float]  # (a, b), which holds every possible score; b may be infinite
+    successes: bool  # whether a trial succeeds or fails, in place of a score
     delta: float
     beta: float
-    bets: tuple[float, ...]
+    bets: tuple[float, ...]  # lambda, of the wealth
     give_up: float
-    max_trials: int | None
-    schedule: str
+    max_trials: int | None  # of a task, after which it is left; None for no limit
+    schedule: str  # which task is advised next
 
     @property
     def labels(self) -> tuple[str, ...]:

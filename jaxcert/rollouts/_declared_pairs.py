@@ -21,31 +21,18 @@ _BLIND = ("X", "Y")
 
 
 class DeclaredPairs(NamedTuple):
-    """What is fixed before the first trial; numbers as they were given, in double precision.
+    """What is fixed before the first trial; numbers as they were given, in double precision."""
 
-    Attributes:
-        policies: their names, A and B.
-        labels: by which their trials are recorded, in this order; of blinded ones X and Y, or Y and X.
-        support: (a, b), which holds every possible score.
-        successes: whether a trial succeeds or fails, in place of a score.
-        margin: by how much a policy has to be better, on average.
-        delta: probability with which a policy may be shown better that is not.
-        bets: lambda, of the evidence.
-        goal: of the evidence of successes without a margin; else None, for 2/delta.
-        max_pairs: after which the experiment ends; None for no limit.
-        seed: of the order within each pair.
-    """
-
-    policies: tuple[str, str]
-    labels: tuple[str, str]
-    support: tuple[float, float]
-    successes: bool
-    margin: float
-    delta: float
-    bets: tuple[float, ...]
-    goal: float | None
-    max_pairs: int | None
-    seed: int
+    policies: tuple[str, str]  # their names, A and B
+    labels: tuple[str, str]  # by which their trials are recorded, in this order; of blinded ones X and Y, or Y and X
+    support: tuple[float, float]  # (a, b), which holds every possible score
+    successes: bool  # whether a trial succeeds or fails, in place of a score
+    margin: float  # by how much a policy has to be better, on average
+    delta: float  # probability with which a policy may be shown better that is not
+    bets: tuple[float, ...]  # lambda, of the evidence
+    goal: float | None  # of the evidence of successes without a margin; else None, for 2/delta
+    max_pairs: int | None  # after which the experiment ends; None for no limit
+    seed: int  # of the order within each pair
 
     @property
     def role(self) -> str:

@@ -14,33 +14,20 @@ _LONGEST_LABEL = 200
 
 
 class Trial(NamedTuple):
-    """One trial.
+    """One trial."""
 
-    Attributes:
-        number: of its line in the log, from 1.
-        task: its place among the labels, of tasks or, in pairs, of policies.
-        value: whether it succeeded, or its score.
-        time: when it was recorded, in UTC.
-        withdrawn: why it does not count any more; None if it counts.
-    """
-
-    number: int
-    task: int
-    value: float
-    time: str
-    withdrawn: str | None
+    number: int  # of its line in the log, from 1
+    task: int  # its place among the labels, of tasks or, in pairs, of policies
+    value: float  # whether it succeeded, or its score
+    time: str  # when it was recorded, in UTC
+    withdrawn: str | None  # why it does not count any more; None if it counts
 
 
 class Outcomes(NamedTuple):
-    """The values that a trial may have.
+    """The values that a trial may have."""
 
-    Attributes:
-        successes: whether it succeeds or fails, in place of a score.
-        support: (a, b), which holds every possible score; b may be infinite.
-    """
-
-    successes: bool
-    support: tuple[float, float]
+    successes: bool  # whether it succeeds or fails, in place of a score
+    support: tuple[float, float]  # (a, b), which holds every possible score; b may be infinite
 
     @property
     def wanted(self) -> str:
