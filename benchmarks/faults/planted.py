@@ -145,8 +145,8 @@ exit-status-of-verify cli/_verify_command.py
 - if not found.ok:
 + if False:
 file-replaced _files.py
-- target if replace else next(
-+ target if True else next(
+- if replace:
++ if True:
 array-not-read-to-its-end _archive.py
 - if file.read(1):
 + if False:

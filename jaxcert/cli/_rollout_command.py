@@ -17,7 +17,7 @@ from jaxcert.training._found_policies import Found, find
 
 
 @with_group("given", Rolling, needed=["policy", "out"])
-def rollout(*, given: Rolling) -> None:
+def command(*, given: Rolling) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
     check_witness(given.witness, given.json)
     locked = locked_in(given.protocol)

@@ -2,15 +2,14 @@
 
 import hashlib
 import io
-import json
 import sys
 
 import numpy as np
 import pytest
+from chained_logs import entries_of, log_of
 from cli_harness import command, refused
 
 import jaxcert
-from jaxcert._chained import line_of
 from jaxcert.monitoring import Monitor, claim_of
 from jaxcert.report import certificate_record, write_certificates
 
@@ -161,15 +160,11 @@ def test_a_monitor_of_python_takes_the_certificate_whose_claim_it_watches(stream
 
 def altered(file, to, **entries):
     """The monitor of a file with other entries in its first line, `claim_x` for those of its claim, and all hashes."""
-    lines, chain = [json.loads(line) for line in file.read_text().splitlines()], ""
+    first, *others = entries_of(file)
     for name, value in entries.items():
-        part = lines[0]["claim"] if name.startswith("claim_") else lines[0]
+        part = first["claim"] if name.startswith("claim_") else first
         part[name.removeprefix("claim_")] = value
-    with to.open("w") as written:
-        for line in lines:
-            del line["chain"]
-            text, chain = line_of(line, chain)
-            written.write(f"{text}\n")
+    to.write_bytes(log_of([first, *others]))
     return to
 
 
