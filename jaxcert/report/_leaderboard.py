@@ -252,7 +252,7 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
         if not equal(record["settings"]["delta"], share, dtype):
             stands = record["settings"]["delta"]
             yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
-    for name, record in zip((entry["policy"] for entry in stated["order"]), records, strict=False):
+    for name, record in zip(itertools.cycle(entry["policy"] for entry in stated["order"]), records, strict=False):
         data = record["data"] or {}
         file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")
         if (Path(name).name != file) if policy is None else (name != policy):
