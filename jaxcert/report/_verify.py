@@ -70,9 +70,9 @@ def verify(
     Checked are the digest of the document, the file of returns (its SHA-256) and the columns that were read, what was
     fixed beforehand, every setting and number of violations exactly, every computed number within rounding (risks by 32
     units of it, 2**-24 in single precision; thresholds of a wanted safety by 16 of their size or, since returns are
-    computed above it, of the lower end of the support, a - b for a difference of two policies), every sentence, the names in it
-    (of policies that are called by their files, the names of the files given here) and,
-    given a protocol, that it is the one named and was kept to. A safety in words is never larger than what is computed
+    computed above it, of the lower end of the support, a - b for a difference of two policies), every sentence, that
+    policies called by their files have the names of the files given here, and, given a protocol, that it is the one
+    named and was kept to. A safety in words is never larger than what is computed
     here. This finds alterations. It cannot find a forgery: whoever makes up returns can compute a certificate of them.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, as_totals, check_labels_whole, combined, counts_in, lack_outcome, pair_counts
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import ask, check_spelled_once, first_alike, listed_words, loosely, words_in
+from jaxcert.tables._entries import ask, ask_about_alike, check_spelled_once, listed_words, words_in
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._summary_rows import (
     check_no_sum,
@@ -54,9 +54,7 @@ def arrange(
     labels, tasks = task
     if labels.dtype.kind in "OUS":  # of files that were put together
         check_spelled_once(labels.tolist(), f"column {names.task} holds")
-        if alike := first_alike(labels.tolist(), loosely):
-            one, other = alike
-            ask(f"column {names.task} holds {one!r:.40} and {other!r:.40}: if they are one task, it is counted twice")
+        ask_about_alike(labels.tolist(), f"column {names.task} holds")
     check_pairs(names, task, episode, apart)
     of_rows, totals, lacking = _single(value, names.value, counted, unfinished)
     if not metric and np.all((totals == 0) | (totals == 1)):
