@@ -15,6 +15,7 @@ from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._pooled import check_one_policy, crossing, nested
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, checked
+from jaxcert.tables._same_tasks import entries_of_tasks
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
 from jaxcert.tables._single_rollouts import arrange, ask_about_cost
 from jaxcert.tables._summary_rows import (
@@ -84,7 +85,8 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     assert found.rows is not None
     places = np.arange(len(task.places)) if rows.picked is None else rows.picked
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
-    return dataclasses.replace(found, rows=numbers, pooled=(*pooled, *twice), constant=constant)
+    of_tasks = entries_of_tasks([name for name in others if name != columns.trial], task, rows.column)
+    return dataclasses.replace(found, rows=numbers, pooled=(*pooled, *twice), constant=constant, of_tasks=of_tasks)
 
 
 def check_others(

@@ -37,6 +37,8 @@ class Returns:
             tells policies or conditions apart, the returns are of none of them.
         constant: columns of a table that are not read and hold one entry alone, with it as text: ``align_tasks`` asks
             about those in which policies differ.
+        of_tasks: columns of a table that are not read and hold one entry for each task, by its label: ``align_tasks``
+            asks about those that differ between policies.
 
     Example:
         >>> import jaxcert
@@ -54,6 +56,7 @@ class Returns:
     counted: bool = dataclasses.field(default=False, kw_only=True)
     pooled: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     constant: Mapping[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
+    of_tasks: Mapping[str, Mapping[Any, str]] = dataclasses.field(default_factory=dict, kw_only=True)
 
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, by the index of task and rollout: with its row, if it has one, and the task's label."""

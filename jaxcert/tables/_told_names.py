@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, few_texts
-from jaxcert.tables._columns import Columns, is_best_of, is_value, lowered, numbers_trials
+from jaxcert.tables._columns import Columns, is_best_of, is_value, labels_tasks, lowered, numbers_trials
 from jaxcert.tables._entries import ask, listed_words, words_in
 from jaxcert.tables._set_aside import set_aside, sets_aside
 
@@ -130,6 +130,19 @@ def _ends_with_trials(name: Any) -> bool:
 def of_tasks(name: Any) -> bool:
     """Whether a column of that name holds groups or places of tasks."""
     return bool(words_in(name) & (GROUPS | PLACES)) or str(name).startswith("$")  # on the way to records of JSON
+
+
+def may_tell_tasks(name: Any, *, several: bool) -> bool:
+    """Whether the entries of tasks in a column may tell which tasks they were, neither how they went nor by whom.
+
+    Where tasks have ``several`` rows, also by another name, as what is measured of each row is not the same in all.
+    """
+    words = words_in(name)
+    if words & (_MEASURED | _ENDINGS) or is_value(name) or sets_aside(name):
+        return False
+    if labels_tasks(name) or words & PLACES:
+        return True
+    return several and ("seed" in words or not (words & (_OF_RUN | _CHANGES) or names_policies(name)))
 
 
 def names_policies(name: Any) -> bool:

@@ -165,6 +165,9 @@ def _write_parquet(file: IO[bytes], returns: np.ndarray, columns: dict[str, np.n
     parquet.write_table(pa.table(table).replace_schema_metadata({"jaxcert": about}), file)
 
 
+_TASKS = words_in("task tasks problem problems id ids name names label labels")  # and not their groups, as level
+
+
 def read_npz(content: bytes, value: str, *, metric: bool) -> tuple[Returns, dict[str, Any]]:
     """The array of that name, by default `returns`, and `where`, if there is one; other arrays are not read."""
     if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
@@ -205,9 +208,15 @@ def _check_no_curve(moments: Mapping[str, np.ndarray], num_rows: int) -> None:
 
 
 def _ask_about_columns(content: bytes, name: str, returns: np.ndarray) -> None:
-    """Warn of an array by whose name tasks are labelled, with an entry for each column of returns, not for each row."""
+    """Warn of an array of labels of tasks, with an entry for each column of returns, or with labels that repeat."""
     with contextlib.suppress(ValueError):  # of what is pickled nothing is known
-        shape, rows = read_arrays(content, [name])[name].shape, returns.shape
+        array, rows = read_arrays(content, [name])[name], returns.shape
+        shape, of_tasks = array.shape, words_in(name) <= _TASKS
+        if of_tasks and shape == rows[:1] and (count := len(np.unique(array))) < len(array):
+            ask(
+                f"array {name!r:.40} has {count} labels for {len(array)} rows of returns, each of which is read as a "
+                "task: if rows with one label are trials of one task, put them into one row"
+            )
         if shape == rows[1:] != rows[:1]:
             ask(
                 f"array {name!r:.40} has shape {shape}, returns {rows}: each row of returns is read as a task; if the "

@@ -235,10 +235,27 @@ def test_a_task_may_have_the_name_of_a_mean(tmp_path, label):
     assert command("certify", path, *ASK, "--strict").status == 0
 
 
-def test_rows_that_stand_for_several_trials_are_told(tmp_path):
-    path = written(tmp_path / "t.csv", task=np.arange(30), success=True, count=7)
-    assert "column 'count' is not read" in command("certify", path, *ASK).err
-    assert "column 'count' is not read" in refused("certify", path, *ASK, "--strict")
+@pytest.mark.parametrize("name", ["count", "cnt", "multiplicity", "occurrences", "n_rows", "#"])
+def test_rows_that_stand_for_several_trials_are_told(tmp_path, name):
+    path = written(tmp_path / "t.csv", task=np.arange(30), success=True, **{name: 7})
+    assert f"column '{name}' is not read" in command("certify", path, *ASK).err
+    assert f"column '{name}' is not read" in refused("certify", path, *ASK, "--strict")
+
+
+@pytest.mark.parametrize("numbers", [np.arange(150), np.tile(np.arange(1, 6), 30)])
+def test_what_numbers_rows_counts_none(tmp_path, numbers):
+    path = written(tmp_path / "t.csv", **task_and_trial(30), success=True, **{"#": numbers})
+    assert "each row is one trial" not in command("certify", path, *ASK).err
+
+
+def test_labels_of_rows_of_an_array_that_repeat_are_asked_about(tmp_path):
+    path, labels = tmp_path / "r.npz", np.asarray([f"w{i % 10}" for i in range(20)])
+    np.savez(path, returns=np.full((20, 5), 0.5), tasks=labels)
+    with pytest.warns(UserWarning, match="array 'tasks' has 10 labels for 20 rows of returns"):
+        read_returns(path)
+    for name, array in (("tasks", np.arange(20)), ("level", labels)):
+        np.savez(path, returns=np.full((20, 5), 0.5), **{name: array})
+        read_returns(path)
 
 
 @pytest.mark.parametrize(
