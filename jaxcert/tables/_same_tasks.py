@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from jaxcert.tables._coded import Coded, combined, pair_counts
-from jaxcert.tables._entries import as_text, ask
+from jaxcert.tables._entries import as_seen, as_text, ask
 from jaxcert.tables._pooled import nested
 from jaxcert.tables._told_names import may_tell_tasks
 
-_MOST_NAMED = 4
+_MOST_NAMED, _NO_ENTRY = 4, {"", "nan"}
 
 
 def entries_of_tasks(names: Iterable[Any], task: Coded, column: Callable[[Any], Coded]) -> dict[str, dict[Any, str]]:
@@ -27,7 +27,7 @@ def ask_about_other_tasks(names: Sequence[str], held: Sequence[Mapping[str, Mapp
     for name, each in zip(names[1:], held[1:], strict=True):
         for column in (column for column in each if column in held[0] and column not in differ):
             pairs = [(label, held[0][column][label], entry) for label, entry in each[column].items()]
-            others = [pair for pair in pairs if pair[1] != pair[2] and "" not in pair[1:]]
+            others = [pair for pair in pairs if as_seen(pair[1]) != as_seen(pair[2]) and not _NO_ENTRY & {*pair[1:]}]
             if others:
                 label, one, other = others[0]
                 told = f"task {label!s:.40} has {one!r:.40} in {names[0]}, {other!r:.40} in {name}"
