@@ -19,7 +19,7 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", re.ASCII)  # 007 and 403e6
 # Dashes of all kinds, blanks and underscores; quotes of all kinds.
 _SEPARATORS, _ZEROS = re.compile(r"[\s_\u2010-\u2015\u2043\u2212-]+"), re.compile("(?<![0-9.])0+(?=[0-9])")
 _QUOTES = re.compile(r"[\"'`\u00ab\u00b4\u00bb\u2018-\u201f\u2032-\u2036\u2039\u203a\u300c-\u300f]+")
-_QUOTED, _FINAL = re.compile(r"(?<!\w)'([^']*)'(?!\w)"), re.compile(r"[.!?,;:\u3002]+(?=\W*$)")
+_QUOTED, _FINAL = re.compile(r"'(?<!\w')([^']*)'(?!\w)"), re.compile(r"[.!?,;:\u3002]+(?=\W*$)")
 _BLANKS = re.compile(r"(?<![0-9])\s+|\s+(?![0-9])")  # 1 12 and 11 2 are two tasks
 # Control characters but blanks, and what Unicode says is shown as nothing: joiners, marks of direction, variants.
 _UNSEEN = re.compile(

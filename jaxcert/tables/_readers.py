@@ -78,9 +78,9 @@ def read_returns(
     trials, as 31/50 in one column, or in two, `successes` and `trials` (others by their names, `successes="won",
     trials="played"`; or the rate, `value="rate", trials="n"`): so many of them succeeded, in an order that is not known
     and is drawn at random. A CSV file has commas, or semicolons or tabs and then decimal points or decimal commas; it
-    may begin with a byte order mark, and blanks around an entry do not count; labels of tasks that differ in blanks
-    alone are refused. No entry goes over several lines: a lost quote would make rows part of it. Without a line ending
-    at its end, a last number that was cut short would go unnoticed: a warning says so.
+    may begin with a byte order mark, and blanks around an entry do not count; labels of tasks that differ in blanks or
+    unseen characters alone are refused. No entry goes over several lines: a lost quote would make rows part of it.
+    Without a line ending at its end, a last number that was cut short would go unnoticed: a warning says so.
 
     Successes and failures are arrays or columns of booleans, or columns of words, in upper or lower case: true and
     false, yes and no, pass and fail, passed and failed, or success and failure, the same two in every row. They are
@@ -133,8 +133,9 @@ def read_returns(
         ValueError: it is not a regular file, has another suffix, is empty or cut short, or its type does not match its
             suffix; `returns` is missing, not numeric or not [n, m]; columns are missing or occur twice, several could
             be meant, or they are named for a file of arrays; there are no rows; an entry is empty, not a number or not
-            finite, or no word like the first one; a pair of task and trial occurs twice; two labels differ in blanks
-            alone; with `strict`, rollouts are missing or the file may be cut short; rollouts are unfinished, or
+            finite, or no word like the first one; a pair of task and trial occurs twice; two labels differ in blanks or
+            unseen characters alone; with `strict`, rollouts are missing or the file may be cut short; rollouts are
+            unfinished, or
             `unfinished` is larger than another return or for a file that marks none; a file holds one task. Each
             message names the file, the place and what was expected.
         ImportError: a table or an `.eval` file without pyarrow (extra `io`).
