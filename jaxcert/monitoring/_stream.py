@@ -13,7 +13,17 @@ from jaxcert._files import parsed
 from jaxcert.monitoring._claims import check_certified
 from jaxcert.tables._coded import Coded, Read, as_objects, coded
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import SPELLING_ALONE, as_seen, ask, number_of, spelled, words_like
+from jaxcert.tables._entries import (
+    COUNTED_TWICE,
+    SPELLING_ALONE,
+    as_seen,
+    ask,
+    closely,
+    loosely,
+    number_of,
+    spelled,
+    words_like,
+)
 from jaxcert.tables._labels import ask_about_labels, ask_about_unique_labels
 from jaxcert.tables._pooled import check_one_policy
 from jaxcert.tables._set_aside import set_aside
@@ -96,6 +106,7 @@ class _Rows:
         self._columns = self._wanted
         self._words: dict[Any, bool] | None = None
         self._spelled: dict[Any, str] = {}
+        self._alike: dict[Any, str] | None = {}
 
     def read(self, number: int, line: str) -> tuple[str, list[float]] | None:
         """The label of a task and returns of it; None for an empty line and for a header."""
@@ -159,7 +170,18 @@ class _Rows:
             raise ValueError(
                 f"the task is {entry!r:.40}, and was {before!r:.40}, {SPELLING_ALONE}; expected one spelling"
             )
+        self._ask_about_alike(label)
         return label
+
+    def _ask_about_alike(self, label: str) -> None:
+        """Tell once of a label that may mean the same as an earlier one."""
+        known = self._alike
+        if known is None:
+            return
+        found = [known.setdefault((of, of(label)), label) for of in (loosely, closely)]
+        if other := next((each for each in found if each != label), None):
+            self.others.tell(f"the tasks hold {other!r:.40} and {label!r:.40}: {COUNTED_TWICE}")
+            self._alike = None
 
     def _value(self, entry: Any) -> float:
         words = words_like(entry) if self._words is None else self._words
@@ -181,7 +203,7 @@ class _OtherColumns:
     """
 
     def __init__(self, tell: Callable[[str], None], certified: Mapping[str, Any]) -> None:
-        self._columns, self._tell, self._certified = Columns(), tell, certified
+        self._columns, self.tell, self._certified = Columns(), tell, certified
         self._labels: list[str] = []
         self._rows: list[dict[str, Any]] = []
         self._told: set[str] = set()
@@ -219,7 +241,7 @@ class _OtherColumns:
                 raise ValueError(_PICKED.sub("", str(error))) from error
         for text in dict.fromkeys(_PICKED.sub("", str(each.message)) for each in caught):
             if text not in self._told:
-                self._tell(text)
+                self.tell(text)
             self._told.add(text)
         self._forget(open_label)
 

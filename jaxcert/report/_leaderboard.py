@@ -217,7 +217,7 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
             stands = record["settings"]["delta"]
             yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
     names = [entry["policy"] for entry in stated["order"]]
-    for name, record in zip(names, records, strict=False):
+    for name, record in zip(itertools.cycle(names), records, strict=False):
         data = record["data"] or {}
         file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")
         if (Path(name).name != file) if policy is None else (name != policy):

@@ -11,6 +11,7 @@ from jaxcert.report._certificate_schema import read_certificate
 from jaxcert.report._comparison import Compared, compare
 from jaxcert.report._document import assumptions_of, document_digest
 from jaxcert.report._leaderboard import of_leaderboard
+from jaxcert.report._named_files import of_names, told_names
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol
 from jaxcert.report._recorded_files import recorded_files, rows_read
@@ -27,6 +28,7 @@ class Verification:
         num_rows: how many statements they make; of a leaderboard, with its pairs: those that share delta.
         notes: what is worth knowing and no difference: the conditions on the rows that were read, a protocol that was
             not given, a figure that rests on rounding.
+        names: which file has which name, where names were given by hand, which nothing proves; else "".
 
     Example:
         >>> print(Verification((), num_certificates=1, num_rows=3))
@@ -37,6 +39,7 @@ class Verification:
     num_certificates: int
     num_rows: int
     notes: tuple[str, ...] = ()
+    names: str = ""
 
     @property
     def ok(self) -> bool:
@@ -44,10 +47,11 @@ class Verification:
         return not self.differences
 
     def __str__(self) -> str:
+        named = [self.names] if self.names else []
         if not self.ok:
-            return "\n".join(["not verified:", *(f"  {line}" for line in (*self.differences, *self.notes))])
+            return "\n".join(["not verified:", *(f"  {line}" for line in (*self.differences, *self.notes, *named))])
         counts = f"{how_many(self.num_certificates, 'certificate')}, {how_many(self.num_rows, 'statement')}"
-        return "; ".join([f"verified: {counts}", *self.notes])
+        return "\n".join(["; ".join([f"verified: {counts}", *self.notes]), *named])
 
 
 def verify(
@@ -64,10 +68,11 @@ def verify(
 
     Checked are the digest of the document, the file of returns (its SHA-256) and the columns that were read, what was
     fixed beforehand, every setting and number of violations exactly, every computed number within rounding, every
-    sentence and, given a protocol, that it was kept to. Rounding is 32 units (2**-24 in single precision) of a risk and
-    16 of the size of the returns or of the lower end of the support for a threshold or a mean that was found. A safety
-    in words is never larger than what is computed here. This finds alterations. It cannot find a forgery: whoever makes
-    up returns can compute a certificate of them.
+    sentence, that policies called by their files have the names of the files given here and, given a protocol, that it
+    was kept to. Rounding is 32 units (2**-24 in single precision) of a risk and 16 of the size of the returns or of the
+    lower end of the support for a threshold or a mean that was found. A safety in words is never larger than what is
+    computed here. This finds alterations. It cannot find a forgery: whoever makes up returns can compute a certificate
+    of them.
 
     Args:
         certificate: the certificate file.
@@ -119,7 +124,7 @@ def verify(
     data = recorded_files(certificate, document, (returns, *others), columns)
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
-    differences += _numbered(compared, "differences")
+    differences += [*_numbered(compared, "differences"), *dict.fromkeys(of_names(document, data))]
     if "leaderboard" in document:
         num_policies = len(document["leaderboard"]["order"])
         differences += of_leaderboard(document, [read for (read,) in data[:num_policies]])
@@ -128,7 +133,7 @@ def verify(
     notes = [*filter(None, of_rows), *_numbered(compared, "notes"), *_unchecked(document, locked)]
     together = document.get("leaderboard", {}).get("statements", {})
     rows = sum(together.values()) if together else sum(len(record["rows"]) for record in records)
-    return Verification(tuple(differences), len(records), rows, tuple(notes))
+    return Verification(tuple(differences), len(records), rows, tuple(notes), told_names(document, data))
 
 
 def _numbered(compared: list[Compared], name: str) -> list[str]:

@@ -63,11 +63,15 @@ class DeclaredPairs(NamedTuple):
         check_labels("policies", self.policies, "policy")
         if self.is_blinded and (sorted(self.labels) != [*_BLIND] or {*self.policies} & {*_BLIND}):
             raise ValueError(f"labels are {', '.join(self.labels)}; expected X and Y, for policies with other names")
+        if self.successes and self.support != (0, 1):
+            raise ValueError(f"its support is {self.support}; expected (0, 1), that of successes")
         support = None if self.successes else self.support
         settings = {"support": support, "margin": self.margin, "bets": self.bets, "max_pairs": self.max_pairs}
         state = init_pairs(delta=self.delta, **settings)
         if self.goal is None:
             return state
+        if not self.goal > 1:
+            raise ValueError(f"its goal is {self.goal:.9g}; expected a number above 1, the evidence at the beginning")
         # One that was computed elsewhere may differ in its last bits: it has to be reached as seldom by these bets.
         evidence = wealth_up(0.5, np.asarray(state.bets, np.float64).tolist(), self.max_pairs or MOST_PAIRS)
         if not (self.is_exact and probability_up(evidence, 0.5, self.goal, 0.0) <= self.delta / 2):

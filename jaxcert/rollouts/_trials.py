@@ -13,6 +13,7 @@ from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.rollouts._trial_log import counted, first_entry, run_of
 from jaxcert.sequential._wealth import fewest_to_pass
+from jaxcert.tables._entries import ask_about_alike
 from jaxcert.tables._labels import ask_about_labels
 
 
@@ -113,6 +114,7 @@ class Trials(RecordedTrials[Declared]):
             schedule=schedule,
         )
         ask_about_labels(declared.tasks)
+        ask_about_alike(declared.tasks, "tasks hold")
         ChainedLog.start(path, first_entry(declared))
         return cls(path)
 

@@ -13,6 +13,7 @@ from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._pooled import check_one_policy, nested
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, check_column, checked
+from jaxcert.tables._same_tasks import entries_of_tasks
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
 from jaxcert.tables._single_rollouts import arrange, ask_about_cost
 from jaxcert.tables._summary_rows import ask_about_copied_rows, ask_about_lost, ask_about_mean, check_rows_are_trials
@@ -70,7 +71,9 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     strata = None if roles.strata is None else strata_of(roles.strata, rows, found, width)
     places = np.arange(len(task.places)) if rows.picked is None else rows.picked
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
-    return dataclasses.replace(found, rows=numbers, strata=strata, pooled=(*pooled, *twice), constant=constant)
+    of_tasks = entries_of_tasks([name for name in others if name != columns.trial], task, rows.column)
+    known = {"pooled": (*pooled, *twice), "constant": constant, "of_tasks": of_tasks}
+    return dataclasses.replace(found, rows=numbers, strata=strata, **known)
 
 
 def strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:

@@ -10,12 +10,13 @@ from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Roles, conditions
+from jaxcert.tables._same_tasks import ask_about_other_tasks
 from jaxcert.tables._single_rollouts import padded
 from jaxcert.tables._summary_rows import check_tasks
 from jaxcert.tables._told_names import is_of_run, name_several
 
-# Returns that are so many times as large as 1 may be per cent.
-_OTHER_UNIT = 40
+# Returns that are so many times as large as those up to 1 may be per cent, or marks up to 5 or 10.
+_OTHER_UNIT = 4
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
@@ -100,7 +101,8 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
         ValueError: there is none, a task occurs twice, the policies have different tasks, or one is a summary.
 
     Warns:
-        UserWarning: returns may be in other units, or a column holds one entry for each policy, and not the same.
+        UserWarning: returns may be in other units, or a column holds one entry for each policy, or for each task, and
+            not the same.
 
     Example:
         >>> import jaxcert
@@ -114,6 +116,7 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
     names = _names_of(policies)
     _ask_about_units(names, policies)
     _ask_about_conditions(names, policies)
+    ask_about_other_tasks(names, [each.of_tasks for each in policies])
     return found
 
 

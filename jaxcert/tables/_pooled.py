@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._attempts import ask_about_attempts
 from jaxcert.tables._coded import Coded, Read, as_objects, coded, pair_counts
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import as_text, ask, number_of, words_in, words_like
@@ -28,7 +29,6 @@ from jaxcert.tables._told_names import (
 MOST_CONDITIONS, _LONGEST_WORD = 10, 40
 _FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
 _TRAINING = {"train", "training"}
-_ATTEMPTS, _BESIDE_ATTEMPTS = words_in("best attempts tries retries"), words_in("of n k num no max allowed")
 _DATES = words_in("date day datetime weekday time timestamp started recorded")
 
 
@@ -58,19 +58,8 @@ def check_one_policy(read: Read, *, are_picked: bool = True) -> tuple[tuple[str,
             pooled.append(str(name))
         if not (is_trial or several):
             constant[str(name)] = as_text(entries.listed()[0])
-            _ask_about_attempts(name, constant[str(name)], read.columns)
+    ask_about_attempts(read, ordered)
     return tuple(pooled), constant
-
-
-def _ask_about_attempts(name: Any, entry: str, columns: Columns) -> None:
-    """Warn of a number of attempts, the same in all rows, unless each attempt is a trial."""
-    words, each = words_in(name), words_in(f"{columns.trial} {columns.value}")
-    is_told = words & _ATTEMPTS and words <= _ATTEMPTS | _BESIDE_ATTEMPTS and not each & {"attempt", "try"}
-    if is_told and number_of(entry) + ("retries" in words) > 1:
-        ask(
-            f"column {str(name)!r:.42} is {entry:.20} in all rows: if a trial is the best of several "
-            "attempts, what is certified is of these together, and of no single attempt"
-        )
 
 
 def _is_of_another(name: Any, entries: Coded, columns: Columns) -> bool:

@@ -38,6 +38,8 @@ class Returns:
         strata: the label of each task's stratum, [n]; None if no column of them was named.
         constant: columns of a table that are not read and hold one entry alone, with it as text: ``align_tasks`` asks
             about those in which policies differ.
+        of_tasks: columns of a table that are not read and hold one entry for each task, by its label: ``align_tasks``
+            asks about those that differ between policies.
 
     Example:
         >>> import jaxcert
@@ -56,6 +58,7 @@ class Returns:
     strata: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
     pooled: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     constant: Mapping[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
+    of_tasks: Mapping[str, Mapping[Any, str]] = dataclasses.field(default_factory=dict, kw_only=True)
 
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, by the index of task and rollout: with its row, if it has one, and the task's label."""

@@ -17,7 +17,7 @@ from jaxcert.tables._coded import (
     lack_outcome,
     pair_counts,
 )
-from jaxcert.tables._entries import ask, check_spelled_once, first_alike, listed_words, loosely, words_in
+from jaxcert.tables._entries import ask, ask_about_alike, check_spelled_once, listed_words, words_in
 from jaxcert.tables._pooled import crossing
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._summary_rows import check_no_sum
@@ -53,9 +53,7 @@ def arrange(
     (labels, tasks), names = read.task, read.columns
     if labels.dtype.kind in "OUS":  # of files that were put together
         check_spelled_once(labels.tolist(), f"column {names.task} holds")
-        if alike := first_alike(labels.tolist(), loosely):
-            one, other = alike
-            ask(f"column {names.task} holds {one!r:.40} and {other!r:.40}: if they are one task, it is counted twice")
+        ask_about_alike(labels.tolist(), f"column {names.task} holds")
     check_pairs(read)
     of_rows, totals, lacking = _single(value, names.value, counted, unfinished)
     if not metric and np.all((totals == 0) | (totals == 1)):

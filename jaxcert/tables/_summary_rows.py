@@ -29,7 +29,7 @@ _OF_TRIALS = _SUMMARIES | words_in("best majority consensus max min")
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)  # as 12 and task_012
 _MOST_NAMED = 6
 _REPEATS = {"count", "counts", "freq", "frequency", "num_episodes", "n_episodes", "episodes", "num_rollouts", "repeats"}
-_REPEATS |= {"n_rollouts", "reps", "runs", "num_runs"}
+_REPEATS |= {"n_rollouts", "reps", "runs", "num_runs", "cnt", "multiplicity", "occurrences", "n_rows", "num_rows", "#"}
 _FEWEST_COPIES = 10
 
 
@@ -86,11 +86,19 @@ def check_rows_are_trials(read: Read) -> None:
         )
     for each in (each for each in read.others if lowered(each) in _REPEATS):
         numbers = read.column(each).numbers()
-        if np.all(np.isfinite(numbers)) and np.any(numbers != 1):
+        is_told = np.all(np.isfinite(numbers)) and np.any(numbers != 1)
+        if is_told and not (lowered(each) == "#" and _numbers_rows(read.task, read.column(each))):
             ask(
                 f"column {str(each)!r:.42} is not read, and each row is one trial: where a row stands for so many "
                 "trials, name the columns of successes and of trials (--successes, --trials)"
             )
+
+
+def _numbers_rows(task: Coded, entries: Coded) -> bool:
+    """Whether it numbers all rows, or those of each task, from one to the next."""
+    numbers, most = np.sort(entries.numbers()), (len(task.places), np.bincount(task.places).max())
+    is_once = len(pair_counts(task, entries)) == len(task.places)
+    return is_once and 1 < len(numbers) in most and bool(np.all(np.diff(numbers) == 1))
 
 
 def ask_about_copied_rows(read: Read, value: Coded) -> None:

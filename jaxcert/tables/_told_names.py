@@ -174,6 +174,19 @@ def says(text: Any, words: set[str]) -> bool:
     return bool(found & words) and found <= words | _BESIDE_ASIDE
 
 
+def may_tell_tasks(name: Any, *, several: bool) -> bool:
+    """Whether the entries of tasks in a column may tell which tasks they were, neither how they went nor by whom.
+
+    Where tasks have ``several`` rows, also by another name, as what is measured of each row is not the same in all.
+    """
+    words, told = words_in(name), tells(name)
+    if words & (_MEASURED | ENDINGS) or told.value or told.aside:
+        return False
+    if told.task or words & PLACES:
+        return True
+    return several and ("seed" in words or not (words & (_OF_RUN | _CHANGES) or told.policies))
+
+
 def is_of_run(name: Any, entries: Iterable[str]) -> bool:
     """Whether it says which policy it is, how that was made, or what came of one run: no condition of it."""
     words, told = words_in(name), tells(name)

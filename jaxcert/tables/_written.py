@@ -122,6 +122,9 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
     return target
 
 
+_TASKS = words_in("task tasks problem problems id ids name names label labels")  # and not their groups, as level
+
+
 def read_npz(content: bytes, value: str, *, strata: str | None, metric: bool) -> tuple[Returns, dict[str, Any]]:
     """The array of that name, by default `returns`, and `where`, if there is one; other arrays are not read."""
     if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
@@ -173,13 +176,24 @@ def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> 
                 "expected the returns of the last policy, a row per task"
             )
     for name in (name for name in names if tells(name.rstrip("s")).task):
-        with contextlib.suppress(ValueError):  # of what is pickled nothing is known
-            shape = read_arrays(content, [name])[name].shape
-            if shape == returns.shape[1:] != returns.shape[:1]:
-                ask(
-                    f"array {name!r:.40} has shape {shape}, returns {returns.shape}: each row of returns is read as a "
-                    "task; if the columns are tasks, transpose them"
-                )
+        _ask_about_labels(content, name, returns)
+
+
+def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
+    """Warn of an array of labels of tasks, with an entry for each column of returns, or with labels that repeat."""
+    with contextlib.suppress(ValueError):  # of what is pickled nothing is known
+        array, rows = read_arrays(content, [name])[name], returns.shape
+        shape, of_tasks = array.shape, words_in(name) <= _TASKS
+        if of_tasks and shape == rows[:1] and (count := len(np.unique(array))) < len(array):
+            ask(
+                f"array {name!r:.40} has {count} labels for {len(array)} rows of returns, each of which is read as a "
+                "task: if rows with one label are trials of one task, put them into one row"
+            )
+        if shape == rows[1:] != rows[:1]:
+            ask(
+                f"array {name!r:.40} has shape {shape}, returns {rows}: each row of returns is read as a task; if the "
+                "columns are tasks, transpose them"
+            )
 
 
 def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:

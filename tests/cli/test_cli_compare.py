@@ -203,6 +203,43 @@ def test_what_is_asked_of_policies_together_is_an_error_with_strict(tmp_path):
     assert "in other units" in refused("compare", *arrays, "--support", 0, 100, "--delta", 0.1, "--strict")
 
 
+def policies_with(folder, name, num_trials, of_a, of_b):
+    """Tables of two policies, each with a column whose entry is a function of task and trial."""
+    paths = [folder / f"{each}.csv" for each in "ab"]
+    for path, entry in zip(paths, (of_a, of_b), strict=True):
+        rows = (f"w{t}x,{r},{(t + r) % 2},{entry(t, r)}\n" for t in range(12) for r in range(num_trials))
+        path.write_text(f"task,trial,success,{name}\n" + "".join(rows))
+    return command("compare", *paths, "--delta", 0.1, "--suite", "--mean")
+
+
+@pytest.mark.parametrize("num_trials", [1, 4])
+@pytest.mark.parametrize("name", ["layout_seed", "env_seed", "scene_id", "instruction", "goal"])
+def test_tasks_of_one_label_that_differ_between_policies_are_asked_about(tmp_path, name, num_trials):
+    found = policies_with(tmp_path, name, num_trials, lambda t, _: f"k{100 + t}", lambda t, _: f"k{900 + t}")
+    told = f"tasks of the same label differ in {name} (task w0x has 'k100' in {tmp_path / 'a.csv'}, 'k900' in"
+    assert told in found.err
+    assert "12 of 12 tasks" in found.err
+    found = policies_with(tmp_path, name, num_trials, lambda t, _: t, lambda t, _: f"{t}.0")
+    assert "the same label differ" not in found.err
+
+
+@pytest.mark.parametrize("name", ["seconds", "answer", "video", "seed", "note", "tokens", "mean_return", "commit"])
+def test_what_became_of_tasks_may_differ_between_policies(tmp_path, name):
+    found = policies_with(tmp_path, name, 1, lambda t, _: 100 + t, lambda t, _: 900 + t)
+    assert "the same label differ" not in found.err
+    found = policies_with(tmp_path, name, 4, lambda t, r: 100 + t + 3 * r, lambda t, r: 900 + t + 3 * r)
+    assert "the same label differ" not in found.err
+
+
+@pytest.mark.parametrize(("largest", "is_told"), [(5, True), (10, True), (2, False)])
+def test_marks_and_shares_are_asked_about(tmp_path, largest, is_told):
+    paths = [tmp_path / f"{name}.npz" for name in "ab"]
+    for path, unit in zip(paths, (largest, 1), strict=True):
+        np.savez(path, returns=np.linspace(0.5, 1, 24).reshape(6, 4) * unit)
+    said = command("compare", *paths, "--support", 0, largest, "--delta", 0.1, "--mean").err
+    assert ("in other units" in said) == is_told
+
+
 def test_it_says_how_much_was_run_and_with_which_confidence(files, tmp_path):
     where = np.ones((60, 20), bool)
     where[3, 5:] = False

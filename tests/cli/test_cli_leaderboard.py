@@ -394,13 +394,35 @@ def test_policies_are_called_by_their_names_everywhere(files, tmp_path, names):
     copies = [tmp_path / f"copy {i}.npz" for i in range(len(called))]
     for path, copy_of in zip(copies, files, strict=False):
         path.write_bytes(copy_of.read_bytes())
-    assert verify(outputs[0], copies[0], others=copies[1:]).ok
+    found = verify(outputs[0], copies[0], others=copies[1:])
+    told = ", ".join(f"{name} is {path.name}" for name, path in zip(called, copies, strict=True))
+    assert found.ok
+    assert str(found).splitlines()[1:] == [f"names as the file has them: {told}"]
     document = json.loads(written[0])
     if rest:
         document["leaderboard"]["order"][0]["policy"] = "other"
     else:
         document["certificates"][0]["others"][0]["called"] = "other"
     assert not verify(altered(document, lambda _: None, tmp_path / "d.json"), copies[0], others=copies[1:]).ok
+
+
+@pytest.mark.parametrize("kind", ["pair", "leaderboard", "thresholds", "called like the other"])
+def test_names_of_files_are_those_of_the_files_that_are_checked(files, tmp_path, kind):
+    """Two files exchange their names in all of a document, whose digest follows: its numbers are those of the other."""
+    count, path = 2 if kind in ("pair", "called like the other") else 3, tmp_path / "c.json"
+    names = [each.name for each in files[:count]]
+    asked = ["--mean"] if count == 2 else ["--threshold", 0.5] if kind == "thresholds" else []
+    given = ["--names", "x,y"] if kind == "called like the other" else []
+    assert command("compare", *files[:count], *SETTINGS, *asked, *given, "--json", path)[0] == 0
+    before = verify(path, files[0], others=files[1:count])
+    assert (before.ok, before.names == "") == (True, not given)
+    text = path.read_text()
+    if given:
+        text = re.sub(r'"(called)": "x"', rf'"\1": "{names[1]}"', text).replace(" of x ", f" of {names[1]} ")
+    else:
+        text = text.replace(names[0], "?").replace(names[1], names[0]).replace("?", names[1])
+    exchanged = verify(altered(json.loads(text), lambda _: None, path), files[0], others=files[1:count])
+    assert f"its statements call {names[1]!r} what is {names[0]!r} here" in exchanged.differences
 
 
 @pytest.mark.parametrize("names", ["a", "a,a", "a,", "a,b,c", "a,b\x07"])

@@ -236,6 +236,8 @@ def test_logs_of_the_other_kind_are_refused(tmp_path):
         ({"policies": ["a", "b", "c"]}, "policies is ['a', 'b', 'c']; expected a list of 2 texts"),
         ({"labels": ["new", "mine"]}, "labels are new, mine; expected X and Y"),
         ({"goal": 10.0}, "its goal is 10, which equal policies reach too often"),
+        ({"goal": 1.0}, "its goal is 1; expected a number above 1"),
+        ({"support": [0.0, 2.0]}, "its support is (0.0, 2.0); expected (0, 1), that of successes"),
         ({"delta": 0.01}, "which equal policies reach too often"),
         ({"max_pairs": 2000}, "which equal policies reach too often"),
         ({"bets": [0.9]}, "which equal policies reach too often"),

@@ -225,7 +225,32 @@ def test_a_task_may_have_the_name_of_a_mean(tmp_path, label):
     assert command("certify", path, *ASK, "--strict").status == 0
 
 
-@pytest.mark.parametrize("name", ["best_of", "attempts", "num_tries", "max_attempts", "retries"])
+@pytest.mark.parametrize("name", ["count", "cnt", "multiplicity", "occurrences", "n_rows", "#"])
+def test_rows_that_stand_for_several_trials_are_told(tmp_path, name):
+    path = written(tmp_path / "t.csv", task=np.arange(30), success=True, **{name: 7})
+    assert f"column '{name}' is not read" in command("certify", path, *ASK).err
+    assert f"column '{name}' is not read" in refused("certify", path, *ASK, "--strict")
+
+
+@pytest.mark.parametrize("numbers", [np.arange(150), np.tile(np.arange(1, 6), 30)])
+def test_what_numbers_rows_counts_none(tmp_path, numbers):
+    path = written(tmp_path / "t.csv", **task_and_trial(30), success=True, **{"#": numbers})
+    assert "each row is one trial" not in command("certify", path, *ASK).err
+
+
+def test_labels_of_rows_of_an_array_that_repeat_are_asked_about(tmp_path):
+    path, labels = tmp_path / "r.npz", np.asarray([f"w{i % 10}" for i in range(20)])
+    np.savez(path, returns=np.full((20, 5), 0.5), tasks=labels)
+    with pytest.warns(UserWarning, match="array 'tasks' has 10 labels for 20 rows of returns"):
+        read_returns(path)
+    for name, array in (("tasks", np.arange(20)), ("level", labels)):
+        np.savez(path, returns=np.full((20, 5), 0.5), **{name: array})
+        read_returns(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["best_of", "attempts", "num_tries", "max_attempts", "retries", "majority_of", "reruns"]
+)
 def test_a_number_of_attempts_in_each_trial_is_told(tmp_path, name):
     rows = task_and_trial(30, 3)
     path = written(tmp_path / "t.csv", **rows, success=True, **{name: 3})
@@ -233,6 +258,55 @@ def test_a_number_of_attempts_in_each_trial_is_told(tmp_path, name):
     for number, others in ((int(name != "retries"), rows), (3, {"task": rows["task"], "attempt": rows["trial"]})):
         path = written(path, **others, success=True, **{name: number})
         assert command("certify", path, *ASK, "--strict").status == 0
+
+
+@pytest.mark.parametrize("name", ["n_samples", "num_candidates", "k"])
+def test_a_number_of_samples_is_told_unless_it_is_that_of_the_trials(tmp_path, name):
+    path = written(tmp_path / "t.csv", task=np.arange(30), success=True, **{name: 5})
+    assert f"column '{name}' is 5 in all rows: if a trial is the best of" in refused("certify", path, *ASK, "--strict")
+    for number, rows in ((1, task_and_trial(30, 3)), (3, task_and_trial(30, 3))):
+        path = written(path, **rows, success=True, **{name: number})
+        assert command("certify", path, *ASK, "--strict").status == 0
+
+
+OUTCOMES = [{"passed": False, "time": 0.1}, {"passed": True, "time": 0.2}]
+LISTED = ("attempts", "retries", "rollouts", "episodes", "history", "tries", "samples")
+LISTS = dict.fromkeys(LISTED, OUTCOMES) | {
+    "generations": ["a", "b"],
+    "completions": ["a", "b"],
+    "candidates": '["a", "b"]',
+    "max_tries": [False, True],
+    "attempt_results": [False, True],
+    "attempt_log": "0: no | 1: ok",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_attempts_is_told(tmp_path, name):
+    path, listed = tmp_path / "t.jsonl", LISTS[name]
+    one = listed[:1] if isinstance(listed, list) else "[3]"
+    for rows, is_told in (([listed, one], True), ([one, one], False)):
+        lines = [{"task": i, name: rows[i % 2], "success": i % 3 > 0} for i in range(30)]
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        said = command("certify", path, *ASK).err
+        assert (f"column '{name}' holds several entries in a row: if a trial is the best of" in said) == is_told
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [
+        ("history", [{"role": "user", "content": "a"}, {"role": "agent", "content": "b"}]),
+        ("history", [{"action": 1, "reward": 0.0}, {"action": 2, "reward": 1.0}]),
+        ("messages", OUTCOMES),
+        ("samples", ["a"]),
+        ("attempt", "second try, by night"),
+        ("trajectory", [1, 2, 3]),
+    ],
+)
+def test_other_lists_are_not_of_attempts(tmp_path, name, entry):
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(f"{json.dumps({'task': i, name: entry, 'success': i % 3 > 0})}\n" for i in range(30)))
+    assert "the best of several" not in command("certify", path, *ASK, "--trial", "").err
 
 
 @pytest.mark.parametrize(
