@@ -116,18 +116,15 @@ def certify_band(
         returns: float[..., n, m], bool for successes, a summary, or two policies (``paired``), as in ``certify``.
         thresholds: float[t], or a scalar for one, as they are to be reported. None for the whole curve: the sorted
             lower bounds [..., n], where it has its steps; for "attained_levels" 0.005, 0.01, ..., 0.995.
-        support: (a, b), as in ``certify``.
+        support, bound, where, validate: as in ``certify``.
         delta: failure probability of all thresholds together, in (0, 1); a scalar. One that is traced, and cannot be
             read, is divided by the union bound: eta = delta / n, or delta / num_smallest.
         beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default. "attained_levels" has none:
             the certificate's ``beta`` is then the level that was attained, [..., t].
-        bound: as in ``certify``.
         kind: "equal_local_levels", or "attained_levels" for returns of 0 and 1. By default the latter for
             successes, an array of bool, without a beta or another bound, and the former for others.
         num_smallest: K in 1..n: fixed beforehand, only k < K violations certify anything, for
             an eta that is larger: delta / 6.2 for K = 20 at n = 200, delta = 0.01.
-        where: as in ``certify``.
-        validate: as in ``certify``.
 
     The first call for an n and a delta finds eta on the host: milliseconds up to n = 200, seconds at n = 10^4.
 
@@ -236,12 +233,9 @@ def certify_lower_bounds_band(
 
     Args:
         lower_bounds: float[..., n], as in ``certify_lower_bounds``.
-        thresholds: as in ``certify_band``.
-        delta: as in ``certify_band``.
+        thresholds, delta, num_smallest, validate: as in ``certify_band``.
         beta: failure probability of one lower bound, in [0, 1); 0 if performances are known exactly.
         low: the lower end of the support, which no performance is below; ``certify_tail`` needs it for means.
-        num_smallest: as in ``certify_band``.
-        validate: as in ``certify``.
 
     Returns:
         A ``BandCertificate`` with arrays [..., t] and ``bound`` "given".

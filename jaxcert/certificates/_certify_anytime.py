@@ -113,13 +113,10 @@ def certify_anytime(
         returns: float[..., n, m], a summary, or two policies (``paired``), as in ``certify``; the tasks in the order in
             which they were sampled.
         thresholds: float[t], or a scalar for one; wanted expected returns B.
-        support: (a, b), as in ``certify``.
+        support, bound, where, validate: as in ``certify``.
         delta: failure probability of the certificates at one threshold, at all moments together, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
-        bound: as in ``certify``.
         prior: (alpha, gamma) of the mixture, as in ``anytime_epsilon``; two scalars.
-        where: as in ``certify``.
-        validate: as in ``certify``.
 
     A new n is a new shape, for which the call is compiled again; ``anytime_epsilon`` is for loops over tasks.
 

@@ -136,17 +136,14 @@ def certify_each_task(
     these 2n claims only n can be false. The rollouts of different tasks may depend on each other.
 
     Args:
-        returns: as in ``certify_suite``; no summary with ``complete``.
+        returns, num_episodes: as in ``certify_suite``; no summary with ``complete``.
         thresholds: float[t], or a scalar for one, fixed before the data are seen; margins for pairs.
-        support: (a, b), as in ``certify``.
+        support, bound: as in ``certify``; "clopper_pearson" by default for an array of bool.
         delta: failure probability of all claims at one threshold together, in (0, 1); a scalar.
-        bound: as in ``certify``; "clopper_pearson" by default for an array of bool.
         complete: True names bad tasks, too, and declares that each return is that of a whole rollout, of a finite
             horizon, as in ``certify_interval``.
         tasks: names of the tasks, [n], for the sentences; by default their places in the list.
-        num_episodes: as in ``certify_suite``.
-        where: as in ``certify``. Tasks may have different numbers of rollouts.
-        validate: as in ``certify``. A task with a return that is NaN is not named.
+        where, validate: as in ``certify``. Tasks may have different numbers of rollouts; one with a NaN is not named.
 
     Returns:
         A ``TasksCertificate`` with arrays [..., t].

@@ -132,10 +132,8 @@ def certify_interval(
         beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
         beta_upper: beta', failure probability of one upper bound, in (0, 1); a scalar. By default beta or 0.02,
             whichever is smaller: at this end it is subtracted from the share of bad tasks, and costs nothing of delta.
-        bound: as in ``certify``, for both sides.
         complete: True declares that each return is that of a whole rollout, of a finite horizon.
-        where: as in ``certify``.
-        validate: as in ``certify``.
+        bound, where, validate: as in ``certify``; the bound is for both sides.
 
     Returns:
         An ``IntervalCertificate`` with arrays [..., t].

@@ -51,12 +51,11 @@ def certify_improvement(
         margins: float[t], or a scalar for one; wanted differences c.
         support: (a, b), both finite, or None for successes of both, as in ``certify_mean_difference``.
         delta: failure probability of each certificate, in (0, 1); a scalar.
-        beta: as in ``certify``.
+        beta, validate: as in ``certify``.
         bound: as in ``certify``, but for "clopper_pearson": differences are not binary.
         method: "binomial", "scenario" or "soft", as in ``certify``; "soft" needs as many rollouts of both.
         where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
         where_b: the same for B. With m_a = m_b, rollout j counts if it does for both.
-        validate: as in ``certify``.
 
     As for ``certify_mean_difference``, each return has to be one of a whole episode.
 

@@ -90,22 +90,19 @@ def certify_safety_level(
     Args:
         returns: float[..., n, m], or bool for successes, as in ``certify``; or two policies, ``paired``.
         safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own unless ``simultaneous``.
-        support: (a, b), as in ``certify``.
+        support, bound, where, validate: as in ``certify``.
         delta: failure probability, in (0, 1); a scalar.
         beta: as in ``certify``. By default, for "binomial", the largest value that costs nothing,
             1 - U(k*; n, delta)/(1 - s) with k* as at 0.05: 0.08 at n = 200, s = 0.9, delta = 0.01. If there is no k*
             at 0.05, the largest value with k* = 0. For several safeties, the smallest of theirs. For successes, the
             best of four levels for each safety, which share delta, or of all that are attained if ``simultaneous`` or
             up to six rollouts per task; ``beta`` is then [..., t]. "auto" asks for the same.
-        bound: as in ``certify``.
         method: as in ``certify``, but for "soft", which has no lower bound per task.
-        where: as in ``certify``.
         simultaneous: whether all safeties are to hold together with probability at least 1 - delta. For successes they
             then hold together with ``certify_band``, at its levels. For "binomial", or with a beta, their k* are then
             the largest for which that probability, computed exactly, suffices, and the default of beta the largest
             value for which it still does. The division of delta is exact if delta, beta and the safeties can be read;
             with any of them traced, it is the union bound: delta / t for each.
-        validate: as in ``certify``.
 
     Returns:
         A ``Certificate`` whose thresholds, [..., t], are the certified performances and whose safety is the wanted one;

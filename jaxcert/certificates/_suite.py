@@ -174,8 +174,7 @@ def certify_suite(
             bool, counts successes.
         num_episodes: k, of successes of one policy: a threshold is the probability, in (0, 1], that k trials in a row
             on the task all succeed, J^k for independent ones (pass^k).
-        where: as in ``certify``. Tasks may have different numbers of rollouts.
-        validate: as in ``certify``. A task with a return that is NaN counts as one that does not pass.
+        where, validate: as in ``certify``. Tasks may have different numbers of rollouts; one with a NaN does not pass.
 
     Returns:
         A ``SuiteCertificate`` with arrays [..., t].

@@ -206,9 +206,8 @@ def certify_cvar(
             alpha/2-quantile of single rollouts on a few dozen pilot tasks serves well (docs/means_and_tails.md). There
             is no default: b, the only cap known beforehand, certifies nothing unless alpha is near 1.
         bound: as in ``certify_mean``: "clopper_pearson" for one trial per task, by default for bool [..., n, 1].
-        where: as in ``certify_mean``.
-        validate: as in ``certify_mean``; an alpha outside (0, 1], or a cap that is not above a, gives
-            -inf, too; a cap above b is valid.
+        where, validate: as in ``certify_mean``; an alpha outside (0, 1], or a cap that is not above a, gives -inf, too;
+            a cap above b is valid.
 
     Returns:
         A ``MeanCertificate`` with arrays [..., t].
