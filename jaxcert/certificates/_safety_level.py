@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import as_row, chosen_level, divided, padded_rows, refuse_choice
+from jaxcert.certificates._arguments import Returns, as_row, chosen_level, divided, padded_rows, refuse_choice
 from jaxcert.certificates._attained import ATTAINED, level_of_successes
 from jaxcert.certificates._attained_limits import FEW, limits_each, limits_together
 from jaxcert.certificates._calibration import joint_counts
@@ -25,10 +25,8 @@ from jaxcert.certificates._witness import of_limits
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import Side, cast_host, complement_down
-from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
-from jaxcert.returns.summaries import Summary
 
 
 def together(safety: Any, wanted: Any, delta: Any, beta: Any, num_tasks: int) -> tuple[Any, np.ndarray] | None:
@@ -67,7 +65,7 @@ def _allowed(method: Method, size: int, n: Any, wanted, delta, beta, table) -> t
 
 
 def certify_safety_level(
-    returns: chex.Array | Summary | Paired,
+    returns: Returns,
     safety: chex.Numeric | Sequence[float],
     *,
     support: Support | None = None,
@@ -196,7 +194,6 @@ SAFETY_LEVEL = Question(
     words="which performance does a given share of new tasks reach?",
     function=certify_safety_level,
     paired=True,
-    certificate=Certificate,
     rows=Rows(certified="threshold"),
     each="safety",
     shortcut="",

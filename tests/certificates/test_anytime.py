@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from jaxcert import anytime_epsilon, binomial_epsilon, certify, certify_anytime
-from jaxcert.certificates._anytime_epsilon import series
+from jaxcert.numerics._mixture_limit import series
 from jaxcert.report import step_curve
 from tests.certificates.test_band import returns
 

@@ -12,8 +12,8 @@ from scipy import stats
 
 from jaxcert.certificates import _calibration
 from jaxcert.certificates._calibration import LeastFavourable, calibrated
-from jaxcert.certificates._crossing import log_factorials
 from jaxcert.certificates._method import CHOICE
+from jaxcert.numerics._crossing import log_factorials
 
 BETAS = CHOICE.betas
 FIVE = (0.01, 0.05, 0.2, 0.5, 0.8)
