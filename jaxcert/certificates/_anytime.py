@@ -55,10 +55,9 @@ def anytime_epsilon(
         num_violations: k, tasks so far whose lower bound is not at least the threshold; integers in 0..n.
         num_tasks: n >= 1, tasks so far; tested up to 10**6.
         delta: failure probability of the certificates at all moments together, in (0, 1).
-        beta: failure probability of one lower bound, in [0, 1); 0 if every performance is known exactly.
+        beta, validate: as in ``binomial_epsilon``.
         prior: (alpha, gamma), positive: a beta distribution over the share of violations, truncated to the risks below
             the one that is tested. It has no influence on whether the certificate holds, only on where it is tight.
-        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give 1.
 
     All arguments broadcast against each other and may be traced: other values, of n too, do not recompile.
 

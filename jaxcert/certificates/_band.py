@@ -31,13 +31,13 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band, level_of_successes
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._calibration import local_level
 from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._counting import fields_of_bounds, only_smallest
 from jaxcert.certificates._method import BINOMIAL, TAIL, table_of
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._prepared import Support, as_successes, probability
@@ -223,9 +223,8 @@ def certify_lower_bounds_band(
     """Certify at all thresholds together from lower bounds that were computed elsewhere.
 
     Args:
-        lower_bounds: float[..., n], as in ``certify_lower_bounds``.
+        lower_bounds, beta: as in ``certify_lower_bounds``.
         thresholds, delta, num_smallest, validate: as in ``certify_band``.
-        beta: failure probability of one lower bound, in [0, 1); 0 if performances are known exactly.
         low: the lower end of the support, which no performance is below; ``certify_tail`` needs it for means.
 
     Returns:

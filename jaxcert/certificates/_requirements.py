@@ -118,7 +118,7 @@ class RequirementsCertificate(Answer):
 
     @property
     def _numbers(self) -> list[str]:
-        sides = ("up" if side == _SIDES[0] else "down" for side in self.sides)
+        sides: list[Rounding] = ["up" if side == _SIDES[0] else "down" for side in self.sides]
         return [_decimal(value, side) for value, side in zip(self.thresholds, sides, strict=True)]
 
     @property

@@ -14,7 +14,6 @@ from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import Returns, as_row, chosen_level, divided, padded_rows, refuse_choice
 from jaxcert.certificates._attained import ATTAINED, level_of_successes
 from jaxcert.certificates._attained_limits import FEW, limits_each, limits_together
-from jaxcert.certificates._calibration import joint_counts
 from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counting import any_of, bad_levels, count_violations, fields_of_limits, largest_betas
@@ -23,6 +22,7 @@ from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._registry import defaults, missing_of_counts, warned
 from jaxcert.certificates._witness import of_limits
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._calibration import joint_counts
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import Side, cast_host, complement_down
 from jaxcert.returns._prepared import Support, as_successes, probability

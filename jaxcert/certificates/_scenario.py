@@ -134,11 +134,7 @@ def scenario_epsilon(
     there; this function is the theorem itself.
 
     Args:
-        num_violations: k, integers in 0..n.
-        num_tasks: n >= 1.
-        beta: failure probability of one lower bound, in (0, 1).
-        delta: failure probability of the certificate, in (0, 1).
-        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give 1.
+        num_violations, num_tasks, beta, delta, validate: as in ``binomial_epsilon``, but for a beta of 0.
 
     All arguments broadcast against each other and may be traced.
 
