@@ -134,7 +134,8 @@ def scenario_epsilon(
     there; this function is the theorem itself.
 
     Args:
-        num_violations, num_tasks, beta, delta, validate: as in ``binomial_epsilon``, but for a beta of 0.
+        num_violations, beta, delta, validate: as in ``binomial_epsilon``, but for a beta of 0.
+        num_tasks: n >= 1.
 
     All arguments broadcast against each other and may be traced.
 

@@ -1,7 +1,7 @@
 """The mean performance over the tasks of a fixed list."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -97,13 +97,10 @@ def certify_suite_mean(
         else:
             check_averages(sample)
     fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}
-    settings: dict[str, Any] = {
-        "bound": bound,
-        "quantity": quantity_of(bound, returns),
-        "question": "suite_mean",
-        "source": LISTED,
-    }
-    return answer(MeanCertificate, fields, sample.num_tasks, **settings)
+    quantity = quantity_of(bound, returns)
+    return answer(
+        MeanCertificate, fields, sample.num_tasks, bound=bound, quantity=quantity, question="suite_mean", source=LISTED
+    )
 
 
 @functools.partial(quickly, static_argnums=0)
