@@ -100,6 +100,8 @@ def calls(kind: str, returns: np.ndarray, mask: Any) -> Iterator[tuple[str, Call
     weights = np.where(np.arange(n) % 2, 0.5, 1.5)
     yield "certify_weighted", lambda: jaxcert.certify_weighted(returns, some, weights, max_weight=1.5, **known)
     weighted = jaxcert.weighted(returns, weights, max_weight=1.5)
+    kinds = {"strata": np.arange(n) % 3, "frequencies": {0: 0.5, 1: 0.25, 2: 0.25} if n > 2 else None}
+    yield "certify_stratified", lambda: jaxcert.certify_stratified(returns, some, **kinds, **known)
     yield "certify_mean(weighted)", lambda: jaxcert.certify_mean(weighted, **known)
     if mask is not None:
         return

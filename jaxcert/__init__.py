@@ -39,6 +39,7 @@ from jaxcert.certificates import (
     certify_requirements,
     certify_safety_level,
     certify_shift,
+    certify_stratified,
     certify_suite,
     certify_suite_mean,
     certify_tail,
@@ -56,6 +57,7 @@ from jaxcert.returns import (
     between,
     paired,
     sample_returns,
+    stratified,
     task_weights,
     weighted,
 )
@@ -122,6 +124,7 @@ __all__ = [
     "certify_safety_level",
     "certify_sequential",
     "certify_shift",
+    "certify_stratified",
     "certify_suite",
     "certify_suite_mean",
     "certify_tail",
@@ -136,6 +139,7 @@ __all__ = [
     "sample_returns",
     "scenario_epsilon",
     "shifted_epsilon",
+    "stratified",
     "task_weights",
     "weighted",
 ]

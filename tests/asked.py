@@ -49,9 +49,11 @@ class Way(NamedTuple):
 
 
 def _data(name: str, x) -> dict[str, Any]:
-    """As a metric, beside a policy that returns nothing but 0, and with weights of 1, where a question takes those."""
+    """As a metric, beside a policy that returns only 0, with weights of 1 or strata, where a question has those."""
     if name == "requirements":
         return {"returns": {"x": x}}
+    if name == "stratified":
+        return {"returns": x, "strata": np.arange(np.shape(x)[-2]) % 2}
     if name == "ranking" or len(QUESTIONS[name].inputs) > 1:
         xp = jnp if isinstance(x, jax.Array) else np
         zeros, weights = xp.zeros_like(x), np.ones(np.shape(x)[-2:-1])

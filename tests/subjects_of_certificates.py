@@ -27,6 +27,7 @@ from jaxcert import (
     certify_safety_level,
     certify_sequential,
     certify_shift,
+    certify_stratified,
     certify_suite,
     certify_suite_mean,
     certify_tail,
@@ -249,4 +250,26 @@ CERTIFICATES |= {
         (RETURNS[1], LEVELS[1], RATIOS[1], 1.25, 0.4, 0.3, -0.1, 1.1),
     )
     for method in ("binomial", "soft")
+}
+
+
+CERTIFICATES |= {
+    f"certify_stratified-{name}": Subject(
+        functools.partial(
+            lambda x, b, beta, delta, low, high, frequencies, **validate: certify_stratified(
+                x,
+                b,
+                strata=np.arange(8) % 2,
+                frequencies=frequencies,
+                support=(low, high),
+                beta=beta,
+                delta=delta,
+                **validate,
+            ),
+            frequencies=frequencies,
+        ),
+        (RETURNS[0], LEVELS[0], 0.3, 0.2, 0.0, 1.0),
+        (RETURNS[1], LEVELS[1], 0.4, 0.15, -0.1, 1.1),
+    )
+    for name, frequencies in (("even", None), ("other", {0: 0.25, 1: 0.75}))
 }

@@ -138,6 +138,8 @@ def _with_files():
     for file, kept in (("trials.csv", passed), ("once.csv", passed[:, :1])):
         rows = [f"{task},{trial},{'pass' if ok else 'fail'}" for (task, trial), ok in np.ndenumerate(kept)]
         Path(file).write_text("\n".join(["task,trial,success", *rows, ""]))
+    rows = [f"env{env},{goal},{trial},1" for env, goal, trial in np.ndindex(50, 5, 4)]
+    Path("metaworld.csv").write_text("\n".join(["env,goal,trial,success", *rows, ""]))
     deployed = [f"task {i // 20},{value}" for i, value in enumerate(returns[:30, :20].ravel())]
     Path("deployed.csv").write_text("\n".join(["task,return", *deployed, ""]))
     trials = [{"success": True}, {"success": False}]

@@ -72,6 +72,14 @@ def weighted(world: World, data: Data, **options: Any) -> np.ndarray:
     return np.asarray(found.epsilon, np.float64)[:, 0] < MORE * world.risk
 
 
+def stratified(world: World, data: Data, *, frequency: float, **options: Any) -> np.ndarray:
+    """Of two strata, each with half of the tasks, of which new tasks are from one with that frequency."""
+    n = data.returns[0].shape[-2]
+    kinds = {"strata": np.arange(n) * 2 // n, "frequencies": {0: frequency, 1: 1 - frequency}}
+    found = jaxcert.certify_stratified(data.returns[0], world.threshold, **kinds, **_options(world, data, **options))
+    return np.asarray(found.epsilon, np.float64)[:, 0] < world.risk
+
+
 def safety_level(world: World, data: Data, *, several: bool = False, **options: Any) -> np.ndarray:
     """Of a safety that only the performance of bad tasks reaches, alone or with others."""
     wanted = np.array([1 - world.risk + 2.0**-17, *([0.5, 0.9] if several else [])])
@@ -231,6 +239,8 @@ KINDS = (
     ),
     Kind("certify_weighted, binomial", weighted),
     Kind("certify_weighted, soft", _with(weighted, method="soft")),
+    Kind("certify_stratified, as many as the frequency says", _with(stratified, frequency=0.5)),
+    Kind("certify_stratified, another frequency", _with(stratified, frequency=0.75)),
     Kind("averages taken for performances", plug_in, sound=False),
 )
 

@@ -18,6 +18,7 @@ from jaxcert.certificates._ranking import RankingCertificate, certify_ranking
 from jaxcert.certificates._requirements import RequirementsCertificate, certify_requirements
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
+from jaxcert.certificates._stratified import certify_stratified
 from jaxcert.certificates._suite import SuiteCertificate, certify_suite
 from jaxcert.certificates._suite_mean import certify_suite_mean
 from jaxcert.certificates._worst_tasks import TailCertificate, certify_cvar, certify_tail
@@ -58,6 +59,7 @@ __all__ = [
     "certify_requirements",
     "certify_safety_level",
     "certify_shift",
+    "certify_stratified",
     "certify_suite",
     "certify_suite_mean",
     "certify_tail",

@@ -70,9 +70,10 @@ class Certificate(ByThreshold):
         quantity: what the thresholds are thresholds of, in words (static): the expected return, the probability of
             success, or the difference of two policies.
         question: which of ``jaxcert.questions`` it answers, by name (static).
-        source: the distribution that ``epsilon``, ``safety`` and ``status`` speak of: "sampled", or "reweighted" where
-            tasks have weights (static).
+        source: the distribution that ``epsilon``, ``safety`` and ``status`` speak of: "sampled", "reweighted" where
+            tasks have weights, or the strata in words where tasks were drawn within these (static).
         max_weight: of weights, what none of them exceeds, as declared, rounded up, a scalar; None without weights.
+        frequencies: of strata, as they were given (static); None for those of the sample, or without strata.
 
     Example:
         >>> import jax.numpy as jnp
@@ -99,6 +100,7 @@ class Certificate(ByThreshold):
     question: str = dataclasses.field(default="safety", kw_only=True, metadata={"static": True})
     source: str = dataclasses.field(default=SAMPLED, kw_only=True, metadata={"static": True})
     max_weight: jax.Array | None = dataclasses.field(default=None, kw_only=True)
+    frequencies: tuple[str, ...] | None = dataclasses.field(default=None, kw_only=True, metadata={"static": True})
 
     _shown: ClassVar = ("thresholds", "safety", "beta", "delta", "num_tasks", "bound", "method")
 
@@ -251,4 +253,5 @@ def with_article(quantity: str) -> str:
 
 def new_task_from(source: str, *, many: bool = False) -> str:
     """A new task of a distribution, or many: a new task from the same distribution, from the reweighted one."""
-    return f"{'new tasks' if many else 'a new task'} from the {'same' if source == SAMPLED else source} distribution"
+    known = {SAMPLED: "the same distribution", REWEIGHTED: "the reweighted distribution"}
+    return f"{'new tasks' if many else 'a new task'} from {known.get(source, source)}"

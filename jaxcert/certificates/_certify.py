@@ -17,12 +17,21 @@ from jaxcert.certificates._arguments import (
     refuse_choice,
     thresholds_of,
 )
+from jaxcert.certificates._averages import source_of
 from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._counting import solved
-from jaxcert.certificates._figures import REWEIGHTED
+from jaxcert.certificates._figures import REWEIGHTED, SAMPLED
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import Question, same
-from jaxcert.certificates._registry import METHODS, WEIGHTED_METHODS, defaults, missing_of_counts, warned
+from jaxcert.certificates._registry import (
+    EVEN_METHODS,
+    METHODS,
+    WEIGHTED_METHODS,
+    check_even,
+    defaults,
+    missing_of_counts,
+    warned,
+)
 from jaxcert.certificates._witness import of_counts
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
@@ -140,6 +149,7 @@ def certified(
     if support is None:
         returns = as_successes(returns, support, where, bound, method)
     plain, methods = (returns.returns, WEIGHTED_METHODS) if isinstance(returns, Weighted) else (returns, METHODS)
+    source = source_of(returns)
     if method is not None:
         # Differences of successes are no successes.
         counted = {name: each for name, each in methods.items() if not each.counts_successes}
@@ -152,14 +162,19 @@ def certified(
     sample = sample_of(dataclasses.replace(per_task, **needs), returns, support, where, validate)
     rounded = thresholds_of(sample, thresholds, validate, name=name, stacklevel=4)
     rows = padded_rows(rounded, sample, *(() if chosen.tail else (1,)))
+    if source != SAMPLED and returns.even and (sample.is_full or not chosen.counts_successes):
+        chosen, sample = EVEN_METHODS[usual.name], sample.replace(weights=None)
+        check_even(delta, validate)
     if sample.weights is None or chosen.counts_successes:
         beta = chosen_level(chosen, delta, beta, int(sample.num_tasks), sample.dtype)
     delta, beta = levels_of(chosen, delta, beta, sample, validate)
     fields = solved(chosen, per_task, sample, rows, beta, delta)
-    settings = {}
-    if sample.weights is not None:
-        fields["max_weight"], settings = sample.weights.largest, {"question": "weighted", "source": REWEIGHTED}
+    if source == REWEIGHTED and sample.weights is not None:
+        fields["max_weight"] = sample.weights.largest
     names = per_task.name, chosen.name, plain
+    settings: dict[str, Any] = {"question": {SAMPLED: "safety", REWEIGHTED: "weighted"}.get(source, "stratified")}
+    if isinstance(returns, Weighted):
+        settings |= {"source": source, "frequencies": returns.frequencies or None}
     found = certificate_of(Certificate, fields, sample.num_tasks, len(rounded), *names, **settings)
     return warned(found) if validate else found
 

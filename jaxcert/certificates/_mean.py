@@ -14,7 +14,7 @@ from jaxcert.bounds._bound import Bound, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._arguments import Returns
-from jaxcert.certificates._averages import bound_over_tasks, capped_mean, check_averages
+from jaxcert.certificates._averages import bound_over_tasks, capped_mean, check_averages, source_of
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Status, answer, is_difference, new_task_from
 from jaxcert.certificates._figures import (
@@ -164,7 +164,7 @@ def certify_mean(
     Reference: the theory page, equation (17.1); of weighted tasks (20.3).
     """
     found = bound_over_tasks(bound, returns, support, where, validate)
-    return certified_mean(*found, delta, validate, question="mean")
+    return certified_mean(*found, delta, validate, question="mean", source=source_of(returns))
 
 
 def certified_mean(
@@ -175,6 +175,7 @@ def certified_mean(
     validate: bool,
     *,
     question: str,
+    source: str = SAMPLED,
     worst: tuple[Any, Any] | None = None,
 ) -> MeanCertificate:
     """The certificate of a sample; ``worst``: shares of the tasks and caps, in rows; by default all of the tasks."""
@@ -184,9 +185,9 @@ def certified_mean(
     if validate and bound is not CLOPPER_PEARSON and sample.weights is None:
         check_averages(sample, cap)
     fields = _fields(bound, worst is None, *placed((sample, alpha, cap, delta))) | {"delta": delta}
-    settings: dict[str, Any] = {"bound": bound.name, "question": question, "quantity": quantity}
-    if sample.weights is not None:
-        fields, settings = fields | {"max_weight": sample.weights.largest}, settings | {"source": REWEIGHTED}
+    settings = {"bound": bound.name, "question": question, "quantity": quantity, "source": source}
+    if source == REWEIGHTED and sample.weights is not None:
+        fields["max_weight"] = sample.weights.largest
     return answer(MeanCertificate, fields, sample.num_tasks, rows, **settings)
 
 

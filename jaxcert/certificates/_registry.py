@@ -18,9 +18,16 @@ from jaxcert.certificates._arguments import AUTO, choose, default_bound
 from jaxcert.certificates._attained import ATTAINED, counted, least_risk
 from jaxcert.certificates._averages import ratios_of, risk_of_loss, weighted_loss
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._counting import any_of, count_violations, fields_of_solution, reached
+from jaxcert.certificates._counting import (
+    any_of,
+    count_bounds,
+    count_violations,
+    fields_of_solution,
+    only_smallest,
+    reached,
+)
 from jaxcert.certificates._levels import numbers_for, risks_at_levels, usual_enough
-from jaxcert.certificates._method import BINOMIAL, Method, Solution
+from jaxcert.certificates._method import BINOMIAL, MOST_DELTA, Method, Solution
 from jaxcert.certificates._scenario import SCENARIO
 from jaxcert.certificates._soft import SOFT, evidence, shares
 from jaxcert.numerics._batches import in_front
@@ -188,3 +195,38 @@ WEIGHTED_METHODS = {
     SOFT.name: _with_weights(SOFT, _of_evidence, SOFT.known),
     ATTAINED.name: _with_weights(ATTAINED, _of_successes, lambda *_: None),
 }
+
+
+# --- tasks from strata, as many of each as its frequency says --------------------------------------------------------
+
+
+def _within_strata(method: Method) -> Method:
+    """The method for a number of violations that is a sum of unequal coins, in place of a binomial one.
+
+    A binomial tail of at most ``MOST_DELTA`` is at least that of such a sum, unless all tasks or all but one are in it.
+    """
+
+    def known(_: Method, sample: Sample, thresholds, beta, delta) -> Any:
+        return method.known(method, sample, thresholds, beta, _proven(delta))
+
+    def count(_: Method, bound: Bound, sample: Sample, thresholds, beta, delta, known: Any) -> dict[str, Any]:
+        find = method.count or count_bounds
+        fields = find(method, bound, sample, thresholds, beta, _proven(delta), known)
+        return fields | only_smallest(fields, sample.num_tasks - 1)
+
+    return dataclasses.replace(method, count=count, known=known, choice=None)
+
+
+def _proven(delta: Any) -> Any:
+    xp = np if is_concrete(delta) else jnp
+    return xp.where(delta < 1, xp.minimum(delta, delta.dtype.type(MOST_DELTA)), delta)
+
+
+def check_even(delta: Any, validate: bool) -> None:
+    """Raise ValueError for a delta for which tasks from strata are not as good as from one distribution."""
+    if validate and is_concrete(delta) and MOST_DELTA < float(np.asarray(delta)) < 1:
+        raise ValueError(f"delta is {float(delta):g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
+
+
+# Evidence is added up by a bound over tasks that need not be alike.
+EVEN_METHODS = {BINOMIAL.name: _within_strata(BINOMIAL), ATTAINED.name: _within_strata(ATTAINED), SOFT.name: SOFT}

@@ -17,6 +17,7 @@ from jaxcert.certificates._certificate import answer, quantity_of
 from jaxcert.certificates._counting import any_of
 from jaxcert.certificates._figures import LISTED
 from jaxcert.certificates._mean import MeanCertificate, mean_fields
+from jaxcert.certificates._method import MOST_DELTA
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._bets import factor, goal_up
@@ -34,8 +35,6 @@ from jaxcert.returns.summaries import Moments
 # Odds of the bets, as multiples of the best bet for returns that vary by as much as their mean; smaller variation wants
 # larger bets. The best bet of all loses little to the nearest of these: next to it, wealth is nearly constant.
 _ODDS = tuple(2 ** (i / 3) for i in range(-6, 18))
-# Up to which delta a binomial tail below it is at least that of unequal coins (Hoeffding 1956).
-_MOST_DELTA = 0.25
 
 _NEEDS = {needs.name: needs for needs in (Needs(BETTING.name), CLOPPER_PEARSON)}
 
@@ -127,7 +126,7 @@ def _of_successes(sample: Sample, delta: jax.Array) -> jax.Array:
     found = counted(sample)
     there = in_front(found.successes, sample.num_tasks)
     valid = ~any_of(found.successes < 0, sample.num_tasks)[..., 0] & (delta > 0) & (delta < 1)
-    delta = jnp.minimum(delta, _MOST_DELTA)
+    delta = jnp.minimum(delta, MOST_DELTA)
     total = count_down(tree_sum(jnp.where(there, jnp.maximum(found.successes, 0), 0)), there.shape[-1])
     size = count_up(tree_sum(jnp.where(there, found.num_rollouts, 0)), there.shape[-1])
     level = jnp.broadcast_to(jnp.where(valid, delta, 0.5), total.shape)

@@ -15,7 +15,7 @@ from jaxcert.bounds._bound import finish
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row
 from jaxcert.certificates._attained import ATTAINED_LEVELS, curve_of
-from jaxcert.certificates._averages import bound_over_tasks
+from jaxcert.certificates._averages import bound_over_tasks, source_of
 from jaxcert.certificates._band import BandCertificate, steps_of
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
@@ -222,7 +222,8 @@ def certify_cvar(
     """
     chosen, sample, quantity = bound_over_tasks(bound, returns, support, where, validate, capped=True)
     worst = _shares(alpha, sample.dtype, validate), _caps(cap, sample, validate)
-    return certified_mean(chosen, sample, quantity, delta, validate, question="cvar", worst=worst)
+    settings: dict[str, Any] = {"question": "cvar", "source": source_of(returns), "worst": worst}
+    return certified_mean(chosen, sample, quantity, delta, validate, **settings)
 
 
 def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> Any:

@@ -96,13 +96,17 @@ class Asking(NamedTuple):
         """The shortcuts of questions that were given."""
         return [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
 
-    def named(self, num_policies: int = 1) -> "Asking":
+    def named(self, num_policies: int = 1, *, strata: str | None = None) -> "Asking":
         """With the name of the question about so many policies; of one, without a name where it is left to the numbers.
+
+        ``strata``: the column of strata, which a question is about.
 
         Raises:
             ValueError: what was given names several questions, or none.
         """
         word = "".join(self.words)
+        if strata is not None and self.question is None and not word and not self.listed and not self.safety:
+            return self._replace(question=next(name for name, each in _OF_ONE.items() if each.takes("strata")))
         if num_policies == 2 and self.listed and self.question is None:
             self._refuse_margin()
             word = word or ("" if any(self.numbers.values()) else "mean")

@@ -60,7 +60,7 @@ def certify_file(
     """Certify the returns in FILE."""
     folder.check(file, outputs.report)
     outputs.check(("FILE", file), ("--protocol", protocol))
-    asking, locked = asking.named(), locked_in(protocol)
+    asking, locked = asking.named(strata=roles["strata"]), locked_in(protocol)
     if locked is not None:
         asking, roles = locked.settle(asking), locked.roles(roles)
     request = Request(asking, asked_of(asking), reading_of(roles), outputs, wanted, locked, strict, by)

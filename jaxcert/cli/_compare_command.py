@@ -74,7 +74,7 @@ def compare_files(
     if len(sources) > 2:
         print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, quiet=quiet)
         return
-    asking = asking.named(2)
+    asking = asking.named(2, strata=roles["strata"])
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
     answer_files(request, file_a, functools.partial(read_two, sources), quiet=quiet)

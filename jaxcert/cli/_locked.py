@@ -19,7 +19,7 @@ ProtocolFile = Annotated[
     typer.Option("--protocol", metavar="FILE", help="Settings that were locked beforehand; others are refused."),
 ]
 _SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
-_NOT_LOCKED = ("where", "only", "successes", "trials")
+_NOT_LOCKED = ("where", "only", "strata", "successes", "trials")
 
 
 class Locked(NamedTuple):

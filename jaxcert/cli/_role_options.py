@@ -37,6 +37,11 @@ _OPTIONS = {
     ),
     "policy": ("NAME", "Column of policies, in a table that holds several."),
     "only": ("NAME", "The policy whose rows are read, an entry of --policy."),
+    "strata": (
+        "NAME",
+        "Column of the strata, within each of which so many tasks were drawn; the statement is about new tasks from "
+        "all of them.",
+    ),
     "unfinished": (
         "X",
         "The return of a rollout without an outcome (blank, or a word such as abandoned or error), or that another "

@@ -210,7 +210,8 @@ def _check_claims(question: Question) -> None:
 
 
 def _is_monitored(question: Question) -> bool:
-    return not question.listed and {"threshold", "epsilon", "num_violations"} <= set(question.rows.columns)
+    of_one = not (question.listed or question.takes("strata"))
+    return of_one and {"threshold", "epsilon", "num_violations"} <= set(question.rows.columns)
 
 
 def _claim(rows: list[Any], delta: float, threshold: float | None, *, together: bool) -> MonitoredClaim:

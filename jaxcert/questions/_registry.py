@@ -16,6 +16,7 @@ from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._ranking import RANKING
 from jaxcert.certificates._requirements import REQUIREMENTS
 from jaxcert.certificates._safety_level import SAFETY_LEVEL
+from jaxcert.certificates._stratified import STRATIFIED
 from jaxcert.certificates._suite import SUITE
 from jaxcert.certificates._suite_mean import SUITE_MEAN
 from jaxcert.certificates._worst_tasks import CVAR
@@ -35,6 +36,7 @@ QUESTIONS: dict[str, Question] = {
         REQUIREMENTS,
         SEQUENTIAL,
         WEIGHTED,
+        STRATIFIED,
         SUITE,
         EACH_TASK,
         SUITE_MEAN,

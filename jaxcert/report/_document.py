@@ -58,7 +58,7 @@ def _given_beforehand(question: Question) -> list[str]:
 
 _OF_SAMPLED = (
     "The tasks were sampled independently from the distribution that new tasks come from or, where a statement names "
-    "another one, from a distribution that differs from it as stated."
+    "another one, from a distribution that differs from it as stated; where it names strata, within each of these."
 )
 _OF_LISTS = "Where a statement is about a list of tasks, the list was fixed beforehand."
 _AT_EVERY_MOMENT = "; the number of tasks need not be where a statement holds at every moment of their sampling"

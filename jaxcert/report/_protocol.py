@@ -138,8 +138,9 @@ class Protocol:
             found = "both thresholds and" if self.safeties else "neither thresholds nor"
             raise ValueError(f"has {found} safeties; expected one of the two")
         question = self._question
-        if len(question.inputs) > 1 or question.unrepeated:
-            several = "its weights are no part of a protocol" if question.has_weights else "it is of several policies"
+        if len(question.inputs) > 1 or question.unrepeated or question.takes("strata"):
+            more = "weights" if question.has_weights else "strata" if question.takes("strata") else ""
+            several = f"its {more} are no part of a protocol" if more else "it is of several policies"
             why = question.unrepeated or several
             raise ValueError(f"question is {question.name!r}, of which there is no protocol: {why}")
         for name in ("beta", "bound"):

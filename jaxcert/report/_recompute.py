@@ -39,8 +39,8 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
     options |= dict(question.declared)
     if question.has_support:
         options["support"] = support_of(record)
-    if question.has_weights:  # an answer names its method as one of weighted tasks
-        options["method"] = str(options["method"]).removeprefix("weighted_")
+    if isinstance(options.get("method"), str):  # an answer names its method as one of weighted tasks
+        options["method"] = options["method"].removeprefix("weighted_")
     with precision(settings["dtype"]):
         fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
         return shifted(ask(question, data, fixed, options, max_weight=settings.get("max_weight")), settings)
@@ -76,6 +76,7 @@ def ask(
         check_others_finished(data[1:num_policies])
     if len(data) > 1:
         data = in_one_order(*data)
+    _check_strata(question, data[:num_policies])
     arguments = _of_metrics(metrics, data) if metrics else _arguments(question, data[:num_policies])
     for each in data[num_policies:]:
         arguments |= _weights(question, arguments["returns"], each, max_weight)
@@ -170,8 +171,23 @@ def _of_inputs(question: Question, names: Sequence[str], data: Sequence[Returns]
 
 
 def _names(question: Question, data: Sequence[Returns]) -> dict[str, Any]:
-    """The names of the tasks, for a question whose sentences name them."""
-    return {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
+    """The names of the tasks, for a question whose sentences name them, and the strata, for one that is about these."""
+    found = {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
+    return found | ({"strata": data[0].strata} if question.takes("strata") else {})
+
+
+def _check_strata(question: Question, data: Sequence[Returns]) -> None:
+    """Raise ValueError unless strata are known just where the question is about these, the same ones for all data."""
+    known = [list(each.strata) for each in data if each.strata is not None]
+    if question.takes("strata") and len(known) < len(data):
+        raise ValueError(f"the question {question.name!r} is about strata; expected their column (--strata)")
+    if known and not question.takes("strata"):
+        raise ValueError(
+            f"the question {question.name!r} is not about strata, within which tasks were drawn; expected another "
+            "question, or no column of strata (--strata)"
+        )
+    if any(strata != known[0] for strata in known):
+        raise ValueError("a task is in one stratum for one policy, and in another for the other; expected the same")
 
 
 def _of_pairs(question: Question, a: Returns, b: Returns) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from jaxcert.returns._paired import Paired, paired
 from jaxcert.returns._prepared import return_support
 from jaxcert.returns._required import Requirement, at_least, at_most, between
 from jaxcert.returns._steps import reach, reach_avoid
+from jaxcert.returns._strata import stratified
 from jaxcert.returns._weighted import Weighted, task_weights, weighted
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "reach_avoid",
     "return_support",
     "sample_returns",
+    "stratified",
     "summaries",
     "task_weights",
     "truncated_return",

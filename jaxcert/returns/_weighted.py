@@ -25,17 +25,23 @@ class TaskWeights(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class Weighted:
-    """Returns on tasks that have weights, for tasks from another distribution; see ``weighted``.
+    """Returns on tasks that have weights, for tasks from another distribution; see ``weighted``, ``stratified``.
 
     Attributes:
         returns: [..., n, m], or a summary, or pairs.
         weights: [n] or [..., n].
         max_weight: what no weight exceeds, a scalar.
+        strata: which strata a new task is from, and how often, in words; empty for a density ratio (static).
+        frequencies: of the strata, as given, such as ("flat=0.5", "slope=0.5"); empty for those of the sample (static).
+        even: whether each stratum has as many tasks as its frequency says, so that all weights are 1 (static).
     """
 
     returns: Any
     weights: Any
     max_weight: Any
+    strata: str = dataclasses.field(default="", metadata={"static": True})
+    frequencies: tuple[str, ...] = dataclasses.field(default=(), metadata={"static": True})
+    even: bool = dataclasses.field(default=False, metadata={"static": True})
 
     _in_words: ClassVar[str] = "weighted"
 

@@ -14,7 +14,7 @@ from jaxcert.tables._labels import ask_about_label, ask_about_labels, ask_about_
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._pooled import check_one_policy, crossing, nested
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._roles import Roles, checked
+from jaxcert.tables._roles import Roles, check_column, checked
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
 from jaxcert.tables._single_rollouts import arrange, ask_about_cost
 from jaxcert.tables._summary_rows import (
@@ -56,13 +56,14 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
         raise ValueError("has no rows, expected one per rollout")
     names, is_wide = columns.of_value(rows.names), columns.is_wide(rows.names)
     episode = None if columns.trial is None or is_wide else rows.column(columns.trial)
-    read = {*columns.of_task(rows.names), *names}
+    read = {*columns.of_task(rows.names), *names, roles.strata}
     others = [name for name in rows.names if name not in read and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1 and str(name).strip())
     values = [rows.column(name) for name in names]
     pooled, constant = check_others(columns, others, task, episode, values, rows.column)
     if len(parts := columns.of_task(rows.names)) > 1:
-        ask_about_label(columns, parts, rows.labels)
+        if roles.strata not in parts:  # a part that is a kind of tasks is said to be one
+            ask_about_label(columns, parts, rows.labels)
     else:
         ask_about_labels(task.listed())
         ask_about_unique_labels(task, others, rows.column)
@@ -82,9 +83,23 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
         ask_about_lost(found, episode)
     ask_about_mean(found)
     assert found.rows is not None
+    strata = None if roles.strata is None else strata_of(roles.strata, rows, found, width)
     places = np.arange(len(task.places)) if rows.picked is None else rows.picked
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
-    return dataclasses.replace(found, rows=numbers, pooled=(*pooled, *twice), constant=constant)
+    return dataclasses.replace(found, rows=numbers, strata=strata, pooled=(*pooled, *twice), constant=constant)
+
+
+def strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
+    """The stratum of each task [n], one entry of a column in all of its rows, each of which holds so many rollouts."""
+    check_column(name, rows.names)
+    strata, assigned = rows.column(name), found.rows
+    assert assigned is not None
+    each = strata.places[(assigned - 1) // width]
+    first = np.take_along_axis(each, np.argmax(assigned > 0, axis=1)[:, None], axis=1)
+    if (mixed := np.any((each != first) & (assigned > 0), axis=1)).any():
+        label = found.tasks[int(np.argmax(mixed))]
+        raise ValueError(f"task {label!r:.40} is in several strata by column {name!r:.42}; expected one for each task")
+    return strata.entries[first[:, 0]]
 
 
 def check_others(

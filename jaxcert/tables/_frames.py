@@ -182,7 +182,9 @@ def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> 
 def _reordered(found: Returns, order: np.ndarray) -> Returns:
     where = None if found.where is None else found.where[order]
     rows = None if found.rows is None else found.rows[order]
-    return dataclasses.replace(found, returns=found.returns[order], where=where, tasks=found.tasks[order], rows=rows)
+    strata = None if found.strata is None else found.strata[order]
+    same = {"returns": found.returns[order], "tasks": found.tasks[order]}
+    return dataclasses.replace(found, **same, where=where, rows=rows, strata=strata)
 
 
 def from_frame(
@@ -196,6 +198,7 @@ def from_frame(
     where: str | Sequence[str] = (),
     policy: str | None = None,
     only: str | None = None,
+    strata: str | None = None,
     unfinished: float | None = None,
     tasks: int | Sequence[Any] | None = None,
     strict: bool = False,
@@ -218,6 +221,7 @@ def from_frame(
         where: conditions on rows, each a text such as "arm = clean", "arm != clean" or "seed in 1, 2".
         policy: the column of policies, of which ``only`` names one.
         only: the policy whose rows are read.
+        strata: the column of the strata within which tasks were drawn, one for each task.
         unfinished: what a row counts as that has no outcome: blank, NaN, null, or a word such as abandoned or error.
             By default such rows are refused.
         tasks: how many tasks there have to be, or their labels.
@@ -243,7 +247,7 @@ def from_frame(
         array([[ True, False],
                [ True,  True]])
     """
-    roles = Roles(task, trial, value, successes, trials, conditions(where), policy, only, unfinished, tasks)
+    roles = Roles(task, trial, value, successes, trials, conditions(where), policy, only, strata, unfinished, tasks)
     with told_of("", strict, 4):
         found, _ = arrange_table(frame, roles)
         check_tasks(found.tasks, roles.tasks)

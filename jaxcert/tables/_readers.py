@@ -53,6 +53,7 @@ def read_returns(
     where: str | Sequence[str] = (),
     policy: str | None = None,
     only: str | None = None,
+    strata: str | None = None,
     unfinished: float | None = None,
     tasks: int | str | Sequence[Any] | None = None,
     records: str | None = None,
@@ -115,6 +116,7 @@ def read_returns(
         where: conditions on the rows of a table, each a text such as "arm = clean", "arm != clean" or "seed in 1, 2".
         policy: the column of policies in a table, of which `only` names one.
         only: the policy whose rows are read.
+        strata: the column of the strata within which tasks were drawn, one for each task, for `certify_stratified`.
         tasks: how many tasks there have to be, or their labels, or a file with one in each line.
         recipe: a TOML file that says how JSON of another tool is read; a certificate holds all of it.
         records: the names on the way to the records in a JSON file, with dots; ``*`` is each entry of a list or an
@@ -153,7 +155,7 @@ def read_returns(
     """
     how = None if recipe is None else recipe_in(Path(recipe))
     named = Roles(
-        task, trial, value, successes, trials, conditions(where), policy, only, unfinished, tasks, records, how
+        task, trial, value, successes, trials, conditions(where), policy, only, strata, unfinished, tasks, records, how
     )
     roles = named._replace(metric=metric)
     return read_by(path, roles, strict=strict)
@@ -200,11 +202,11 @@ def _own(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, An
         return found, {"columns": columns, "usual_columns": usual, "told": _told(found, columns, roles)}
     if roles.unfinished is not None:
         raise ValueError(f"unfinished is {roles.unfinished}; expected None: arrays mark no rollout as unfinished")
-    same = {name: getattr(roles, name) for name in ("value", "tasks", "metric", "recorded")}
+    same = {name: getattr(roles, name) for name in ("value", "tasks", "strata", "metric", "recorded")}
     if roles != Roles()._replace(**same):
         named = ", ".join(map(str, [*roles.columns(()), *roles.where, *filter(None, [roles.policy])]))
         raise ValueError(f"has arrays and no columns {named}; expected a table for these")
-    return _ARRAYS[kind](content, roles.value, metric=roles.metric)
+    return _ARRAYS[kind](content, roles.value, strata=roles.strata, metric=roles.metric)
 
 
 def _table(kind: str, content: bytes, roles: Roles) -> tuple[Any, bool]:

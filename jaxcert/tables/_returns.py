@@ -35,6 +35,7 @@ class Returns:
         counted: whether rows count trials, so that tasks may have different numbers of them.
         pooled: columns of a table, or arrays of a file, that are not read, and in which the rows differ: if one of them
             tells policies or conditions apart, the returns are of none of them.
+        strata: the label of each task's stratum, [n]; None if no column of them was named.
         constant: columns of a table that are not read and hold one entry alone, with it as text: ``align_tasks`` asks
             about those in which policies differ.
 
@@ -52,6 +53,7 @@ class Returns:
     rows: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
     num_unfinished: int = dataclasses.field(default=0, kw_only=True)
     counted: bool = dataclasses.field(default=False, kw_only=True)
+    strata: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
     pooled: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     constant: Mapping[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
 

@@ -11,7 +11,7 @@ from jaxcert.tables._entries import number_of, words_like
 from jaxcert.tables._told_names import check_no_curve, check_same_policy, is_looked_at, number_trials
 
 # What a record says besides the columns; the value where it is a rate, of as many trials as another column says.
-PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "value")
+PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "value")
 
 
 class Roles(NamedTuple):
@@ -25,6 +25,7 @@ class Roles(NamedTuple):
     where: tuple[str, ...] = ()  # conditions, such as "arm = clean" or "seed in 1, 2"; all have to hold
     policy: str | None = None  # the column of policies, of which ``only`` names one
     only: str | None = None
+    strata: str | None = None  # the column of the strata within which tasks were drawn
     unfinished: float | None = None  # what a row without an outcome counts as; None to refuse such rows
     tasks: Any = None  # how many there have to be, or their labels
     records: str | None = None  # the names on the way to the records in JSON, with dots; * is each entry

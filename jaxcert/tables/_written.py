@@ -165,7 +165,7 @@ def _write_parquet(file: IO[bytes], returns: np.ndarray, columns: dict[str, np.n
     parquet.write_table(pa.table(table).replace_schema_metadata({"jaxcert": about}), file)
 
 
-def read_npz(content: bytes, value: str, *, metric: bool) -> tuple[Returns, dict[str, Any]]:
+def read_npz(content: bytes, value: str, *, strata: str | None, metric: bool) -> tuple[Returns, dict[str, Any]]:
     """The array of that name, by default `returns`, and `where`, if there is one; other arrays are not read."""
     if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
         raise ValueError(
@@ -183,15 +183,26 @@ def read_npz(content: bytes, value: str, *, metric: bool) -> tuple[Returns, dict
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:
         raise ValueError(f"array 'where' has shape {where.shape}, expected that of {name!r}, {returns.shape}")
-    others = [each for each in array_names(content) if each not in (name, "where")]
+    others = [each for each in array_names(content) if each not in (name, "where", strata)]
     moments = [each for each in others if is_moment(each) or words_in(each) & _MOMENTS]
     _check_no_curve(read_arrays(content, [], moments), len(returns))
     for each in (each for each in others if labels_tasks(each.rstrip("s"))):
         _ask_about_columns(content, each, returns)
-    found = Returns(returns, where, np.arange(len(returns)), pooled=() if "about" in others else tuple(others))
+    labels = None if strata is None else _labels(content, strata, len(returns))
+    pooled = () if "about" in others else tuple(others)
+    found = Returns(returns, where, np.arange(len(returns)), strata=labels, pooled=pooled)
     told = f"{how_many(len(returns), 'task')}, {how_many(found.most_rollouts, 'trial')}, value from {name}"
     said = {"columns": Columns(value=name), "usual_columns": Columns(), "told": told}
     return found, {} if name == "returns" else said
+
+
+def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:
+    """The array with a label for each task: a word or a whole number."""
+    labels = read_arrays(content, [name])[name]
+    if labels.shape != (num_tasks,) or labels.dtype.kind not in "biuU":
+        found = f"shape {labels.shape} and dtype {labels.dtype}"
+        raise ValueError(f"array {name!r:.40} has {found}; expected a word or a whole number for each task")
+    return labels
 
 
 def _check_no_curve(moments: Mapping[str, np.ndarray], num_rows: int) -> None:
@@ -225,10 +236,10 @@ def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
     )
 
 
-def read_npy(content: bytes, value: str, *, metric: bool) -> tuple[Returns, dict[str, Any]]:
+def read_npy(content: bytes, value: str, *, strata: str | None, metric: bool) -> tuple[Returns, dict[str, Any]]:
     """The one array of an `.npy` file. Nothing is ever unpickled."""
-    if value != Columns().value:
-        raise ValueError(f"has one array and no name {value!r:.60}; expected no value")
+    if value != Columns().value or strata is not None:
+        raise ValueError(f"has one array and no name {strata or value!r:.60}; expected no value and no strata")
     if not content.startswith(b"\x93NUMPY"):
         raise ValueError("not an .npy file: it does not start as one")
     with damage_told(".npy"):

@@ -19,7 +19,7 @@ TASKS = [f"task {i}" for i in range(N)]
 THRESHOLDS, SETTINGS = [0.1, 0.3], {"support": (0, 1), "delta": 0.1}
 WAYS = ways(THRESHOLDS, [0.3, 0.5], alpha=[0.5, 1.0])
 TYPES = ["safety", "auto", "safety_level", "band", "interval", "improvement", "anytime", "weighted", "sequential"]
-TYPES += ["episode", "suite", "mean", "cvar", "ranking", "requirements"]
+TYPES += ["stratified", "episode", "suite", "mean", "cvar", "ranking", "requirements"]
 # Each type of answer, from returns [..., n, m].
 ASK = {name: lambda x, way=WAYS[name]: way(x, **way.among(SETTINGS)) for name in TYPES} | {
     "curve": lambda x: jaxcert.certify_band(x, None, **SETTINGS),

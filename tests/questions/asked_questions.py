@@ -16,6 +16,7 @@ RNG = np.random.default_rng(0)
 A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
 B = (0.8 * A).astype(np.float32)
 WEIGHTS = np.tile([0.5, 1.5], 30)
+STRATA = np.asarray(["a"] * 20 + ["b"] * 40)
 # What each question is asked with, besides data, support, delta and what has to be declared.
 FIXED = {"threshold": [0.3, 0.6], "safety": [0.5, 0.8], "alpha": [0.25, 1.0], "margin": [-0.1, 0.0]}
 OPTIONS = {
@@ -25,6 +26,7 @@ OPTIONS = {
     "band": {"num_smallest": 20},
     "anytime": {"prior": [1.0, 2.0]},
     "weighted": {"max_weight": 1.5},
+    "stratified": {"frequencies": ("a=0.5", "b=0.5")},
     "improvement": {},
     "requirements": {"requirements": ("reward >= 0.6 in 0 1", "cost <= 0.5 in 0 1"), "complete": True},
 }
@@ -42,6 +44,8 @@ def ask(name: str, returns: np.ndarray = A):
     settings = {each: data[each] for each in question.inputs} | {"delta": 0.1} | options_of(name)
     if question.metrics(settings):
         settings["returns"] = {"reward": returns, "cost": 1 - returns}
+    if question.takes("strata"):
+        settings["strata"] = STRATA[: len(returns)]
     if name == "ranking":
         settings["returns"] = np.stack([A, B])
     if question.fixed:
@@ -60,7 +64,8 @@ def data_of(question, files) -> list:
     """The returns of a question: of its first file, and of the others; or its metrics from the first one."""
     if metrics := question.metrics(options_of(question.name)):
         return [read_returns(files / "a.npz", value=name, metric=True) for name in metrics]
-    return [read_returns(path) for path in (files / "a.npz", *others_of(question, files))]
+    strata = "strata" if question.takes("strata") else None
+    return [read_returns(path, strata=strata) for path in (files / "a.npz", *others_of(question, files))]
 
 
 def record(found, name: str, files=None) -> dict:
@@ -93,9 +98,9 @@ def check_alterations(folder, files, held, others):
 
 def write_files(folder: Path) -> Path:
     """The folder, with the returns of two policies, of the first one its metrics, too, and the weights."""
-    np.savez(folder / "a.npz", returns=A, reward=A, cost=1 - A)
-    for name, returns in (("b", B), ("w", WEIGHTS[:, None])):
-        np.savez(folder / f"{name}.npz", returns=returns)
+    np.savez(folder / "a.npz", returns=A, reward=A, cost=1 - A, strata=STRATA)
+    np.savez(folder / "b.npz", returns=B, strata=STRATA)
+    np.savez(folder / "w.npz", returns=WEIGHTS[:, None])
     return folder
 
 

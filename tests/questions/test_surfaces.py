@@ -122,7 +122,7 @@ def test_a_protocol_is_kept_or_refused(files, name, tmp_path):
         settings[lists[question.each]] = FIXED[question.each]
     elif question.each:
         options[question.each] = FIXED[question.each]
-    if len(question.inputs) > 1 or question.unrepeated:
+    if len(question.inputs) > 1 or question.unrepeated or question.takes("strata"):
         with pytest.raises(ValueError, match="of which there is no protocol"):
             Protocol(**settings)
         return
@@ -203,6 +203,8 @@ def test_the_command_line_asks_it_or_says_why_not(files, answers, name, tmp_path
     arguments += ["--question", name, "--delta", 0.1, "--json", tmp_path / "c.json"]
     if question.has_support:
         arguments += ["--support", 0, 1]
+    if question.takes("strata"):
+        arguments += ["--strata", "strata"]
     if question.each:
         arguments += [f"--{question.each}", ",".join(map(str, FIXED[question.each]))]
     for option in question.options:

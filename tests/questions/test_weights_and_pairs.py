@@ -93,6 +93,7 @@ def test_two_files_ask_any_question_that_takes_pairs(files, name, tmp_path):
         None: (),
     }
     declared = ("--complete",) if QUESTIONS[name].declared else ()
+    declared += ("--strata", "strata") if QUESTIONS[name].takes("strata") else ()
     words = ("--question", name, *asked[QUESTIONS[name].each], *declared, "--support", 0, 1, "--delta", 0.1)
     made = command("compare", files / "a.npz", files / "b.npz", *words, "--json", tmp_path / "c.json")
     assert made.status == 0, made.err
@@ -180,6 +181,7 @@ def test_a_table_of_two_policies_is_of_a_difference(files, name):
     numbers = {"threshold": 0.1, "safety": 0.5, "alpha": 0.5, "margin": 0.0}
     words = ["--question", name] if name else []
     words += [f"--{question.each}", numbers[question.each]] if question.each else []
+    words += ["--strata", "strata"] if question.takes("strata") else []
     words += ["--complete"] if question.declared else ["--cap", 0.3] if question.takes("cap") else []
     status, out, err = command("compare", files / "a.npz", files / "b.npz", "--support", 0, 1, "--delta", 0.1, *words)
     assert status == 0, err

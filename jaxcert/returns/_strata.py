@@ -1,0 +1,122 @@
+"""Returns on tasks that were drawn within strata, so many from each, in place of returns on tasks from all of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import chex
+import numpy as np
+
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._weighted import Weighted
+from jaxcert.returns.summaries import Summary
+
+# Frequencies are as good as their twelve digits; as floats they are no exact fractions.
+_DIGITS = 1e-12
+_SUM = 1e-6
+# How many strata a sentence names one by one.
+_MOST_NAMED = 6
+
+
+def stratified(
+    returns: chex.Array | Summary | Paired,
+    strata: Sequence[Any],
+    *,
+    frequencies: Mapping[Any, float] | Sequence[str] | None = None,
+) -> Weighted:
+    r"""Returns whose tasks were drawn within strata, so many from each, in place of returns.
+
+    For a benchmark of 50 environments with 5 goals each, or of kinds of tasks from which equally many were drawn: a new
+    task is from stratum h with probability w_h, and within it like the sampled ones. ``certify``, ``certify_mean`` and
+    ``certify_cvar`` take it. A task of stratum h gets the weight
+
+    .. math:: a_h = n w_h / n_h, \qquad \max_h a_h = \Lambda .
+
+    Where all weights are 1, since as many tasks were drawn as the frequencies say, ``certify`` loses nothing: it counts
+    as for tasks from one distribution, for a delta of at most 1/4.
+
+    Args:
+        returns: float[..., n, m], as in ``certify``; or a summary, or ``paired``. The n_h tasks of a stratum are
+            independent draws from it, and n_h was fixed beforehand.
+        strata: the label of each task's stratum, [n]; known numbers or words, also under ``jit``.
+        frequencies: w_h, the probability of each stratum in deployment, positive and 1 together; by default n_h / n, as
+            in the sample. By the labels, or as texts such as "flat=0.5".
+
+    Returns:
+        The returns with their weights.
+
+    Raises:
+        ValueError: for labels that are not [n]; frequencies that are not of just these strata, not positive, or not 1
+            together.
+
+    Example:
+        >>> import jaxcert
+        >>> returns = jaxcert.sample_returns("cheetah")
+        >>> kinds = ["flat"] * 150 + ["slope"] * 50
+        >>> print(jaxcert.certify(stratified(returns, kinds), 400.0, support=(0, 1000), delta=0.01))
+        With confidence 0.99: on a new task from flat (0.75) or slope (0.25),
+        the expected return is at least 400 with probability at least 0.9760.
+
+    Reference: the theory page, section 20.4.
+    """
+    labels, place, counts = _strata_of(strata)
+    sampled = counts / len(place)
+    given = frequencies_of(frequencies)
+    wanted = _in_order(labels, given) if given else sampled
+    even = np.allclose(wanted, sampled, rtol=_DIGITS, atol=0)
+    # Up: two quotients.
+    each = np.ones(len(labels)) if even else wanted / sampled * (1 + 2.0**-50)
+    texts = tuple(f"{label}={frequency!r}" for label, frequency in given.items())
+    return Weighted(returns, each[place], float(each.max()), _in_words(labels, wanted), texts, bool(even))
+
+
+def frequencies_of(given: Mapping[Any, float] | Sequence[str] | None) -> dict[str, float]:
+    """Frequencies by the labels of strata; empty for None."""
+    if isinstance(given, str) or not isinstance(given, Mapping | Sequence | None):
+        raise ValueError(f"frequencies are {given!r:.60}; expected numbers by labels of strata, or texts as flat=0.5")
+    pairs = given.items() if isinstance(given, Mapping) else [str(text).rpartition("=")[::2] for text in given or ()]
+    found = {}
+    for label, value in pairs:
+        try:
+            found[str(label)] = float(value)
+        except (TypeError, ValueError) as error:
+            expected = "expected a number, as flat=0.5"
+            raise ValueError(f"the frequency of {label!r:.40} is {value!r:.40}; {expected}") from error
+    if len(found) < len(pairs) or "" in found:
+        raise ValueError(f"frequencies are {given!r:.60}; expected one for the label of each stratum")
+    return found
+
+
+def _strata_of(strata: Sequence[Any]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The labels in the order in which they occur, the place of each task's among them, and how many tasks each has."""
+    entries = [] if isinstance(strata, str) or np.ndim(strata) != 1 else np.asarray(strata, object).tolist()
+    if not entries or not all(isinstance(entry, str | int | np.integer) for entry in entries):
+        raise ValueError(f"strata are {strata!r:.60}; expected a label for each task, a word or a whole number")
+    labels = [str(entry) for entry in entries]
+    index = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+    place = np.asarray([index[label] for label in labels])
+    return list(index), place, np.bincount(place)
+
+
+def _in_order(labels: Sequence[str], given: Mapping[str, float]) -> np.ndarray:
+    """The frequency of each stratum, 1 together."""
+    if given.keys() != set(labels):
+        raise ValueError(
+            f"frequencies are of {', '.join(given)}; expected those of the strata of the tasks, {', '.join(labels)}: "
+            "nothing is known of a stratum without a task"
+        )
+    found = np.asarray([given[label] for label in labels])
+    if not (np.all(found > 0) and abs(found.sum() - 1) <= _SUM):
+        raise ValueError(f"frequencies are {', '.join(f'{x:g}' for x in found)}; expected positive numbers, 1 together")
+    return found / found.sum()
+
+
+def _in_words(labels: Sequence[str], frequencies: np.ndarray) -> str:
+    """Which strata a new task is from, and how often."""
+    are_equal = np.ptp(frequencies) == 0
+    if len(labels) > _MOST_NAMED:
+        often = "each as likely" if are_equal else "with the frequencies that were declared"
+        return f"one of {len(labels)} strata, {often}"
+    parts = [f"{label[:40]}{'' if are_equal else f' ({w:.4g})'}" for label, w in zip(labels, frequencies, strict=True)]
+    *first, last = parts
+    named = f"{', '.join(first)} or {last}" if first else last
+    return f"{named}, each as likely" if are_equal and first else named
