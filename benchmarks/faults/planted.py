@@ -87,6 +87,15 @@ larger-shift-for-both certificates/_divergence.py
 margin-of-weights-subtracted returns/_weighted.py
 - - log_p + margin * size
 + - log_p - margin * size
+inverse-frequencies returns/_strata.py
+- wanted / sampled
++ sampled / wanted
+any-delta-for-strata certificates/_method.py
+- MOST_DELTA = 0.25
++ MOST_DELTA = 0.75
+all-but-one-in-strata certificates/_registry.py
+- sample.num_tasks - 1
++ sample.num_tasks
 any-requirement-for-all certificates/_met.py
 - jnp.all(passes, axis=-3)
 + jnp.any(passes, axis=-3)

@@ -1,0 +1,80 @@
+"""The kind of each task, from a column of a table or an array."""
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+import jaxcert
+from jaxcert import read_returns
+
+TABLE = "kind,task,trial,success\n" + "".join(
+    f"{kind},{kind}{task},{trial},{int((task, trial) != (0, 0))}\n" for task in range(10) for kind in ("a", "b") for trial in range(4)
+)
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "t.csv").write_text(TABLE)
+    return tmp_path / "t.csv"
+
+
+def test_a_column_gives_each_task_its_stratum_in_the_order_of_tasks(file):
+    pandas = pytest.importorskip("pandas")
+    data, frame = read_returns(file, strata="kind"), jaxcert.from_frame(pandas.read_csv(file), strata="kind")
+    for found in (data, frame):
+        assert list(found.strata) == ["a", "b"] * 10
+        assert [label[0] for label in found.tasks] == list(found.strata)
+    assert data.pooled == ()
+    assert read_returns(file).strata is None
+    picked = read_returns(file, strata="kind", where="kind = b")
+    assert set(picked.strata) == {"b"}
+
+
+def test_counts_wide_tables_and_arrays_have_strata_too(tmp_path):
+    (tmp_path / "counts.csv").write_text("task,won,played,kind\np,3,4,a\nq,4,4,b\nr,2,4,a\n")
+    counted = read_returns(tmp_path / "counts.csv", successes="won", trials="played", trial=None, strata="kind")
+    (tmp_path / "wide.csv").write_text("task,s0,s1,s2,kind\np,1,0,1,a\nq,1,1,1,b\nr,0,0,1,a\n")
+    wide = read_returns(tmp_path / "wide.csv", value="s0,s1,s2", strata="kind")
+    np.savez(tmp_path / "r.npz", returns=np.ones((3, 2)), kind=["a", "b", "a"])
+    for found in (counted, wide, read_returns(tmp_path / "r.npz", strata="kind")):
+        assert list(found.strata) == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize("array", [["a"], [0.5, 1.5, 2.5], [["a", "b", "c"]]])
+def test_an_array_of_strata_has_a_word_for_each_task(tmp_path, array):
+    np.savez(tmp_path / "r.npz", returns=np.ones((3, 2)), kind=array)
+    with pytest.raises(ValueError, match=r"array 'kind' has .* expected a word or a whole number for each task"):
+        read_returns(tmp_path / "r.npz", strata="kind")
+
+
+def test_a_task_is_in_one_stratum(file):
+    with pytest.raises(
+        ValueError, match="task 'a0' is in several strata by column 'trial'; expected one for each task"
+    ):
+        read_returns(file, strata="trial")
+    with pytest.raises(ValueError, match="has no column 'room'; found 'kind', 'task'"):
+        read_returns(file, strata="room")
+
+
+def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
+    words = ("certify", file, "--strata", "kind", "--threshold", 0.5, "--delta", 0.1)
+    status, out, err = command(*words, "--json", tmp_path / "c.json")
+    assert status == 0, err
+    assert "on a new task from a or b, each as likely" in out
+    assert command("verify", tmp_path / "c.json", file).status == 0
+    uneven = command(*words, "--frequency", "a=0.25", "--frequency", "b=0.75")
+    assert "from a (0.25) or b (0.75)" in uneven.out
+    assert "nothing is known of a stratum without a task" in refused(*words, "--frequency", "c=1")
+    assert "'mean' is not about strata" in refused("certify", file, "--strata", "kind", "--mean", "--delta", 0.1)
+    asked = ("certify", file, "--question", "stratified", "--threshold", 0.5, "--delta", 0.1)
+    assert "is about strata; expected their column (--strata)" in refused(*asked)
+
+
+def test_two_policies_have_their_tasks_in_the_same_strata(file, tmp_path):
+    other = tmp_path / "u.csv"
+    words = ("compare", file, other, "--strata", "kind", "--threshold", -0.9, "--delta", 0.1)
+    rows = TABLE.splitlines()
+    other.write_text("\n".join([rows[0], *reversed(rows[1:]), ""]))
+    assert "from a or b, each as likely" in command(*words).out
+    other.write_text(TABLE.replace("a,a3", "b,a3"))
+    assert "in one stratum for one policy, and in another for the other" in refused(*words)
