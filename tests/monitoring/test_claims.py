@@ -134,9 +134,8 @@ def test_a_safety_level_is_monitored_at_the_threshold_that_it_found():
 
 
 def test_the_other_questions_are_refused_in_words():
-    monitored = {name for name, each in QUESTIONS.items() if {"threshold", "epsilon"} <= set(each.rows.columns)} - {
-        "episode"
-    }
+    shares = {name for name, each in QUESTIONS.items() if {"threshold", "epsilon"} <= set(each.rows.columns)}
+    monitored = shares - {"episode", "stratified"}  # whose strata a record names in its sentence alone
     assert monitored == {"safety", "safety_level", "band", "anytime", "interval", "sequential", "weighted"}
     reached = "the expected return is at least 0.5 with probability at least 0.9000"
     words = dict.fromkeys(monitored, f"on a new task from the same distribution, {reached}")

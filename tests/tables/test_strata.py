@@ -1,5 +1,7 @@
 """The kind of each task, from a column of a table or an array."""
 
+import itertools
+
 import numpy as np
 import pytest
 from cli_harness import command, refused
@@ -7,9 +9,9 @@ from cli_harness import command, refused
 import jaxcert
 from jaxcert import read_returns
 
-TABLE = "kind,task,trial,success\n" + "".join(
-    f"{kind},{kind}{task},{trial},{int((task, trial) != (0, 0))}\n" for task in range(10) for kind in ("a", "b") for trial in range(4)
-)
+TRIALS = itertools.product(range(10), "ab", range(4))
+ROWS = [(kind, f"{kind}{task}", trial, int((task, trial) != (0, 0))) for task, kind, trial in TRIALS]
+TABLE = "kind,task,trial,success\n" + "".join(f"{','.join(map(str, row))}\n" for row in ROWS)
 
 
 @pytest.fixture
