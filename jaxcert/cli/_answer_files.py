@@ -27,10 +27,10 @@ from jaxcert.report import (
     write_certificates,
     write_report,
 )
-from jaxcert.report._by_name import axis_of, intervals_of, observed_means, texts_by_name
-from jaxcert.report._every_step import curve_or_rows
+from jaxcert.report._by_name import Groups, axis_of, intervals_of, observed_means, texts_by_name
+from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._latex import latex_text
-from jaxcert.report.html import write_groups
+from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
 from jaxcert.tables import ReturnsFile, read_returns
@@ -123,12 +123,18 @@ def _write_groups(path: Path, request: Request, answers: Mapping[str, Answer]) -
     """The page of all groups, which no protocol has."""
     (first, *_), wanted = answers.values(), request.outputs
     page: dict[str, Any] = {"title": wanted.title, "date": date.today().isoformat()}
-    page |= {"facts": shown_facts(first.data[0].path), "together": together(request, answers)}
+    page |= {"facts": [shown_facts(first.data[0].path)] * len(answers), "replace": wanted.force}
     if wanted.record is not None:
         page["verify_command"] = verify_command(wanted.record, first.data, request.roles)
-    found = {f"{request.by} = {name}": (each.answered[0][1], each.data[0]) for name, each in answers.items()}
-    page |= {"delta": float(request.asking.delta or 0), "replace": wanted.force}
-    write_groups(path, first.answered[0][0], found, **page)
+    found = Groups(
+        first.answered[0][0],
+        [f"{request.by} = {name}" for name in answers],
+        [each.answered[0][1] for each in answers.values()],
+        [each.data[0] for each in answers.values()],
+        float(request.asking.delta or 0),
+        together(request, answers),
+    )
+    write_several(path, found, **page)
 
 
 def _write_page(path: Path, wanted: Outputs, answer: Answer, digest: str | None) -> None:

@@ -19,7 +19,7 @@ from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._diagnose import WEAKER_BOUND
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import usual_questions
-from jaxcert.report._every_step import every_step
+from jaxcert.report._curve import every_step
 from jaxcert.report._recompute import ask
 from jaxcert.report._witnesses import check_witnessed
 from jaxcert.tables import ReturnsFile

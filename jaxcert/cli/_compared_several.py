@@ -25,7 +25,7 @@ from jaxcert.report._latex import latex_text
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
 from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report._recompute import ask
-from jaxcert.report.html import write_leaderboard
+from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
@@ -122,7 +122,7 @@ def _write(request: Request, found: Leaderboard) -> None:
             page["facts"] = [shown_facts(each.path) for each in found.data]
             if wanted.json:
                 page["verify_command"] = verify_command(wanted.json, found.data, request.roles)
-            write(write_leaderboard, wanted.report, found, replace=wanted.force, **page)
+            write(write_several, wanted.report, found, replace=wanted.force, **page)
 
 
 def _print(found: Leaderboard) -> None:

@@ -14,7 +14,7 @@ from jaxcert.cli._question_options import askable, chosen
 from jaxcert.cli._settings import completed
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
-from jaxcert.report._certifiable import check_certifiable
+from jaxcert.report._protocol_check import check_certifiable
 from jaxcert.returns._required import of_successes, requirements_of
 from jaxcert.training._found_policies import digest_of, environment_facts
 

@@ -13,7 +13,7 @@ from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
 from jaxcert.planning import Assumptions, Plan, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._pilot import support_of
 from jaxcert.report import plot_plan
-from jaxcert.report._certifiable import protocol_of
+from jaxcert.report._protocol_check import protocol_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._frames import in_one_order
 

@@ -15,7 +15,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
 from jaxcert.report._open_pairs import why_open
 from jaxcert.report.html._report_sample import sample_of
-from jaxcert.report.html._report_trials import too_few_trials
+from jaxcert.report.html._report_words import too_few_trials
 from jaxcert.tables._frames import in_one_order
 
 # To read, not to compute with: each may take a second.
@@ -97,10 +97,8 @@ def _advised(answer: Answer, name: str, entries: Sequence[Advice | None]) -> Ite
 
 def _too_few_trials(answer: Answer, certificate: Any, question: Any) -> Iterator[str]:
     """A line for each row of a fixed list at which nothing is certified, if so few trials are a reason."""
-    first, *others = in_one_order(*answer.data)
-    against, policies = (others[0], ("A", "B")) if others else (None, None)
     support = answer.settings.get("support") or (0.0, 1.0)
-    sample = sample_of(certificate.num_tasks, first.returns, first.where, support, None, against, policies, None)
+    sample = sample_of(certificate.num_tasks, in_one_order(*answer.data), support)
     shown = column_texts(certificate, question, question.each)
     for place in np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:_MOST_ADVICE]:
         if why := too_few_trials(certificate, question, place, sample):

@@ -13,7 +13,7 @@ from jaxcert.cli._trial_start import start_trials
 from jaxcert.cli._trial_texts import progress_of, standing
 from jaxcert.cli._typed import refuse_both
 from jaxcert.report import write_certificates
-from jaxcert.report._trial_records import trial_records, witnessed_trials
+from jaxcert.report._run_record import trial_records, witnessed_trials
 from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
 from jaxcert.rollouts._paired_trials import open_trials
 

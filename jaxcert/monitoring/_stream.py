@@ -11,15 +11,15 @@ import numpy as np
 
 from jaxcert._files import parsed
 from jaxcert.monitoring._claims import check_certified
-from jaxcert.tables._coded import Coded, as_objects, coded
-from jaxcert.tables._columns import Columns, lowered
+from jaxcert.tables._coded import Coded, Read, as_objects, coded
+from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import SPELLING_ALONE, as_seen, ask, number_of, spelled, words_like
 from jaxcert.tables._labels import ask_about_labels, ask_about_unique_labels
 from jaxcert.tables._pooled import check_one_policy
 from jaxcert.tables._set_aside import set_aside
 from jaxcert.tables._single_rollouts import ask_about_cost, check_successes
 from jaxcert.tables._summary_rows import check_labels
-from jaxcert.tables._told_names import check_no_curve, is_curve, tells_apart
+from jaxcert.tables._told_names import check_no_curve, lowered, tells
 
 _LARGEST = 1 << 16
 # Rows that stay to be compared with later ones, and tasks from which on lengths of episodes are no chance.
@@ -195,20 +195,22 @@ class _OtherColumns:
     def check(self, open_label: str | None) -> None:
         """Raise ValueError for rows that are no trials of one policy; tell of those that may be none, once."""
         names = list(dict.fromkeys(name for row in self._rows for name in row))
-        check_no_curve([self._columns.task, *names], self._columns, [])
+        check_no_curve([self._columns.task, *names], self._columns[:2])
         every, aside = names, [name for name in names if set_aside(name, self._entries(name)).any()]
         if len({*self._labels}) < _SEVERAL_TASKS:
-            names = [name for name in names if tells_apart(name) or is_curve(name) or lowered(name) in ("t", "frame")]
-        labels = coded(as_objects(self._labels))
+            names = [
+                name for name in names if tells(name).apart or tells(name).curve or lowered(name) in ("t", "frame")
+            ]
+        read = Read(self._columns, coded(as_objects(self._labels)), None, names, self._entries)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
                 check_labels(list(dict.fromkeys(self._labels)), self._columns.task)
                 ask_about_labels(list(dict.fromkeys(self._labels)))
-                ask_about_unique_labels(labels, names, self._entries)
+                ask_about_unique_labels(read)
                 ask_about_cost(self._columns.value, np.empty(0))
                 check_certified(self._certified, self._columns, every, self._entries)
-                pooled, _ = check_one_policy(self._columns, names, labels, self._entries)
+                pooled, _ = check_one_policy(read)
                 if aside:
                     ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
                 if pooled := [name for name in pooled if not any(repr(name) in str(each.message) for each in caught)]:

@@ -105,8 +105,8 @@ def told_of(place: str, strict: bool, stacklevel: int) -> Iterator[None]:
             yield
         except UserWarning as warning:
             raise ValueError(str(warning)) from None
-    for each in said or ():
-        warnings.warn(f"{place}{each.message}", each.category, stacklevel=stacklevel)
+    for message, category in dict.fromkeys((str(each.message), each.category) for each in said or ()):
+        warnings.warn(f"{place}{message}", category, stacklevel=stacklevel)
 
 
 def meant_by(entry: Any) -> str:
@@ -116,11 +116,6 @@ def meant_by(entry: Any) -> str:
         return nearly
     is_word = text and not (text[0].isdecimal() or text[0] in "-+.")
     return f"a finite number{_OR_WORDS if is_word else ''}"
-
-
-def in_double(values: np.ndarray) -> np.ndarray:
-    """Numbers as float64; successes, of type bool, as they are."""
-    return values if values.dtype == bool else values.astype(np.float64)
 
 
 def counts_of(entry: Any) -> tuple[int, int] | None:

@@ -2,16 +2,15 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded, pair_counts
-from jaxcert.tables._columns import Columns, lowered
+from jaxcert.tables._coded import Coded, Read, pair_counts
 from jaxcert.tables._entries import ask, is_name, listed_words, words_in
 from jaxcert.tables._returns import Returns
+from jaxcert.tables._told_names import lowered
 
 # Labels of rows that sum up others: one of the first words, and besides it only some of the others.
 _SUMMARIES = words_in("""
@@ -73,20 +72,20 @@ def check_labels(labels: list[Any], name: Any) -> None:
         ask(f"column {name} holds the entry {first!r:.40}: if its rows sum up others, they are no task")
 
 
-def check_rows_are_trials(
-    task: Coded, trial: Coded | None, columns: Columns, names: Iterable[Any], column: Callable[[Any], Coded]
-) -> None:
-    """Raise ValueError for rows that sum up others, and warn where a row may stand for several trials."""
-    _check_no_header(task, columns)
-    check_labels(task.listed(), columns.task)
-    of_trials = {str(label) for label in ([] if trial is None else trial.listed())}
+def check_rows_are_trials(read: Read) -> None:
+    """Raise ValueError for rows that sum up others or name columns; warn where a row may stand for several trials."""
+    names = read.columns
+    header = [str(label).strip() == names.task for label in read.task.listed()]  # as where files were put together
+    read.task.check(header, names.task, "the names of columns in the first line alone")
+    check_labels(read.task.listed(), names.task)
+    of_trials = {str(label) for label in ([] if read.trial is None else read.trial.listed())}
     if told := sorted(filter(_is_of_trials, of_trials)):
         raise ValueError(
-            f"column {columns.trial} holds the entry {told[0]!r:.40}, as a row has that sums up the trials of a task; "
-            f"expected trials alone, such as where={[f'{columns.trial} != {told[0]}']!r:.160} (--where)"
+            f"column {names.trial} holds the entry {told[0]!r:.40}, as a row has that sums up the trials of a task; "
+            f"expected trials alone, such as where={[f'{names.trial} != {told[0]}']!r:.160} (--where)"
         )
-    for each in (each for each in names if lowered(each) in _REPEATS):
-        numbers = column(each).numbers()
+    for each in (each for each in read.others if lowered(each) in _REPEATS):
+        numbers = read.column(each).numbers()
         if np.all(np.isfinite(numbers)) and np.any(numbers != 1):
             ask(
                 f"column {str(each)!r:.42} is not read, and each row is one trial: where a row stands for so many "
@@ -94,23 +93,18 @@ def check_rows_are_trials(
             )
 
 
-def _check_no_header(task: Coded, columns: Columns) -> None:
-    """Raise ValueError for a row with the names of the columns, as where files were put together."""
-    header = [str(label).strip() == columns.task for label in task.listed()]
-    task.check(header, columns.task, "the names of columns in the first line alone")
-
-
-def ask_about_copied_rows(task: Coded, value: Coded, names: Iterable[Any], column: Callable[[Any], Coded]) -> None:
+def ask_about_copied_rows(read: Read, value: Coded) -> None:
     """Warn of a column of which each entry stands in several rows, all of one task and one outcome.
 
     Tasks of which all trials went alike tell nothing: there a scene may be met twice, too.
     """
+    task = read.task
     least, most = np.full(len(task.entries), len(value.entries)), np.zeros(len(task.entries), np.int64)
     np.minimum.at(least, task.places, value.places)
     np.maximum.at(most, task.places, value.places)
     differ = (least < most)[task.places]
-    for name in names:
-        entries = column(name)
+    for name in (name for name in read.others if name != read.columns.trial):
+        entries = read.column(name)
         if not len(task.entries) < len(entries.entries) <= len(task.places) / 2:
             continue
         is_told = len(pair_counts(entries, task)) == len(pair_counts(entries, value)) == len(entries.entries)

@@ -17,7 +17,7 @@ import jaxcert
 from jaxcert.cli import _answer_files
 from jaxcert.planning import _advice
 from jaxcert.planning._advice_on_bounds import advice_on
-from jaxcert.report import _every_step
+from jaxcert.report import _curve
 
 ROOT = Path(jaxcert.__file__).parents[1]
 SUPPORT = ("--support", "0", "1000")
@@ -322,7 +322,7 @@ def test_columns_of_other_names_and_a_packed_table(tmp_path):
 
 def test_a_curve_of_very_many_tasks_keeps_some_of_its_steps(tmp_path, monkeypatch):
     """Of a million tasks the file had 355 MB."""
-    monkeypatch.setattr(_every_step, "MOST_POINTS", 20)
+    monkeypatch.setattr(_curve, "MOST_POINTS", 20)
     path = tmp_path / "r.npz"
     np.savez(path, returns=np.random.default_rng(0).uniform(size=(60, 4)))
     arguments = ("certify", path, "--support", 0, 1, "--delta", 0.1, "--bound", "hoeffding", "--beta", 0.3)
@@ -335,5 +335,5 @@ def test_a_curve_of_very_many_tasks_keeps_some_of_its_steps(tmp_path, monkeypatc
     assert [record["rows"][i]["num_violations"] for i in (0, -1)] == [0, 59]
     assert len(thresholds) == 20
     assert command("verify", tmp_path / "c.json", path).out == "verified: 1 certificate, 20 statements\n"
-    monkeypatch.setattr(_every_step, "MOST_POINTS", 60)
+    monkeypatch.setattr(_curve, "MOST_POINTS", 60)
     assert "steps" not in command(*arguments).out
