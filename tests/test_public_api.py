@@ -155,7 +155,7 @@ def test_optional_parameters_are_keywords():
 
 
 def test_what_is_wrong_is_named():
-    def wrong(x, y=1):  # noqa: D417 -- that is what is wrong
+    def wrong(x, y=1):
         """A first line.
 
         Args:
