@@ -1,72 +1,16 @@
 """Certificates for multi-task reinforcement learning policies, in JAX."""
 
 import importlib
+import importlib.util
+import pkgutil
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jaxcert import bounds, numerics
 from jaxcert._version import __version__
-from jaxcert.certificates import (
-    AnytimeCertificate,
-    BandCertificate,
-    Certificate,
-    EpisodeCertificate,
-    IntervalCertificate,
-    MeanCertificate,
-    RankingCertificate,
-    RequirementsCertificate,
-    ScenarioSolution,
-    ShiftCertificate,
-    Status,
-    SuiteCertificate,
-    TailCertificate,
-    TasksCertificate,
-    anytime_epsilon,
-    binomial_epsilon,
-    certify,
-    certify_anytime,
-    certify_band,
-    certify_cvar,
-    certify_each_task,
-    certify_episode,
-    certify_improvement,
-    certify_interval,
-    certify_lower_bounds,
-    certify_lower_bounds_band,
-    certify_mean,
-    certify_mean_difference,
-    certify_ranking,
-    certify_requirements,
-    certify_safety_level,
-    certify_shift,
-    certify_stratified,
-    certify_suite,
-    certify_suite_mean,
-    certify_tail,
-    certify_weighted,
-    consecutive_successes_threshold,
-    scenario_epsilon,
-    shifted_epsilon,
-)
-from jaxcert.returns import (
-    Paired,
-    Requirement,
-    Weighted,
-    at_least,
-    at_most,
-    between,
-    paired,
-    sample_returns,
-    stratified,
-    task_weights,
-    weighted,
-)
-from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
-from jaxcert.sequential import certify_sequential
-from jaxcert.tables import Returns, align_tasks, from_frame, from_lists, from_xarray, read_returns
 
 if TYPE_CHECKING:
     from jaxcert import baselines as baselines
+    from jaxcert import bounds, numerics
     from jaxcert import diagnostics as diagnostics
     from jaxcert import monitoring as monitoring
     from jaxcert import planning as planning
@@ -75,6 +19,64 @@ if TYPE_CHECKING:
     from jaxcert import sweep as sweep
     from jaxcert import tasks as tasks
     from jaxcert import training as training
+    from jaxcert.certificates import (
+        AnytimeCertificate,
+        BandCertificate,
+        Certificate,
+        EpisodeCertificate,
+        IntervalCertificate,
+        MeanCertificate,
+        RankingCertificate,
+        RequirementsCertificate,
+        ScenarioSolution,
+        ShiftCertificate,
+        Status,
+        SuiteCertificate,
+        TailCertificate,
+        TasksCertificate,
+        anytime_epsilon,
+        binomial_epsilon,
+        certify,
+        certify_anytime,
+        certify_band,
+        certify_cvar,
+        certify_each_task,
+        certify_episode,
+        certify_improvement,
+        certify_interval,
+        certify_lower_bounds,
+        certify_lower_bounds_band,
+        certify_mean,
+        certify_mean_difference,
+        certify_ranking,
+        certify_requirements,
+        certify_safety_level,
+        certify_shift,
+        certify_stratified,
+        certify_suite,
+        certify_suite_mean,
+        certify_tail,
+        certify_weighted,
+        consecutive_successes_threshold,
+        scenario_epsilon,
+        shifted_epsilon,
+    )
+    from jaxcert.returns import (
+        Paired,
+        Requirement,
+        Weighted,
+        at_least,
+        at_most,
+        between,
+        paired,
+        sample_returns,
+        stratified,
+        task_weights,
+        weighted,
+    )
+    from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
+    from jaxcert.sequential import certify_sequential
+    from jaxcert.tables import Returns, align_tasks, from_frame, from_lists, from_xarray, read_returns
 
 __all__ = [
     "AdaptiveCertificate",
@@ -144,17 +146,22 @@ __all__ = [
     "weighted",
 ]
 
-# Imported when they are first asked for.
-_ROOMS = frozenset(
-    {"baselines", "diagnostics", "monitoring", "planning", "questions", "report", "sweep", "tasks", "training"}
-)
+# Where the names are. Everything is imported when it is first asked for: `jaxcert --help` needs no JAX.
+_ROOMS = ("certificates", "returns", "tables", "sequential", "rollouts")
 
 
-def __getattr__(name: str) -> ModuleType:
-    if name in _ROOMS:
-        return importlib.import_module(f"jaxcert.{name}")
+def __getattr__(name: str) -> Any:
+    room = next((room for room in _ROOMS if name in __all__ and name in _imported(room).__all__), None)
+    if room is not None:
+        return getattr(_imported(room), name)
+    if not name.startswith("_") and importlib.util.find_spec(f"jaxcert.{name}"):
+        return _imported(name)
     raise AttributeError(f"module 'jaxcert' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *__all__, *(found.name for found in pkgutil.iter_modules(__path__) if found.ispkg)})
+
+
+def _imported(room: str) -> ModuleType:
+    return importlib.import_module(f"jaxcert.{room}")

@@ -50,7 +50,7 @@ class ChainedLog(Generic[Value]):
     was written anew, with its hashes, is not found.
 
     Args:
-        path: of the file.
+        path: of the file; None for a log that lives as long as its process.
         kind: of the log, with its article, in messages.
         value: what no entry comes to.
         take: from a value and entries that were added, one after the other, to the value with them; ValueError for one
@@ -58,14 +58,14 @@ class ChainedLog(Generic[Value]):
 
     Raises:
         ImportError: without filelock (extra ``io``).
-
-    Attributes:
-        lock: held by who adds entries.
     """
 
-    def __init__(self, path: Path, kind: str, value: Value, take: Callable[[Value, Iterator[Any]], Value]) -> None:
-        self.path, self.lock = path, lock_of(path)
+    def __init__(
+        self, path: Path | None, kind: str, value: Value, take: Callable[[Value, Iterator[Any]], Value]
+    ) -> None:
+        self.path: Any = path
         self._kind, self._take = kind, take
+        self._lock = contextlib.nullcontext() if path is None else lock_of(path)
         self._read = _Read(0, 0, b"", "", b"", hashlib.sha256(), value)
 
     @staticmethod
@@ -92,10 +92,19 @@ class ChainedLog(Generic[Value]):
 
     @property
     def is_begun(self) -> bool:
-        """Whether there is an entry, or was one."""
-        return self._read.size > 0 or (self.path.exists() and self.path.stat().st_size > 0)
+        """Whether there is an entry in a file, or was one."""
+        path = self.path
+        return path is not None and (self._read.size > 0 or (path.exists() and path.stat().st_size > 0))
 
-    def read(self, *, cut: bool) -> None:
+    @contextlib.contextmanager
+    def adding(self) -> Iterator[Callable[[Sequence[Mapping[str, Any]]], None]]:
+        """Give the function that adds entries after all that are there, on the disk when it returns; others wait."""
+        with self._lock:
+            if self.is_begun:
+                self.read(cut=True)
+            yield self._add
+
+    def read(self, *, cut: bool = False) -> None:
         """Take in the entries that were added since; ``cut`` ends an unfinished line, which needs the lock.
 
         Raises:
@@ -125,15 +134,17 @@ class ChainedLog(Generic[Value]):
         tail = (before.tail + whole)[-_TAIL:]
         self._read = _Read(before.size + len(whole), number, tail, chain, torn, sha256, value)
 
-    def add(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Add entries, on the disk when this returns: under the lock, after ``read`` with ``cut``."""
+    def _add(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        if self.path is None:
+            self._read = self._read._replace(value=self._take(self.value, iter(entries)))
+            return
         lines, chain = [], self._read.chain
         for number, entry in enumerate(entries, start=self._read.number):
             line, chain = line_of({_NUMBER: number, **entry}, chain)
             lines.append(f"{line}\n")
         if lines:
             _append(self.path, "".join(lines).encode())
-            self.read(cut=False)
+            self.read()
 
     def warn(self) -> None:
         """Warn, where a class is opened by its caller, of a last line that does not count."""
@@ -161,7 +172,7 @@ class ChainedLog(Generic[Value]):
         that nothing was done because of it.
         """
         if torn:
-            warnings.warn(f"{self.path}: its last line was incomplete, and is cut off: {torn[:60]!r}", stacklevel=5)
+            warnings.warn(f"{self.path}: its last line was incomplete, and is cut off: {torn[:60]!r}", stacklevel=6)
             with naming(self.path):
                 os.truncate(self.path, size)
         if last in (b"", b"\n"):

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from jaxcert.cli._console import processor
+from jaxcert.cli._program_cache import processor
 
 _MAX_BYTES = 2**30
 

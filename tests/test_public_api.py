@@ -42,8 +42,8 @@ DOCUMENTED = [
 
 def provided(module: ModuleType) -> set[str]:
     """Names that a package imports from itself or another, or defines, without an underscore (its version excepted)."""
-    names = set()
-    for node in ast.parse(inspect.getsource(module)).body:
+    names, body = set(), ast.parse(inspect.getsource(module)).body
+    for node in [*body, *_read_by_type_checkers(body)]:
         if isinstance(node, ast.ImportFrom) and (_within(node.module, module) or node.module in PACKAGES):
             names |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -51,6 +51,12 @@ def provided(module: ModuleType) -> set[str]:
         elif isinstance(node, ast.Assign):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return {name for name in names if not name.startswith("_") or name == "__version__"}
+
+
+def _read_by_type_checkers(body: list[ast.stmt]) -> list[ast.stmt]:
+    """What is imported where it is first asked for; a package under its own name is no name of the package."""
+    blocks = [node.body for node in body if isinstance(node, ast.If)]
+    return [each for block in blocks for each in block if isinstance(each, ast.ImportFrom) and not each.names[0].asname]
 
 
 def _within(name: str | None, package: ModuleType) -> bool:
@@ -149,7 +155,7 @@ def test_optional_parameters_are_keywords():
 
 
 def test_what_is_wrong_is_named():
-    def wrong(x, y=1):  # noqa: D417 -- that is what is wrong
+    def wrong(x, y=1):
         """A first line.
 
         Args:

@@ -72,10 +72,10 @@ soft-risk-not-rounded certificates/_averages.py
 min-for-max-over-levels certificates/_attained_limits.py
 - at_least(-reached, (reached, violations, betas))
 + at_least(reached, (reached, violations, betas))
-one-failure-too-few certificates/_anytime_epsilon.py
+one-failure-too-few numerics/_mixture_limit.py
 - jnp.stack([gamma + (n - k), gamma])
 + jnp.stack([gamma + (n - k - 1), gamma])
-crossings-off-by-one certificates/_crossing.py
+crossings-off-by-one numerics/_crossing.py
 - crossed = k - low + 1
 + crossed = k - low
 fewer-pairs certificates/_ranking.py
@@ -97,14 +97,14 @@ all-but-one-in-strata certificates/_registry.py
 - sample.num_tasks - 1
 + sample.num_tasks
 any-requirement-for-all certificates/_met.py
-- functools.reduce(jnp.logical_and, (one.passed for one in each))
-+ functools.reduce(jnp.logical_or, (one.passed for one in each))
+- jnp.all(passes, axis=-3)
++ jnp.any(passes, axis=-3)
 smallest-level-of-requirements certificates/_met.py
-- functools.reduce(jnp.maximum, (one.level for one in each))
-+ functools.reduce(jnp.minimum, (one.level for one in each))
-most-for-least certificates/_required_metrics.py
-- Metric(sample.reflected, -threshold, of_failures=False)
-+ Metric(sample, threshold, of_failures=False)
+- jnp.max(levels, axis=-3)
++ jnp.min(levels, axis=-3)
+most-for-least certificates/_met.py
+- Metric(sample.reflected, -threshold, per_task, of_failures=False)
++ Metric(sample, threshold, per_task, of_failures=False)
 one-cap-for-all certificates/_mean.py
 - _above_low(lower, room, alpha), low, good
 + _above_low(lower, room[:1], alpha), low, good

@@ -11,9 +11,9 @@ import numpy as np
 import jaxcert
 from benchmarks._common import markdown
 from benchmarks.tightness.worlds import THRESHOLDS, Draw, drawn_worlds
-from jaxcert.certificates._calibration import calibrated
 from jaxcert.certificates._counting import best_of_levels
 from jaxcert.certificates._method import BINOMIAL, CHOICE
+from jaxcert.numerics._calibration import calibrated
 from jaxcert.tasks import simple_grid
 
 DELTA = 0.01

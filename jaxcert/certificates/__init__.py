@@ -1,10 +1,9 @@
 """From per-task lower bounds to statements about new tasks."""
 
-from jaxcert.certificates._anytime_epsilon import anytime_epsilon
+from jaxcert.certificates._anytime import AnytimeCertificate, anytime_epsilon, certify_anytime
 from jaxcert.certificates._band import BandCertificate, certify_band, certify_lower_bounds_band
 from jaxcert.certificates._certificate import Certificate, Status, sentence
 from jaxcert.certificates._certify import certify, certify_lower_bounds
-from jaxcert.certificates._certify_anytime import AnytimeCertificate, certify_anytime
 from jaxcert.certificates._certify_shift import ShiftCertificate, certify_shift
 from jaxcert.certificates._divergence import shifted_epsilon
 from jaxcert.certificates._each_task import TasksCertificate, certify_each_task

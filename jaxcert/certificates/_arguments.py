@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import chex
 import jax.numpy as jnp
 import numpy as np
 
@@ -15,11 +16,15 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._method import Levels, Method
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, known, unit_roundoff
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import as_successes, is_successes, probability
 from jaxcert.returns._sample import Sample, padded_to, power_of_two
+from jaxcert.returns.summaries import Summary
 
 Described = TypeVar("Described")
 AUTO = "auto"
+# Returns of one policy, [..., n, m], or a summary of them, or those of two policies.
+Returns = chex.Array | Summary | Paired
 
 
 def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:

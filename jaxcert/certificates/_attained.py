@@ -14,7 +14,6 @@ import numpy as np
 from jaxcert.bounds._bound import Bound, finish, rollouts_of, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
 from jaxcert.certificates._arguments import divided, last_count
-from jaxcert.certificates._calibration import local_level
 from jaxcert.certificates._counting import any_of, at_least, count_violations, fields_of_solution, only_smallest
 from jaxcert.certificates._levels import (
     LEVELS,
@@ -33,6 +32,7 @@ from jaxcert.certificates._levels import (
 )
 from jaxcert.certificates._method import TAIL, Method, Solution, solve, table_of
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, next_down
 from jaxcert.numerics._tails import limit

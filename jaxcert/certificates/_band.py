@@ -17,6 +17,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
     AUTO,
+    Returns,
     choose,
     default_bound,
     divided,
@@ -28,26 +29,19 @@ from jaxcert.certificates._arguments import (
     refuse_choice,
     thresholds_of,
 )
-from jaxcert.certificates._attained import (
-    ATTAINED_LEVELS,
-    GRID,
-    fields_of_band,
-    level_of_successes,
-)
+from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band, level_of_successes
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._calibration import local_level
 from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._counting import fields_of_bounds, only_smallest
 from jaxcert.certificates._method import BINOMIAL, TAIL, table_of
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import known
-from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
-from jaxcert.returns.summaries import Summary
 
 # The kind of band that counts lower bounds: u_k = U(k; n, level), the binomial certificate at a smaller delta.
 EQUAL_LOCAL_LEVELS = "equal_local_levels"
@@ -86,7 +80,7 @@ class BandCertificate(Certificate):
 
 
 def certify_band(
-    returns: chex.Array | Summary | Paired,
+    returns: Returns,
     thresholds: chex.Numeric | Sequence[chex.Numeric] | None,
     *,
     support: Support | None = None,
@@ -116,18 +110,15 @@ def certify_band(
         returns: float[..., n, m], bool for successes, a summary, or two policies (``paired``), as in ``certify``.
         thresholds: float[t], or a scalar for one, as they are to be reported. None for the whole curve: the sorted
             lower bounds [..., n], where it has its steps; for "attained_levels" 0.005, 0.01, ..., 0.995.
-        support: (a, b), as in ``certify``.
+        support, bound, where, validate: as in ``certify``, which warns of the same thresholds.
         delta: failure probability of all thresholds together, in (0, 1); a scalar. One that is traced, and cannot be
             read, is divided by the union bound: eta = delta / n, or delta / num_smallest.
         beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default. "attained_levels" has none:
             the certificate's ``beta`` is then the level that was attained, [..., t].
-        bound: as in ``certify``.
         kind: "equal_local_levels", or "attained_levels" for returns of 0 and 1. By default the latter for
             successes, an array of bool, without a beta or another bound, and the former for others.
         num_smallest: K in 1..n: fixed beforehand, only k < K violations certify anything, for
             an eta that is larger: delta / 6.2 for K = 20 at n = 200, delta = 0.01.
-        where: as in ``certify``.
-        validate: as in ``certify``.
 
     The first call for an n and a delta finds eta on the host: milliseconds up to n = 200, seconds at n = 10^4.
 
@@ -136,9 +127,6 @@ def certify_band(
 
     Raises:
         ValueError: as ``certify``, and for a kind that does not exist or a num_smallest out of range or without effect.
-
-    Warns:
-        UserWarning: for thresholds outside the support, as ``certify``.
 
     Example:
         >>> import jaxcert
@@ -235,13 +223,9 @@ def certify_lower_bounds_band(
     """Certify at all thresholds together from lower bounds that were computed elsewhere.
 
     Args:
-        lower_bounds: float[..., n], as in ``certify_lower_bounds``.
-        thresholds: as in ``certify_band``.
-        delta: as in ``certify_band``.
-        beta: failure probability of one lower bound, in [0, 1); 0 if performances are known exactly.
+        lower_bounds, beta: as in ``certify_lower_bounds``.
+        thresholds, delta, num_smallest, validate: as in ``certify_band``.
         low: the lower end of the support, which no performance is below; ``certify_tail`` needs it for means.
-        num_smallest: as in ``certify_band``.
-        validate: as in ``certify``.
 
     Returns:
         A ``BandCertificate`` with arrays [..., t] and ``bound`` "given".
@@ -296,7 +280,6 @@ BAND = Question(
     words="on what share of new tasks is the performance at least a threshold, at all thresholds at once?",
     function=certify_band,
     paired=True,
-    certificate=BandCertificate,
     settings={**same("delta", "beta", "bound", "num_smallest"), "kind": "method"},
     options=(
         Option("kind", str, "Which band", check=_check_kind),

@@ -249,7 +249,6 @@ SAFETY = Question(
     name="safety",
     words="on what share of new tasks is the performance at least a threshold?",
     function=certify,
-    certificate=Certificate,
     settings=same("delta", "beta", "bound", "method"),
     shortcut="",
     advised=True,

@@ -13,10 +13,10 @@ import numpy as np
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._arguments import bound_for, padded_rows, thresholds_of
+from jaxcert.certificates._arguments import Returns, bound_for, padded_rows, thresholds_of
 from jaxcert.certificates._attained import counted
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import answer, quantity_of, with_article
+from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import reached, valid_rows
 from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
@@ -28,7 +28,6 @@ from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
-from jaxcert.returns.summaries import Summary
 
 # Levels of Holm's procedure that are evaluated: one for each number of tasks named so far, or as many of these.
 _MOST_LEVELS = 256
@@ -52,9 +51,7 @@ class TasksCertificate(ByThreshold):
         good: which tasks are named good, bool[..., n, t].
         bad: which are named bad, bool[..., n, t].
         delta: failure probability at each threshold, a scalar.
-        num_tasks: n (static).
-        bound: name of the bound per task (static).
-        quantity: what the thresholds are thresholds of, in words (static).
+        num_tasks, bound, quantity: as of ``Certificate`` (static).
         complete: whether bad tasks are named, too (static).
         tasks: the names of the tasks, by default their places in the list, from 0 (static).
         num_episodes: k, as of ``SuiteCertificate`` (static).
@@ -112,7 +109,7 @@ class TasksCertificate(ByThreshold):
 
 
 def certify_each_task(
-    returns: chex.Array | Summary | Paired,
+    returns: Returns,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
     support: Support | None = None,
@@ -136,17 +133,14 @@ def certify_each_task(
     these 2n claims only n can be false. The rollouts of different tasks may depend on each other.
 
     Args:
-        returns: as in ``certify_suite``; no summary with ``complete``.
+        returns, num_episodes: as in ``certify_suite``; no summary with ``complete``.
         thresholds: float[t], or a scalar for one, fixed before the data are seen; margins for pairs.
-        support: (a, b), as in ``certify``.
+        support, bound, where, validate: as in ``certify``. Tasks may have different numbers of rollouts; one with a NaN
+            is not named.
         delta: failure probability of all claims at one threshold together, in (0, 1); a scalar.
-        bound: as in ``certify``; "clopper_pearson" by default for an array of bool.
         complete: True names bad tasks, too, and declares that each return is that of a whole rollout, of a finite
             horizon, as in ``certify_interval``.
         tasks: names of the tasks, [n], for the sentences; by default their places in the list.
-        num_episodes: as in ``certify_suite``.
-        where: as in ``certify``. Tasks may have different numbers of rollouts.
-        validate: as in ``certify``. A task with a return that is NaN is not named.
 
     Returns:
         A ``TasksCertificate`` with arrays [..., t].
@@ -175,8 +169,7 @@ def certify_each_task(
         sample = sample_of(needs, returns, support, where, validate)
     n = int(sample.num_tasks)
     row = thresholds_of(sample, thresholds, validate)
-    of_one = per_task.binary and not isinstance(returns, Paired)
-    needed, quantity = in_a_row(row, num_episodes, of_one, quantity_of(per_task.name, returns), validate)
+    needed, quantity = in_a_row(row, num_episodes, per_task, returns, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     rows = padded_rows(needed, sample, 1)
     if complete:
@@ -272,7 +265,6 @@ EACH_TASK = Question(
     name="each_task",
     words="on which tasks of this fixed list is the performance at least a threshold?",
     function=certify_each_task,
-    certificate=TasksCertificate,
     rows=Rows(
         {"threshold": "thresholds", "num_good": "num_good", "num_bad": "num_bad", "status": "status"},
         "num_good",

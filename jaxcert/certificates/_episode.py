@@ -12,17 +12,19 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, check_count, is_concrete, refuse, require_real
 from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import padded_rows, prepare_thresholds
 from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import answer
+from jaxcert.certificates._certificate import answer, quantity_of
 from jaxcert.certificates._figures import Headline, floor_figures, floor_to, in_hundred, status_where
 from jaxcert.certificates._question import COUNTED, Option, Question, Rows, same
 from jaxcert.numerics._batches import as_memory_allows, elementwise, in_front
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import at_least, cast, complement_up, compute_dtype, unit_roundoff
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import is_successes, probability
 from jaxcert.returns._sample import Needs, Sample, placed, sample_of
 
@@ -93,19 +95,19 @@ def _root(tau: jax.Array, k: jax.Array) -> jax.Array:
     return jnp.where(valid, root, jnp.inf)
 
 
-def in_a_row(thresholds: Any, num_episodes: int, successes: bool, quantity: str, validate: bool) -> tuple[Any, str]:
+def in_a_row(thresholds: Any, num_episodes: int, bound: Bound, returns: Any, validate: bool) -> tuple[Any, str]:
     """What J has to reach so that so many episodes all succeed with probability ``thresholds``, and what that is of."""
     check_count("num_episodes", num_episodes)
     if num_episodes == 1:
-        return thresholds, quantity
-    if not successes:
+        return thresholds, quantity_of(bound.name, returns)
+    if not bound.binary or isinstance(returns, Paired):
         raise ValueError(f"num_episodes is {num_episodes}; expected successes of one policy, or num_episodes=1")
     if validate and is_concrete(thresholds):
         tau = np.asarray(thresholds)
         refuse("thresholds", tau, (tau > 0) & (tau <= 1), "a probability in (0, 1]")
     reached = consecutive_successes_threshold(thresholds, num_episodes, validate=False)
-    quantity = f"probability that the next {num_episodes} trials all succeed"
-    return (np.asarray(reached) if is_concrete(reached) else reached), quantity
+    reached = np.asarray(reached) if is_concrete(reached) else reached
+    return reached, f"probability that the next {num_episodes} trials all succeed"
 
 
 @jax.tree_util.register_dataclass
@@ -120,10 +122,7 @@ class EpisodeCertificate(ByThreshold):
     Attributes:
         thresholds: float[..., t].
         safety: certified probability, rounded down, float[..., t].
-        epsilon: certified risk, float[..., t].
-        status: codes of ``Status``, int32[..., t].
-        delta: failure probability of each certificate, a scalar.
-        num_tasks: n (static).
+        epsilon, status, delta, num_tasks: as of ``Certificate``.
         rollouts: which rollouts of a task it rests on, "all" or "first" (static).
         num_episodes: k (static).
         of_successes: whether returns are of type bool: a return of 1 is a success (static).
@@ -317,7 +316,6 @@ EPISODE = Question(
     name="episode",
     words="with which probability does the next episode on a new task reach a threshold, or each of the next ones?",
     function=certify_episode,
-    certificate=EpisodeCertificate,
     rows=Rows({name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")}, of_successes=1.0),
     settings=same("delta", "num_episodes", "rollouts"),
     options=(

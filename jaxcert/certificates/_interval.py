@@ -132,19 +132,14 @@ def certify_interval(
         beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
         beta_upper: beta', failure probability of one upper bound, in (0, 1); a scalar. By default beta or 0.02,
             whichever is smaller: at this end it is subtracted from the share of bad tasks, and costs nothing of delta.
-        bound: as in ``certify``, for both sides.
         complete: True declares that each return is that of a whole rollout, of a finite horizon.
-        where: as in ``certify``.
-        validate: as in ``certify``.
+        bound, where, validate: as in ``certify``, which warns of the same thresholds; the bound is for both sides.
 
     Returns:
         An ``IntervalCertificate`` with arrays [..., t].
 
     Raises:
         ValueError: as ``certify``; without complete=True, for a summary, or for a support without a finite upper end.
-
-    Warns:
-        UserWarning: for thresholds outside the support, as ``certify``.
 
     Example:
         >>> import jaxcert
@@ -228,7 +223,6 @@ INTERVAL = Question(
     words="between which two numbers is the share of new tasks with a performance of at least a threshold?",
     function=certify_interval,
     paired=True,
-    certificate=IntervalCertificate,
     rows=Rows(
         {**COUNTED, "safety_upper": "safety_upper", "num_below": "num_below"},
         claims={**COUNT_ROWS.claims, "safety_upper": max},

@@ -13,6 +13,7 @@ import numpy as np
 from jaxcert.bounds._bound import Bound, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Answer
+from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._averages import bound_over_tasks, capped_mean, check_averages, source_of
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Status, answer, is_difference, new_task_from
@@ -31,11 +32,9 @@ from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import next_down, next_up, unit_roundoff
-from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed
 from jaxcert.returns._weighted import Weighted
-from jaxcert.returns.summaries import Summary
 
 
 @jax.tree_util.register_dataclass
@@ -53,13 +52,10 @@ class MeanCertificate(Answer):
         cap: c, beyond which returns do not count; infinity if all do. Of the shape of alpha.
         status: codes of ``Status``, int32 of the shape of the mean.
         delta: failure probability of each mean, a scalar.
-        num_tasks: n (static).
+        num_tasks, question, max_weight: as of ``Certificate``.
         bound: name of the bound over the tasks (static).
         quantity: what the mean is of, in words (static).
-        source: "sampled", "reweighted" for the tasks of other weights, the strata in words for tasks drawn within
-            these, or "listed" for the mean over a fixed list (static).
-        question: which of ``jaxcert.questions`` it answers, by name (static).
-        max_weight: of weights, what none of them exceeds, as declared, rounded up, a scalar; None without weights.
+        source: as of ``Certificate``, or "listed" for the mean over a fixed list (static).
 
     Example:
         >>> import jax.numpy as jnp
@@ -125,7 +121,7 @@ def _percent(share: float) -> str:
 
 
 def certify_mean(
-    returns: chex.Array | Summary | Paired | Weighted,
+    returns: Returns | Weighted,
     *,
     support: Support | None = None,
     delta: chex.Numeric,
@@ -229,7 +225,6 @@ MEAN = Question(
     name="mean",
     words="what is the mean performance over new tasks at least?",
     function=certify_mean,
-    certificate=MeanCertificate,
     rows=MEAN_ROWS,
     each=None,
     shortcut="mean",

@@ -17,9 +17,9 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
-from jaxcert.certificates._calibration import calibrated
 from jaxcert.numerics._batches import elementwise, in_blocks, kept_rows
 from jaxcert.numerics._binomial_limits import upper_limit
+from jaxcert.numerics._calibration import calibrated
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, compute_dtype, most_whole, unit_roundoff
 from jaxcert.returns._prepared import probability

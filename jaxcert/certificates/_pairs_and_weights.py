@@ -6,17 +6,16 @@ from typing import Literal
 
 import chex
 
-from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._arguments import Returns, choose
 from jaxcert.certificates._averages import OVER_TASKS
 from jaxcert.certificates._certificate import Certificate, quantity_of
 from jaxcert.certificates._certify import certified, curve_of_counts
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
 from jaxcert.certificates._question import COUNTED, MEAN_ROWS, Option, Question, Rows, same
 from jaxcert.returns._differences import sample_apart
-from jaxcert.returns._paired import Paired, paired
+from jaxcert.returns._paired import paired
 from jaxcert.returns._prepared import Support, as_successes
 from jaxcert.returns._weighted import check_largest, weighted
-from jaxcert.returns.summaries import Summary
 
 
 def certify_improvement(
@@ -51,12 +50,11 @@ def certify_improvement(
         margins: float[t], or a scalar for one; wanted differences c.
         support: (a, b), both finite, or None for successes of both, as in ``certify_mean_difference``.
         delta: failure probability of each certificate, in (0, 1); a scalar.
-        beta: as in ``certify``.
+        beta, validate: as in ``certify``, with the same warnings.
         bound: as in ``certify``, but for "clopper_pearson": differences are not binary.
         method: "binomial", "scenario" or "soft", as in ``certify``; "soft" needs as many rollouts of both.
         where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
         where_b: the same for B. With m_a = m_b, rollout j counts if it does for both.
-        validate: as in ``certify``.
 
     As for ``certify_mean_difference``, each return has to be one of a whole episode.
 
@@ -67,9 +65,6 @@ def certify_improvement(
     Raises:
         ValueError: as ``certify``, with the name of the policy's argument; for tasks that do not match, a support that
             is not finite, a summary, or a task that is left without a pair.
-
-    Warns:
-        UserWarning: as ``certify``.
 
     Example:
         >>> import jaxcert
@@ -91,7 +86,6 @@ IMPROVEMENT = Question(
     name="improvement",
     words="on what share of new tasks is policy A better than policy B by a margin?",
     function=certify_improvement,
-    certificate=Certificate,
     rows=Rows(
         {"margin": "thresholds", **{name: field for name, field in COUNTED.items() if name != "threshold"}},
         claims={"safety": min, "margin": min},
@@ -166,7 +160,6 @@ MEAN_DIFFERENCE = Question(
     name="mean_difference",
     words="by how much is policy A better than policy B on average over new tasks, at least?",
     function=certify_mean_difference,
-    certificate=MeanCertificate,
     rows=MEAN_ROWS,
     each=None,
     settings=same("delta", "bound"),
@@ -175,7 +168,7 @@ MEAN_DIFFERENCE = Question(
 
 
 def certify_weighted(
-    returns: chex.Array | Summary | Paired,
+    returns: Returns,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     weights: chex.Array,
     *,
@@ -205,10 +198,9 @@ def certify_weighted(
 
     Args:
         returns: float[..., n, m], as in ``certify``, on tasks from D; or a summary, for "binomial"; or ``paired``.
-        thresholds: float[t], or a scalar for one; wanted expected returns B.
+        thresholds, support, where: as in ``certify``, with the same warnings.
         weights: w, float[n] or float[..., n], the ratio of normalised densities, or any larger number. A function of
             the task alone, which ``task_weights`` computes from two distributions.
-        support: (a, b), as in ``certify``.
         max_weight: Lambda >= 1, what no task's weight exceeds, proved beforehand: the largest weight that was seen is
             not enough. A scalar.
         delta: failure probability of each certificate, in (0, 1); a scalar.
@@ -217,7 +209,6 @@ def certify_weighted(
         bound: the bound per task, as in ``certify``. Only the default for "soft" and "attained".
         method: "attained", the default for an array of bool; "binomial", the default for others, which counts lower
             bounds; or "soft", for one to five rollouts per task.
-        where: bool[..., n, m], which rollouts count, as in ``certify``.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
             certificate: returns as in ``certify``, a task without a bound with its weight. With a single weight that
             is negative, NaN or above max_weight, or an invalid max_weight, nothing is certified: a larger weight
@@ -233,9 +224,6 @@ def certify_weighted(
     Raises:
         ValueError: as ``certify``; for weights that are negative, NaN, above max_weight, of another shape than the
             tasks, or whose mean shows that they are no density ratio; for a max_weight below 1 or not finite.
-
-    Warns:
-        UserWarning: for thresholds outside the support, as ``certify``.
 
     Example:
         >>> import jaxcert
@@ -257,7 +245,6 @@ WEIGHTED = Question(
     name="weighted",
     words="on what share of new tasks from another distribution, of known density ratio, is it at least a threshold?",
     function=certify_weighted,
-    certificate=Certificate,
     settings=same("delta", "beta", "bound", "method", "max_weight"),
     options=(Option("max_weight", float, "What no weight exceeds", True, check=check_largest),),
 )

@@ -56,9 +56,8 @@ class Rows(NamedTuple):
     # of 1. Of those that it has; a level of each row is its own.
     risks: Mapping[str, str | None] = MappingProxyType({"epsilon": "epsilon", "safety": "epsilon", "beta": "beta"})
     share: str | None = None  # the column with the share of tasks of a mean, by which its rounding grows; None for all
-    of_successes: float | None = (
-        None  # what is fixed beforehand for successes, if nothing is given; None if it has to be
-    )
+    # What is fixed beforehand for successes, if nothing is given; None if it has to be.
+    of_successes: float | None = None
 
 
 # Of a count, of a mean, and of an answer that has none.
@@ -75,7 +74,6 @@ class Question:
         name: by which it is asked.
         words: what is asked, in words.
         function: the public function that answers.
-        certificate: the type of the answer.
         rows: what the answer says in each of its rows.
         each: the column with what is fixed beforehand, a row for each of its numbers; None if there is one row.
         settings: parameters that a record holds, by the field of the answer with their value; besides the support.
@@ -97,7 +95,6 @@ class Question:
     name: str
     words: str
     function: Callable[..., Any]
-    certificate: type
     rows: Rows = COUNT_ROWS
     each: str | None = "threshold"
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -119,6 +116,11 @@ class Question:
             raise ValueError(f"question {self.name!r}: a larger {self.rows.certified} has to say more (claims: min)")
 
     @property
+    def certificate(self) -> Any:
+        """The type of the answer."""
+        return inspect.signature(self.function).return_annotation
+
+    @property
     def fixed(self) -> str | None:
         """The parameter for the numbers that are fixed beforehand."""
         return next((name for name in (self.each, f"{self.each}s") if name and self.takes(name)), None)
@@ -126,10 +128,7 @@ class Question:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The parameters that hold data, beside ``where``: those by position, up to what is fixed beforehand."""
-        by_position, other = (
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            {self.fixed, *(each.name for each in self.options)},
-        )
+        by_position, other = inspect.Parameter.POSITIONAL_OR_KEYWORD, {self.fixed, *(o.name for o in self.options)}
         return tuple(n for n, each in self._parameters.items() if each.kind is by_position and n not in other)
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[str, ...]:

@@ -93,15 +93,15 @@ class RankingCertificate(Answer):
     def __str__(self) -> str:
         if not self._is_single():
             return repr(self)
-        lines = [_line(i, np.flatnonzero(row)) for i, row in enumerate(np.asarray(self.order)) if row.sum() > 1]
+        others = {i: [str(j) for j in np.flatnonzero(row) if j != i] for i, row in enumerate(np.asarray(self.order))}
+        lines = [
+            f"policy {i} is at least as good as polic{'y' if len(js) == 1 else 'ies'} {', '.join(js)}"
+            for i, js in others.items()
+            if js
+        ]
         if not lines:
             return self._nothing("the order of the policies", self._note(0))
         return f"{self._start}: over new tasks from the same distribution, on average,\n" + ";\n".join(lines) + "."
-
-
-def _line(policy: int, not_better: np.ndarray) -> str:
-    others = [str(j) for j in not_better if j != policy]
-    return f"policy {policy} is at least as good as polic{'y' if len(others) == 1 else 'ies'} {', '.join(others)}"
 
 
 def certify_ranking(
@@ -130,13 +130,12 @@ def certify_ranking(
 
     Args:
         returns: float[..., p, n, m], m rollouts of each of p policies on the same n i.i.d. tasks, in the same order.
-        support: (a, b), both finite, or None for an array of bool, as in ``certify_mean_difference``.
+        support, validate: as in ``certify_mean_difference``.
         delta: failure probability of all claims together, in (0, 1); a scalar.
         bound: "betting" or "hoeffding", as in ``certify_mean``, or "clopper_pearson" for one return of 0 or 1 per task.
             The last is the default for an array of bool with m = 1, betting for others.
         where: bool[..., p, n, m], which rollouts count, fixed before the data are seen; all by default. Policies with
             fewer rollouts than others are filled up and masked.
-        validate: as in ``certify_mean_difference``.
 
     Returns:
         A ``RankingCertificate`` with arrays [..., p, p].
@@ -234,7 +233,6 @@ RANKING = Question(
     name="ranking",
     words="in which order are several policies on average over new tasks?",
     function=certify_ranking,
-    certificate=RankingCertificate,
     rows=NO_ROWS,
     each=None,
     settings=same("delta", "bound"),

@@ -10,29 +10,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._arguments import choose, chosen_level, levels_of
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, new_task_from
-from jaxcert.certificates._figures import (
-    SAMPLED,
-    Headline,
-    ceil_figures,
-    floor_figures,
-    floor_to,
-)
+from jaxcert.certificates._figures import SAMPLED, Headline, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._figures import at_least as share_of_new_tasks
-from jaxcert.certificates._met import solved_together
+from jaxcert.certificates._met import check_declared, metrics_of, solved_together
 from jaxcert.certificates._method import BINOMIAL, Levels
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
-from jaxcert.certificates._required_metrics import check_declared, metrics_of
 from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._rounding import Side as Rounding
 from jaxcert.numerics._rounding import cast_host, known
-from jaxcert.returns._required import Requirement, Side, requirements_of, sides_of
+from jaxcert.returns._required import Requirement, requirements_of, sides_of
 
 _METHODS = {method.name: method for method in (BINOMIAL, ATTAINED, SOFT)}
 
@@ -47,18 +39,14 @@ class RequirementsCertificate(Answer):
 
     Attributes:
         thresholds: what each of the r sides requires, float[r]; rounded to where it requires more.
-        low: the lower end of the support of each, float[r]; 0 for successes.
-        high: the upper end, float[r]; 1 for successes.
+        low, high: the ends of the support of each, float[r]; 0 and 1 for successes.
         missed: which tasks are not shown to meet each, bool[..., r, n].
-        safety: certified share of new tasks, rounded down, float[...].
-        epsilon: certified risk, float[...].
+        safety, epsilon: certified share of new tasks, rounded down, and certified risk, float[...].
         num_violations: k, tasks that are not shown to meet all of them, int32[...]; in a soft count those whose
             smallest evidence is at most 1.
-        num_valid: n - k, int32[...].
-        status: codes of ``Status``, int32[...].
+        num_valid, status: n - k, and the code of ``Status``, int32[...].
         level: of each bound, or the largest that successes attain; of a soft count the weight; float[...].
-        delta: failure probability, a scalar.
-        num_tasks: n (static).
+        delta, num_tasks: failure probability, a scalar; and n (static).
         metrics: the metric of each side, by name (static).
         sides: "at least" or "at most", of each (static).
         of_successes: whether each is about a probability (static).
@@ -104,7 +92,11 @@ class RequirementsCertificate(Answer):
     @property
     def requirements(self) -> tuple[str, ...]:
         """What was required, as lines that ``certify_requirements`` reads."""
-        return tuple(self._line_of(i) for i in range(len(self.metrics)))
+        rows = zip(self._claims, self.of_successes, self.low, self.high, strict=True)
+        return tuple(
+            claim if binary else f"{claim} in {_decimal(low, 'down')} {_decimal(high, 'up')}"
+            for claim, binary, low, high in rows
+        )
 
     @property
     def beta(self) -> jax.Array:
@@ -125,30 +117,24 @@ class RequirementsCertificate(Answer):
         return f"{int(self.num_violations)} of {self.num_tasks} tasks are not shown to meet all of it, {each}"
 
     @property
+    def _numbers(self) -> list[str]:
+        sides: list[Rounding] = ["up" if side == _SIDES[0] else "down" for side in self.sides]
+        return [_decimal(value, side) for value, side in zip(self.thresholds, sides, strict=True)]
+
+    @property
     def _claims(self) -> list[str]:
         """The requirements without the supports."""
-        return [
-            f"{name} {'>=' if self._is_least(i) else '<='} {self._number(i)}" for i, name in enumerate(self.metrics)
-        ]
-
-    def _line_of(self, i: int) -> str:
-        ends = [] if self.of_successes[i] else [_decimal(self.low[i], "down"), _decimal(self.high[i], "up")]
-        return " ".join([self._claims[i], *(["in", *ends] if ends else [])])
-
-    def _is_least(self, i: int) -> bool:
-        return self.sides[i] == _SIDES[0]
-
-    def _number(self, i: int) -> str:
-        return _decimal(self.thresholds[i], "up" if self._is_least(i) else "down")
+        rows = zip(self.metrics, self.sides, self._numbers, strict=True)
+        return [f"{name} {'>=' if side == _SIDES[0] else '<='} {number}" for name, side, number in rows]
 
     @property
     def _required(self) -> str:
         """All requirements in words."""
-        words = []
-        for i, metric in enumerate(self.metrics):
-            what = f"{'probability of' if self.of_successes[i] else 'expected'} {metric.replace('_', ' ')}"
-            words.append(f"the {what} is {self.sides[i]} {self._number(i)}")
-        *most, last = words
+        rows = zip(self.of_successes, self.metrics, self.sides, self._numbers, strict=True)
+        *most, last = [
+            f"the {'probability of' if binary else 'expected'} {metric.replace('_', ' ')} is {side} {number}"
+            for binary, metric, side, number in rows
+        ]
         return f"{', '.join(most)} and {last}, all at once," if most else last
 
     def _sentence(self, index: int) -> str:
@@ -242,8 +228,8 @@ def certify_requirements(
     """
     sides = sides_of(requirements_of(requirements))
     check_declared(sides, complete)
-    bounds, metrics = metrics_of(sides, returns, where, bound, validate)
-    usual = ATTAINED if any(each.binary for each in bounds) else BINOMIAL
+    metrics = metrics_of(sides, returns, where, bound, validate)
+    usual = ATTAINED if any(each.bound.binary for each in metrics) else BINOMIAL
     chosen = choose("method", method or usual.name, _METHODS)
     if chosen is ATTAINED and usual is BINOMIAL:
         raise ValueError("method is 'attained', which counts successes; none of the metrics is of them")
@@ -252,28 +238,22 @@ def certify_requirements(
     common = longest.replace(low=longest.low.astype(dtype))
     level = chosen_level(chosen, delta, beta, int(common.num_tasks), dtype)
     delta, level = levels_of(chosen, delta, level, common, validate)
-    fields = solved_together(chosen, bounds, metrics, level, delta)
-    settings = {"method": chosen.name, "complete": complete, "chosen": level is None or isinstance(level, Levels)}
-    return _answer(fields, sides, bounds, common.num_tasks, dtype, **settings)
-
-
-def _answer(
-    fields: dict[str, Any], sides: list[Side], bounds: tuple[Bound, ...], n: Any, dtype: Any, **settings: Any
-) -> RequirementsCertificate:
-    ends = [each.support or (0, 1) for each in sides]
+    fields = solved_together(chosen, metrics, level, delta)
+    ends, bounds = [each.support or (0, 1) for each in sides], [each.bound for each in metrics]
     rows = {
         "thresholds": [each.rounded(dtype) for each in sides],
         "low": [known(low, dtype, "down") for low, _ in ends],
         "high": [known(high, dtype, "up") for _, high in ends],
     }
-    settings |= {
+    fields |= {name: (np if is_concrete(row) else jnp).stack(row) for name, row in rows.items()}
+    settings: dict[str, Any] = {
         "metrics": tuple(each.metric for each in sides),
         "sides": tuple(_SIDES[not each.is_least] for each in sides),
         "of_successes": tuple(each.binary for each in bounds),
         "bound": next((each.name for each in bounds if not each.binary), CLOPPER_PEARSON.name),
+        "chosen": level is None or isinstance(level, Levels),
     }
-    arrays = {name: (np if is_concrete(row) else jnp).stack(row) for name, row in rows.items()}
-    return answer(RequirementsCertificate, fields | arrays, n, **settings)
+    return answer(RequirementsCertificate, fields, common.num_tasks, method=chosen.name, complete=complete, **settings)
 
 
 def _check_lines(name: str, value: Any) -> None:
@@ -286,7 +266,6 @@ REQUIREMENTS = Question(
     name="requirements",
     words="on what share of new tasks are several requirements met at once, such as a reward and a cost?",
     function=certify_requirements,
-    certificate=RequirementsCertificate,
     rows=Rows(
         {name: COUNTED[name] for name in ("safety", "epsilon", "num_violations", "status")},
         claims={"safety": min},

@@ -11,10 +11,9 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import as_row, chosen_level, divided, padded_rows, refuse_choice
+from jaxcert.certificates._arguments import Returns, as_row, chosen_level, divided, padded_rows, refuse_choice
 from jaxcert.certificates._attained import ATTAINED, level_of_successes
 from jaxcert.certificates._attained_limits import FEW, limits_each, limits_together
-from jaxcert.certificates._calibration import joint_counts
 from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counting import any_of, bad_levels, count_violations, fields_of_limits, largest_betas
@@ -23,12 +22,11 @@ from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._registry import defaults, missing_of_counts, warned
 from jaxcert.certificates._witness import of_limits
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._calibration import joint_counts
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import Side, cast_host, complement_down
-from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
-from jaxcert.returns.summaries import Summary
 
 
 def together(safety: Any, wanted: Any, delta: Any, beta: Any, num_tasks: int) -> tuple[Any, np.ndarray] | None:
@@ -67,7 +65,7 @@ def _allowed(method: Method, size: int, n: Any, wanted, delta, beta, table) -> t
 
 
 def certify_safety_level(
-    returns: chex.Array | Summary | Paired,
+    returns: Returns,
     safety: chex.Numeric | Sequence[float],
     *,
     support: Support | None = None,
@@ -90,22 +88,19 @@ def certify_safety_level(
     Args:
         returns: float[..., n, m], or bool for successes, as in ``certify``; or two policies, ``paired``.
         safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own unless ``simultaneous``.
-        support: (a, b), as in ``certify``.
+        support, bound, where, validate: as in ``certify``.
         delta: failure probability, in (0, 1); a scalar.
         beta: as in ``certify``. By default, for "binomial", the largest value that costs nothing,
             1 - U(k*; n, delta)/(1 - s) with k* as at 0.05: 0.08 at n = 200, s = 0.9, delta = 0.01. If there is no k*
             at 0.05, the largest value with k* = 0. For several safeties, the smallest of theirs. For successes, the
             best of four levels for each safety, which share delta, or of all that are attained if ``simultaneous`` or
             up to six rollouts per task; ``beta`` is then [..., t]. "auto" asks for the same.
-        bound: as in ``certify``.
         method: as in ``certify``, but for "soft", which has no lower bound per task.
-        where: as in ``certify``.
         simultaneous: whether all safeties are to hold together with probability at least 1 - delta. For successes they
             then hold together with ``certify_band``, at its levels. For "binomial", or with a beta, their k* are then
             the largest for which that probability, computed exactly, suffices, and the default of beta the largest
             value for which it still does. The division of delta is exact if delta, beta and the safeties can be read;
             with any of them traced, it is the union bound: delta / t for each.
-        validate: as in ``certify``.
 
     Returns:
         A ``Certificate`` whose thresholds, [..., t], are the certified performances and whose safety is the wanted one;
@@ -199,7 +194,6 @@ SAFETY_LEVEL = Question(
     words="which performance does a given share of new tasks reach?",
     function=certify_safety_level,
     paired=True,
-    certificate=Certificate,
     rows=Rows(certified="threshold"),
     each="safety",
     shortcut="",

@@ -12,6 +12,7 @@ from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_kernel import log_probability
 from jaxcert.numerics._binomial_limits import log_cdf, log_sf, upper_limit
 from jaxcert.numerics._elementary import exp, log, quotient
+from jaxcert.numerics._root import halved
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 
 
@@ -57,18 +58,11 @@ class Problem(NamedTuple):
 def first_feasible(problem: Problem) -> tuple[jax.Array, jax.Array]:
     """The smallest j with t_j > 0, which is non-decreasing in j, and t_j; the last j and 0 if there is none."""
 
-    def halve(ends: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
-        low, high, found = ends  # j = low is known to be infeasible, j = high to be feasible, at that level
-        middle, is_open = jnp.floor(0.5 * (low + high)), high - low > 1
-        level = problem.level(jnp.clip(middle, 0, problem.last))
-        down = is_open & (level > 0)
-        low, high = jnp.where(is_open & ~down, middle, low), jnp.where(down, middle, high)
-        return low, high, jnp.where(down, level, found)
+    def level(j: jax.Array) -> jax.Array:
+        return problem.level(jnp.clip(j, 0, problem.last))
 
-    none = jnp.zeros_like(problem.k)
-    begin = none - 1, problem.last + 1, none
-    _, high, level = jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, begin)
-    return jnp.minimum(high, problem.last), level
+    _, first = halved(lambda j: level(j) > 0, jnp.full_like(problem.k, -1), problem.last + 1)
+    return jnp.minimum(first, problem.last), jnp.where(first <= problem.last, level(first), 0)
 
 
 # --- the minimum over j -------------------------------------------------------------------------------------------
@@ -140,11 +134,8 @@ def scenario_epsilon(
     there; this function is the theorem itself.
 
     Args:
-        num_violations: k, integers in 0..n.
+        num_violations, beta, delta, validate: as in ``binomial_epsilon``, but for a beta of 0.
         num_tasks: n >= 1.
-        beta: failure probability of one lower bound, in (0, 1).
-        delta: failure probability of the certificate, in (0, 1).
-        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give 1.
 
     All arguments broadcast against each other and may be traced.
 
@@ -174,12 +165,8 @@ def solve_scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array
 
 def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
     valid = whole(k, n) & (k < n) & (beta > 0) & (beta < 1) & (delta > 0) & (delta < 1)
-    problem = Problem(
-        jnp.where(valid, k, 0.0),
-        jnp.where(valid, n, 1.0),
-        jnp.where(valid, beta, 0.5),
-        jnp.where(valid, delta, 0.5),
-    )
+    usual = zip((k, n, beta, delta), (0.0, 1.0, 0.5, 0.5), strict=True)
+    problem = Problem(*(jnp.where(valid, each, safe) for each, safe in usual))
     fixed = jax.lax.stop_gradient(problem)
     start, level = first_feasible(fixed)
     feasible = valid & (level > 0)

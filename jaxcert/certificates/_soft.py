@@ -62,11 +62,7 @@ def _log_factor(excess: jax.Array, width: jax.Array, bet: float) -> tuple[jax.Ar
 
 @jax.jit
 def soft_epsilon(
-    wealth: jax.Array,
-    alpha: jax.Array,
-    delta: jax.Array,
-    least: chex.Numeric = 0.0,
-    where: jax.Array | None = None,
+    wealth: jax.Array, alpha: jax.Array, delta: jax.Array, least: chex.Numeric = 0.0, where: jax.Array | None = None
 ) -> jax.Array:
     r"""The certified risk from e-values of n tasks, for scalars alpha and delta of their type.
 

@@ -5,17 +5,16 @@ from typing import Any
 
 import chex
 
+from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certified
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support
 from jaxcert.returns._strata import frequencies_of, stratified
-from jaxcert.returns.summaries import Summary
 
 
 def certify_stratified(
-    returns: chex.Array | Summary | Paired,
+    returns: Returns,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
     strata: Sequence[Any],
@@ -40,13 +39,11 @@ def certify_stratified(
     Args:
         returns: float[..., n, m], as in ``certify``. The tasks of a stratum are independent draws from it, as many as
             were fixed beforehand.
-        thresholds: float[t], or a scalar for one; wanted expected returns B.
+        thresholds, support, bound: as in ``certify``, with the same warnings.
         strata: the label of each task's stratum, [n]; as in ``stratified``.
         frequencies: w_h of each stratum, by its label, 1 together; by default as in the sample.
-        support: (a, b), as in ``certify``.
         delta: failure probability of each certificate, in (0, 1); at most 1/4 where n_h = n w_h; a scalar.
         beta: as in ``certify``, but for "auto" with "binomial".
-        bound: as in ``certify``.
         method: "binomial", "attained" or "soft", as in ``certify``.
         where: bool[..., n, m], which rollouts count, as in ``certify``. Successes of tasks with different numbers of
             rollouts are counted with weights in any case.
@@ -57,9 +54,6 @@ def certify_stratified(
 
     Raises:
         ValueError: as ``certify`` and ``stratified``; for a known delta above 1/4 where n_h = n w_h.
-
-    Warns:
-        UserWarning: for thresholds outside the support, as ``certify``.
 
     Example:
         >>> import numpy as np
@@ -84,7 +78,6 @@ STRATIFIED = Question(
     name="stratified",
     words="on what share of new tasks from several strata is the performance at least a threshold?",
     function=certify_stratified,
-    certificate=Certificate,
     settings=same("delta", "beta", "bound", "method", "frequencies"),
     options=(
         Option(

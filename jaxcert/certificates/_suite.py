@@ -13,9 +13,9 @@ import numpy as np
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._arguments import as_row, bound_for, padded_rows, thresholds_of
+from jaxcert.certificates._arguments import Returns, as_row, bound_for, padded_rows, thresholds_of
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import answer, quantity_of, with_article
+from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import at_least, valid_rows
 from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
@@ -25,10 +25,8 @@ from jaxcert.certificates._witness import of_lists
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import next_down
-from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
-from jaxcert.returns.summaries import Summary
 
 
 @jax.tree_util.register_dataclass
@@ -50,9 +48,7 @@ class SuiteCertificate(ByThreshold):
         allowance: how many of the others may be bad, at each of the levels, int32[..., levels, t].
         betas: the levels, float[levels].
         delta: failure probability at each threshold, a scalar.
-        num_tasks: n (static).
-        bound: name of the bound per task (static).
-        quantity: what the thresholds are thresholds of, in words (static).
+        num_tasks, bound, quantity: as of ``Certificate`` (static).
         num_episodes: k, trials in a row that all succeed with the probability of a threshold (static).
 
     Example:
@@ -139,7 +135,7 @@ def _chosen(tasks: Any, num_tasks: int) -> np.ndarray:
 
 
 def certify_suite(
-    returns: chex.Array | Summary | Paired,
+    returns: Returns,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
     support: Support | None = None,
@@ -166,16 +162,13 @@ def certify_suite(
         returns: float[..., n, m] or bool, m rollouts of a fixed policy on each of the n tasks, as in ``certify``; or a
             summary; or two policies on one list (``paired``), whose differences are counted.
         thresholds: float[t], or a scalar for one; wanted expected returns B, or margins for pairs.
-        support: (a, b), as in ``certify``.
+        support, bound, where, validate: as in ``certify``. Tasks may have different numbers of rollouts; one with a NaN
+            does not pass.
         delta: failure probability at each threshold, in (0, 1); a scalar.
         betas: levels of the bounds, in (0, 1), a scalar or float[levels]: 0.01, 0.05, 0.2 and 0.5 by default. For
             successes the numbers of successes with levels near these are taken, and their own levels count.
-        bound: the name of one of ``jaxcert.bounds``, as in ``certify``. "clopper_pearson", the default for an array of
-            bool, counts successes.
         num_episodes: k, of successes of one policy: a threshold is the probability, in (0, 1], that k trials in a row
             on the task all succeed, J^k for independent ones (pass^k).
-        where: as in ``certify``. Tasks may have different numbers of rollouts.
-        validate: as in ``certify``. A task with a return that is NaN counts as one that does not pass.
 
     Returns:
         A ``SuiteCertificate`` with arrays [..., t].
@@ -200,8 +193,7 @@ def certify_suite(
     sample = sample_of(per_task, returns, support, where, validate)
     dtype = sample.dtype
     row = thresholds_of(sample, thresholds, validate)
-    of_one = per_task.binary and not isinstance(returns, Paired)
-    needed, quantity = in_a_row(row, num_episodes, of_one, quantity_of(per_task.name, returns), validate)
+    needed, quantity = in_a_row(row, num_episodes, per_task, returns, validate)
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     levels = np.asarray(USUAL_LEVELS) if betas is None else betas
     levels = as_row("betas", probability("betas", levels, dtype, "nearest", validate=validate))
@@ -237,7 +229,6 @@ SUITE = Question(
     name="suite",
     words="on how many tasks of this fixed list is the performance at least a threshold?",
     function=certify_suite,
-    certificate=SuiteCertificate,
     rows=Rows(
         {"threshold": "thresholds", "num_good": "num_good", "num_violations": "num_violations", "status": "status"},
         "num_good",

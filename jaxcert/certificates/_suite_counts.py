@@ -75,21 +75,18 @@ def known_before(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delt
     n, size = int(sample.num_tasks), sample.tasks[-1]
     if not is_concrete(thresholds, betas, delta) or (bound.binary and not sample.is_full):
         return Known(None, None)
-    enough = None
     if bound.binary:
         m = sample.num_rollouts.astype(sample.dtype)
         enough = known_enough(near, m, thresholds[:, None], quantiles_of(betas))
         levels, shares = enough.level.T, together(enough.successes[:, None], _equal_parts(enough.level.shape, betas)).T
         enough = Enough(*(each[None] for each in enough))
     else:
-        levels, shares = betas[:, None], _shares_of_bounds(betas)[:, None]
+        enough, levels, shares = None, betas[:, None], _shares_of_bounds(betas)[:, None]
     if levels.size > _MOST_ROWS:
         return Known(enough, None)
-    deltas = _part_of(np.asarray(delta), shares)
-    rows = [
-        table_of(_ALLOWED, n, size, each, level)
-        for level, each in zip(levels.reshape(-1), np.broadcast_to(deltas, levels.shape).reshape(-1), strict=True)
-    ]
+    deltas = np.broadcast_to(_part_of(np.asarray(delta), shares), levels.shape)
+    pairs = zip(levels.reshape(-1), deltas.reshape(-1), strict=True)
+    rows = [table_of(_ALLOWED, n, size, each, level) for level, each in pairs]
     return Known(enough, None if rows[0] is None else np.concatenate(rows).reshape(*levels.shape, size + 1))
 
 

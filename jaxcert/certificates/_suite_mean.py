@@ -1,7 +1,7 @@
 """The mean performance over the tasks of a fixed list."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Rollouts, finish, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._arguments import choose, default_bound
+from jaxcert.certificates._arguments import Returns, choose, default_bound
 from jaxcert.certificates._attained import counted
 from jaxcert.certificates._averages import check_averages, mean_over_tasks
 from jaxcert.certificates._certificate import answer, quantity_of
@@ -28,10 +28,9 @@ from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_sum
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._checks import check_sums
-from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Needs, Sample, placed, sample_of
-from jaxcert.returns.summaries import Moments, Summary
+from jaxcert.returns.summaries import Moments
 
 # Odds of the bets, as multiples of the best bet for returns that vary by as much as their mean; smaller variation wants
 # larger bets. The best bet of all loses little to the nearest of these: next to it, wealth is nearly constant.
@@ -41,7 +40,7 @@ _NEEDS = {needs.name: needs for needs in (Needs(BETTING.name), CLOPPER_PEARSON)}
 
 
 def certify_suite_mean(
-    returns: chex.Array | Summary | Paired,
+    returns: Returns,
     *,
     support: Support | None = None,
     delta: chex.Numeric,
@@ -65,11 +64,9 @@ def certify_suite_mean(
     Args:
         returns: float[..., n, m] or bool, m rollouts of a fixed policy on each of the n tasks; a ``Histogram``; or two
             policies on one list (``paired``), whose mean difference is certified.
-        support: (a, b), as in ``certify``; b may be infinite.
-        delta: failure probability, in (0, 1); a scalar.
+        support, delta, where, validate: as in ``certify_mean``; b may be infinite. Tasks may have different numbers of
+            rollouts, at least one each.
         bound: "betting", or "clopper_pearson" for returns of 0 and 1, the default for an array of bool.
-        where: as in ``certify``. Tasks may have different numbers of rollouts, at least one each.
-        validate: as in ``certify_mean``.
 
     Returns:
         A ``MeanCertificate`` with arrays [...].
@@ -99,13 +96,10 @@ def certify_suite_mean(
         else:
             check_averages(sample)
     fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}
-    settings: dict[str, Any] = {
-        "bound": bound,
-        "quantity": quantity_of(bound, returns),
-        "question": "suite_mean",
-        "source": LISTED,
-    }
-    return answer(MeanCertificate, fields, sample.num_tasks, **settings)
+    quantity = quantity_of(bound, returns)
+    return answer(
+        MeanCertificate, fields, sample.num_tasks, bound=bound, quantity=quantity, question="suite_mean", source=LISTED
+    )
 
 
 @functools.partial(quickly, static_argnums=0)
@@ -222,7 +216,6 @@ SUITE_MEAN = Question(
     name="suite_mean",
     words="what is the mean performance over the tasks of this fixed list at least?",
     function=certify_suite_mean,
-    certificate=MeanCertificate,
     rows=MEAN_ROWS,
     each=None,
     settings=same("delta", "bound"),

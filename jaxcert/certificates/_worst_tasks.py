@@ -13,7 +13,7 @@ import numpy as np
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import finish
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._arguments import as_row
+from jaxcert.certificates._arguments import Returns, as_row
 from jaxcert.certificates._attained import ATTAINED_LEVELS, curve_of
 from jaxcert.certificates._averages import bound_over_tasks, source_of
 from jaxcert.certificates._band import BandCertificate, steps_of
@@ -26,11 +26,9 @@ from jaxcert.certificates._question import MEAN_ROWS, Option, Question, same
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import known, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
-from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed
 from jaxcert.returns._weighted import Weighted
-from jaxcert.returns.summaries import Summary
 
 
 @jax.tree_util.register_dataclass
@@ -48,8 +46,7 @@ class TailCertificate(ByThreshold):
         cvar: lower bounds on the mean of J over the worst share v of tasks, float[..., a]; -inf if the lower end of
             the support is not known.
         status: codes of ``Status``, int32[..., a].
-        delta: failure probability of everything together, float[...].
-        quantity: what J is, in words (static).
+        delta, quantity: failure probability of everything together, float[...]; what J is, in words (static).
 
     Example:
         >>> import jax.numpy as jnp
@@ -174,7 +171,7 @@ def _means(ordered: jax.Array, low: jax.Array, risk: jax.Array, shares: jax.Arra
 
 
 def certify_cvar(
-    returns: chex.Array | Summary | Paired | Weighted,
+    returns: Returns | Weighted,
     alpha: chex.Numeric | Sequence[float],
     *,
     support: Support | None = None,
@@ -199,16 +196,12 @@ def certify_cvar(
         returns: float[..., n, m], as in ``certify_mean``, or what stands in their place there.
         alpha: share of the tasks, in (0, 1]; a scalar, or float[t] for several, each a certificate of its own. At 1,
             with b as the cap, it is the mean of ``certify_mean``.
-        support: (a, b), as in ``certify``; b may be infinite for any bound.
-        delta: failure probability of each certificate, in (0, 1); a scalar.
+        support, delta, bound, where, validate: as in ``certify_mean``, for each certificate; b may be infinite for any
+            bound. An alpha outside (0, 1], or a cap that is not above a, gives -inf, too; a cap above b is valid.
         cap: c in (a, b], a scalar or float[t], chosen without these returns. Every cap is valid; the best is near the
             alpha-quantile of the performances, and one that is too low costs less than one that is too high. The
             alpha/2-quantile of single rollouts on a few dozen pilot tasks serves well (docs/means_and_tails.md). There
             is no default: b, the only cap known beforehand, certifies nothing unless alpha is near 1.
-        bound: as in ``certify_mean``: "clopper_pearson" for one trial per task, by default for bool [..., n, 1].
-        where: as in ``certify_mean``.
-        validate: as in ``certify_mean``; an alpha outside (0, 1], or a cap that is not above a, gives
-            -inf, too; a cap above b is valid.
 
     Returns:
         A ``MeanCertificate`` with arrays [..., t].
@@ -261,7 +254,6 @@ CVAR = Question(
     words="what is the mean performance over the worst share of new tasks at least?",
     function=certify_cvar,
     paired=True,
-    certificate=MeanCertificate,
     rows=MEAN_ROWS._replace(columns={"alpha": "alpha", "cap": "cap", **MEAN_ROWS.columns}, share="alpha"),
     each="alpha",
     settings=same("delta", "bound", "cap"),

@@ -14,7 +14,7 @@ from jaxcert.cli import _console
 from jaxcert.cli._outputs import writing
 from jaxcert.cli._run import Rolling, Run
 from jaxcert.cli._tables import as_given
-from jaxcert.cli._unfinished import unfinished
+from jaxcert.cli._unfinished import Unfinished, unfinished
 from jaxcert.report import run_record, write_certificates
 from jaxcert.rollouts import AdaptiveCertificate, certify_adaptive, save_adaptive
 
@@ -29,42 +29,48 @@ def check_archive_path(path: Path) -> None:
 
 def adaptive_rollout(run: Run) -> None:
     """Roll out, show how the certificate grows, print it, and write the run to a file."""
-    asked, out, found = run.asked, run.asked.out, run.found
+    asked, settings = run.asked, _settings(run)
     if asked.json is not None:
         check_output(asked.json)
-    settings: dict[str, Any] = {
-        "until": asked.until,
-        "delta": asked.delta,
-        "beta": asked.beta,
-        "num_tasks": run.num_tasks,
-        "max_rollouts": asked.max_rollouts or run.num_tasks * _ROLLOUTS_PER_TASK,
-        "max_rollouts_per_task": asked.max_rollouts_per_task,
-        "schedule": asked.schedule or "round_robin",
-        "binary": asked.binary or None,
-        "num_slots": asked.slots,
-    }
     of_run = {"thresholds": asked.thresholds, **settings}
     with unfinished(run, of_run) as kept, _console.progress(asked.quiet) as show:
-        line = _Line(asked, show)
-
-        def look(so_far: AdaptiveCertificate) -> None:
-            kept.save(so_far)
-            line.show(so_far)
-
-        given: Any = {"deadline": asked.deadline, "progress": look, "resume": kept.run}
-        with kept.naming():
-            key = jax.random.key(kept.seed)
-            result = certify_adaptive(found.env, found.policy, key, asked.thresholds, **settings, **given)
+        result = _rolled_out(run, settings, kept, _Line(asked, show))
         goes_on = _by_deadline(result, asked, settings["max_rollouts"])
         with writing() as write:
-            saved = write(save_adaptive, out, result, facts=kept.facts, replace=kept.may_replace(out))
+            saved = write(save_adaptive, asked.out, result, facts=kept.facts, replace=kept.may_replace(asked.out))
             if asked.json is not None:
-                log = out if asked.witness and saved else None
+                log = asked.out if asked.witness and saved else None
                 record = run_record(result, rollouts={**kept.facts, **_costs(result)}, log=log)
                 write(write_certificates, asked.json, [record], replace=kept.may_replace(asked.json))
             if not goes_on:
                 kept.remove()
-    _console.output().print("\n".join(_summary(run, result, kept.seed, goes_on=goes_on)))
+    _console.say(*_summary(run, result, kept.seed, goes_on=goes_on))
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    """Of `certify_adaptive`, but for the thresholds."""
+    asked, same = run.asked, ("until", "delta", "beta", "max_rollouts_per_task")
+    return {name: getattr(asked, name) for name in same} | {
+        "num_tasks": run.num_tasks,
+        "max_rollouts": asked.max_rollouts or run.num_tasks * _ROLLOUTS_PER_TASK,
+        "schedule": asked.schedule or "round_robin",
+        "binary": asked.binary or None,
+        "num_slots": asked.slots,
+    }
+
+
+def _rolled_out(run: Run, settings: dict[str, Any], kept: Unfinished, line: "_Line") -> AdaptiveCertificate:
+    """The run from where it is, or from its first rollout; each look at it is kept and shown."""
+
+    def look(so_far: AdaptiveCertificate) -> None:
+        kept.save(so_far)
+        line.show(so_far)
+
+    asked, found = run.asked, run.found
+    given: Any = {"deadline": asked.deadline, "progress": look, "resume": kept.run}
+    with kept.naming():
+        key = jax.random.key(kept.seed)
+        return certify_adaptive(found.env, found.policy, key, asked.thresholds, **settings, **given)
 
 
 def _summary(run: Run, result: AdaptiveCertificate, seed: int, *, goes_on: bool) -> list[str]:

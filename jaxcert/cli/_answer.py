@@ -16,52 +16,42 @@ from jaxcert.tables._returns import names_of
 
 
 class Request(NamedTuple):
-    """What is asked.
+    """What is asked."""
 
-    Attributes:
-        asking: the settings, as they were typed or by the protocol.
-        asked: the questions, and what is fixed beforehand for each.
-        roles: of the columns, by the parameters of `read_returns`.
-        outputs: the files that are wanted.
-        wanted: a safety of which it is said why it is missed.
-        locked: the protocol.
-        strict: whether a likely mistake in the data is an error.
-        by: the column that tells groups of rows apart, each of which is answered by itself.
-    """
-
-    asking: Asking
-    asked: Asked
-    roles: Mapping[str, Any]
+    asking: Asking  # the settings, as they were typed or by the protocol
+    asked: Asked  # the questions, and what is fixed beforehand for each
+    roles: Mapping[str, Any]  # of the columns, by the parameters of `read_returns`
     outputs: Outputs
-    wanted: float | None = None
+    wanted: float | None = None  # a safety of which it is said why it is missed
     locked: Locked | None = None
-    strict: bool = False
-    by: str | None = None
+    strict: bool = False  # whether a likely mistake in the data is an error
+    by: str | None = None  # the column that tells groups of rows apart, each of which is answered by itself
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """The columns of the metrics that are asked about; empty where it is one of returns."""
         return next((each.metrics(self.asking.options) for each in self.asked.questions), ())
 
+    @property
+    def digest(self) -> str | None:
+        """What identifies the protocol."""
+        return self.locked and self.locked.protocol.digest
+
 
 class Answer(NamedTuple):
-    """What was certified.
-
-    Attributes:
-        request: what was asked.
-        data: the returns of the policy, or of A and of B.
-        settings: with which they were certified.
-        certificates: by the question; of no question, the curve.
-        advice: why no more is certified, by the question.
-        findings: likely mistakes; None if none were looked for.
-    """
+    """What was certified."""
 
     request: Request
-    data: Sequence[ReturnsFile]
+    data: Sequence[ReturnsFile]  # the returns of the policy, or of A and of B
     settings: Mapping[str, Any]
-    certificates: Mapping[str, Any]
-    advice: Mapping[str, Sequence[Advice | None]] = {}
-    findings: Sequence[Finding] | None = None
+    certificates: Mapping[str, Any] = {}  # by the question; of no question, the curve
+    advice: Mapping[str, Sequence[Advice | None]] = {}  # why no more is certified, by the question
+    findings: Sequence[Finding] | None = None  # likely mistakes; None if none were looked for
+
+    @property
+    def support(self) -> Any:
+        """The ends that returns have."""
+        return self.settings.get("support")
 
     @property
     def is_curve(self) -> bool:
@@ -83,7 +73,6 @@ def together(request: Request, answers: Mapping[str, Answer]) -> str:
     """How the answers of all groups hold together; empty for a single one."""
     if len(answers) < 2:
         return ""
-    delta = float(request.asking.delta or 0)
     of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
-    said = f"All {len(answers)} groups together: with confidence {confidence(delta)}, what is said of each holds"
-    return f"{said}{'' if of_one_row else ', in each row of the tables by itself'}."
+    sure = f"with confidence {confidence(float(request.asking.delta or 0))}, what is said of each holds"
+    return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."

@@ -19,7 +19,7 @@ from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._diagnose import WEAKER_BOUND
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import usual_questions
-from jaxcert.report._every_step import every_step
+from jaxcert.report._curve import every_step
 from jaxcert.report._recompute import ask
 from jaxcert.report._witnesses import check_witnessed
 from jaxcert.tables import ReturnsFile
@@ -31,8 +31,7 @@ def answer_files(request: Request, file: Path, read: Callable[..., Sequence[Retu
 
     ``read`` gives the returns of a policy, or of two, by the roles of columns; ``file``: which tells groups apart.
     """
-    asking, outputs = request.asking, request.outputs
-    gated = request.asked.gated(asking.require)
+    asking, gated = request.asking, request.asked.gated(request.asking.require)
     _check(request)
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file}")
@@ -41,7 +40,7 @@ def answer_files(request: Request, file: Path, read: Callable[..., Sequence[Retu
         answers = {name: _answer(each, read(**roles), show) for name, roles in groups.items()}
         show("writing")
         write_outputs(request, answers)
-    if not outputs.to_stdout:
+    if not request.outputs.to_stdout:
         # Last, so that a failure leaves no incomplete output.
         print_answers(request, answers)
     for answer in answers.values():
@@ -61,54 +60,53 @@ def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
 
 def _check(request: Request) -> None:
     """Raise ValueError where what is wanted does not go with what is asked."""
-    asked, outputs = request.asked, request.outputs
-    first = next(iter(asked.numbers), "")
+    asked, outputs, by = request.asked, request.outputs, request.by
     if request.wanted is not None and not any(each.advised and each.certifies_probability for each in asked.questions):
+        first = next(iter(asked.numbers), "")
         raise ValueError(f"--wanted is for a safety at thresholds; there is no advice on the question {first!r}")
-    if outputs.witness:
-        for each in asked.questions:
-            check_witnessed(each)
+    for each in asked.questions if outputs.witness else ():
+        check_witnessed(each)
     if outputs.report and len(asked.numbers) > 1:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
-    if request.by is not None and request.locked is not None:
+    if by is not None and request.locked is not None:
         raise ValueError("--by is not in a protocol; expected one of each group, or --where with one of them")
-    if not asked.numbers and (outputs.latex or (request.by is not None and outputs.report is not None)):
+    if not asked.numbers and (outputs.latex or (by is not None and outputs.report is not None)):
         what = "--latex has" if outputs.latex else "--report of groups has"
         raise ValueError(f"{what} no curves; expected what is asked, such as --threshold")
 
 
 def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
     """What is certified of these returns; ``show`` tells the step."""
-    by, asking, question = request.by, request.asking, request.asked.questions[0]
-    data = list(read) if request.metrics else as_stated(read, asking.support)
+    by, asking, locked = request.by, request.asking, request.locked
+    data, question = list(read) if request.metrics else as_stated(read, asking.support), request.asked.questions[0]
     if by is not None and data[0].columns is not None and data[0].columns.task == by:
         raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
-    if request.locked is None:
+    if locked is None:
         check_listed(data, question, asking, at="" if request.asked.numbers else "X")
     request = request._replace(asked=request.asked.of(data[0]))
     settings = settings_of(question, asking, data[:1] if request.metrics else data)
-    if request.locked is not None:
-        request.locked.check_design(data[0])
+    if locked is not None:
+        locked.check_design(data[0])
     show(f"certifying {len(data[0].tasks)} tasks")
-    found = _certified(Answer(request, data, settings, {}))
+    found = _certified(Answer(request, data, settings))
     return found if data[1:] else found._replace(findings=_findings(found))
 
 
 def _certified(answer: Answer) -> Answer:
     """With certificates, and advice where less is certified than wanted; the complete curve if nothing was asked."""
     request, data, settings, *_ = answer
+    if answer.is_curve:
+        question, *_ = usual_questions({})
+        # Any threshold that is not the end itself: the curve has its own.
+        curve = ask(question, data, np.nextafter(settings["support"][0], np.inf), settings)
+        return answer._replace(certificates={question.name: every_step(data, curve, settings)})
     found: dict[str, Any] = {}
     for name, values in request.asked.numbers.items():
-        question = QUESTIONS[name]
-        own = {option: value for option, value in request.asking.options.items() if option != question.each}
-        found[name] = ask(question, data, None if values is None else np.asarray(values), {**settings, **own})
-    if found:
-        answer = answer._replace(certificates=found)
-        return answer._replace(advice=advice_of(answer))
-    question, *_ = usual_questions({})
-    # Any threshold that is not the end itself: the curve has its own.
-    curve = ask(question, data, np.nextafter(settings["support"][0], np.inf), settings)
-    return answer._replace(certificates={question.name: every_step(data, curve, settings)})
+        own = {option: value for option, value in request.asking.options.items() if option != QUESTIONS[name].each}
+        fixed = None if values is None else np.asarray(values)
+        found[name] = ask(QUESTIONS[name], data, fixed, {**settings, **own})
+    answer = answer._replace(certificates=found)
+    return answer._replace(advice=advice_of(answer))
 
 
 def _findings(answer: Answer) -> tuple[Finding, ...] | None:
@@ -117,7 +115,7 @@ def _findings(answer: Answer) -> tuple[Finding, ...] | None:
     None where there is no support to know, or no single rollouts to look at.
     """
     (data,), settings, questions = answer.data, answer.settings, answer.request.asked.questions
-    if settings.get("support") is None or not data.has_rollouts:
+    if answer.support is None or not data.has_rollouts:
         return None
     of_data: dict[str, Any] = {"bound": default_bound(None, data.returns)}  # of a question that leaves it open
     of_data |= {name: settings[name] for name in ("support", "delta", "bound", "method") if name in settings}

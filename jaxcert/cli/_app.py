@@ -1,46 +1,58 @@
 """The commands, and their exit statuses."""
 
+import ast
+import importlib
 import sys
 from collections.abc import Sequence
-from typing import Annotated, cast
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import jaxcert
 from jaxcert._files import unreadable
-from jaxcert.cli import (
-    _certify_command,
-    _choose_command,
-    _compare_command,
-    _console,
-    _demo_command,
-    _lock_command,
-    _monitor_command,
-    _plan_command,
-    _rollout_command,
-    _sweep_command,
-    _trial_command,
-    _verify_command,
-)
 from jaxcert.cli._typed import as_read, remember, usage_told
 
-_app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+# Each is `command` in a module of its own, which is imported, with JAX, when it runs or tells its options.
+_COMMANDS = (
+    *("certify", "choose", "compare", "verify", "plan", "monitor"),
+    *("lock", "demo", "sweep", "rollout", "trial"),
 )
-_app.command("certify")(_certify_command.certify_file)
-_app.command("choose")(_choose_command.choose)
-_app.command("compare")(_compare_command.compare_files)
-_app.command("verify")(_verify_command.verify_file)
-_app.command("plan")(_plan_command.plan_file)
-_app.command("monitor")(_monitor_command.monitor)
-_app.command("lock")(_lock_command.lock_protocol)
-_app.command("demo")(_demo_command.demo)
-_app.command("sweep")(_sweep_command.sweep_file)
-_app.command("rollout")(_rollout_command.rollout)
-_app.add_typer(_trial_command.trial, name="trial")
+_AS_TYPED: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
+
+
+class _Commands(TyperGroup):
+    """The commands, of which the list of all reads the first words alone."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in _COMMANDS:
+            return None
+        code = ast.parse(Path(__file__).with_name(f"_{cmd_name}_command.py").read_text("utf-8"))
+        functions = [each for each in code.body if isinstance(each, ast.FunctionDef)]
+        (words,) = [ast.get_docstring(each) for each in functions if each.name == "command"]
+        return TyperCommand(cmd_name, help=words)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found and _imported(found.name or ""), rest
+
+
+def _imported(name: str) -> Any:
+    """A command with its options, or a group of commands."""
+    module, alone = importlib.import_module(f"jaxcert.cli._{name}_command"), typer.Typer(**_AS_TYPED)
+    if hasattr(module, "group"):
+        alone.add_typer(module.group, name=name)
+    else:
+        alone.command(name)(module.command)
+    return typer.main.get_group(alone).commands[name]
+
+
+_app = typer.Typer(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, **_AS_TYPED)
 
 # Usage errors of typer share a base class with BadParameter, whose module differs between releases.
 _UsageError = cast(
@@ -81,13 +93,13 @@ def _version(wanted: bool) -> None:
 @_app.callback()
 def _main(
     context: typer.Context,
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
-    ] = True,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in a cache folder.")] = True,
     _version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Certify the performance of a fixed policy on new tasks from the same distribution."""
     if cache:
-        context.with_resource(_console.compiled_programs())
+        from jaxcert.cli._program_cache import compiled_programs
+
+        context.with_resource(compiled_programs())

@@ -5,12 +5,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
-from jaxcert.cli._options import Command, Support, level, options_of, several, taking
+from jaxcert.cli._options import Command, Support, flag, level, option, options_of, several, taking
 from jaxcert.cli._question_options import (
     askable,
     check_required,
@@ -35,54 +33,47 @@ class Asking(NamedTuple):
     """What is asked, as it was typed; ``options`` are settings that few questions have, by their names."""
 
     support: Support = None
-    delta: Annotated[float | None, typer.Option(metavar="D", help="Failure probability of the certificate.")] = None
+    delta: Annotated[float | None, option("D", "Failure probability of the certificate.")] = None
     threshold: Annotated[list[Any] | None, several("X", "Performance to certify; without any, the curve")] = None
     safety: Annotated[list[Any] | None, several("S", "Share of new tasks to certify a performance for")] = None
     beta: Annotated[
         Any,
-        typer.Option(
-            metavar="P",
-            parser=level,
-            help="Failure probability of one task's lower bound. By default 0.05 for thresholds, what costs nothing "
+        option(
+            "P",
+            "Failure probability of one task's lower bound. By default 0.05 for thresholds, what costs nothing "
             "for safeties, delta / num_tasks with scenario; auto chooses one for each threshold. With soft, the "
             "weight of the evidence; with attained, one for each threshold or safety by default.",
+            parser=level,
         ),
     ] = None
     bound: Annotated[
-        str | None,
-        typer.Option(help=f"One of {', '.join(_BOUNDS)}; by default betting, or the one for the method or successes."),
+        str | None, flag(f"One of {', '.join(_BOUNDS)}; by default betting, or the one for the method or successes.")
     ] = None
     method: Annotated[
         str | None,
-        typer.Option(
-            help=f"One of {', '.join(METHODS)}; by default binomial, or attained for successes; it "
+        flag(
+            f"One of {', '.join(METHODS)}; by default binomial, or attained for successes; it "
             "reads returns of 0 and 1 as such."
         ),
     ] = None
     question: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"What is asked: {', '.join(_OF_ONE)}. By default safety of thresholds, safety_level of safeties.",
+        option(
+            "NAME", f"What is asked: {', '.join(_OF_ONE)}. By default safety of thresholds, safety_level of safeties."
         ),
     ] = None
     listed: Annotated[
         bool | None,
-        typer.Option(
-            "--suite/--sampled",
-            help="Whether the tasks are a fixed list, all of them run, and the statement is about this list alone; or "
+        flag(
+            "Whether the tasks are a fixed list, all of them run, and the statement is about this list alone; or "
             "a random sample, and it is about new tasks. Asked for where a file holds a benchmark; else a sample.",
+            "--suite/--sampled",
         ),
     ] = None
-    mean: Annotated[bool, typer.Option("--mean", help="Certify the mean over new tasks, or over a fixed list.")] = False
-    each_task: Annotated[
-        bool, typer.Option("--each-task", help="With --suite: name the tasks that are certainly good.")
-    ] = False
+    mean: Annotated[bool, flag("Certify the mean over new tasks, or over a fixed list.", "--mean")] = False
+    each_task: Annotated[bool, flag("With --suite: name the tasks that are certainly good.", "--each-task")] = False
     require: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", help=f"{required_words(_OF_ONE)} Without --question, it is the safety at the thresholds."
-        ),
+        float | None, option("X", f"{required_words(_OF_ONE)} Without --question, it is the safety at the thresholds.")
     ] = None
     options: Mapping[str, Any] = MappingProxyType({})
 
@@ -97,12 +88,9 @@ class Asking(NamedTuple):
         return [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
 
     def named(self, num_policies: int = 1, *, strata: str | None = None) -> "Asking":
-        """With the name of the question about so many policies; of one, without a name where it is left to the numbers.
+        """With the name of the question about so many policies; of one, without one where it is left to the numbers.
 
         ``strata``: the column of strata, which a question is about.
-
-        Raises:
-            ValueError: what was given names several questions, or none.
         """
         word = "".join(self.words)
         if strata is not None and self.question is None and not word and not self.listed and not self.safety:
@@ -175,15 +163,10 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
 
 
 class Asked(NamedTuple):
-    """What is asked.
+    """What is asked."""
 
-    Attributes:
-        numbers: those that were fixed beforehand, if a question has any, by the question's name; empty for the curve.
-        named: whether the question was named.
-    """
-
-    numbers: dict[str, Any]
-    named: bool
+    numbers: dict[str, Any]  # that were fixed beforehand, if a question has any, by its name; empty for the curve
+    named: bool  # whether the question was named
 
     @property
     def questions(self) -> list[Question]:
@@ -191,11 +174,7 @@ class Asked(NamedTuple):
         return [QUESTIONS[name] for name in self.numbers] or usual_questions({})
 
     def of(self, data: ReturnsFile) -> "Asked":
-        """The same with the usual numbers of successes, where none were given.
-
-        Raises:
-            ValueError: none are given, and the returns are no successes.
-        """
+        """The same with the usual numbers of successes, where none were given; ValueError for other returns."""
         numbers = {}
         for name, given in self.numbers.items():
             each, usual = QUESTIONS[name].each, QUESTIONS[name].rows.of_successes

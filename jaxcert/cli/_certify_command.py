@@ -4,13 +4,11 @@ import functools
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from jaxcert.cli._answer import Request
 from jaxcert.cli._answering import answer_files
 from jaxcert.cli._asking import Asking, asked_of, with_asking
 from jaxcert.cli._locked import ProtocolFile, locked_in
-from jaxcert.cli._options import Quiet, Strict, with_group
+from jaxcert.cli._options import Quiet, Strict, argument, option, with_group
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._parquet_folder import FolderOptions
 from jaxcert.cli._question_options import askable
@@ -23,12 +21,12 @@ from jaxcert.tables import ReturnsFile
 @with_group("folder", FolderOptions)
 @with_group("outputs", Outputs, json="Write a certificate file there; - for stdout.")
 @with_roles
-def certify_file(
+def command(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            help=".npz with an array 'returns' [num_tasks, num_rollouts] (and a boolean array 'where'), .npy with that "
+        argument(
+            "FILE",
+            ".npz with an array 'returns' [num_tasks, num_rollouts] (and a boolean array 'where'), .npy with that "
             "array, or a table (.csv, .tsv, .jsonl, .json, each also .gz, .parquet, .arrow) with columns such as task, "
             "trial, success. Returns of bool, or a column of true/false, yes/no, pass/fail or success/failure, are "
             "successes. Also a log of Inspect, or results of LeRobot, tau-bench, tau2-bench or EvalPlus; or, with "
@@ -39,15 +37,14 @@ def certify_file(
     protocol: ProtocolFile = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Answer for each group of rows by itself, as a column of a table tells them; all groups together fail "
+        option(
+            "NAME",
+            "Answer for each group of rows by itself, as a column of a table tells them; all groups together fail "
             "with probability delta.",
         ),
     ] = None,
     wanted: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Safety wanted at the thresholds: where it is missed, say why."),
+        float | None, option("S", "Wanted safety at the thresholds: where it is missed, say why.")
     ] = None,
     strict: Strict = False,
     quiet: Quiet = False,

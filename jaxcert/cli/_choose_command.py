@@ -1,14 +1,14 @@
 """`jaxcert choose`: what a file of returns holds, and what can be asked of it; no certificate is computed."""
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
+from jaxcert.cli._options import argument, flag
 from jaxcert.cli._parquet_folder import refuse_parquet_folder
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import aligned, as_stated, read_file, told
@@ -49,13 +49,10 @@ class Choice(NamedTuple):
 
 
 @with_roles
-def choose(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Returns, a file as for `jaxcert certify`.")],
-    others: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[OTHER]...", help="Returns of other policies on the same tasks.", show_default=False),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write it to stdout as JSON, for machines.")] = False,
+def command(
+    file: Annotated[Path, argument("FILE", "Returns, a file as for `jaxcert certify`.")],
+    others: Annotated[list[Path] | None, argument("[OTHER]...", "Returns of other policies on the same tasks.")] = None,
+    as_json: Annotated[bool, flag("Write it to stdout as JSON, for machines.", "--json")] = False,
     *,
     roles: dict[str, Any],
 ) -> None:
@@ -149,38 +146,28 @@ def _elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
 
 
 def _document(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> dict[str, list]:
-    held = [
-        {
-            "path": str(each.path),
-            "num_tasks": len(each.tasks),
-            "num_rollouts": sizes_of(each.num_rollouts),
-            "told": each.told,
-        }
-        for each in files
-    ]
+    held = []
+    for each in files:
+        sizes = {"num_tasks": len(each.tasks), "num_rollouts": sizes_of(each.num_rollouts)}
+        held.append({"path": str(each.path), **sizes, "told": each.told})
     others = [{"name": question.name, "words": question.words, "where": where} for question, where in _elsewhere(files)]
     return {"files": held, "questions": [one._asdict() for one in found], "elsewhere": others}
 
 
 def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
-    show = _console.output().print
-    for file in files:
-        show("\n".join(_facts(file)))
+    _console.say(*(line for file in files for line in _facts(file)))
     if len(files) > 1:
-        show(f"\n{_OF_TWO if len(files) == 2 else _OF_MANY}")
-    for listed in dict.fromkeys(choice.listed for choice in found):
-        show(f"\n{_LISTED if listed else _NEW}")
-        for choice in found:
-            if choice.listed == listed:
-                show(f"\n  {choice.words}")
-                print(f"    {choice.command}")  # in one line, to be copied
-    if others := list(_elsewhere(files)):
-        show("\nAsked elsewhere:\n")
-    for question, where in others:
-        show(f"  {question.words} ({where})")
+        _console.say(f"\n{_OF_TWO if len(files) == 2 else _OF_MANY}")
+    for listed, choices in itertools.groupby(found, lambda choice: choice.listed):
+        _console.say(f"\n{_LISTED if listed else _NEW}")
+        for choice in choices:
+            _console.say(f"\n  {choice.words}")
+            print(f"    {choice.command}")  # in one line, to be copied
+    others = [f"  {question.words} ({where})" for question, where in _elsewhere(files)]
+    _console.say(*(["\nAsked elsewhere:\n", *others] if others else []))
     if all(int(each.num_rollouts.max()) == 1 for each in files):
-        show(f"\n{_ONE_EACH}")
-    show(f"\n{_BEFOREHAND}")
+        _console.say(f"\n{_ONE_EACH}")
+    _console.say(f"\n{_BEFOREHAND}")
 
 
 def _facts(file: ReturnsFile) -> list[str]:

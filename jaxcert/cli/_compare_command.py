@@ -4,14 +4,12 @@ import functools
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.cli._answer import Request
 from jaxcert.cli._answering import answer_files
 from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
 from jaxcert.cli._compared_several import print_leaderboard
-from jaxcert.cli._options import Quiet, Strict, in_full, with_group
+from jaxcert.cli._options import Quiet, Strict, argument, in_full, option, with_group
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable, required_words
 from jaxcert.cli._reading import read_two, sources_of
@@ -36,26 +34,19 @@ _ASKED = askable(num_inputs=2)
 )
 @with_group("outputs", Outputs, without=["witness", "size"])
 @with_roles
-def compare_files(
-    file_a: Annotated[Path, typer.Argument(metavar="A", help="Returns of policy A, a file as for `jaxcert certify`.")],
-    file_b: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[B]", help="Returns of policy B on the same tasks; none with --policy.", show_default=False
-        ),
-    ] = None,
+def command(
+    file_a: Annotated[Path, argument("A", "Returns of policy A, a file as for `jaxcert certify`.")],
+    file_b: Annotated[Path | None, argument("[B]", "Returns of policy B on the same tasks, without --policy.")] = None,
     others: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="[C]...",
-            help="Returns of more policies on the same tasks: a leaderboard, with the certified mean of each, what is "
+        argument(
+            "[C]...",
+            "Returns of more policies on the same tasks: a leaderboard, with the certified mean of each, what is "
             "certified of it at --threshold, and which policies it is certified to be at least as good as.",
-            show_default=False,
         ),
     ] = None,
     called: Annotated[
-        str | None,
-        typer.Option("--names", metavar="A,B", help="What the policies are called, in the order of their files."),
+        str | None, option("A,B", "Names of the policies, in the order of their files.", "--names")
     ] = None,
     strict: Strict = False,
     quiet: Quiet = False,

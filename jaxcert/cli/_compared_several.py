@@ -1,7 +1,9 @@
 """Three policies or more on the same tasks: their leaderboard, as a table, a file and a page."""
 
 import datetime
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer import Answer, Request
 from jaxcert.cli._answer_files import verify_command
 from jaxcert.cli._asking import Asking
-from jaxcert.cli._outputs import write_plot, writing
+from jaxcert.cli._outputs import write_plot
 from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, aligned, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed
@@ -25,7 +27,7 @@ from jaxcert.report._latex import latex_text
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
 from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report._recompute import ask
-from jaxcert.report.html import write_leaderboard
+from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
@@ -53,8 +55,7 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
         found = _leaderboard(board, data, asking)
         _write(request, found)
     _print(found)
-    for line in _reasons(request, found):
-        _console.output().print(line)
+    _console.say(*_reasons(request, found))
 
 
 def _refuse_for_a_board(request: Request, num_policies: int) -> None:
@@ -105,37 +106,34 @@ def _of_list(board: Board, asking: Asking) -> str | None:
 def _write(request: Request, found: Leaderboard) -> None:
     """Write the files that are wanted."""
     wanted = request.outputs
-    with writing() as write:
-        if wanted.plot:
-            title = f"{wanted.title or 'Leaderboard'}: certified with confidence {confidence(found.delta)}"
-            axes = plot_intervals(intervals_of_board(found), title=title, xlabel="mean")
-            write(write_plot, wanted.plot, axes, replace=wanted.force)
+
+    def plot(path: Path, **how: Any) -> None:
+        title = f"{wanted.title or 'Leaderboard'}: certified with confidence {confidence(found.delta)}"
+        write_plot(path, plot_intervals(intervals_of_board(found), title=title, xlabel="mean"), **how)
+
+    def text(content: Callable[[], str], path: Path, **how: Any) -> None:
+        write_whole(path, content().encode("utf-8", "backslashreplace"), **how)
+
+    def report(path: Path, **how: Any) -> None:
+        page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
+        page["facts"] = [shown_facts(each.path) for each in found.data]
         if wanted.json:
-            content = document_text(leaderboard_document(found)).encode("utf-8", "backslashreplace")
-            write(write_whole, wanted.json, content, replace=wanted.force)
-        if wanted.latex:
-            said = [*(f"{claim}." for claim in found.claims), found.together]
-            content = latex_text(said, found.table).encode("utf-8", "backslashreplace")
-            write(write_whole, wanted.latex, content, replace=wanted.force)
-        if wanted.report:
-            page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
-            page["facts"] = [shown_facts(each.path) for each in found.data]
-            if wanted.json:
-                page["verify_command"] = verify_command(wanted.json, found.data, request.roles)
-            write(write_leaderboard, wanted.report, found, replace=wanted.force, **page)
+            page["verify_command"] = verify_command(wanted.json, found.data, request.roles)
+        write_several(path, found, **page, **how)
+
+    said = [*(f"{claim}." for claim in found.claims), found.together]
+    latex = functools.partial(text, lambda: latex_text(said, found.table))
+    json = functools.partial(text, lambda: document_text(leaderboard_document(found)))
+    wanted.write(plot=plot, json=json, latex=latex, report=report)
 
 
 def _print(found: Leaderboard) -> None:
-    console, data = _console.output(), found.data
+    data, tasks = found.data, how_many(len(found.data[0].tasks), "task")
     rollouts = "; ".join(dict.fromkeys(_tables.rollouts_words(each.num_rollouts) for each in data))
-    tasks = how_many(len(data[0].tasks), "task")
-    console.print(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
-    for line in told(*data):
-        console.print(line)
-    console.print("", _tables.plain_table(found.table), "", sep="\n", soft_wrap=False, crop=False)
-    console.print(found.together)
-    if said := open_pairs(found):
-        console.print(said)
+    _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
+    _console.say(*told(*data))
+    _console.show_table(_tables.plain_table(found.table))
+    _console.say(*filter(None, [found.together, open_pairs(found)]))
 
 
 def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:

@@ -1,21 +1,18 @@
 """`jaxcert demo`: the whole way on data that are shipped or made up, in a minute."""
 
-import dataclasses
 import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import numpy as np
-import typer
-from rich.console import Console
 
 import jaxcert
-from jaxcert.certificates import Certificate
+from jaxcert.certificates import Certificate, floor_to
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._options import Quiet
+from jaxcert.cli._options import Quiet, option
 from jaxcert.cli._outputs import Force, check_new, write_plot, writing
 from jaxcert.report import check_figure_path, plot_certificates
 from jaxcert.rollouts import collect
@@ -28,39 +25,46 @@ _PERFORMANCE = np.linspace(0.0, 1.0, 1001)
 _RETURNS = (200.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Case:
-    """Returns, and arguments of `jaxcert.certify` by way; `exact` is (thresholds, S(B)) where it is known."""
+class Case(NamedTuple):
+    """Returns, and arguments of `jaxcert.certify` by way."""
 
     name: str
     title: str
     returns: np.ndarray | jax.Array
     thresholds: tuple[float, ...]
     ways: dict[str, dict[str, Any]]
-    exact: tuple[np.ndarray, np.ndarray] | None = None
+    exact: tuple[np.ndarray, np.ndarray] | None = None  # thresholds and S(B), where it is known
 
 
 def load_case(name: str) -> Case:
     """One of `NAMES`: an artificial world, whose answer is known, or shipped returns of a trained policy."""
-    if name == "simple_grid":
-        env, policy, safety, num_tasks = simple_grid.ENV, simple_grid.POLICY, simple_grid.safety, 250
-        title, thresholds = "success probability of 5 steps with random slips", (0.5, 0.6, 0.7, 0.8, 0.85, 0.9)
-    elif name.startswith("bridge_world"):
-        side = "left" if name.endswith("left") else "right"
-        actions = bridge_world.left_policy() if side == "left" else bridge_world.right_policy()
-        env, policy, num_tasks = bridge_world.ENV, bridge_world.table_policy(actions), 200
-        safety = functools.partial(bridge_world.safety, side=side)
-        title = f"success of the policy over the {side} bridge"
-        thresholds = (0.5, 0.55, 0.6, 0.65, 0.7) if side == "left" else (0.7, 0.75, 0.8, 0.85, 0.9)
-    else:
-        title, thresholds = f"{name}: return of 1000 steps, over tasks of random mass and size", _RETURNS
-        ways = _ways((0.0, 1000.0), paper="empirical_bernstein", default="betting")
-        return Case(name, title, jaxcert.sample_returns(name), thresholds, ways)
-    key_tasks, key_rollouts = jax.random.split(jax.random.key(_SEED))
-    returns = collect(env, policy, env.sample_tasks(key_tasks, num_tasks), key_rollouts, num_rollouts=1000)
-    ways = _ways((0.0, 1.0), paper="clopper_pearson", default="clopper_pearson")
-    exact = _PERFORMANCE, np.asarray(safety(_PERFORMANCE))
-    return Case(name, f"{name}: {title}", returns, thresholds, ways, exact)
+    if name in _WORLDS:
+        env, policy, safety, num_tasks, title, thresholds = _WORLDS[name]
+        key_tasks, key_rollouts = jax.random.split(jax.random.key(_SEED))
+        returns = collect(env, policy(), env.sample_tasks(key_tasks, num_tasks), key_rollouts, num_rollouts=1000)
+        ways = _ways((0.0, 1.0), paper="clopper_pearson", default="clopper_pearson")
+        exact = _PERFORMANCE, np.asarray(safety(_PERFORMANCE))
+        return Case(name, f"{name}: {title}", returns, thresholds, ways, exact)
+    title = f"{name}: return of 1000 steps, over tasks of random mass and size"
+    ways = _ways((0.0, 1000.0), paper="empirical_bernstein", default="betting")
+    return Case(name, title, jaxcert.sample_returns(name), _RETURNS, ways)
+
+
+def _bridge(side: Literal["left", "right"], actions: Callable[[], Any], thresholds: tuple[float, ...]) -> tuple:
+    safety = functools.partial(bridge_world.safety, side=side)
+    title = f"success of the policy over the {side} bridge"
+    return bridge_world.ENV, lambda: bridge_world.table_policy(actions()), safety, 200, title, thresholds
+
+
+_SLIPS = "success probability of 5 steps with random slips"
+_WORLDS: dict[str, tuple] = {
+    "simple_grid": (
+        *(simple_grid.ENV, lambda: simple_grid.POLICY, simple_grid.safety),
+        *(250, _SLIPS, (0.5, 0.6, 0.7, 0.8, 0.85, 0.9)),
+    ),
+    "bridge_world_left": _bridge("left", bridge_world.left_policy, (0.5, 0.55, 0.6, 0.65, 0.7)),
+    "bridge_world_right": _bridge("right", bridge_world.right_policy, (0.7, 0.75, 0.8, 0.85, 0.9)),
+}
 
 
 def _ways(support: tuple[float, float], *, paper: str, default: str) -> dict[str, dict[str, Any]]:
@@ -87,8 +91,8 @@ class _Certified(NamedTuple):
     at_safety: Certificate
 
 
-def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the plots.")] = Path("jaxcert-demo"),
+def command(
+    out: Annotated[Path, option("DIR", "Folder for the plots.")] = Path("jaxcert-demo"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -105,7 +109,9 @@ def demo(
     with writing() as write:
         for file, figure in zip(files, figures, strict=True):
             write(write_plot, file, figure, replace=force)
-        _print(_console.output(), cases, results, [] if quiet else files)
+        for pair in zip(cases, results, strict=True):
+            _print(*pair)
+        _console.say(_EXPLANATION, *([] if quiet else [f"plot: {file}" for file in files]))
 
 
 def _files(out: Path) -> list[Path]:
@@ -123,10 +129,8 @@ def _certified(case: Case, show: Callable[[str], Any]) -> dict[str, _Certified]:
         show(f"certifying {case.name}: {label}")
         low, high = settings["support"]
         thresholds = np.concatenate([case.thresholds, np.linspace(low, high, _GRID)])
-        results[label] = _Certified(
-            jaxcert.certify(case.returns, thresholds, **settings),
-            jaxcert.certify_safety_level(case.returns, _SAFETY, **settings),
-        )
+        at_thresholds = jaxcert.certify(case.returns, thresholds, **settings)
+        results[label] = _Certified(at_thresholds, jaxcert.certify_safety_level(case.returns, _SAFETY, **settings))
     return results
 
 
@@ -135,31 +139,21 @@ def _figure(case: Case, results: dict[str, _Certified]) -> Any:
     return plot_certificates(curves, exact=case.exact, title=f"{case.name}, {len(case.returns)} tasks")
 
 
-def _print(console: Console, cases: list[Case], results: list[dict[str, _Certified]], files: list[Path]) -> None:
-    for case, result in zip(cases, results, strict=True):
-        n, m = case.returns.shape
-        console.print(f"{case.title}; {n} tasks, {m} rollouts each")
-        for label, certified in result.items():
-            console.print(f"  {label}: {_tables.way(certified.at_thresholds)}")
-        console.print("", _tables.plain_table(_columns(case, result)), "", sep="\n", soft_wrap=False, crop=False)
-    console.print(_EXPLANATION)
-    for file in files:
-        console.print(f"plot: {file}")
+def _print(case: Case, results: dict[str, _Certified]) -> None:
+    n, m = case.returns.shape
+    ways = [f"  {label}: {_tables.way(certified.at_thresholds)}" for label, certified in results.items()]
+    _console.say(f"{case.title}; {n} tasks, {m} rollouts each", *ways)
+    _console.show_table(_tables.plain_table(_columns(case, results)))
 
 
 def _columns(case: Case, results: dict[str, _Certified]) -> dict[str, list[str]]:
     """Safety at the case's thresholds, and in the last row the performance at the safety level."""
-    columns = {"threshold": [_tables.as_given(value) for value in case.thresholds] + [f"on {_SAFETY:.0%} of tasks"]}
+    columns = {"threshold": [*map(_tables.as_given, case.thresholds), f"on {_SAFETY:.0%} of tasks"]}
     if case.exact is not None:
-        columns["exact"] = _exact(case.thresholds, *case.exact)
+        performance, safety = case.exact
+        at = [*np.interp(case.thresholds, performance, safety), np.interp(-_SAFETY, -safety, performance)]
+        columns["exact"] = [f"{value:.4f}" for value in at]
     for label, result in results.items():
-        safety = np.asarray(result.at_thresholds.safety)[: len(case.thresholds)]
-        columns[label] = _tables.probabilities(safety) + _tables.performances(result.at_safety)
+        found = np.asarray(result.at_thresholds.safety)[: len(case.thresholds)]
+        columns[label] = [*(floor_to(float(value), 4) for value in found), *_tables.performances(result.at_safety)]
     return columns
-
-
-def _exact(thresholds: tuple[float, ...], performance: np.ndarray, safety: np.ndarray) -> list[str]:
-    """The true values, from the exact curve."""
-    at_thresholds = np.interp(thresholds, performance, safety)
-    at_safety = np.interp(-_SAFETY, -safety, performance)
-    return [f"{value:.4f}" for value in at_thresholds] + [f"{at_safety:.4f}"]

@@ -40,10 +40,10 @@ def fixed_rollout(run: Run) -> None:
             write(write_returns, out, returns, tasks=columns, facts=kept.facts, replace=kept.may_replace(out))
             kept.remove()
     means, of_each = returns.mean(axis=1), how_many(num_rollouts, "rollout")
-    _console.output().print(
-        f"{found.title}: {how_many(run.num_tasks, 'task')}, {of_each} each, seed {kept.seed}\n"
-        f"mean return {_shown(returns.mean())}, of tasks {_shown(means.min())} to {_shown(means.max())}\n"
-        f"written to {out}"
+    _console.say(
+        f"{found.title}: {how_many(run.num_tasks, 'task')}, {of_each} each, seed {kept.seed}",
+        f"mean return {_shown(returns.mean())}, of tasks {_shown(means.min())} to {_shown(means.max())}",
+        f"written to {out}",
     )
 
 

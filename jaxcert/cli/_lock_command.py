@@ -4,17 +4,16 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
-from jaxcert.cli._options import in_full
+from jaxcert.cli._options import argument, flag, in_full, option
 from jaxcert.cli._question_options import askable, chosen
 from jaxcert.cli._settings import completed
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
-from jaxcert.report._certifiable import check_certifiable
+from jaxcert.report._protocol_check import check_certifiable
 from jaxcert.returns._required import of_successes, requirements_of
 from jaxcert.training._found_policies import digest_of, environment_facts
 
@@ -32,28 +31,18 @@ _ASKED = askable(num_inputs=1)
     method="As in `jaxcert certify`, which takes it whatever the returns are: attained for successes.",
     question="As in `jaxcert certify`.",
 )
-def lock_protocol(
-    out: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="The file, .toml; one that exists is kept.")],
-    tasks: Annotated[int, typer.Option(metavar="N", help="Number of tasks.")],
-    rollouts: Annotated[int, typer.Option(metavar="M", help="Rollouts of each task.")],
-    metric: Annotated[str | None, typer.Option(metavar="TEXT", help="What a return is, in words.")] = None,
-    environment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the environment, or MODULE:NAME for one of your own.")
-    ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Policy file, or MODULE:NAME of your own policy, of which the hash is kept."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, metavar="S", help="Seed of `jaxcert rollout`.")] = None,
-    task: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the tasks, in a table of returns.")
-    ] = None,
-    value: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the returns, in a table of returns.")
-    ] = None,
+def command(
+    out: Annotated[Path, argument("PROTOCOL", "The file, .toml; one that exists is kept.")],
+    tasks: Annotated[int, option("N", "Number of tasks.")],
+    rollouts: Annotated[int, option("M", "Rollouts of each task.")],
+    metric: Annotated[str | None, option("TEXT", "What a return is, in words.")] = None,
+    environment: Annotated[str | None, option("NAME", "Name of the environment, or MODULE:NAME of your own.")] = None,
+    policy: Annotated[Path | None, option("FILE", "Policy file, or MODULE:NAME of your own; its hash is kept.")] = None,
+    seed: Annotated[int | None, option("S", "Seed of `jaxcert rollout`.", min=0)] = None,
+    task: Annotated[str | None, option("NAME", "Column of the tasks, in a table of returns.")] = None,
+    value: Annotated[str | None, option("NAME", "Column of the returns, in a table of returns.")] = None,
     stochastic: Annotated[
-        bool | None,
-        typer.Option("--stochastic/--deterministic", help="Whether `jaxcert rollout` samples actions; else left open."),
+        bool | None, flag("Whether `jaxcert rollout` samples actions; else left open.", "--stochastic/--deterministic")
     ] = None,
     *,
     asking: Asking,
@@ -95,12 +84,8 @@ def _usual_method(asked: Question, asking: Asking) -> str:
 
 
 def write_locked(out: Path, protocol: Protocol) -> None:
-    """Write the protocol, if there can be a certificate by it, and say what identifies it.
-
-    Raises:
-        ValueError: for settings that `jaxcert certify` refuses whatever the returns are.
-    """
+    """Write the protocol, if there can be a certificate by it, and say what identifies it."""
     with _console.warnings_on_stderr():
         check_certifiable(protocol)
     protocol.write(out)
-    _console.output().print(f"locked in {out}, digest {protocol.digest}")
+    _console.say(f"locked in {out}, digest {protocol.digest}")

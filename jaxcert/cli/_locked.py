@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import typer
 
 from jaxcert.cli._asking import Asking
+from jaxcert.cli._options import option
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import of_origin
@@ -15,8 +15,7 @@ from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many
 
 ProtocolFile = Annotated[
-    Path | None,
-    typer.Option("--protocol", metavar="FILE", help="Settings that were locked beforehand; others are refused."),
+    Path | None, option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")
 ]
 _SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
 _NOT_LOCKED = ("where", "only", "strata", "successes", "trials")

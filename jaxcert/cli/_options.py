@@ -52,12 +52,12 @@ def options_of(
     for name, hint in get_type_hints(group, include_extras=True).items():
         if name in without or get_origin(hint) is not Annotated:
             continue
-        kind, option = get_args(hint)
+        kind, given = get_args(hint)
         if name in words:
-            option = copy.copy(option)
-            option.help = words[name]
+            given = copy.copy(given)
+            given.help = words[name]
         default = inspect.Parameter.empty if name in needed else group._field_defaults[name]
-        annotation: Any = Annotated[kind, option]
+        annotation: Any = Annotated[kind, given]
         found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
     return found
 
@@ -65,6 +65,21 @@ def options_of(
 def with_group(name: str, group: Any, **changes: Any) -> Callable[[Command], Command]:
     """A decorator for a command whose parameter of that name is a group of options; ``changes`` as ``options_of``."""
     return taking(name, options_of(group, **changes), lambda given: group(**given))
+
+
+def option(metavar: str, text: str, *flags: str, **more: Any) -> Any:
+    """An option with a value, by the name of its parameter or by these flags."""
+    return typer.Option(*flags, metavar=metavar, help=text, **more)
+
+
+def flag(text: str, *flags: str, **more: Any) -> Any:
+    """An option that is given or not, or has a value that needs no name."""
+    return typer.Option(*flags, help=text, **more)
+
+
+def argument(metavar: str, text: str, **more: Any) -> Any:
+    """A value that is given by its place."""
+    return typer.Argument(metavar=metavar, help=text, show_default=False, **more)
 
 
 def several(metavar: str, text: str, *flag: str) -> Any:
@@ -111,17 +126,17 @@ def _decimal(text: str) -> Decimal:
     return number
 
 
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
+Quiet = Annotated[bool, flag("Show no progress, only the result.", "--quiet")]
 Support = Annotated[
     tuple[float, float] | None,
-    typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance; 0 1 for successes."),
+    option("A B", "Smallest and largest possible return, known in advance; 0 1 for successes."),
 ]
 Strict = Annotated[
     bool,
-    typer.Option(
-        "--strict",
-        help="Refuse a file in which some tasks have fewer rollouts than others or that may be cut short (a task "
+    flag(
+        "Refuse a file in which some tasks have fewer rollouts than others or that may be cut short (a task "
         "without any row cannot be noticed), and in `certify` data that look like a mistake.",
+        "--strict",
     ),
 ]
 

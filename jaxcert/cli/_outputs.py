@@ -5,79 +5,48 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix
+from jaxcert.cli._options import flag, option
 from jaxcert.report import check_figure_path, save_figure
 
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Force = Annotated[bool, flag("Replace files that exist.", "--force")]
 Witness = Annotated[
     bool,
-    typer.Option(
-        "--witness",
-        help="Write into the certificate file what proves it to anyone who has the returns, in exact arithmetic "
+    flag(
+        "Write into the certificate file what proves it to anyone who has the returns, in exact arithmetic "
         "(`jaxcert verify --exact`).",
+        "--witness",
     ),
 ]
-Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a certificate file there.")]
+Json = Annotated[Path | None, option("FILE", "Write a certificate file there.")]
 Named = tuple[str, Path | None]  # a file, and what the user calls it
-
-
-def _of_suffix(suffix: str) -> Callable[[Path], object]:
-    return lambda path: (check_suffix(path, [suffix]), check_output(path))
-
-
-_CHECKS: Mapping[str, Callable[[Path], object]] = {
-    "--plot": check_figure_path,
-    "--report": _of_suffix(".html"),
-    "--latex": _of_suffix(".tex"),
-}
+_SUFFIXES = {"--report": ".html", "--latex": ".tex"}
 
 
 class Outputs(NamedTuple):
-    """Which files are wanted.
-
-    Attributes:
-        json: of the record; ``-`` for stdout.
-        witness: whether the record has witnesses.
-        plot: of the curve.
-        report: of the page.
-        latex: of sentences and table for a paper.
-        names: whether the page names single tasks by their labels.
-        force: whether to replace files that exist.
-        title: of plot and page; by default they are named by the files of returns.
-        size: of the plot, in inches.
-    """
+    """Which files are wanted."""
 
     json: Json = None
     witness: Witness = False
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw what is certified there, by threshold or name (.png, .svg, .pdf)."),
-    ] = None
+    plot: Annotated[Path | None, option("FILE", "Draw the result, by threshold or name (.png, .svg, .pdf).")] = None
     report: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page to read, print and send (.html): what is certified, settings and figures. It has none "
+        option(
+            "FILE",
+            "Write a page to read, print and send (.html): what is certified, settings and figures. It has none "
             "of the returns and no labels of tasks.",
         ),
     ] = None
-    latex: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write sentences and table for a paper there (.tex, with booktabs)."),
-    ] = None
-    names: Annotated[
-        bool, typer.Option("--tasks-in-report", help="Name single tasks on the page by their labels in the file.")
-    ] = False
+    latex: Annotated[Path | None, option("FILE", "Write sentences and table for a paper (.tex, with booktabs).")] = None
+    names: Annotated[bool, flag("Name single tasks on the page by their labels in the file.", "--tasks-in-report")] = (
+        False
+    )
     force: Force = False
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the plot, before the confidence.")] = None
+    title: Annotated[str | None, option("TEXT", "Title of the plot, before the confidence.")] = None
     size: Annotated[
         tuple[float, float] | None,
-        typer.Option(
-            "--plot-size", metavar="W H", help="Width and height of the plot in inches; by default one column."
-        ),
+        option("W H", "Width and height of the plot in inches; by default one column.", "--plot-size"),
     ] = None
 
     @property
@@ -101,12 +70,21 @@ class Outputs(NamedTuple):
         outputs = {"--json": self.record, "--plot": self.plot, "--report": self.report, "--latex": self.latex}
         check_outputs(inputs, *outputs.items(), force=self.force)
 
+    def write(self, **makes: Callable[..., None]) -> None:
+        """Write the files that are wanted, each by a function of its path and of ``replace``."""
+        with writing() as write:
+            for name, make in makes.items():
+                if (path := getattr(self, name)) is not None:
+                    write(make, path, replace=self.force)
+
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
     """Raise ValueError for files that could not be written, that are others of the command, or that exist."""
-    for option, path in outputs:
+    for name, path in outputs:
         if path is not None:
-            _CHECKS.get(option, check_output)(path)
+            if name in _SUFFIXES:
+                check_suffix(path, [_SUFFIXES[name]])
+            (check_figure_path if name == "--plot" else check_output)(path)
     check_distinct(*inputs, *outputs)
     check_new(*(path for _, path in outputs), force=force)
 
@@ -145,8 +123,7 @@ def check_new(*paths: Path | None, force: bool) -> None:
 def writing() -> Iterator[Callable[..., bool]]:
     """Give a function that calls one that writes a file, and says whether it did.
 
-    Files are written one after the other: one whose name was taken meanwhile keeps no other from being written, and is
-    told at the end.
+    A file whose name was taken meanwhile keeps no other from being written, and is told at the end.
     """
     taken: list[str] = []
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import typer
 
+from jaxcert.cli._options import option
 from jaxcert.cli._reading import read_file
 from jaxcert.cli._role_options import others_given, reading_of, words_of
 from jaxcert.cli._typed import in_shell
@@ -20,16 +20,14 @@ class FolderOptions(NamedTuple):
 
     num_bins: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Of a folder: returns are rounded down to one of N + 1 values, by default 100; 1 for returns of 0 "
-            "and 1.",
+        option(
+            "N",
+            "Of a folder: returns are rounded down to one of N + 1 values, by default 100; 1 for returns of 0 and 1.",
         ),
     ] = None
-    across: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Of a folder: a partition that does not tell tasks apart."),
-    ] = None
+    across: Annotated[list[str] | None, option("NAME", "Of a folder: a partition that does not tell tasks apart.")] = (
+        None
+    )
 
     def check(self, path: Path, report: Path | None) -> None:
         """Raise ValueError beforehand for options of a folder given for a file, or a page of a folder."""
@@ -41,17 +39,11 @@ class FolderOptions(NamedTuple):
             raise ValueError(f"{options} given for {path}; expected a folder of Parquet files for it")
 
     def read(
-        self,
-        path: Path,
-        complete: Callable[[np.ndarray], dict[str, Any]],
-        *,
-        strict: bool,
-        **columns: Any,
+        self, path: Path, complete: Callable[[np.ndarray], dict[str, Any]], *, strict: bool, **columns: Any
     ) -> ReturnsFile:
         """The returns of a file, or of files of one task each; or the summary of a folder of Parquet files.
 
-        ``complete`` says which settings the returns have, by an array of their type: of a folder before it is read,
-        since that may take long.
+        ``complete`` says which settings the returns have, by an array of their type, before a folder is read.
         """
         if not holds_parquet(path) or "{" in columns["task"]:
             return read_file(path, strict=strict, **columns)

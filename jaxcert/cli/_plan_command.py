@@ -2,19 +2,37 @@
 
 from typing import Any
 
-from jaxcert.cli import _console
+import numpy as np
+
+from jaxcert._files import write_whole
+from jaxcert.cli import _console, _tables
+from jaxcert.cli._lock_command import write_locked
 from jaxcert.cli._options import with_group
-from jaxcert.cli._plan_options import Planning, PlanOutputs
-from jaxcert.cli._planned import planned, show_plan
+from jaxcert.cli._outputs import write_plot, writing
+from jaxcert.cli._plan_options import OF_SUCCESSES, Planning
+from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
 from jaxcert.cli._role_options import reading_of, with_roles
+from jaxcert.planning import Assumptions, Plan, plan, plan_difference, plan_suite, success_table, task_table
+from jaxcert.planning._pilot import support_of
+from jaxcert.report import plot_plan
+from jaxcert.report._protocol_check import protocol_of
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._frames import in_one_order
+
+_SAFETIES = [0.8, 0.9, 0.95, 0.99]
+_NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"
+_NO_THRESHOLD = "--threshold is not given; expected the"
+_OF_DESIGNS = ("safety", "budget", "assume", "design", "beta", "plot", "lock")
+_BESIDE = "--{{name}} is given with --{}, which {}; expected --threshold alone"
+# A plan, and the returns that it is made from.
+Planned = tuple[Plan, list[ReturnsFile]]
 
 
-@with_group("outputs", PlanOutputs)
 @with_roles
 @with_group("asked", Planning, needed=["delta"])
-def plan_file(*, asked: Planning, outputs: PlanOutputs, roles: dict[str, Any]) -> None:
+def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
-    outputs.check(asked.pilot)
+    asked.check()
     reading = reading_of(roles)
     if reading["unfinished"] is not None and asked.pilot is None:
         raise ValueError("--unfinished is about rollouts of PILOT; expected its file")
@@ -22,5 +40,102 @@ def plan_file(*, asked: Planning, outputs: PlanOutputs, roles: dict[str, Any]) -
         raise ValueError("--suite has no number of tasks; expected --suite G, or --against as well for two policies")
     with _console.warnings_on_stderr(), _console.progress(asked.quiet) as show:
         show("planning")
-        found, data = planned(asked._replace(outputs=outputs), reading)
-    show_plan(found, data, outputs)
+        found, data = _planned(asked, reading)
+    _show(found, data, asked)
+
+
+def _planned(asked: Planning, reading: dict[str, Any]) -> Planned:
+    """What is asked for: of a fixed list, a table of tasks, of two policies, or the best designs."""
+    if asked.suite:
+        return _of_list(asked, reading)
+    if asked.pilot is None and asked.assume is None:
+        asked.refuse("budget", "plot", "lock", "against", words="--{name} needs PILOT or --assume")
+        return _table_of_tasks(asked), []
+    return _of_designs(asked, reading) if asked.against is None else _of_two(asked, reading)
+
+
+def _of_list(asked: Planning, reading: dict[str, Any]) -> Planned:
+    """How many trials of each task of a fixed list certify so many of its tasks."""
+    asked.refuse(*_OF_DESIGNS, "against", words=_BESIDE.format("suite", "counts the tasks of PILOT"))
+    if asked.pilot is None:
+        raise ValueError("--suite needs PILOT, returns of the tasks of the list")
+    if asked.threshold is None:
+        raise ValueError(f"{_NO_THRESHOLD} performance that makes a task of the list a good one")
+    data = _pilots(asked, reading)
+    stated: dict[str, Any] = asked.stated | {"max_rollouts": asked.max_rollouts}
+    return plan_suite(data[0].returns, asked.suite or 0, asked.threshold, **stated), data
+
+
+def _of_two(asked: Planning, reading: dict[str, Any]) -> Planned:
+    """How many tasks show that the first policy is better than the second; or trials of a list."""
+    asked.refuse(*_OF_DESIGNS, words=_BESIDE.format("against", "compares means"))
+    if asked.threshold is None and asked.suite is None:
+        raise ValueError(f"{_NO_THRESHOLD} wanted difference of the two policies")
+    data, of_list = _pilots(asked, reading), {"listed": True, "max_rollouts": asked.max_rollouts}
+    (a, b), listed = in_one_order(*data), {} if asked.suite is None else of_list
+    return plan_difference(a.returns, b.returns, asked.threshold or 0.0, **asked.stated, **listed), data
+
+
+def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
+    """The best designs, from a pilot or from what is assumed."""
+    asked.refuse("beta", words="--{name} is for the table; with a pilot, beta belongs to the plan")
+    if asked.safety and len(asked.safety) > 1:
+        raise ValueError("--safety is given several times; expected one with a pilot")
+    if asked.pilot is not None and asked.assume is not None:
+        raise ValueError("PILOT and --assume are both given; expected one of them")
+    data = [] if asked.pilot is None else _pilots(asked, reading)
+    if not data and asked.support is None:
+        raise ValueError(_NO_SUPPORT)
+    stated: dict[str, Any] = asked.stated | {
+        "support": asked.support or (0, 1),
+        "safety": asked.safety[0] if asked.safety else None,
+    }
+    others = ("threshold", "max_rollouts", "budget", "cost_per_task", "cost_per_rollout")
+    stated |= {name: getattr(asked, name) for name in others}
+    known = data[0].returns if data else _assumed(*(asked.assume or ()))
+    return plan(known, **stated, designs=tuple(asked.design or ()) or None), data
+
+
+def _assumed(mean: float, of_tasks: float, of_rollouts: float) -> Assumptions:
+    return Assumptions(mean, of_tasks, of_rollouts or None)
+
+
+def _table_of_tasks(asked: Planning) -> Plan:
+    """The tasks that safeties need, or of successes at a threshold by their trials."""
+    safeties, designs = np.asarray(asked.safety or _SAFETIES), asked.design
+    if asked.threshold is None:
+        return task_table(safeties, delta=asked.delta, beta=asked.beta, max_violations=asked.max_violations)
+    if not designs or not set(designs) <= set(OF_SUCCESSES):
+        raise ValueError("--threshold needs PILOT or --assume")
+    return success_table(safeties, threshold=asked.threshold, delta=asked.delta)
+
+
+def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
+    """The returns of a policy, or of two: as many rollouts of each task, and a support that is known."""
+    sources = [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
+    data = as_stated(read_two(sources, **reading) if sources[1:] else [sources[0].read(**reading)], asked.support)
+    for each in data:
+        if each.where is not None and not np.all(each.where):
+            raise ValueError(
+                f"{each.path}: some tasks have fewer rollouts than others; expected as many of each in a pilot"
+            )
+    if support_of(data[0].returns, asked.support) is None:
+        raise ValueError(_NO_SUPPORT)
+    return data
+
+
+def _show(found: Plan, data: list[ReturnsFile], wanted: Planning) -> None:
+    """Write the wanted files, and print the plan."""
+    is_wide = found.wish is not None
+    with writing() as write:
+        if wanted.plot:
+            write(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
+        if wanted.json:
+            write(write_whole, wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
+        _console.say(*filter(None, [found.heading, found.notice]), "", *told(*data))
+        _console.output().print(
+            _tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
+        )
+        _console.say(*found.remarks)
+        if wanted.lock:
+            write(write_locked, wanted.lock, protocol_of(found))

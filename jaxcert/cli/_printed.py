@@ -1,6 +1,6 @@
 """What answers say on the terminal, and why they say no more."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
 from jaxcert.report._open_pairs import why_open
 from jaxcert.report.html._report_sample import sample_of
-from jaxcert.report.html._report_trials import too_few_trials
+from jaxcert.report.html._report_words import too_few_trials
 from jaxcert.tables._frames import in_one_order
 
 # To read, not to compute with: each may take a second.
@@ -25,21 +25,17 @@ _UNKNOWN = "not for too few tasks alone; no more is known "
 
 def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
     """What was found, of each group of rows by itself if a column tells them; and with which confidence all holds."""
-    show = _console.output().print
     for group, answer in answers.items():
-        if request.by is not None:
-            show(f"{request.by} = {group}")
+        around = ([f"{request.by} = {group}"], [""]) if request.by is not None else ([], [])
+        _console.say(*around[0])
         _print(answer)
-        if request.by is not None:
-            show("")
-    if said := together(request, answers):
-        show(said)
+        _console.say(*around[1])
+    _console.say(*filter(None, [together(request, answers)]))
 
 
 def _print(answer: Answer) -> None:
     """The table and, unless it is the curve, the sentence of each row; and why no more is certified."""
-    show = _console.output().print
-    show(_tables.heading(answer.data, answer.settings.get("support"), answer.certificates))
+    _console.say(_tables.heading(answer.data, answer.support, answer.certificates))
     for name, certificate in answer.certificates.items():
         question = QUESTIONS[name]
         if answer.is_curve:
@@ -47,14 +43,12 @@ def _print(answer: Answer) -> None:
         else:
             given = answer.request.asked.numbers[name] or []
             table, note = _tables.answer_table(certificate, question, given), str(certificate)
-        show("", table, "", sep="\n", soft_wrap=False, crop=False)
-        show(naming(note, answer.policies))
-    for line in reasons(answer):
-        show(line)
+        _console.show_table(table)
+        _console.say(naming(note, answer.policies))
+    _console.say(*reasons(answer))
     if answer.policies:
-        (found, *_), support = answer.certificates.values(), answer.settings.get("support")
-        if why := why_open(answer.data, found, support, answer.policies):
-            show(why)
+        found, *_ = answer.certificates.values()
+        _console.say(*filter(None, [why_open(answer.data, found, answer.support, answer.policies)]))
 
 
 def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:
@@ -62,7 +56,7 @@ def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:
     known: dict[str, Any] = {"num_rollouts": max(int(each.num_rollouts.max()) for each in answer.data)}
     known |= {"safety": answer.request.wanted, "limit": _MOST_ADVICE}
     return {
-        name: advise(certificate, support=answer.settings["support"], **known)
+        name: advise(certificate, support=answer.support, **known)
         for name, certificate in answer.certificates.items()
         if QUESTIONS[name].advised
     }
@@ -70,22 +64,21 @@ def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:
 
 def reasons(answer: Answer) -> Iterator[str]:
     """Why no more is certified: a line for each row that misses, as far as it is known."""
-    for name, entries in answer.advice.items():
-        yield from _advised(answer, name, entries)
+    for name in answer.advice:
+        yield from _advised(answer, name)
     for name, certificate in answer.certificates.items():
         question = QUESTIONS[name]
-        if answer.request.metrics:
-            yield from [f"Why not more: {why}."] if (why := certificate.why_not_more) else []
+        if answer.request.metrics and (why := certificate.why_not_more):
+            yield f"Why not more: {why}."
         if question.listed and question.each and all(each.has_rollouts for each in answer.data):
             yield from _too_few_trials(answer, certificate, question)
 
 
-def _advised(answer: Answer, name: str, entries: Sequence[Advice | None]) -> Iterator[str]:
+def _advised(answer: Answer, name: str) -> Iterator[str]:
     """A line for each row that misses what is wanted, of those that were looked at."""
-    unknown = _UNKNOWN + (
-        "of unequal numbers of rollouts" if any(each.missing for each in answer.data) else "with these settings"
-    )
-    certificate, fixed = answer.certificates[name], str(QUESTIONS[name].each)
+    is_ragged = any(each.missing for each in answer.data)
+    unknown = _UNKNOWN + ("of unequal numbers of rollouts" if is_ragged else "with these settings")
+    certificate, fixed, entries = answer.certificates[name], str(QUESTIONS[name].each), answer.advice[name]
     missing = misses(certificate, safety=answer.request.wanted)
     values = getattr(certificate, QUESTIONS[name].rows.columns[fixed])
     for value, entry, missed in zip(values.tolist(), entries, missing.tolist(), strict=False):
@@ -97,10 +90,7 @@ def _advised(answer: Answer, name: str, entries: Sequence[Advice | None]) -> Ite
 
 def _too_few_trials(answer: Answer, certificate: Any, question: Any) -> Iterator[str]:
     """A line for each row of a fixed list at which nothing is certified, if so few trials are a reason."""
-    first, *others = in_one_order(*answer.data)
-    against, policies = (others[0], ("A", "B")) if others else (None, None)
-    support = answer.settings.get("support") or (0.0, 1.0)
-    sample = sample_of(certificate.num_tasks, first.returns, first.where, support, None, against, policies, None)
+    sample = sample_of(certificate.num_tasks, in_one_order(*answer.data), answer.support or (0.0, 1.0))
     shown = column_texts(certificate, question, question.each)
     for place in np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:_MOST_ADVICE]:
         if why := too_few_trials(certificate, question, place, sample):

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from jaxcert.certificates._question import Option, Question
-from jaxcert.cli._options import several
+from jaxcert.cli._options import flag, option, several
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
 
@@ -83,7 +83,7 @@ def chosen(name: str, known: Collection[str]) -> Question:
 
 def options_of_questions(questions: dict[str, Question]) -> list[inspect.Parameter]:
     """Of the settings that few of the questions have; no other option of a command has such a name."""
-    return [_parameter(option, questions) for option in _by_name(questions).values()]
+    return [_parameter(each, questions) for each in _by_name(questions).values()]
 
 
 def given_of_questions(given: dict[str, Any]) -> dict[str, Any]:
@@ -97,35 +97,29 @@ def _by_name(questions: dict[str, Question]) -> dict[str, Option]:
     """The options by their names, which mean the same value under the same flag in every question that has them."""
     own: dict[str, Option] = {}
     for question in questions.values():
-        for option in question.options:
-            first = own.setdefault(option.name, option)
-            if (option.type, option.flag, option.alias) != (first.type, first.flag, first.alias):
-                raise ValueError(
-                    f"the option {option.name!r} has another type or flag in the question {question.name!r}"
-                )
+        for each in question.options:
+            first = own.setdefault(each.name, each)
+            if (each.type, each.flag, each.alias) != (first.type, first.flag, first.alias):
+                raise ValueError(f"the option {each.name!r} has another type or flag in the question {question.name!r}")
     return own
 
 
-def _parameter(option: Option, questions: dict[str, Question]) -> inspect.Parameter:
+def _parameter(own: Option, questions: dict[str, Question]) -> inspect.Parameter:
     of: dict[str, list[str]] = {}
     for name, question in questions.items():
         for each in question.options:
-            if each.name == option.name:
+            if each.name == own.name:
                 of.setdefault(f"{each.help[0].lower()}{each.help[1:]}", []).append(name)
     text = "; for ".join(f"the question {' and '.join(names)}: {words}" for words, names in of.items())
-    text = f"For {text}"
-    flag = f"--{option.flag or option.name.replace('_', '-')}"
-    flags = [flag, f"--{option.alias}"] if option.alias else [flag]
-    if option.type is list:
-        kind, wanted = list[Any] | None, several("X", text, flag)
-    elif option.type is tuple:
-        words = f"{text} (repeatable)."
-        kind, wanted = (
-            list[str] | None,
-            typer.Option(flag, metavar="TEXT", help=words, callback=lambda texts: texts or None),
-        )
+    text, named = f"For {text}", f"--{own.flag or own.name.replace('_', '-')}"
+    if own.type is list:
+        kind, wanted = list[Any] | None, several("X", text, named)
+    elif own.type is tuple:
+        kind = list[str] | None
+        wanted = option("TEXT", f"{text} (repeatable).", named, callback=lambda texts: texts or None)
     else:
-        kind, wanted = (bool if option.type is bool else option.type | None), typer.Option(*flags, help=f"{text}.")
+        kind = bool if own.type is bool else own.type | None
+        wanted = flag(f"{text}.", named, *([f"--{own.alias}"] if own.alias else []))
+    default = False if own.type is bool else None
     annotation: Any = Annotated[kind, wanted]
-    default = False if option.type is bool else None
-    return inspect.Parameter(f"_{option.name}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(f"_{own.name}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

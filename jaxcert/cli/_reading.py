@@ -73,11 +73,7 @@ def _quietly(path: Path, options: Mapping[str, Any], **others: Any) -> ReturnsFi
 
 
 def _has_single_rollouts(path: Path, options: Mapping[str, Any]) -> bool:
-    """Whether each task has one row, so that no column has to tell its rollouts apart.
-
-    Raises:
-        ValueError: an entry is none, which is to be told before any name of a column.
-    """
+    """Whether each task has one row; ValueError for an entry that is none, which is told before a missing name."""
     rows = _quietly(path, options, strict=False).rows
     return rows is not None and bool(np.all((rows == rows[:, :1]) | (rows == 0)))
 
@@ -123,11 +119,7 @@ class PolicySource(NamedTuple):
 
 
 def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | None = None) -> list[PolicySource]:
-    """The policies that are compared: a file each, or the entries of a column of one file.
-
-    Raises:
-        ValueError: there is one policy, or a column of policies in several files; names that are not theirs.
-    """
+    """The policies that are compared: a file each, or the entries of a column of one file."""
     policy = reading["policy"]
     called = [name.strip() for name in names.split(",")] if names else [None] * len(files)
     if names and policy is not None:
@@ -154,11 +146,7 @@ def aligned(files: list[ReturnsFile], *, strict: bool) -> list[ReturnsFile]:
 
 
 def read_two(files: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]:
-    """The returns of A and B; the worst return of an unfinished rollout is on the safe side of A alone.
-
-    Raises:
-        ValueError: rollouts of B are unfinished, or as ``read_file``.
-    """
+    """The returns of A and B; the worst return of an unfinished rollout is on the safe side of A alone."""
     data = aligned([file.read(**options) for file in files], strict=options.get("strict", False))
     if data[-1].num_unfinished:
         raise ValueError(

@@ -86,11 +86,7 @@ def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(metrics: Sequence[str], reading: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The roles by which the column of each metric is read; of returns alone, those that are given.
-
-    Raises:
-        ValueError: another column of outcomes is given.
-    """
+    """The roles by which the column of each metric is read; of returns alone, those that are given."""
     if not metrics:
         return [dict(reading)]
     usual = Roles()._asdict()

@@ -9,7 +9,7 @@ from jaxcert.cli._options import with_group
 from jaxcert.cli._outputs import check_distinct, check_new, check_witness
 from jaxcert.cli._run import Rolling, Run
 from jaxcert.cli._unfinished import is_unfinished, working_files
-from jaxcert.report._certifiable import check_certifiable, check_size
+from jaxcert.report._protocol_check import check_certifiable, check_size
 from jaxcert.rollouts._own_programs import POLICY
 from jaxcert.tables import check_returns_path
 from jaxcert.tables._columns import Columns
@@ -17,7 +17,7 @@ from jaxcert.training._found_policies import Found, find
 
 
 @with_group("given", Rolling, needed=["policy", "out"])
-def rollout(*, given: Rolling) -> None:
+def command(*, given: Rolling) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
     check_witness(given.witness, given.json)
     locked = locked_in(given.protocol)

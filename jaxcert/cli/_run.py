@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
-import typer
 
 from jaxcert.cli._locked import Locked, ProtocolFile
-from jaxcert.cli._options import Quiet, several
+from jaxcert.cli._options import Quiet, argument, flag, option, several
 from jaxcert.cli._outputs import Force, Witness
 from jaxcert.rollouts._own_programs import ENV, POLICY
 from jaxcert.rollouts._slots import SCHEDULES
@@ -27,28 +26,24 @@ class Rolling(NamedTuple):
 
     policy: Annotated[
         Path,
-        typer.Argument(
-            metavar=POLICY,
-            help="A folder of `jaxcert.training.train` (its last checkpoint), one checkpoint of it, or a policy file "
+        argument(
+            POLICY,
+            "A folder of `jaxcert.training.train` (its last checkpoint), one checkpoint of it, or a policy file "
             f"(.npz); a policy shipped with the package: {', '.join(shipped())}; or, with {ENV}, MODULE:NAME "
             "of one of your own, a `Policy` or a function of an observation and a key.",
         ),
     ] = Path()
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="File for the returns (.parquet or .npz; with --threshold .npz).")
-    ] = Path()
+    out: Annotated[Path, option("FILE", "File for the returns (.parquet or .npz; with --threshold .npz).")] = Path()
     env: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODULE:NAME",
-            help="An environment of your own, such as my_package.envs:ENV in the working directory: a `MultiTaskEnv`, "
+        option(
+            "MODULE:NAME",
+            "An environment of your own, such as my_package.envs:ENV in the working directory: a `MultiTaskEnv`, "
             "or a function without arguments that gives one.",
         ),
     ] = None
-    tasks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of tasks.")] = None
-    rollouts: Annotated[
-        int | None, typer.Option(min=1, metavar="M", help="Rollouts of each task, the same for all.")
-    ] = None
+    tasks: Annotated[int | None, option("N", "Number of tasks.", min=1)] = None
+    rollouts: Annotated[int | None, option("M", "Rollouts of each task, the same for all.", min=1)] = None
     threshold: Annotated[
         list[Any] | None,
         several(
@@ -57,53 +52,38 @@ class Rolling(NamedTuple):
             "certify B. With: performance to be certified later; warn if it cannot be",
         ),
     ] = None
-    safety: Annotated[
-        float | None, typer.Option(metavar="S", help="Safety to be certified later: warn if it cannot be.")
-    ] = None
-    delta: Annotated[
-        float | None,
-        typer.Option(metavar="D", help="Failure probability of each threshold's certificate; by default 0.01."),
-    ] = None
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed for the sampling; by default a new one."),
-    ] = None
-    stochastic: Annotated[
-        bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
-    ] = False
+    safety: Annotated[float | None, option("S", "Safety to be certified later: warn if it cannot be.")] = None
+    delta: Annotated[float | None, option("D", "Failure probability of each certificate; by default 0.01.")] = None
+    seed: Annotated[int | None, option("S", "Seed for the sampling; by default a new one.", min=0, max=2**32 - 1)] = (
+        None
+    )
+    stochastic: Annotated[bool, flag("Sample actions instead of taking their mode.", "--stochastic")] = False
     protocol: ProtocolFile = None
     force: Force = False
     quiet: Quiet = False
-    until: Annotated[
-        float | None, typer.Option(metavar="S", help="End once each threshold is certified on this share of new tasks.")
-    ] = None
-    beta: Annotated[
-        float | None,
-        typer.Option(metavar="P", help="Probability with which a task below B may pass; by default 0.05."),
-    ] = None
-    max_rollouts: Annotated[
-        int | None, typer.Option(min=1, metavar="R", help="Most rollouts in all; by default 100 per task.")
-    ] = None
-    max_rollouts_per_task: Annotated[
-        int | None, typer.Option(min=1, metavar="M", help="Most rollouts of one task; by default any number.")
-    ] = None
-    schedule: Annotated[str | None, typer.Option(metavar="NAME", help=f"Which task is next: {SCHEDULES_NAMED}.")] = None
+    until: Annotated[float | None, option("S", "End once each threshold is certified on this share of new tasks.")] = (
+        None
+    )
+    beta: Annotated[float | None, option("P", "Probability with which a task below B may pass; by default 0.05.")] = (
+        None
+    )
+    max_rollouts: Annotated[int | None, option("R", "Most rollouts in all; by default 100 per task.", min=1)] = None
+    max_rollouts_per_task: Annotated[int | None, option("M", "Most rollouts of one task; by default any.", min=1)] = (
+        None
+    )
+    schedule: Annotated[str | None, option("NAME", f"Which task is next: {SCHEDULES_NAMED}.")] = None
     binary: Annotated[
         bool,
-        typer.Option(
+        flag(
+            "Declare that returns are 0 or 1, as is known of the shipped worlds without physics and of zones.",
             "--binary",
-            help="Declare that returns are 0 or 1, as is known of the shipped worlds without physics and of zones.",
         ),
     ] = False
     slots: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="K", help="Most rollouts side by side; by default one per task, if memory allows."),
+        int | None, option("K", "Most rollouts side by side; by default one per task, if memory allows.", min=1)
     ] = None
-    deadline: Annotated[
-        float | None,
-        typer.Option(metavar="T", help="End after T seconds; the same command goes on from there."),
-    ] = None
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the certificate there.")] = None
+    deadline: Annotated[float | None, option("T", "End after T seconds; the same command goes on from there.")] = None
+    json: Annotated[Path | None, option("FILE", "Write the certificate there.")] = None
     witness: Witness = False
     deterministic: bool | None = None
 

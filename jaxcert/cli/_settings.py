@@ -36,11 +36,7 @@ def completed(
 ) -> dict[str, Any]:
     """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
 
-    ``known`` is the support that the tool which wrote them fixes; what is missing is answered with a command.
-    ``instead``: what is expected of who leaves one out.
-
-    Raises:
-        ValueError: without what is needed, or for a setting that the question has not.
+    ``known`` is the support that the tool which wrote them fixes; ``instead``: what is expected where one is missing.
     """
     stated = _stated(question, asking, returns)
     if missing := missing_examples(question, asking, returns, known):

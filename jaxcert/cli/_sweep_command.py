@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 from rich.progress import MofNCompleteColumn
 
 from jaxcert._files import check_output
 from jaxcert.cli import _console
-from jaxcert.cli._options import Quiet, Strict
+from jaxcert.cli._options import Quiet, Strict, argument, flag
 from jaxcert.cli._outputs import Force, check_distinct, check_new
 from jaxcert.cli._reading import read_file, told
 from jaxcert.report import check_table_path, write_sweep
@@ -21,9 +20,9 @@ from jaxcert.tables import ReturnsFile
 _NOTE = "Each certificate holds by itself, for settings fixed before the data were seen, not for the best of many."
 
 
-def sweep_file(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="TOML file with the tables [data], [grid], [run].")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of certificates, and stop.")] = False,
+def command(
+    config: Annotated[Path, argument("CONFIG", "TOML file with the tables [data], [grid], [run].")],
+    dry_run: Annotated[bool, flag("Print the number of certificates, and stop.", "--dry-run")] = False,
     strict: Strict = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -36,8 +35,7 @@ def sweep_file(
     with _console.warnings_on_stderr():
         files = [read_file(path, strict=strict) for path in wanted.returns]
         returns, where = _stacked(wanted, files)
-    for line in told(*files):
-        _console.output().print(line)
+    _console.say(*told(*files))
     if dry_run:
         _print_plan(wanted, returns)
         return
@@ -77,19 +75,19 @@ def _padded(array: np.ndarray, length: int) -> np.ndarray:
 def _print_plan(config: Config, returns: np.ndarray) -> None:
     seeds, n, m = returns.shape
     certificates = seeds * settled(config.grid, returns).num_settings
-    lines = [
+    _console.say(
         f"{seeds} seeds, {n} tasks, {m} rollouts",
         f"{certificates} certificates",
         f"nothing was computed; without --dry-run the result goes to {config.out}",
-    ]
-    _console.output().print("\n".join(lines))
+    )
 
 
 def _print(config: Config, result: SweepResult) -> None:
     """Print their number and file; the best one is not named, since it would not be covered."""
     seeds, budgets, bounds, methods, betas, deltas, thresholds = result.safety.shape
-    _console.output().print(
+    _console.say(
         f"{result.safety.size} certificates: {seeds} seeds × {budgets} budgets × {bounds} bounds × {methods} methods × "
-        f"{betas} betas × {deltas} deltas × {thresholds} thresholds\n"
-        f"written to {config.out}\n{_NOTE}"
+        f"{betas} betas × {deltas} deltas × {thresholds} thresholds",
+        f"written to {config.out}",
+        _NOTE,
     )

@@ -116,11 +116,6 @@ def as_given(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def probabilities(values: np.ndarray) -> list[str]:
-    """Certified probabilities, rounded down to four digits."""
-    return [floor_to(float(value), 4) for value in values]
-
-
 def performances(certificate: Certificate) -> list[str]:
     """The thresholds, rounded down to five digits of the largest one."""
     thresholds = np.asarray(certificate.thresholds)

@@ -7,38 +7,34 @@ import typer
 
 from jaxcert.cli import _console
 from jaxcert.cli._adaptive_rollout import check_archive_path
+from jaxcert.cli._options import argument, flag, option
 from jaxcert.cli._outputs import Force, Json, Witness, check_outputs, check_witness, writing
-from jaxcert.cli._pair_texts import pair_of, standing_of_pairs
-from jaxcert.cli._trial_start import start_trials
-from jaxcert.cli._trial_texts import progress_of, standing
+from jaxcert.cli._trial_start import start_trials, texts_of
 from jaxcert.cli._typed import refuse_both
 from jaxcert.report import write_certificates
-from jaxcert.report._trial_records import trial_records, witnessed_trials
+from jaxcert.report._run_record import trial_records, witnessed_trials
 from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
 from jaxcert.rollouts._paired_trials import open_trials
 
-trial = typer.Typer(
-    help="Certify trial by trial, as with a robot: declare, record, and stop whenever you like. The tasks are drawn at "
-    "random from those that new ones come from; of a fixed list, make as many trials of each, and then "
-    "`jaxcert certify FILE --suite`. Two policies are tried in pairs, until one is shown to be better."
-)
-trial.command("start")(start_trials)
-Log = Annotated[Path, typer.Argument(metavar="LOG", help="The log of `jaxcert trial start`.")]
+group = typer.Typer()
+group.command("start")(start_trials)
+Log = Annotated[Path, argument("LOG", "The log of `jaxcert trial start`.")]
 
 
-@trial.command("add")
+@group.callback()
+def command() -> None:
+    """Certify trial by trial, as with a robot: declare, record, and stop whenever you like. The tasks are drawn at
+    random from those that new ones come from; of a fixed list, make as many trials of each, and then `jaxcert certify
+    FILE --suite`. Two policies are tried in pairs, until one is shown to be better.
+    """
+
+
+@group.command("add")
 def add_trial(
     log: Log,
-    label: Annotated[
-        str, typer.Option("--task", "--policy", metavar="LABEL", help="The task that was tried; in pairs, the policy.")
-    ],
-    success: Annotated[
-        bool | None, typer.Option("--success/--failure", help="Whether it succeeded; one that broke off has failed.")
-    ] = None,
-    score: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Its score, where scores were declared; the worst if it broke off."),
-    ] = None,
+    label: Annotated[str, option("LABEL", "The task that was tried; in pairs, the policy.", "--task", "--policy")],
+    success: Annotated[bool | None, flag("Its outcome; one that broke off has failed.", "--success/--failure")] = None,
+    score: Annotated[float | None, option("X", "Its score, where declared; the worst if it broke off.")] = None,
 ) -> None:
     """Record a trial in LOG; it is on the disk when the command ends."""
     refuse_both("--success", "--failure")
@@ -48,42 +44,38 @@ def add_trial(
         if len(given) != 1:
             raise ValueError(f"expected one of --success, --failure and --score, for {found.declared.outcomes.wanted}")
         found.add(label, given[0])
-    _say([_progress(found, label)])
+    _console.say(texts_of(found).progress(found, label))
 
 
-@trial.command("undo")
+@group.command("undo")
 def undo_trial(
-    log: Log,
-    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, which must not be how the trial went.")],
+    log: Log, why: Annotated[str, option("TEXT", "The reason, which must not be how the trial went.")]
 ) -> None:
     """Withdraw the last trial in LOG; it stays there, with the reason, and does not count."""
     with _console.warnings_on_stderr():
         found = open_trials(log)
         gone = found.undo(why)
     label = found.declared.labels[gone.task]
-    _say([f"withdrawn: trial {gone.number}, of {label}; {len(found.withdrawn)} in all", _progress(found, label)])
+    told = f"withdrawn: trial {gone.number}, of {label}; {len(found.withdrawn)} in all"
+    _console.say(told, texts_of(found).progress(found, label))
 
 
-@trial.command("next")
+@group.command("next")
 def next_task(log: Log) -> None:
     """Print the label of the task or policy that LOG advises to try next; nothing, with exit status 1, at the end."""
     with _console.warnings_on_stderr():
-        found = open_trials(log)
-    label = found.next_policy() if isinstance(found, PairedTrials) else found.next_task()
+        label = open_trials(log).next_label()
     if label is None:
         raise typer.Exit(1)
-    _say([label])
+    _console.say(label)
 
 
-@trial.command("status")
+@group.command("status")
 def trial_status(
     log: Log,
     json: Json = None,
     witness: Witness = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the trials that count there (.npz), as `jaxcert rollout` does."),
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "Write the trials that count (.npz), like `jaxcert rollout`.")] = None,
     force: Force = False,
 ) -> None:
     """Say how far LOG is, and what is certified so far."""
@@ -95,27 +87,21 @@ def trial_status(
         found = open_trials(log)
     if isinstance(found, PairedTrials):
         _refuse_files(log, json, out)
-        _say(standing_of_pairs(found))
-        return
-    records = trial_records(found)
+    else:
+        _write_files(found, json, out, witness=witness, force=force)
+    _console.say(*texts_of(found).standing(found))
+
+
+def _write_files(trials: Trials, json: Path | None, out: Path | None, *, witness: bool, force: bool) -> None:
+    """Write the certificate, and the trials that count."""
+    records = trial_records(trials)
     with writing() as write:
         if json is not None:
             with _console.warnings_on_stderr():
-                held = witnessed_trials(log) if witness else records
+                held = witnessed_trials(trials.path) if witness else records
             write(write_certificates, json, held, replace=force)
         if out is not None:
-            write(save_adaptive, out, found.run(), facts=records[0]["rollouts"], replace=force)
-    for part in standing(found):
-        _console.output().print(part)
-
-
-def _say(lines: list[str]) -> None:
-    _console.output().print("\n".join(lines))
-
-
-def _progress(trials: Trials | PairedTrials, label: str) -> str:
-    """One line after a trial."""
-    return pair_of(trials) if isinstance(trials, PairedTrials) else progress_of(trials, label)
+            write(save_adaptive, out, trials.run(), facts=records[0]["rollouts"], replace=force)
 
 
 def _refuse_files(log: Path, json: Path | None, out: Path | None) -> None:

@@ -1,68 +1,73 @@
 """`jaxcert trial start`: what is declared before the first trial, of tasks or of two policies."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from types import ModuleType
+from typing import Annotated, Any, NamedTuple
 
 from jaxcert._files import check_suffix, content_of
-from jaxcert.cli import _console
-from jaxcert.cli._options import several
-from jaxcert.cli._pair_texts import beginning_of_pairs
+from jaxcert.cli import _console, _pair_texts, _trial_texts
+from jaxcert.cli._options import argument, flag, option, several, with_group
 from jaxcert.cli._run import SCHEDULES_NAMED
-from jaxcert.cli._trial_texts import beginning
-from jaxcert.cli._typed import typed_among
+from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.rollouts import PairedTrials, Trials
 
-_OF_TASKS = ("--tasks", "--tasks-file", "--threshold", "--beta", "--give-up", "--max-trials", "--schedule")
-_OF_PAIRS = ("--pairs", "--margin", "--seed", "--blinded")
 # More than anybody tries by hand: a slip of the pen.
 _MOST_TASKS = 10_000
 
 
+class OfTasks(NamedTuple):
+    """What is declared of tasks alone."""
+
+    threshold: Annotated[list[Any] | None, several("X", "Performance to certify")] = None
+    tasks: Annotated[str | None, option("A,B,...", "Labels of the tasks; or their number, for 0, 1, ...")] = None
+    tasks_file: Annotated[Path | None, option("FILE", "The labels, one in each line.")] = None
+    beta: Annotated[float, option("P", "Probability with which a task below a threshold may pass.")] = 0.05
+    give_up: Annotated[float | None, option("W", "Leave a task with less evidence; by default 0.5, or 0.1.")] = None
+    max_trials: Annotated[int | None, option("M", "Leave a task after so many; for successes by default 100.")] = None
+    schedule: Annotated[str, option("NAME", f"Which task `next` advises: one of {SCHEDULES_NAMED}.")] = "closest"
+
+    def start(self, log: Path, *, successes: bool, **settings: Any) -> Trials:
+        """A log of trials of tasks."""
+        if not self.threshold:
+            raise ValueError("expected --threshold, the performance to certify, or --policies A,B")
+        if successes and (wrong := [each for each in self.threshold if not 0 < each <= 1]):
+            raise ValueError(f"--threshold is {wrong[0]:g}; expected a probability of success above 0, and at most 1")
+        own = {name: getattr(self, name) for name in ("beta", "give_up", "max_trials", "schedule")}
+        labels = _labels(self.tasks, self.tasks_file)
+        return Trials.start(log, labels, self.threshold, successes=successes, **own, **settings)
+
+
+class OfPairs(NamedTuple):
+    """What is declared of two policies alone."""
+
+    policies: Annotated[str | None, option("A,B", "Two policies to try in pairs until one is shown to be better.")] = (
+        None
+    )
+    pairs: Annotated[int | None, option("N", "The most pairs; by default 200, of scores any number.")] = None
+    margin: Annotated[float, option("C", "By how much one has to be better on average.")] = 0.0
+    seed: Annotated[int | None, option("N", "Of the order within the pairs; drawn by default.")] = None
+    blinded: Annotated[bool, flag("Call them X and Y; the first line of LOG says which is which.", "--blinded")] = False
+
+    def start(self, log: Path, *, successes: bool, **settings: Any) -> PairedTrials:
+        """A log of trials in pairs, which succeed or fail unless there is a support."""
+        refuse_both("--successes", "--support")
+        own = {name: getattr(self, name) for name in ("margin", "seed", "blinded")}
+        names = [name.strip() for name in (self.policies or "").split(",")]
+        return PairedTrials.start(log, names, max_pairs=self.pairs, **own, **settings)
+
+
+@with_group("of_pairs", OfPairs)
+@with_group("of_tasks", OfTasks)
 def start_trials(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="The file, .jsonl; one that exists is kept.")],
-    delta: Annotated[
-        float, typer.Option(metavar="D", help="Failure probability of each threshold's certificate, or of the answer.")
-    ],
-    threshold: Annotated[list[Any] | None, several("X", "Performance to certify")] = None,
-    tasks: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Labels of the tasks; or their number, for 0, 1, ...")
-    ] = None,
-    tasks_file: Annotated[Path | None, typer.Option(metavar="FILE", help="The labels, one in each line.")] = None,
+    log: Annotated[Path, argument("LOG", "The file, .jsonl; one that exists is kept.")],
+    delta: Annotated[float, option("D", "Failure probability of each threshold's certificate, or of the answer.")],
     successes: Annotated[
-        bool, typer.Option("--successes", help="A trial succeeds or fails; so it does in pairs without --support.")
+        bool, flag("A trial succeeds or fails, as in pairs without --support.", "--successes")
     ] = False,
-    support: Annotated[
-        tuple[float, float] | None, typer.Option(metavar="A B", help="Smallest and largest possible score.")
-    ] = None,
-    beta: Annotated[
-        float, typer.Option(metavar="P", help="Probability with which a task below a threshold may pass.")
-    ] = 0.05,
-    give_up: Annotated[
-        float | None,
-        typer.Option(metavar="W", help="Leave a task when its evidence falls below this; by default 0.5, or 0.1."),
-    ] = None,
-    max_trials: Annotated[
-        int | None, typer.Option(metavar="M", help="Leave a task after so many; for successes by default 100.")
-    ] = None,
-    schedule: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Which task `next` advises: one of {SCHEDULES_NAMED}.")
-    ] = "closest",
-    policies: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Two policies to try in pairs until one is shown to be better.")
-    ] = None,
-    pairs: Annotated[
-        int | None, typer.Option(metavar="N", help="The most pairs; by default 200, of scores any number.")
-    ] = None,
-    margin: Annotated[float, typer.Option(metavar="C", help="By how much one has to be better on average.")] = 0.0,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Of the order within the pairs; drawn by default.")
-    ] = None,
-    blinded: Annotated[
-        bool, typer.Option("--blinded", help="Call the policies X and Y; the first line of LOG says which is which.")
-    ] = False,
+    support: Annotated[tuple[float, float] | None, option("A B", "Smallest and largest possible score.")] = None,
+    *,
+    of_tasks: OfTasks,
+    of_pairs: OfPairs,
 ) -> None:
     """Declare an experiment in LOG, before its first trial.
 
@@ -70,38 +75,18 @@ def start_trials(
     With --policies each pair is a trial of both on a scene drawn anew.
     """
     check_suffix(log, [".jsonl"])
-    if policies is not None:
-        _refuse("--policies", _OF_TASKS)
-        if successes and support is not None:
-            raise ValueError("--successes and --support are given; expected one of them")
-        limits = {"support": support, "margin": margin, "max_pairs": pairs, "seed": seed, "blinded": blinded}
-        _start_pairs(log, [name.strip() for name in policies.split(",")], delta, limits)
-        return
-    _refuse("an experiment without --policies", _OF_PAIRS)
-    if not threshold:
-        raise ValueError("expected --threshold, the performance to certify, or --policies A,B")
-    if successes and (wrong := [each for each in threshold if not 0 < each <= 1]):
-        raise ValueError(f"--threshold is {wrong[0]:g}; expected a probability of success above 0, and at most 1")
+    kind, other = (of_tasks, of_pairs) if of_pairs.policies is None else (of_pairs, of_tasks)
+    if given := typed_among([f"--{name.replace('_', '-')}" for name in other._fields]):
+        of = "an experiment without --policies" if kind is of_tasks else "--policies"
+        raise ValueError(f"{given[0]} is given; {of} has none")
     with _console.warnings_on_stderr():
-        found = Trials.start(
-            log,
-            _labels(tasks, tasks_file),
-            threshold,
-            support=support,
-            successes=successes,
-            delta=delta,
-            beta=beta,
-            give_up=give_up,
-            max_trials=max_trials,
-            schedule=schedule,
-        )
-    _console.output().print("\n".join(beginning(found)))
+        found = kind.start(log, successes=successes, support=support, delta=delta)
+    _console.say(*texts_of(found).beginning(found))
 
 
-def _start_pairs(log: Path, names: list[str], delta: float, limits: dict[str, Any]) -> None:
-    with _console.warnings_on_stderr():
-        found = PairedTrials.start(log, names, delta=delta, **limits)
-    _console.output().print("\n".join(beginning_of_pairs(found)))
+def texts_of(found: Trials | PairedTrials) -> ModuleType:
+    """What is said of this kind of logs: `beginning`, `progress` and `standing`."""
+    return _pair_texts if isinstance(found, PairedTrials) else _trial_texts
 
 
 def _labels(tasks: str | None, file: Path | None) -> list[str]:
@@ -135,9 +120,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return text[-1:].isdigit()
-
-
-def _refuse(of: str, options: Sequence[str]) -> None:
-    """Raise ValueError if one of these options was typed, which such an experiment has not."""
-    if others := typed_among(options):
-        raise ValueError(f"{others[0]} is given; {of} has none")

@@ -1,6 +1,6 @@
-"""What `jaxcert trial` says of an experiment: lines, and a table."""
+"""What `jaxcert trial` says of trials of tasks: lines, and a table; and what it says in the same way of pairs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from jaxcert.certificates import floor_to
 from jaxcert.cli._tables import as_given, plain_table
 from jaxcert.cli._typed import in_shell
-from jaxcert.rollouts import Trials
+from jaxcert.rollouts import RecordedTrials, Trials
 from jaxcert.sequential import certificate
 from jaxcert.sequential._wealth import fewest_to_pass, if_all_pass
 from jaxcert.tables._returns import how_many
@@ -16,21 +16,32 @@ from jaxcert.tables._returns import how_many
 _AT_ANY_TIME = "This holds at every moment of the experiment: go on, or stop, whenever you like."
 
 
-def beginning(trials: Trials) -> list[str]:
+def beginning(trials: Trials) -> Iterator[str]:
     """What was declared, what it can come to, and where to begin."""
     declared, fewest = trials.declared, fewest_to_pass(trials.state)
-    kind = "successes" if declared.successes else f"scores in [{', '.join(map(as_given, declared.support))}]"
-    most = (
-        "any number of trials" if declared.max_trials is None else f"at most {how_many(declared.max_trials, 'trial')}"
-    )
     levels = f"delta {as_given(declared.delta)}, beta {as_given(declared.beta)}"
-    lines = [f"declared in {trials.path}: {how_many(len(declared.tasks), 'task')}, {kind}, {most} of each, {levels}"]
+    most = most_of(declared.max_trials, "trial")
+    yield declared_in(trials, how_many(len(declared.tasks), "task"), f"{most} of each", levels)
     for i, (threshold, safety) in enumerate(zip(declared.thresholds, _at_most(trials), strict=True)):
-        lines.append(
-            f"at {as_given(threshold)}: a task passes after at least {how_many(fewest[0, i], 'trial')}; "
-            f"if every task passes, {safety} of new tasks are certified"
-        )
-    return [*lines, _of_a_list(trials), _next(trials)]
+        passes = f"a task passes after at least {how_many(fewest[0, i], 'trial')}"
+        yield f"at {as_given(threshold)}: {passes}; if every task passes, {safety} of new tasks are certified"
+    yield _of_a_list(trials)
+    yield _next(trials)
+
+
+def declared_in(trials: RecordedTrials[Any], what: str, *others: str) -> str:
+    """The line on what was declared: of what, of which outcomes, and more."""
+    return f"declared in {trials.path}: {', '.join(filter(None, [what, _outcomes(trials), *others]))}"
+
+
+def _outcomes(trials: RecordedTrials[Any]) -> str:
+    successes, support = trials.declared.outcomes
+    return "successes" if successes else f"scores in [{', '.join(map(as_given, support))}]"
+
+
+def most_of(number: int | None, noun: str) -> str:
+    """The largest number that was declared, in words."""
+    return f"any number of {noun}s" if number is None else f"at most {how_many(number, noun)}"
 
 
 def _of_a_list(trials: Trials) -> str:
@@ -46,7 +57,7 @@ def _of_a_list(trials: Trials) -> str:
     )
 
 
-def progress_of(trials: Trials, label: str) -> str:
+def progress(trials: Trials, label: str) -> str:
     """One line on a task, and which one is next."""
     place, thresholds = trials.declared.tasks.index(label), trials.declared.thresholds
     named = [f" at {as_given(threshold)}" for threshold in thresholds] if len(thresholds) > 1 else [""]
@@ -54,31 +65,30 @@ def progress_of(trials: Trials, label: str) -> str:
     return f"{label}: {_tally(trials, place)}; {', '.join(at)}; {_next(trials)}"
 
 
-def standing(trials: Trials) -> Iterable[Any]:
+def standing(trials: Trials) -> Iterator[Any]:
     """How far the experiment is: a table, what is certified, what of it rests on trials that were withdrawn."""
     tasks, thresholds = trials.declared.tasks, trials.declared.thresholds
     columns = {"task": [*tasks], "trials": [_tally(trials, place) for place in range(len(tasks))]}
     for threshold, words in zip(thresholds, zip(*_words(trials), strict=True), strict=True):
         columns[f"at {as_given(threshold)}"] = [*words]
-    yield plain_table(columns)
-    yield "\n".join(["", *_certified(trials), *_outlook(trials), _next(trials)])
-
-
-def _certified(trials: Trials) -> list[str]:
-    lines = [str(trials.run()), _AT_ANY_TIME]
-    count = len(trials.withdrawn)
-    if count:
-        reasons = "; ".join(dict.fromkeys(each.withdrawn or "" for each in trials.withdrawn))
+    yield from (plain_table(columns), "", str(trials.run()), _AT_ANY_TIME)
+    if trials.withdrawn:
         worst = "failures" if trials.declared.successes else "the worst scores"
-        lines += [
-            f"{count} withdrawn ({reasons}): the above holds only if none was withdrawn because of how it went.",
-            f"Counted as {worst}, for whatever reason they were withdrawn:",
-            str(trials.run(count_withdrawn=True)),
-        ]
-    return lines
+        yield withdrawn_in(trials)
+        yield f"Counted as {worst}, for whatever reason they were withdrawn:"
+        yield str(trials.run(count_withdrawn=True))
+    yield from _outlook(trials)
+    yield _next(trials)
 
 
-def _outlook(trials: Trials) -> Iterable[str]:
+def withdrawn_in(trials: RecordedTrials[Any]) -> str:
+    """How many were withdrawn, and what rests on the reasons."""
+    reasons = "; ".join(dict.fromkeys(each.withdrawn or "" for each in trials.withdrawn))
+    holds = "the above holds only if none was withdrawn because of how it went"
+    return f"{len(trials.withdrawn)} withdrawn ({reasons}): {holds}."
+
+
+def _outlook(trials: Trials) -> Iterator[str]:
     """What is still needed at each threshold."""
     fewest = fewest_to_pass(trials.state)
     for i, (threshold, safety) in enumerate(zip(trials.declared.thresholds, _at_most(trials), strict=True)):

@@ -19,10 +19,7 @@ _SEEDS = range(2**32)
 
 
 class Kind(NamedTuple):
-    """A kind of runs: the facts in a file of the run so far and in its output, and how the former is read and written.
-
-    The facts of a run are what determines it, by their names.
-    """
+    """A kind of runs: what determines one, by a file of it so far or its output; how the former is read and written."""
 
     facts: Callable[[Path], dict[str, Any]]
     facts_of_output: Callable[[Path], dict[str, Any]]
@@ -43,13 +40,7 @@ FIXED = Kind(
 
 
 class Unfinished:
-    """The run so far, as long as this process holds its lock.
-
-    Attributes:
-        path: the file.
-        facts: what the run is of, with its seed: the given one, the file's, or a new one.
-        run: the run to go on with; None for a new one.
-    """
+    """The run so far, None for a new one, as long as this process holds its lock; and the facts of what it is of."""
 
     def __init__(
         self,

@@ -6,34 +6,25 @@ from typing import Annotated
 import typer
 
 from jaxcert.cli import _console
-from jaxcert.cli._options import Quiet
+from jaxcert.cli._options import Quiet, argument, flag, option
 from jaxcert.cli._role_options import TaskRole, TrialRole, ValueRole
 from jaxcert.report import check_certificate, check_exactly, verify
 
 
-def verify_file(
-    certificate: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="File of `jaxcert certify --json`.")],
-    returns: Annotated[
-        Path, typer.Argument(metavar="RETURNS", help="The file of returns; with --exact, also a log of trials.")
-    ],
+def command(
+    certificate: Annotated[Path, argument("CERTIFICATE", "File of `jaxcert certify --json`.")],
+    returns: Annotated[Path, argument("RETURNS", "The file of returns; with --exact, also a log of trials.")],
     others: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="[OTHER]...",
-            help="For a comparison: the returns of policy B, if not in the same table. For weighted tasks, at last: "
+        argument(
+            "[OTHER]...",
+            "For a comparison: the returns of policy B, if not in the same table. For weighted tasks, at last: "
             "the weights.",
-            show_default=False,
         ),
     ] = None,
-    protocol: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The protocol that the certificate has to name.")
-    ] = None,
+    protocol: Annotated[Path | None, option("FILE", "The protocol that the certificate has to name.")] = None,
     exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact",
-            help="Check the witnesses (`--witness`) in exact arithmetic, in place of computing again.",
-        ),
+        bool, flag("Check the witnesses (`--witness`) in exact arithmetic, in place of computing again.", "--exact")
     ] = False,
     task: TaskRole = None,
     trial: TrialRole = None,
@@ -54,7 +45,7 @@ def verify_file(
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("computing")
         found = verify(certificate, returns, others=others or [], protocol=protocol, **columns)
-    _console.output().print(str(found))
+    _console.say(str(found))
     if not found.ok:
         raise typer.Exit(1)
 
@@ -68,9 +59,8 @@ def _check_exactly(certificate: Path, returns: Path, *, quiet: bool) -> None:
                 show(f"checking {words}")
             else:
                 verdicts.append((holds, words))
-    for _, words in verdicts:
-        _console.output().print(words)
+    _console.say(*(words for _, words in verdicts))
     if any(holds for holds, _ in verdicts):
-        _console.output().print(check_certificate.BELIEVED)
+        _console.say(check_certificate.BELIEVED)
     if not all(holds for holds, _ in verdicts):
         raise typer.Exit(1)

@@ -64,10 +64,7 @@ def diagnose(
 
     Args:
         returns: float[n, m], as for ``certify``.
-        support: (a, b), as for ``certify``.
-        delta: failure probability, as for ``certify``.
-        bound: as for ``certify``.
-        method: as for ``certify``.
+        support, delta, bound, method: as for ``certify``.
         where: bool[n, m], which rollouts count; all by default.
         listed: whether the tasks are a fixed list, as for ``certify_suite``, which has bounds but no method.
 

@@ -16,11 +16,11 @@ from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import rows_of, sampled
 from jaxcert.tables._coded import Coded
-from jaxcert.tables._columns import Columns, numbers_trials
+from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import as_text, ask
 from jaxcert.tables._picked_rows import condition
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._told_names import tells_apart
+from jaxcert.tables._told_names import tells
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
 
@@ -190,10 +190,10 @@ def _check_picked(roles: Mapping[str, Any], names: Sequence[str], entries: Calla
             continue
         found = [as_text(entry) for entry in entries(name).listed() if entry is not None]
         other = next((each for each in found if (each in wanted) == (sign == "!=")), None)
-        if other is None or numbers_trials(name):
+        if other is None or tells(name).trial:
             continue
         told = f"the certificate is of rows with {text!r:.80}, and {name:.42} is {other!r:.42} here"
-        if tells_apart(name) or name == picked.policy:
+        if tells(name).apart or name == picked.policy:
             raise ValueError(f"{told}; expected rows of what is certified")
         ask(f"{told}: if outcomes depend on it, the certificate says nothing of these rows")
 

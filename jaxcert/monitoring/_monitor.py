@@ -14,8 +14,8 @@ from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_declared import (
     Declared,
     declare,
+    declared_of,
     first_entry,
-    read_declared,
     read_task,
     task_entry,
     with_claim,
@@ -70,7 +70,7 @@ class Monitor:
     def __init__(self, path: str | os.PathLike[str], *, claim: MonitoredClaim | None = None) -> None:
         self.path = Path(path)
         self._file: ChainedLog[Any] = ChainedLog(self.path, "a monitor", None, _after)
-        self._file.read(cut=False)
+        self._file.read()
         self._file.warn()
         self.declared = self._known.declared
         if claim is not None:
@@ -156,10 +156,9 @@ class Monitor:
         """
         given = [Task(label, tuple(map(float, returns))) for label, returns in tasks]
         check_tasks(self.state.test, given)
-        with self._file.lock:
-            self._file.read(cut=True)
+        with self._file.adding() as add:
             before = len(self.rows)
-            self._file.add([task_entry(task) for task in self._new(given)])
+            add([task_entry(task) for task in self._new(given)])
         return self.rows[before:]
 
     def __str__(self) -> str:
@@ -199,23 +198,18 @@ class Monitor:
 
 def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
     """What a monitor knows with more entries, of which its very first one declares it."""
-    known = before or _begun(next(entries, None))
+    if before is None:
+        declared = declared_of(next(entries, None))
+        before = _Known(declared, declared.state(), [], {})
     tasks: dict[str, Task] = {}
     for task in map(read_task, entries):
-        check_tasks(known.state.test, [task])
-        if task.label in tasks or task.label in known.returns:
+        check_tasks(before.state.test, [task])
+        if task.label in tasks or task.label in before.returns:
             raise ValueError(f"the task {task.label!r:.40} occurs twice; expected each task once")
         tasks[task.label] = task
-    state, rows = rows_after(known.state, list(tasks.values()), len(known.rows))
-    returns = known.returns | {label: task.returns for label, task in tasks.items()}
-    return _Known(known.declared, state, [*known.rows, *rows], returns)
-
-
-def _begun(entry: Mapping[str, Any] | None) -> _Known:
-    if entry is None:
-        raise ValueError("holds no complete line; expected what was declared as the first one")
-    declared = read_declared(entry)
-    return _Known(declared, declared.state(), [], {})
+    state, rows = rows_after(before.state, list(tasks.values()), len(before.rows))
+    returns = before.returns | {label: task.returns for label, task in tasks.items()}
+    return _Known(before.declared, state, [*before.rows, *rows], returns)
 
 
 def _few(returns: tuple[float, ...]) -> str:

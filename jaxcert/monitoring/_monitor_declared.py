@@ -2,44 +2,55 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from jaxcert._first_entry import declared_in, fields_of
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_loop import BETS, WEIGHTS, init
 from jaxcert.monitoring._monitor_state import MonitorState, Task
 from jaxcert.monitoring._task_test import SUCCESSES, UPPER_BOUND
 
-_FORMAT = "jaxcert-monitor-1"
+_FORMAT, _NUMBERS = "jaxcert-monitor-1", ("threshold", "epsilon", "delta")
 # Blocks of tasks with more rollouts each would take gigabytes.
 _MOST_ROLLOUTS = 100_000
 
 
 class Declared(NamedTuple):
-    """What is fixed before the first deployed task.
+    """What is fixed before the first deployed task."""
 
-    Attributes:
-        claim: what is monitored; its words are those of the certificate that was given, and in no file.
-        support: (a, b); (0, 1) for successes.
-        successes: whether rollouts succeed or fail.
-        num_rollouts: m, of each task.
-        alpha: probability of ever raising a false alarm.
-        beta: the level of upper bounds; None where there are none.
-        most_successes: the number up to which a task is flagged; None where successes do not count.
-        bets, weights: of the evidence.
-        certificate_sha256: of the certificate's file; None for a claim that is from no file.
-    """
+    claim: MonitoredClaim  # what is monitored; its words are those of the certificate that was given, and in no file
+    support: tuple[float, float]  # (a, b); (0, 1) for successes
+    successes: bool  # whether rollouts succeed or fail
+    num_rollouts: int  # m, of each task
+    alpha: float  # probability of ever raising a false alarm
+    beta: float | None  # the level of upper bounds; None where there are none
+    most_successes: int | None  # the number up to which a task is flagged; None where successes do not count
+    bets: tuple[float, ...]  # of the evidence
+    weights: tuple[float, ...]  # of the evidence
+    certificate_sha256: str | None = None  # of the certificate's file; None for a claim that is from no file
 
-    claim: MonitoredClaim
-    support: tuple[float, float]
-    successes: bool
-    num_rollouts: int
-    alpha: float
-    beta: float | None
-    most_successes: int | None
-    bets: tuple[float, ...]
-    weights: tuple[float, ...]
-    certificate_sha256: str | None = None
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> "Declared":
+        """What an entry declares; ValueError for anything that cannot be declared."""
+        claim = entry.get("claim")
+        if not isinstance(claim, dict):
+            raise ValueError(f"its claim is {claim!r:.40}; expected its numbers {', '.join(_NUMBERS)}")
+        numbers = fields_of(claim, MonitoredClaim, _NUMBERS, "of its claim ")
+        fields = fields_of(entry, cls, [name for name in cls._fields if name != "claim"])
+        found = cls(**{**fields, "claim": MonitoredClaim(**numbers)})
+        found.check()
+        found.state()
+        return found
+
+    def check(self) -> None:
+        """Raise ValueError for what no state is of."""
+        if self.successes and self.support != (0, 1):
+            raise ValueError(f"its support is {self.support}; successes have the support (0, 1)")
+        if self.certificate_sha256 is not None and not re.fullmatch("[0-9a-f]{64}", self.certificate_sha256):
+            raise ValueError(f"certificate_sha256 is {self.certificate_sha256!r:.40}; expected 64 hexadecimal digits")
+        _check_rollouts(self.num_rollouts)
+        _check_levels(self.claim, self.alpha)
 
     def state(self) -> MonitorState:
         """Before the first task; ValueError for what cannot be monitored."""
@@ -130,79 +141,19 @@ def first_entry(declared: Declared) -> dict[str, Any]:
     return {"format": _FORMAT, **fields}
 
 
+def declared_of(entry: Mapping[str, Any] | None) -> Declared:
+    """What the first entry of a monitor declares."""
+    return declared_in(entry, {_FORMAT: Declared})
+
+
 def task_entry(task: Task) -> dict[str, Any]:
     """The entry of a task."""
     return {"task": task.label, "returns": list(task.returns)}
 
 
-def read_declared(entry: Mapping[str, Any]) -> Declared:
-    """What the first entry says."""
-    if entry.get("format") != _FORMAT:
-        raise ValueError(f"its format is {entry.get('format')!r:.40}; expected {_FORMAT!r}")
-    claim = entry.get("claim")
-    if not isinstance(claim, dict):
-        raise ValueError(f"its claim is {claim!r:.40}; expected its numbers {', '.join(_NUMBERS)}")
-    threshold, epsilon, delta = (float(_stated(name, claim, "of its claim ")) for name in _NUMBERS)
-    fields = {name: _stated(name, entry) for name in Declared._fields if name != "claim"}
-    found = MonitoredClaim(threshold, epsilon, delta)
-    tuples = {name: tuple(map(float, fields[name])) for name in ("support", "bets", "weights")}
-    declared = Declared(**{**fields, **tuples, "claim": found})
-    if declared.successes and declared.support != (0, 1):
-        raise ValueError(f"its support is {declared.support}; successes have the support (0, 1)")
-    _check_rollouts(declared.num_rollouts)
-    _check_levels(found, declared.alpha)
-    declared.state()
-    return declared
-
-
-def _stated(name: str, entries: Mapping[str, Any], place: str = "") -> Any:
-    """An entry of the first line, which is of its kind; the hash of a certificate's file may be missing."""
-    is_kind, expected = _KINDS[name]
-    value = entries.get(name)
-    if not (is_kind(value) or (value is None and name in _MAY_LACK)):
-        raise ValueError(f"{name} {place}is {value!r:.40}; expected {expected}")
-    return value
-
-
 def read_task(entry: Mapping[str, Any]) -> Task:
     """The task of an entry."""
-    label, returns = entry.get("task"), entry.get("returns")
-    if not (isinstance(label, str) and isinstance(returns, list) and all(map(_is_number, returns))):
-        raise ValueError("expected a task with its label and its returns")
-    return Task(label, tuple(map(float, returns)))
-
-
-def _is_number(value: Any) -> bool:
-    """Whether it is a number that a float can be; an integer of a thousand digits is none."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return False
     try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
-
-
-def _are_numbers(value: Any, most: int = 1000) -> bool:
-    return isinstance(value, list) and 0 < len(value) <= most and all(map(_is_number, value))
-
-
-def _is_whole(value: Any) -> bool:
-    return _is_number(value) and isinstance(value, int)
-
-
-# --- what each entry of the first line has to be --------------------------------------------------------------------
-
-_NUMBERS = ("threshold", "epsilon", "delta")
-_MAY_LACK = ("beta", "most_successes", "certificate_sha256")
-_NUMBER: tuple[Callable[[Any], bool], str] = _is_number, "a finite number"
-_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys((*_NUMBERS, "alpha", "beta"), _NUMBER),
-    "support": (lambda value: _are_numbers(value, 2) and len(value) == 2, "two finite numbers"),
-    "successes": (lambda value: isinstance(value, bool), "true or false"),
-    **dict.fromkeys(("num_rollouts", "most_successes"), (_is_whole, "a whole number")),
-    **dict.fromkeys(("bets", "weights"), (_are_numbers, "a list of finite numbers")),
-    "certificate_sha256": (
-        lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9a-f]{64}", value)),
-        "64 hexadecimal digits",
-    ),
-}
+        return Task(**fields_of({**entry, "label": entry.get("task")}, Task, Task._fields))
+    except ValueError as error:
+        raise ValueError(f"expected a task with its label and its returns: {error}") from None

@@ -11,15 +11,25 @@ import numpy as np
 
 from jaxcert._files import parsed
 from jaxcert.monitoring._claims import check_certified
-from jaxcert.tables._coded import Coded, as_objects, coded
-from jaxcert.tables._columns import Columns, lowered
-from jaxcert.tables._entries import SPELLING_ALONE, as_seen, ask, number_of, spelled, words_like
+from jaxcert.tables._coded import Coded, Read, as_objects, coded
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._entries import (
+    COUNTED_TWICE,
+    SPELLING_ALONE,
+    as_seen,
+    ask,
+    closely,
+    loosely,
+    number_of,
+    spelled,
+    words_like,
+)
 from jaxcert.tables._labels import ask_about_labels, ask_about_unique_labels
 from jaxcert.tables._pooled import check_one_policy
 from jaxcert.tables._set_aside import set_aside
 from jaxcert.tables._single_rollouts import ask_about_cost, check_successes
 from jaxcert.tables._summary_rows import check_labels
-from jaxcert.tables._told_names import check_no_curve, is_curve, tells_apart
+from jaxcert.tables._told_names import check_no_curve, lowered, tells
 
 _LARGEST = 1 << 16
 # Rows that stay to be compared with later ones, and tasks from which on lengths of episodes are no chance.
@@ -96,6 +106,7 @@ class _Rows:
         self._columns = self._wanted
         self._words: dict[Any, bool] | None = None
         self._spelled: dict[Any, str] = {}
+        self._alike: dict[Any, str] | None = {}
 
     def read(self, number: int, line: str) -> tuple[str, list[float]] | None:
         """The label of a task and returns of it; None for an empty line and for a header."""
@@ -159,7 +170,18 @@ class _Rows:
             raise ValueError(
                 f"the task is {entry!r:.40}, and was {before!r:.40}, {SPELLING_ALONE}; expected one spelling"
             )
+        self._ask_about_alike(label)
         return label
+
+    def _ask_about_alike(self, label: str) -> None:
+        """Tell once of a label that may mean the same as an earlier one."""
+        known = self._alike
+        if known is None:
+            return
+        found = [known.setdefault((of, of(label)), label) for of in (loosely, closely)]
+        if other := next((each for each in found if each != label), None):
+            self.others.tell(f"the tasks hold {other!r:.40} and {label!r:.40}: {COUNTED_TWICE}")
+            self._alike = None
 
     def _value(self, entry: Any) -> float:
         words = words_like(entry) if self._words is None else self._words
@@ -181,7 +203,7 @@ class _OtherColumns:
     """
 
     def __init__(self, tell: Callable[[str], None], certified: Mapping[str, Any]) -> None:
-        self._columns, self._tell, self._certified = Columns(), tell, certified
+        self._columns, self.tell, self._certified = Columns(), tell, certified
         self._labels: list[str] = []
         self._rows: list[dict[str, Any]] = []
         self._told: set[str] = set()
@@ -195,20 +217,22 @@ class _OtherColumns:
     def check(self, open_label: str | None) -> None:
         """Raise ValueError for rows that are no trials of one policy; tell of those that may be none, once."""
         names = list(dict.fromkeys(name for row in self._rows for name in row))
-        check_no_curve([self._columns.task, *names], self._columns, [])
+        check_no_curve([self._columns.task, *names], self._columns[:2])
         every, aside = names, [name for name in names if set_aside(name, self._entries(name)).any()]
         if len({*self._labels}) < _SEVERAL_TASKS:
-            names = [name for name in names if tells_apart(name) or is_curve(name) or lowered(name) in ("t", "frame")]
-        labels = coded(as_objects(self._labels))
+            names = [
+                name for name in names if tells(name).apart or tells(name).curve or lowered(name) in ("t", "frame")
+            ]
+        read = Read(self._columns, coded(as_objects(self._labels)), None, names, self._entries)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
                 check_labels(list(dict.fromkeys(self._labels)), self._columns.task)
                 ask_about_labels(list(dict.fromkeys(self._labels)))
-                ask_about_unique_labels(labels, names, self._entries)
+                ask_about_unique_labels(read)
                 ask_about_cost(self._columns.value, np.empty(0))
                 check_certified(self._certified, self._columns, every, self._entries)
-                pooled, _ = check_one_policy(self._columns, names, labels, self._entries)
+                pooled, _ = check_one_policy(read)
                 if aside:
                     ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
                 if pooled := [name for name in pooled if not any(repr(name) in str(each.message) for each in caught)]:
@@ -217,7 +241,7 @@ class _OtherColumns:
                 raise ValueError(_PICKED.sub("", str(error))) from error
         for text in dict.fromkeys(_PICKED.sub("", str(each.message)) for each in caught):
             if text not in self._told:
-                self._tell(text)
+                self.tell(text)
             self._told.add(text)
         self._forget(open_label)
 

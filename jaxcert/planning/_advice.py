@@ -120,30 +120,25 @@ def _explanation(
         most = most_together(certificate, num_rollouts)
         found = None if most is None else advice_by(most, certificate.num_tasks, "", None, wanted)
         return None if found is None else lambda i: dataclasses.replace(found, threshold=thresholds[i].item())
-    setting = _setting(certificate, _ends(support), num_rollouts)
-    if finds:
-        free, safeties = setting.with_free_beta(certificate), np.asarray(certificate.safety)
-        low = int(np.sum(np.asarray(certificate.lower_bounds) <= setting.low))
-        return lambda i: advice_on(free, None, safeties[i].item(), low)
-    violations = np.asarray(certificate.num_violations)
-    return lambda i: advice_on(setting, thresholds[i].item(), wanted, violations[i].item())
-
-
-def _setting(certificate: Certificate, support: tuple[float, float], num_rollouts: int | None) -> Setting:
-    """What the certified end of the certificate was computed with."""
-    low, high = support
-    difference = is_difference(certificate.quantity)
-    return Setting(
+    low, high, of_two = *map(float, support), is_difference(certificate.quantity)
+    ends = (low - high, high - low) if of_two else (low, high)
+    setting = Setting(
         COUNTING[certificate.method],
         certificate.num_tasks,
         num_rollouts,
         float(certificate.beta),
         float(certificate.delta_below),
         certificate.bound if certificate.bound in BOUNDS else None,
-        (low - high, high - low) if difference else support,
+        ends,
         certificate.safety.dtype,
-        difference=difference,
+        difference=of_two,
     )
+    if finds:
+        free, safeties = setting.with_free_beta(certificate), np.asarray(certificate.safety)
+        low = int(np.sum(np.asarray(certificate.lower_bounds) <= ends[0]))
+        return lambda i: advice_on(free, None, safeties[i].item(), low)
+    violations = np.asarray(certificate.num_violations)
+    return lambda i: advice_on(setting, thresholds[i].item(), wanted, violations[i].item())
 
 
 def check(
@@ -204,7 +199,7 @@ rollouts, or a beta of at least 0.06, or rollouts one after another (jaxcert.seq
         each = [advice_on_successes(num_tasks, num_rollouts, threshold, wanted, delta) for threshold in asked]
         return tuple(advice for advice in each if advice is not None)
     level = float(chosen.default_beta(delta, num_tasks)) if beta is None else float(beta)
-    ends = None if support is None else _ends(support)
+    ends = None if support is None else (float(support[0]), float(support[1]))
     setting = Setting(chosen, num_tasks, num_rollouts, level, float(delta), bound, ends, None)
     found = [impossible(setting, threshold, wanted) for threshold in asked]
     return tuple(advice for advice in found if advice.text)
@@ -215,8 +210,3 @@ def _wanted(safety: float | None) -> float:
         return 0.0
     check_open_unit("safety", safety)
     return float(safety)
-
-
-def _ends(support: Support) -> tuple[float, float]:
-    low, high = support
-    return float(low), float(high)

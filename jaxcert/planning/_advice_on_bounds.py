@@ -9,9 +9,9 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._safety_level import allowed_counts
-from jaxcert.planning._best_task import MOST_ROLLOUTS, BestTask
-from jaxcert.planning._highest_safety import TINY, Most, reaches
+from jaxcert.planning._highest_safety import MOST_ROLLOUTS, TINY, BestTask, Most, reaches
 from jaxcert.planning._least_tasks import MOST_TASKS, least_number, most_violations, safety_of
+from jaxcert.tables._returns import how_many
 
 # Smaller betas that are proposed.
 _BETAS = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 1e-4, 1e-5, 1e-6)
@@ -79,9 +79,8 @@ def advice_by(most: Most, n: int, sizes: str, threshold: float | None, wanted: f
 def _too_few(num_tasks: int, found: Advice, returns: str, sizes: str = "") -> str:
     """What so many tasks, of sizes in words, certify at most with the best returns, and how many the wish needs."""
     most = f"can certify {floor_to(found.max_safety, 4)} at most" if found.max_safety > 0 else "can certify nothing"
-    tasks = "1 task" if num_tasks == 1 else f"{num_tasks} tasks"
     needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
-    return f"{tasks}{sizes} {most}, {returns}: {wish_of(found.safety)} needs {needed}"
+    return f"{how_many(num_tasks, 'task')}{sizes} {most}, {returns}: {wish_of(found.safety)} needs {needed}"
 
 
 def wish_of(safety: float) -> str:
@@ -102,11 +101,6 @@ class Setting(NamedTuple):
     dtype: Any
     free_beta: bool = False
     difference: bool = False
-
-    @property
-    def low(self) -> float:
-        """a."""
-        return -np.inf if self.support is None else self.support[0]
 
     def safety(self, k: int, n: int, beta: float | None = None) -> float:
         """What k violations of n certify."""
@@ -132,14 +126,11 @@ class Setting(NamedTuple):
         """With a beta of nearly 0 if it was chosen for the safety: then it is as small as that needs."""
         if not self.method.free_beta or certificate.beta.ndim:
             return self
-        beta, _, _ = self._of_free_beta(certificate.safety, self.num_tasks)
+        beta, _, _ = self.of_free_beta(certificate.safety, self.num_tasks)
         return self._replace(beta=TINY, free_beta=True) if beta == certificate.beta else self
 
-    def is_enough(self, safety: float, n: int) -> bool:
-        """Whether ``certify_safety_level`` finds a beta at which n tasks certify the safety."""
-        return int(self._of_free_beta(safety, n)[1][0]) > 0
-
-    def _of_free_beta(self, safety: Any, n: int) -> tuple[Any, Any, Any]:
+    def of_free_beta(self, safety: Any, n: int) -> tuple[Any, Any, Any]:
+        """The beta that ``certify_safety_level`` finds, and with it how many more tasks count than may miss."""
         delta, wanted = (np.asarray(value, self.dtype) for value in (self.delta, np.atleast_1d(safety)))
         return allowed_counts(self.method, wanted, delta, None, n)
 
@@ -162,8 +153,12 @@ def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advi
     if not reaches(found.max_safety, wanted):
         found = _with_tasks(setting, found)
         smaller = f", or a beta of at most {found.max_beta:g}" if found.max_beta else ""
-        few = _too_few(setting.num_tasks, found, "even if none is a violation")
-        texts.append(few + _default_there(setting, found.tasks_needed) + smaller)
+        few, there = _too_few(setting.num_tasks, found, "even if none is a violation"), ""
+        if found.tasks_needed and np.isnan(setting.beta_for(found.tasks_needed)):  # it may have been given as a number
+            sizes = setting.num_tasks, found.tasks_needed
+            here, then = (float(setting.method.default_beta(setting.delta, n)) for n in sizes)
+            there = "" if here == then else f" with its default beta of {then:.3g} in place of {here:.3g}"
+        texts.append(few + there + smaller)
     if threshold is not None and setting.support:
         found = _with_rollouts(setting, found, threshold, setting.support)
         if found.highest_threshold is not None:
@@ -176,18 +171,11 @@ def _with_tasks(setting: Setting, found: Advice) -> Advice:
     needed = setting.least(wanted, 0.0, 0)
     if setting.free_beta and needed:
         # Between a beta of nearly 0 and none, rounding decides.
-        near = [size for size in range(max(needed - 2, 1), needed + 3) if setting.is_enough(wanted, size)]
+        sizes = range(max(needed - 2, 1), needed + 3)
+        near = [size for size in sizes if int(setting.of_free_beta(wanted, size)[1][0]) > 0]
         needed = min(near, default=needed)
     smaller = [beta for beta in _BETAS if beta < setting.beta and reaches(setting.safety(0, n, beta), wanted)]
     return dataclasses.replace(found, tasks_needed=needed or None, max_beta=max(smaller, default=None))
-
-
-def _default_there(setting: Setting, needed: int | None) -> str:
-    """The beta for which that number is enough, where beta is the default, which may have been given as a number."""
-    if not needed or not np.isnan(setting.beta_for(needed)):
-        return ""
-    here, there = (float(setting.method.default_beta(setting.delta, n)) for n in (setting.num_tasks, needed))
-    return "" if here == there else f" with its default beta of {there:.3g} in place of {here:.3g}"
 
 
 def _with_rollouts(setting: Setting, found: Advice, threshold: float, support: tuple[float, float]) -> Advice:
@@ -224,13 +212,11 @@ def _rollouts_text(setting: Setting, found: Advice, threshold: float, support: t
     above = ceil_figures(found.highest_threshold + 1e-5 * (high - low), 4)
     needed = f"{found.rollouts_needed:,}" if found.rollouts_needed else f"more than {MOST_ROLLOUTS:,}"
     larger = f", or a beta of at least {found.min_beta:g}" if found.min_beta else ""
-    rollouts = "1 rollout" if m == 1 else f"{m} rollouts"
-    each, other = "", ", or rollouts one after another (jaxcert.sequential)"
-    if setting.difference:
-        each, other = " of either policy", ""
+    other = ", or rollouts one after another (jaxcert.sequential)"
+    each, other = (" of either policy", "") if setting.difference else ("", other)
     return (
-        f"no lower bound can pass {above} with {rollouts} at beta {setting.beta:.4g}, even if all {what}s were "
-        f"{high:g}: {shown} needs {needed} rollouts{each}{larger}{other}"
+        f"no lower bound can pass {above} with {how_many(m or 0, 'rollout')} at beta {setting.beta:.4g}, even if all "
+        f"{what}s were {high:g}: {shown} needs {needed} rollouts{each}{larger}{other}"
     )
 
 

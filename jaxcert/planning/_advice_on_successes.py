@@ -14,6 +14,7 @@ from jaxcert.planning._highest_safety import TINY, most_of_all_numbers, most_of_
 from jaxcert.planning._least_tasks import on_rows
 from jaxcert.planning._pilot import Law, estimated
 from jaxcert.planning._successes import TRIALS, levels_of, prospects
+from jaxcert.tables._returns import how_many
 
 # The share of cases in which the proposed number of tasks is enough.
 _OFTEN = 0.9
@@ -32,7 +33,7 @@ def advice_on_successes(
         shown = floor_figures(threshold)
         text = f"no number of successes certifies a probability of success of {shown}: expected a threshold below 1"
         return Advice(threshold, wanted, 0.0, text=text)
-    sizes = f" with {num_rollouts} rollout{'s' * (num_rollouts > 1)} each"
+    sizes = f" with {how_many(num_rollouts, 'rollout')} each"
     if isinstance(certificate, int):
         _, levels, deltas = levels_of(num_rollouts, threshold, delta, np.dtype(np.float32))
         return advice_by(most_of_successes(levels, deltas), certificate, sizes, threshold, wanted)
@@ -96,7 +97,12 @@ def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -
             # The fewest trials in all.
             good = [(int(size), more) for size, more in zip(each.tasks(wanted), trials, strict=True) if size]
             sizes = sorted(good, key=lambda pair: pair[0] * pair[1])[:1]
-        said = f"For {wish_of(found.safety)} with power {_OFTEN}: about {_sizes(sizes)}" if sizes else "No number does"
+        said = "No number does"
+        if sizes:  # such as 142 new tasks × 5 trials, or 60 × 14
+            (first, second), *others = sizes
+            words = [f"{first:,} new task{'s' * (first > 1)} × {second:,} trial{'s' * (second > 1)}"]
+            about = ", or ".join([*words, *(f"{size:,} × {more:,}" for size, more in others)])
+            said = f"For {wish_of(found.safety)} with power {_OFTEN}: about {about}"
         said += "" if tasks else f"; ever more tasks × {m} approach {floor_to(max(limit, 0.0), 2)}"
         said += "" if enough else f"; {n} × ever more trials approach {floor_to(float(of_many.max()), 2)}"
     return dataclasses.replace(
@@ -107,10 +113,3 @@ def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -
         rollouts_likely=enough or None,
         text=f"{start}. {said}",
     )
-
-
-def _sizes(sizes: list[tuple[int, int]]) -> str:
-    """Numbers of tasks and trials, such as 142 new tasks × 5 trials, or 60 × 14."""
-    (n, m), *others = sizes
-    first = f"{n:,} new task{'s' * (n > 1)} × {m:,} trial{'s' * (m > 1)}"
-    return ", or ".join([first, *(f"{n:,} × {m:,}" for n, m in others)])

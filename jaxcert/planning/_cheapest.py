@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.planning._design import Design
 from jaxcert.planning._design_kind import PerTask, Wish
 from jaxcert.planning._goals import Goal, cdf, free_beta
 from jaxcert.planning._least_tasks import least_tasks, reaches
+from jaxcert.planning._plan import Design
 
 # Violations that a design may allow: all small numbers, then steps of about a fifth.
 _ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))

@@ -41,54 +41,37 @@ def check_wish(support: Support | None, delta: float, threshold: float | None, s
 
 
 class PerTask(NamedTuple):
-    """What becomes of imagined tasks [N] at levels [G].
+    """What becomes of imagined tasks [N] at levels [G]."""
 
-    Attributes:
-        lower: lower bounds, or the scores of a kind whose certificates need the tasks together, [G, N].
-        used: the rollouts that each takes, [G, N].
-        passing: the probability that a task passes the threshold, where it is known exactly, [G].
-    """
-
-    lower: np.ndarray
-    used: np.ndarray
-    passing: np.ndarray | None = None
+    lower: np.ndarray  # lower bounds, or the scores of a kind whose certificates need the tasks together, [G, N]
+    used: np.ndarray  # the rollouts that each takes, [G, N]
+    passing: np.ndarray | None = None  # the probability that a task passes the threshold, if known exactly, [G]
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """How designs of one name are simulated and certified.
-
-    Attributes:
-        name: of the designs.
-        arguments: what ``certify`` takes beside beta, or ``certify_sequential``.
-        per_task: (returns [N, M], how many of the M count, betas [G], wish) -> ``PerTask``. Tasks are independent, so
-            that the chance of a certificate follows from the chances of one task.
-        suits: (whether returns are 0 or 1) -> whether designs of this kind are worth a try.
-        stopped: (``PerTask``, m, a) -> the same for at most m rollouts, if tasks stop by themselves; else None.
-        needs_threshold: whether it certifies at a threshold only.
-        beta_name: what beta is.
-        betas: (m, threshold) -> the betas to try with so many rollouts; None for the betas of the goal. Of a joint kind
-            the first one is the most promising.
-        enough: (m, betas [G], threshold) -> how many successes a task needs to pass, [G]; None where more counts.
-        safeties: of a joint kind, whose certificates follow from the tasks together and from no number of violations:
-            (scores [P, N] in [0, 1], n, beta, m, wish, rng) -> what whole data sets certify, float[P, R]. The data sets
-            of row p have n tasks, drawn from it. A task with a score of 0 speaks most against the policy. Else None.
-        most_tasks: the largest n that ``safeties`` takes.
-        is_promising: (m, the m of the best design that counts) -> whether m rollouts are worth a try.
-    """
+    """How designs of one name are simulated and certified."""
 
     name: str
-    arguments: Mapping[str, str]
+    arguments: Mapping[str, str]  # what ``certify`` takes beside beta, or ``certify_sequential``
+    # (returns [N, M], how many of the M count, betas [G], wish) -> what becomes of tasks. They are independent, so that
+    # the chance of a certificate follows from the chances of one task.
     per_task: Callable[[Any, int, np.ndarray, Wish], PerTask]
-    suits: Callable[[bool], bool]
+    suits: Callable[[bool], bool]  # whether returns are 0 or 1 -> whether designs of this kind are worth a try
+    # (``PerTask``, m, a) -> the same for at most m rollouts, if tasks stop by themselves; else None.
     stopped: Callable[[PerTask, int, float], PerTask] | None = None
-    needs_threshold: bool = False
-    beta_name: str = "beta"
+    needs_threshold: bool = False  # whether it certifies at a threshold only
+    beta_name: str = "beta"  # what beta is
+    # (m, threshold) -> the betas to try with so many rollouts; None for those of the goal. Of a joint kind the first
+    # one is the most promising.
     betas: Callable[[int, float], Any] | None = None
+    # (m, betas [G], threshold) -> how many successes a task needs to pass, [G]; None where more counts.
     enough: Callable[[int, np.ndarray, float], np.ndarray] | None = None
+    # Of a joint kind, whose certificates follow from the tasks together and from no number of violations: (scores
+    # [P, N] in [0, 1], n, beta, m, wish, rng) -> what whole data sets certify, float[P, R]. The data sets of row p have
+    # n tasks, drawn from it. A task with a score of 0 speaks most against the policy. Else None.
     safeties: Callable[..., np.ndarray] | None = None
-    most_tasks: int = 10**6
-    is_promising: Callable[[int, int], bool] = lambda m, counted: True
+    most_tasks: int = 10**6  # that ``safeties`` takes
 
     @property
     def counts_successes(self) -> bool:

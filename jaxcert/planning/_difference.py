@@ -1,6 +1,6 @@
 """How many tasks, or trials of a list, show by how much one policy is better than another on average."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import chex
@@ -8,12 +8,11 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, check_finite, check_open_unit
 from jaxcert.bounds import betting
-from jaxcert.planning._design import Design
 from jaxcert.planning._experiments import Experiments, Margin, fewest
 from jaxcert.planning._goals import doubted
 from jaxcert.planning._least_tasks import counts
 from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of, support_of
-from jaxcert.planning._plan import Plan
+from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._suite_plan import check_trials, trials_of
 from jaxcert.returns._prepared import Support, split_support
 
@@ -37,16 +36,15 @@ def plan_difference(
 ) -> Plan:
     """How many new tasks, or trials of each task of a list, certify that policy A is better than B by a margin.
 
-    Whole comparisons are imagined and certified, as ``certify_mean_difference`` does or, of a fixed list,
-    ``certify_suite_mean(paired(a, b))``, and again in fresh ones with the number that was found. On what share of tasks
-    A is better by a margin (``certify_improvement``) is a question for ``plan``, with the differences ``pilot_a -
-    pilot_b`` as the pilot and (a - b, b - a) as the support.
+    Whole comparisons are imagined and certified, as by ``certify_mean_difference`` or, of a fixed list,
+    ``certify_suite_mean(paired(a, b))``, and fresh ones with the number that was found. For ``certify_improvement``
+    call ``plan`` with the differences ``pilot_a - pilot_b`` as the pilot and (a - b, b - a) as the support.
 
     Args:
         pilot_a: returns float[n0, m_a] of policy A, at least 2 × 2; or ``Assumptions``. Of a list: its returns on these
             very tasks, or its assumed success probabilities on them, float[n].
-        pilot_b: the same of policy B on the same tasks. By ``Assumptions`` a task that is hard for one policy need not
-            be hard for the other, so that more tasks are needed than if it were.
+        pilot_b: the same of policy B on the same tasks. ``Assumptions`` of the two are independent, so that more tasks
+            are needed than if a task that is hard for one policy were hard for the other.
         margin: c, the wanted difference; 0 for which policy is better.
         listed: whether the tasks are a fixed list, so that trials of each are looked for in place of new tasks.
         support: (a, b), both finite; for pilots of type bool and for success probabilities it is (0, 1).
@@ -57,10 +55,9 @@ def plan_difference(
         seed: of the imagined comparisons.
 
     Returns:
-        A ``Plan``, whose designs are one for each number of rollouts at which 2,048 tasks suffice, the cheapest first.
-        Beside them stands how many tasks it takes if the pilot tasks were luckier than tasks in general, at 90 %
-        confidence. Of a list the design has the fewest trials that were found. The certificate needs new tasks: the
-        pilot is spent. On a list it needs new trials.
+        A ``Plan``, with a design for each number of rollouts at which 2,048 tasks suffice, the cheapest first. Beside
+        them stands how many tasks it takes if the pilot tasks were luckier than tasks in general, at 90 % confidence.
+        Of a list the design has the fewest trials. The certificate needs new tasks; on a list it needs new trials.
 
     Raises:
         ValueError: for values out of range, or pilots that do not have the same tasks.
@@ -76,26 +73,33 @@ def plan_difference(
         >>> found.best.num_tasks, 5 < found.best.num_rollouts < 20
         (20, True)
     """
-    width = _check_wish(pilot_a, margin, support, delta, power)
+    check_finite("margin", margin)
+    for name, value in (("delta", delta), ("power", power)):
+        check_open_unit(name, value)
     check_trials(max_rollouts)
     if listed and num_rollouts is not None:
         raise ValueError("num_rollouts is given with listed=True, whose trials are looked for; expected max_rollouts")
+    of_chances = not isinstance(pilot_a, Assumptions) and np.ndim(pilot_a) == 1 and support is None
+    low, high = map(float, split_support((0.0, 1.0) if of_chances else support_of(pilot_a, support)))
+    if not np.isfinite(high):
+        raise ValueError("support has an infinite upper end; a difference needs a finite one")
     sources = _sources(pilot_a, pilot_b, support, listed=listed)
-    wish = Margin(float(margin), width, delta, sources[0].num_tasks if listed else 1)
+    wish = Margin(float(margin), high - low, delta, sources[0].num_tasks if listed else 1)
+    luck = _luck(sources, wish)
     if listed:
-        sizes = [_trials(sources, wish, power, int(max_rollouts), seed)]
+        found = Experiments(_on_the_list(*sources), wish, int(max_rollouts), wish.unit)
+        sizes = [_Size(wish.unit, fewest(found, power, (seed, 5)))]
     else:
-        trials = np.atleast_1d(
-            counts("num_rollouts", _USUAL_ROLLOUTS if num_rollouts is None else num_rollouts, 1, 100)
-        ).tolist()
-        sizes = [_tasks(sources, wish, power, m, seed, len(trials)) for m in trials]
+        given = _USUAL_ROLLOUTS if num_rollouts is None else num_rollouts
+        trials = np.atleast_1d(counts("num_rollouts", given, 1, 100)).tolist()
+        sizes = [_tasks(sources, wish, luck, power, m, seed, len(trials)) for m in trials]
     mean, name = _mean(pilot_a) - _mean(pilot_b), betting.__name__
     designs = [Design(name, n, m, None, None, m, 2.0 * m * n, power, least=power) for n, m, _ in sizes if n and m]
     over = f" over these {wish.unit} tasks" if listed else ""
     varied = [each.less_varied for each in sources if isinstance(each, PilotReturns)]
     return Plan(
         heading=f"Wanted: better by {margin:g} on average{over}, in at least {power:.4g} of cases, delta {delta:g}",
-        notice=_notice(sizes, wish, mean, _luck(sources, wish), listed=listed),
+        notice=_notice(sizes, wish, mean, luck, listed=listed),
         table=_table(sizes, max_rollouts),
         remarks=(
             "in at least so many cases: at 95 % confidence in fresh simulations",
@@ -115,30 +119,25 @@ class _Size(NamedTuple):
     pessimistic: int | None = None
 
 
-def _tasks(sources: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> _Size:
-    """How many new tasks it takes with m rollouts."""
+def _tasks(sources: Any, wish: Margin, luck: float, power: float, m: int, seed: int, num_claims: int) -> _Size:
+    """How many new tasks it takes with m rollouts, also if the pilot tasks were lucky."""
 
     def found(luck: float) -> int:
         a, b = sources
         experiments = Experiments(_on_new_tasks(a, b, m), wish._replace(margin=wish.margin + luck), _TASKS)
         return fewest(experiments, power, (seed, 3, m), num_claims)
 
-    n, luck = found(0.0), _luck(sources, wish)
+    n = found(0.0)
     return _Size(n, m, found(luck) if n and luck else 0 if luck else None)
 
 
-def _trials(sources: Any, wish: Margin, power: float, most: int, seed: int) -> _Size:
-    """How many trials of each task of a list it takes."""
-    return _Size(wish.unit, fewest(Experiments(_on_the_list(*sources), wish, most, wish.unit), power, (seed, 5)))
-
-
 def _table(sizes: list[_Size], max_rollouts: int) -> dict[str, list[str]]:
-    columns = {
-        "rollouts of either": [f"{m:,}" if m else f"> {max_rollouts:,}" for _, m, _ in sizes],
-        "tasks": [f"{n:,}" if n else f"> {_TASKS:,}" for n, _, _ in sizes],
-    }
-    if sizes[0].pessimistic is not None:
-        columns["tasks (pessimistic)"] = [f"{n:,}" if n else f"> {_TASKS:,}" for _, _, n in sizes]
+    def shown(numbers: Iterable[int | None], most: int) -> list[str]:
+        return [f"{number:,}" if number else f"> {most:,}" for number in numbers]
+
+    n, m, lucky = zip(*sizes, strict=True)
+    columns = {"rollouts of either": shown(m, max_rollouts), "tasks": shown(n, _TASKS)}
+    columns |= {} if lucky[0] is None else {"tasks (pessimistic)": shown(lucky, _TASKS)}
     return {**columns, "rollouts in all": [f"{2 * m * n:,}" if m and n else "" for n, m, _ in sizes]}
 
 
@@ -160,18 +159,6 @@ def _luck(sources: Any, wish: Margin) -> float:
         return 0.0
     share = ((a.returns.mean(axis=1) - b.returns.mean(axis=1)) / wish.width + 1) / 2
     return 2 * wish.width * max(float(share.mean() - doubted(share)), 0.0)
-
-
-def _check_wish(pilot: Any, margin: Any, support: Support | None, delta: Any, power: Any) -> float:
-    """The width of the support, from arguments that both plans have."""
-    check_finite("margin", margin)
-    for name, value in (("delta", delta), ("power", power)):
-        check_open_unit(name, value)
-    of_chances = not isinstance(pilot, Assumptions) and np.ndim(pilot) == 1 and support is None
-    low, high = map(float, split_support((0.0, 1.0) if of_chances else support_of(pilot, support)))
-    if not np.isfinite(high):
-        raise ValueError("support has an infinite upper end; a difference needs a finite one")
-    return high - low
 
 
 def _sources(pilot_a: Any, pilot_b: Any, support: Support | None, *, listed: bool) -> tuple[Any, Any]:

@@ -31,23 +31,16 @@ _USUAL_POWER = 0.9
 
 
 class Experiments(NamedTuple):
-    """Imagined experiments, of which the certificate takes a part.
+    """Imagined experiments, of which the certificate takes a part."""
 
-    Attributes:
-        draw: from a generator, how many and a size to returns or differences [experiments, ..., size * unit].
-        certified: from these and a smaller size to which experiments certify what is wanted with that size.
-        unit: how many numbers in a row an experiment of size one has.
-        most: the largest size.
-        least_length: fewer numbers in a row would only compile more programs.
-        most_fresh: how many numbers all fresh experiments may have.
-    """
-
+    # From a generator, how many and a size to returns or differences [experiments, ..., size * unit].
     draw: Callable[[np.random.Generator, int, int], np.ndarray]
+    # From these and a smaller size to which experiments certify what is wanted with that size.
     certified: Callable[[np.ndarray, int], np.ndarray]
-    most: int
-    unit: int = 1
-    least_length: int = 256
-    most_fresh: int = 2**24
+    most: int  # the largest size
+    unit: int = 1  # how many numbers in a row an experiment of size one has
+    least_length: int = 256  # fewer numbers in a row would only compile more programs
+    most_fresh: int = 2**24  # how many numbers all fresh experiments may have
 
     def drawn(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Some experiments, filled up to one of few lengths, which one program serves."""
@@ -69,15 +62,13 @@ def fewest(experiments: Experiments, power: float, seed: tuple[int, ...], num_cl
     """
     for most in (max(experiments.most // 8, 1), experiments.most):
         first = experiments.drawn(np.random.default_rng(seed), most)
-        often = functools.partial(_often, experiments, first, power)
+
+        def often(size: int, first: np.ndarray = first) -> bool:
+            return bool(np.mean(experiments.certified(first, size)) >= power)
+
         if found := least_number(often, 0, most):
             return _sure(experiments, found, power, seed, num_claims)
     return 0
-
-
-def _often(experiments: Experiments, drawn: np.ndarray, power: float, size: int) -> bool:
-    """Whether so many of those that were drawn certify what is wanted with that size."""
-    return bool(np.mean(experiments.certified(drawn, size)) >= power)
 
 
 def _sure(experiments: Experiments, found: int, power: float, seed: tuple[int, ...], num_claims: int) -> int:
@@ -92,21 +83,13 @@ def _sure(experiments: Experiments, found: int, power: float, seed: tuple[int, .
 
 
 class Margin(NamedTuple):
-    """What is certified of two policies: a margin c between their means, from differences in a row.
+    """What is certified of two policies: a margin c between their means, from differences in a row."""
 
-    Attributes:
-        margin: c.
-        width: b - a, of the support of either policy.
-        delta: failure probability of the certificate.
-        unit: how many differences a size of one has: a task has one, a trial of each task of a list one of each.
-        counts_wins: whether the certificate counts the tasks on which exactly one of two policies succeeds.
-    """
-
-    margin: float
-    width: float
-    delta: float
-    unit: int = 1
-    counts_wins: bool = False
+    margin: float  # c
+    width: float  # b - a, of the support of either policy
+    delta: float  # failure probability of the certificate
+    unit: int = 1  # how many differences a size of one has: a task has one, a trial of a list one of each of its tasks
+    counts_wins: bool = False  # whether the certificate counts the tasks on which exactly one of two policies succeeds
 
     def __call__(self, differences: np.ndarray, size: int) -> np.ndarray:
         dtype = np.dtype(np.float32)

@@ -14,9 +14,9 @@ import numpy as np
 from jaxcert.bounds import betting
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._design import Costs, Design
 from jaxcert.planning._design_kind import PerTask, Wish
 from jaxcert.planning._least_tasks import MOST_TASKS, most_violations, on_rows, safety_of
+from jaxcert.planning._plan import Costs, Design
 
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 # A beta as good as none, which leaves the risk itself.

@@ -1,31 +1,112 @@
-"""The most that so many tasks can certify, whatever the returns are, and how many tasks a safety takes then."""
+"""The most that tasks can certify, whatever the returns are, and how many tasks or rollouts a wish takes then."""
 
+import functools
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.bounds._bound import Bound, apply_bound, evaluate
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate
 from jaxcert.certificates._attained import attained_level
 from jaxcert.certificates._method import BINOMIAL, Choice
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates._soft import least_evidence, shares
-from jaxcert.planning._best_task import BestTask
-from jaxcert.planning._least_tasks import MOST_TASKS, least_tasks, safety_of
+from jaxcert.numerics._rounding import cast, unit_roundoff
+from jaxcert.planning._least_tasks import MOST_TASKS, least_number, safety_of
+from jaxcert.returns._sample import Sample, check_range, support_for
+from jaxcert.returns.summaries import Histogram
 
+MOST_ROLLOUTS = 10**6
+# Cases are computed in rows of this length, so that one program serves all.
+_ROW = 64
 # A level in place of one that is not given: as small as the safety needs.
 TINY = 1e-7
 
 
+class BestTask:
+    """Lower bounds of m returns of b; other returns may give up to 1e-5 (b - a) more by rounding, and nothing else."""
+
+    def __init__(self, bound: str, support: Any, dtype: Any) -> None:
+        self.bound = BOUNDS[bound]
+        low, high = map(float, support_for(self.bound, support))
+        self.support = low, high
+        self.dtype = np.dtype(dtype or jnp.result_type(float))
+        check_range((low, high), self.dtype)
+        self.ends = cast(low, self.dtype, "down"), cast(high, self.dtype, "up")
+        self.best = cast(high, self.dtype, "down")
+        # Repeated returns are summed in another order than single ones: where that can matter, single ones decide.
+        self.close = 2**9 * unit_roundoff(self.dtype) * float(self.best - self.ends[0])
+
+    def up(self, threshold: float) -> float:
+        """The threshold as the certificate has it."""
+        return float(cast(threshold, self.dtype, "up"))
+
+    def least_beta(self, threshold: float, num_rollouts: int) -> float | None:
+        """The least beta, in steps of 0.01, with which so many can reach the threshold; None for none to 0.99."""
+        betas = np.arange(1, 100) / 100
+        # One step more if rounding could matter, as in ``least_rollouts``.
+        found = self._bounds(np.full(99, num_rollouts), betas) - self.close >= self.up(threshold)
+        return float(betas[np.argmax(found)]) if found.any() else None
+
+    def least_rollouts(self, threshold: float, beta: float) -> int:
+        """The fewest rollouts that pass, where one fewer does not; 0 if no number up to a million suffices."""
+        wanted, least = self.up(threshold), self.bound.min_rollouts
+
+        def many(m: int) -> float:
+            return float(self._bounds(np.asarray([m]), beta)[0])
+
+        found = least_number(lambda m: m >= least and many(m) >= wanted, least - 1, MOST_ROLLOUTS)
+        if not any(m >= least and abs(many(m) - wanted) <= self.close for m in (found - 1, found) if found):
+            return found
+
+        def passes(m: int) -> bool:  # every number that is tried compiles a program
+            return m >= least and self.highest(m, beta) >= wanted
+
+        if not passes(found):
+            return next(more for more in itertools.count(found + 1) if passes(more))
+        return next(m for m in itertools.count(found, -1) if not passes(m - 1))
+
+    def highest(self, num_rollouts: int, beta: float) -> float:
+        """The lower bound, as ``certify`` computes it."""
+        x = np.full((1, num_rollouts), self.best)
+        return apply_bound(self.bound, x, cast(beta, self.dtype, "nearest"), self.support, None, False).item()
+
+    def _bounds(self, num_rollouts: np.ndarray, beta: Any) -> np.ndarray:
+        """Lower bounds for numbers of rollouts [c] and one or as many betas, in rows of which the last is padded."""
+        size = -(-num_rollouts.size // _ROW) * _ROW
+        counts = np.resize(num_rollouts, size).astype(np.int32).reshape(-1, _ROW)
+        levels = np.resize(np.broadcast_to(beta, num_rollouts.shape), size).reshape(-1, _ROW)
+        given = self.bound, self.best, *self.ends
+        rows = [
+            _of_constants(*given, jnp.asarray(m), cast(b, self.dtype, "nearest"))
+            for m, b in zip(counts, levels, strict=True)
+        ]
+        return np.concatenate([np.asarray(row) for row in rows])[: num_rollouts.size]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _of_constants(bound: Bound, best, low, high, num_rollouts, beta) -> jax.Array:
+    counts = jnp.stack([jnp.zeros_like(num_rollouts), num_rollouts], axis=-1)
+    constant = Histogram(jnp.stack([low, best]), high, counts, jnp.ones(num_rollouts.shape, bool))
+    n = np.int32(1)
+    return evaluate(bound, Sample(constant, low, high, None, n, n), beta)
+
+
 class Most(NamedTuple):
-    """The most that n tasks can certify, and about the fewest that can certify a safety; 0 for none."""
+    """The most that n tasks can certify and, where computing it takes long, about the fewest that certify a safety."""
 
     safety: Callable[[int], float]
-    about: Callable[[float], int]
+    about: Callable[[float], int] | None = None
 
     def fewest(self, wanted: float) -> int:
         """The fewest tasks that can certify the wanted safety, where one fewer cannot; 0 for more than a million."""
+        if self.about is None:
+            return least_number(lambda n: reaches(self.safety(n), wanted), 0, MOST_TASKS)
         n = self.about(max(wanted, 1e-6))
         if not n:
             return 0
@@ -69,29 +150,15 @@ def _of_levels(certificate: Certificate, choice: Choice) -> Most:
     """If each task passes at every level; the smallest level is best then."""
     method, dtype, delta = METHODS[certificate.method], certificate.safety.dtype, float(certificate.delta)
 
-    def each(n: int) -> float:
-        return choice.delta_each(n, delta, choice.betas)
+    def safety(n: int) -> float:
+        return float(safety_of(method, 0, n, choice.betas[0], choice.delta_each(n, delta, choice.betas), dtype))
 
-    def about(wanted: float) -> int:
-        n = certificate.num_tasks
-        for _ in range(2):
-            n = n and int(least_tasks(wanted, 0, choice.betas[0], each(n)))
-        return n
-
-    return Most(lambda n: float(safety_of(method, 0, n, choice.betas[0], each(n), dtype)), about)
+    return Most(safety)
 
 
 def most_of_successes(levels: np.ndarray, deltas: np.ndarray) -> Most:
     """If no trial fails, at the best of these levels, each with its part of delta."""
-
-    def about(wanted: float) -> int:
-        risks = (1 - wanted) * (1 - np.asarray(levels, float))
-        good = risks > 0
-        # (1 - risk)^n is delta at the limit for no violation.
-        needed = np.ceil(np.log(np.asarray(deltas, float)[good]) / np.log1p(-risks[good]))
-        return int(min(needed)) if min(needed, default=np.inf) <= MOST_TASKS else 0
-
-    return Most(lambda n: float(np.max(safety_of(BINOMIAL, 0, n, levels, deltas, levels.dtype))), about)
+    return Most(lambda n: float(np.max(safety_of(BINOMIAL, 0, n, levels, deltas, levels.dtype))))
 
 
 def most_of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
@@ -102,4 +169,4 @@ def most_of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
         return float(safety_of(BINOMIAL, 0, n, TINY, eta, dtype))
 
     start = most_of_successes(np.asarray([TINY], dtype), np.asarray([delta / num_rollouts], dtype))
-    return Most(safety, start.about)
+    return Most(safety, start.fewest)

@@ -35,11 +35,12 @@ def _bounds_per_task(bound: Bound, returns: Any, m: int, betas: np.ndarray, wish
 @functools.partial(jax.jit, static_argnums=0)
 def _bounds(bound: Bound, returns, m, beta, low, high) -> jax.Array:
     """Lower bounds [N] from the first m rollouts."""
+    return evaluate(bound, _first(returns, low, high, m), beta)
+
+
+def _first(returns: jax.Array, low: jax.Array, high: jax.Array, m: jax.Array) -> Sample:
+    """The first m rollouts."""
     mask = jnp.broadcast_to(jnp.arange(returns.shape[-1], dtype=m.dtype) < m, returns.shape)
-    return evaluate(bound, _sample(returns, low, high, m, mask), beta)
-
-
-def _sample(returns: jax.Array, low: jax.Array, high: jax.Array, m: jax.Array, mask: jax.Array) -> Sample:
     return Sample(returns, low, high, mask, np.int32(returns.shape[-2]), m)
 
 
@@ -116,8 +117,7 @@ def _evidence_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> P
 @jax.jit
 def _shares(returns, m, threshold, low, high, least, alpha) -> jax.Array:
     """Shares [N] from the first m rollouts."""
-    mask = jnp.broadcast_to(jnp.arange(returns.shape[-1], dtype=m.dtype) < m, returns.shape)
-    wealth, _ = evidence(_sample(returns, low, high, m, mask), threshold)
+    wealth, _ = evidence(_first(returns, low, high, m), threshold)
     return shares(wealth[..., 0], alpha, least)[0]
 
 
@@ -147,8 +147,6 @@ _SOFT = Kind(
     betas=_weights,
     safeties=_soft_safeties,
     most_tasks=max(_SETS_BY_LENGTH),
-    # With more rollouts than the best design that counts, counting is preferred.
-    is_promising=lambda m, counted: m <= counted,
 )
 
 

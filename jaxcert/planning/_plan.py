@@ -1,13 +1,139 @@
-"""What planning gives: designs, best first, and the table that is printed."""
+"""A design, what is fixed before an experiment with what can be expected of it; and a plan, the table of designs."""
 
 import dataclasses
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.planning._design import Costs, Design
-from jaxcert.planning._design_kind import Wish
+from jaxcert._validation import check_count, check_open_unit
+from jaxcert.certificates._arguments import choose
+from jaxcert.planning._design_kind import Kind, Wish
+from jaxcert.planning._known_designs import DESIGNS
+
+# Probabilities below the least one that is shown are about 0.
+_LEAST, _NOTHING = 0.0005, "about 0"
+# Columns of a table where some design has them.
+_OPTIONAL = "at least", "pessimistic", "violations allowed"
+
+
+@dataclasses.dataclass(frozen=True)
+class Design:
+    """What is fixed before an experiment; in a plan, with what it costs and what can be expected of it.
+
+    Attributes:
+        name: ``"betting"`` and ``"clopper_pearson"``, bounds for a fixed number of rollouts; ``"attained"``, numbers of
+            successes; ``"soft"``, soft counts; or ``"sequential"``: each task is rolled out until it passes or is given
+            up (``certify_sequential``). The last two need a threshold.
+        num_tasks: n.
+        num_rollouts: m, rollouts per task; the most for a sequential design.
+        beta: failure probability of one lower bound; the weight alpha of a soft count; None where the certificate
+            chooses its levels itself.
+        num_violations: how many tasks may miss the threshold; None where no count is wanted.
+        rollouts_per_task: expected number; of either policy, where two are compared.
+        cost: expected total, in rollouts unless a plan had other costs.
+        value: of the plan's objective, such as the probability of the wanted certificate.
+        standard_error: of the value, from the simulation alone.
+        least: of a power: what it is at least, for all shown designs together with 95 % confidence in the simulation.
+        pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; None without a
+            pilot.
+
+    Example:
+        >>> from jaxcert.planning import Design
+        >>> print(Design("betting", num_tasks=200, num_rollouts=10, beta=0.4))
+        200 tasks × 10 rollouts, beta 0.4, betting
+    """
+
+    name: str
+    num_tasks: int
+    num_rollouts: int
+    beta: float | None
+    num_violations: int | None = None
+    rollouts_per_task: float = float("nan")
+    cost: float = float("nan")
+    value: float = float("nan")
+    standard_error: float = float("nan")
+    least: float | None = None
+    pessimistic: float | None = None
+
+    def __post_init__(self) -> None:
+        choose("design", self.name, DESIGNS)
+        check_count("num_tasks", self.num_tasks)
+        check_count("num_rollouts", self.num_rollouts)
+        if self.beta is not None:
+            check_open_unit("beta", self.beta)
+
+    @property
+    def kind(self) -> Kind:
+        """How it is simulated and certified."""
+        return DESIGNS[self.name]
+
+    @property
+    def surely(self) -> float:
+        """The power, at least."""
+        return self.value if self.least is None else self.least
+
+    @property
+    def level(self) -> float:
+        """Beta, where it is a number."""
+        assert self.beta is not None
+        return self.beta
+
+    @property
+    def level_words(self) -> str:
+        """Beta by its name; empty where the certificate chooses its levels itself."""
+        return "" if self.beta is None else f"{self.kind.beta_name} {self.beta:.4g}"
+
+    def __str__(self) -> str:
+        most = "" if self.kind.stopped is None else "at most "
+        rollouts = f"{self.num_tasks} tasks × {most}{self.num_rollouts} rollouts"
+        return ", ".join(filter(None, [rollouts, self.level_words, self.name]))
+
+
+class Costs(NamedTuple):
+    """What a task, and a rollout of it, costs, and what there is to spend; None for as much as it takes."""
+
+    per_task: float = 0.0
+    per_rollout: float = 1.0
+    budget: float | None = None
+
+    def of_task(self, rollouts: np.ndarray | float) -> np.ndarray:
+        """Cost of a task with so many rollouts."""
+        return self.per_task + self.per_rollout * np.asarray(rollouts, np.float64)
+
+    def tasks(self, unit: np.ndarray | float, most: int) -> np.ndarray:
+        """How many tasks of that cost the budget allows, up to the most."""
+        if self.budget is None:
+            return np.full(np.shape(unit), most)
+        return np.minimum(self.budget / np.maximum(unit, 1e-300) * (1 + 1e-9), most).astype(int)
+
+
+def table_of(designs: Sequence[Design], objective: str, *, is_share: bool) -> dict[str, list[str]]:
+    """Designs as columns of text by their heading; what none of them has is left out."""
+
+    def shown(value: float | None) -> str:
+        return "" if value is None else figures(value, is_share=is_share)
+
+    def row(one: Design) -> tuple[str, ...]:
+        most, value, error = str(one.num_rollouts), shown(one.value), one.standard_error
+        if value != _NOTHING and error:
+            value += f" ± {'0.001' if is_share and error < _LEAST else figures(error)}"
+        rollouts = most if one.kind.stopped is None else f"{one.rollouts_per_task:.1f} (at most {most})"
+        level, allowed = one.level_words.removeprefix("beta "), one.num_violations
+        first = one.name, str(one.num_tasks), rollouts, level, f"{one.cost:,.0f}", value
+        return (*first, shown(one.least), shown(one.pessimistic), "" if allowed is None else str(allowed))
+
+    names, rows = ("design", "tasks", "rollouts", "beta", "cost", objective, *_OPTIONAL), list(map(row, designs))
+    found = {name: [each[i] for each in rows] for i, name in enumerate(names)}
+    return {name: texts for name, texts in found.items() if name not in _OPTIONAL or any(texts)}
+
+
+def figures(value: float, *, is_share: bool = False) -> str:
+    """Three of them, or one of the smallest; of a share that is as good as none, so in words."""
+    if is_share and abs(value) < _LEAST:
+        return _NOTHING
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= _LEAST else f"{value:.1g}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,8 +142,8 @@ class Plan:
 
     Attributes:
         heading: what was asked for, in a sentence.
-        table: what is printed: columns of text by their heading.
-        notice: that the first design does not do what was asked for, or perhaps not, and what helps; else empty.
+        table: what is printed, columns of text by their heading.
+        notice: if the first design does not do what was asked for, or perhaps not: that, and what helps.
         remarks: what has to be known about the table.
         designs: those that do what was asked for, best first; if none does, the best of the others.
         objective: what their values are: ``"power"``, ``"expected epsilon"`` or ``"expected certified return"``.
@@ -56,7 +182,10 @@ class Plan:
         return self.designs[0] if self.designs else None
 
     def __str__(self) -> str:
-        return "\n".join(filter(None, [self.heading, self.notice, _as_text(self.table), *self.remarks]))
+        widths = [max(map(len, [name, *cells])) for name, cells in self.table.items()]
+        rows = [list(self.table), *zip(*self.table.values(), strict=True)]
+        lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
+        return "\n".join(filter(None, [self.heading, self.notice, *lines, *self.remarks]))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for strict JSON."""
@@ -66,13 +195,6 @@ class Plan:
     def to_json(self) -> str:
         """The same as strict JSON."""
         return json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False, indent=2)
-
-
-def _as_text(columns: dict[str, list[str]]) -> str:
-    """Columns of text, aligned to the right."""
-    widths = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
-    rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
-    return "\n".join("  ".join(map(str.rjust, row, widths.values())) for row in rows)
 
 
 def _plain(value: Any) -> Any:

@@ -9,12 +9,11 @@ from jaxcert._validation import check_count, check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, confidence, floor_to
 from jaxcert.planning._cheapest import CheapestCertificate
-from jaxcert.planning._design import Costs, Design, figures, table_of
 from jaxcert.planning._design_kind import Kind, Wish, check_wish
 from jaxcert.planning._goals import Goal, HighestReturn, LeastRisk
 from jaxcert.planning._known_designs import DESIGNS, usable
 from jaxcert.planning._pilot import Assumptions, Source, source_of, support_of
-from jaxcert.planning._plan import Plan
+from jaxcert.planning._plan import Costs, Design, Plan, figures, table_of
 from jaxcert.planning._search import MOST_SHOWN, different, reachable, searched
 from jaxcert.planning._simulation import LENGTHS, Finish, Simulation
 from jaxcert.returns._prepared import Support
@@ -44,9 +43,8 @@ def plan(
     * ``safety`` and ``budget``: the design with the highest expected return certified at this safety.
     * ``threshold`` and ``budget``: the design with the least expected certified risk at this threshold.
 
-    Tasks and rollouts are resampled from the pilot. A task passes a threshold, and takes rollouts, independently of the
-    others, so the chances of a certificate that counts follow by exact binomial sums from the chances of one task. For
-    ``"soft"``, whole data sets are drawn from the simulated tasks, where the counts leave a chance.
+    Tasks and rollouts are resampled from the pilot. Tasks are independent, so the chances of a certificate that counts
+    follow by exact binomial sums from the chances of one task. For ``"soft"``, whole data sets are drawn.
 
     The pilot chooses the design, so the certificate needs other tasks and rollouts. It holds whatever the pilot was.
 
@@ -65,8 +63,8 @@ def plan(
         seed: of the resampling.
 
     Returns:
-        A ``Plan``; ``plan.best`` is the best design. If tasks in general are worse than the pilot's, it may be one that
-        is too small; the plan says so, and begins with a larger one if there is one that is not.
+        A ``Plan``; ``plan.best`` is the best design. If it is too small for tasks that are worse than the pilot's, the
+        plan says so, and begins with a larger one if there is one that is not.
 
     Raises:
         ValueError: for values out of range, a threshold outside the support, an unknown design, or if neither a
@@ -89,8 +87,10 @@ def plan(
     simulation = Simulation(source, goal.wish, max_rollouts, (seed,))
     kinds = _kinds(designs, wish, source)
     considered = searched(goal, simulation, kinds)
-    doubting = goal.doubting(source.num_tasks) if goal.has_power and source.is_sample else None
-    sure = [] if doubting is None else _sure(doubting, simulation, kinds)
+    doubting, sure = (goal.doubting(source.num_tasks) if goal.has_power and source.is_sample else None), []
+    if doubting is not None:  # the best design that reaches the power even if pilot tasks were luckier than others
+        found = searched(doubting, simulation, [kind for kind in kinds if kind.safeties is None])
+        sure = [each for each in sorted(found, key=doubting.key)[:1] if doubting.is_met(each)]
     chosen = different(considered, goal)[: MOST_SHOWN - len(sure)]
     finish = Finish(goal, simulation, len(chosen) + len(sure))
     shown = [*(finish.of(design) for design in chosen), *(finish.of(design, doubting) for design in sure)]
@@ -178,24 +178,12 @@ def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
 
 
 def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Kind]:
-    if names:
-        chosen = [usable(name, wish) for name in names]
-        wrong = [name for name in names if name in BOUNDS and BOUNDS[name].binary and not source.binary]
-        if wrong:
-            raise ValueError(f"design is {wrong[0]!r}, for returns of 0 and 1; the pilot has others")
-        return chosen
-    known = wish.threshold is not None
-    return [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
-
-
-def _sure(doubting: Goal, simulation: Simulation, kinds: list[Kind]) -> list[Design]:
-    """The best design that reaches the power even if pilot tasks were luckier than tasks in general; empty for none."""
-    found = searched(doubting, simulation, [kind for kind in kinds if kind.safeties is None])
-    best = min(found, key=doubting.key, default=None)
-    return [best] if best is not None and doubting.is_met(best) else []
-
-
-# --- words --------------------------------------------------------------------------------------------------------
+    chosen, known = [usable(name, wish) for name in names or ()], wish.threshold is not None
+    for kind in chosen:
+        if kind.name in BOUNDS and BOUNDS[kind.name].binary and not source.binary:
+            raise ValueError(f"design is {kind.name!r}, for returns of 0 and 1; the pilot has others")
+    suited = [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
+    return chosen or suited
 
 
 def _wanted(goal: Goal) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxcert.planning._design import Design
 from jaxcert.planning._design_kind import Kind
 from jaxcert.planning._goals import Goal
 from jaxcert.planning._known_designs import DESIGNS
 from jaxcert.planning._least_tasks import MOST_TASKS
+from jaxcert.planning._plan import Design
 from jaxcert.planning._simulation import Simulation
 from jaxcert.planning._successes import safety_in
 
@@ -47,13 +47,18 @@ def _of_kind(kind: Kind, goal: Goal, simulation: Simulation, counted: Design | N
     """Coarse, then around the best; where the best design that counts leaves a chance of something better."""
     most = simulation.most
     rollouts = [*(m for m in _ROLLOUTS if m < most), most]
-    rollouts = [m for m in rollouts if counted is None or kind.is_promising(m, counted.num_rollouts)]
+    # With more rollouts than the best design that counts, counting is preferred.
+    rollouts = [m for m in rollouts if counted is None or m <= counted.num_rollouts]
     limit = math.inf if counted is None else _DEARER * goal.cost_to_beat(counted)
     look = _by_counting if kind.safeties is None else _by_data_sets
     found = look(kind, goal, simulation, rollouts, [], limit)
     if found:
         best = min(found, key=goal.key)
-        found += look(kind, goal, simulation, _between(rollouts, best.num_rollouts), found, limit)
+        # Up to seven numbers from the one before to the one after.
+        place = rollouts.index(best.num_rollouts)
+        low, high = rollouts[max(place - 1, 0)], rollouts[min(place + 1, len(rollouts) - 1)]
+        near = {best.num_rollouts, *np.unique(np.linspace(low, high, 7).round().astype(int)).tolist()}
+        found += look(kind, goal, simulation, sorted(near), found, limit)
     return found
 
 
@@ -91,24 +96,13 @@ def _by_data_sets(
     return found
 
 
-def _between(coarse: list[int], m: int) -> list[int]:
-    """Up to seven numbers from the one before to the one after."""
-    place = coarse.index(m)
-    low, high = coarse[max(place - 1, 0)], coarse[min(place + 1, len(coarse) - 1)]
-    return sorted({m, *np.unique(np.linspace(low, high, 7).round().astype(int)).tolist()})
-
-
 def different(designs: list[Design], goal: Goal) -> list[Design]:
     """The best designs of different kinds, or with clearly different numbers of rollouts."""
     kept: list[Design] = []
     ranked = sorted(designs, key=goal.key)
     for design in [one for one in ranked if goal.is_met(one)] or ranked:
-        near = [
-            other
-            for other in kept
-            if other.name == design.name and 2 / 3 < other.num_rollouts / design.num_rollouts < 3 / 2
-        ]
-        kept += [] if near else [design]
+        same = [other.num_rollouts / design.num_rollouts for other in kept if other.name == design.name]
+        kept += [] if any(2 / 3 < factor < 3 / 2 for factor in same) else [design]
     first = {design.name: design for design in reversed(kept)}
     return list(dict.fromkeys([*first.values(), *kept]))[:MOST_SHOWN]
 
@@ -128,7 +122,5 @@ def reachable(goal: Goal, names: set[str]) -> tuple[Design | None, float]:
     if found[best] <= 0:
         return None, 0.0
     name, m, beta = designs[best]
-    cost = float(n[best] * unit[best])
-    return Design(name, int(n[best]), m, beta, cost=cost, value=float(found[best])), float(
-        np.max(1 - missing / (1 - betas))
-    )
+    design = Design(name, int(n[best]), m, beta, cost=float(n[best] * unit[best]), value=float(found[best]))
+    return design, float(np.max(1 - missing / (1 - betas)))

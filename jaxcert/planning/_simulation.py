@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from jaxcert.numerics import clopper_pearson_lower
-from jaxcert.planning._design import Design
 from jaxcert.planning._design_kind import Kind, PerTask, Wish
 from jaxcert.planning._goals import Goal, as_row, doubted
 from jaxcert.planning._pilot import Source
+from jaxcert.planning._plan import Design
 
 # Lengths of imagined tasks: numbers of rollouts between them are masked, so that few programs are compiled.
 LENGTHS = (16, 128, 1024)

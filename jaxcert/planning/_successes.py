@@ -54,17 +54,11 @@ def levels_of(num_rollouts: int, threshold: float, delta: Any, dtype: Any, beta:
 
 
 class Prospects(NamedTuple):
-    """Certificates with several numbers of trials [c]: what they count, and how many tasks miss it.
+    """Certificates with several numbers of trials [c]: what they count, and how many tasks miss it."""
 
-    Attributes:
-        levels: of each number of trials, [c, levels].
-        misses: the probability that a task has too few successes, [c, levels].
-        power: the share of cases that counts.
-    """
-
-    levels: Levels
-    misses: np.ndarray
-    power: float
+    levels: Levels  # of each number of trials, [c, levels]
+    misses: np.ndarray  # the probability that a task has too few successes, [c, levels]
+    power: float  # the share of cases that counts
 
     def reached(self, num_tasks: Any) -> np.ndarray:
         """The safety that n tasks certify in that share of cases, n of shape [..., c]."""

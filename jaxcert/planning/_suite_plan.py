@@ -1,7 +1,7 @@
 """How many trials of each task of a fixed list show that enough of its tasks are good."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import chex
 import numpy as np
@@ -10,10 +10,9 @@ from jaxcert._validation import as_numbers, check_number, check_open_unit, is_co
 from jaxcert.bounds import betting
 from jaxcert.certificates import certify_suite, confidence
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.planning._design import Design
 from jaxcert.planning._experiments import Experiments, fewest
 from jaxcert.planning._pilot import Assumptions, PilotReturns, support_of
-from jaxcert.planning._plan import Plan
+from jaxcert.planning._plan import Design, Plan
 from jaxcert.returns._prepared import Support, split_support
 
 # Rows of the table, beside the number of trials that was found.
@@ -52,8 +51,7 @@ def plan_suite(
 
     Returns:
         A ``Plan``, whose designs are numbers of trials with their power, and ``best.num_rollouts`` the smallest that
-        was sure to have it; if the first design has less, none was. The certificate needs new trials: those of the
-        pilot are spent, its tasks are not.
+        was sure to have it; if the first design has less, none was. The certificate needs new trials.
 
     Raises:
         ValueError: for values out of range, or a pilot without a support.
@@ -73,9 +71,25 @@ def plan_suite(
         certified: how many tasks are, in 0.9 of cases
         certify_each_task, which names the tasks, may certify more
     """
-    tasks = _checked(pilot, support, num_good, threshold, delta=delta, betas=betas, power=power)
+    for name, value in (("delta", delta), ("power", power)):
+        check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")
+    if betas is not None:
+        check_open_unit("betas", np.atleast_1d(as_numbers("betas", betas)))
+    tasks = trials_of("pilot", pilot, support)
+    low, high = map(float, split_support(tasks.support))
+    if not low < threshold < high:
+        raise ValueError(f"threshold is {threshold:g}; expected one inside the support ({low:g}, {high:g})")
+    if not is_count(num_good) or num_good > tasks.num_tasks:
+        raise ValueError(f"num_good is {num_good!r}; expected a whole number from 1 to the {tasks.num_tasks} tasks")
     check_trials(max_rollouts)
-    count = _Count(tasks, threshold, delta, betas)
+    settings = {"support": tasks.support, "delta": delta, "betas": betas, "validate": False}
+
+    def count(drawn: np.ndarray, num_rollouts: int) -> np.ndarray:
+        """How many tasks are certified with the first rollouts of each, in each experiment."""
+        where = np.broadcast_to(np.arange(drawn.shape[-1]) < num_rollouts, drawn.shape)
+        found = certify_suite(drawn > 0 if tasks.binary else drawn, threshold, where=where, **settings)
+        return np.asarray(found.num_good)[:, 0]
+
     experiments = Experiments(
         tasks.draw, lambda drawn, m: count(drawn, m) >= num_good, int(max_rollouts), least_length=16, most_fresh=2**22
     )
@@ -84,6 +98,9 @@ def plan_suite(
     fresh = experiments.fresh(np.random.default_rng((seed, 4, 2)), rows[-1])
     counts = {m: np.sort(np.concatenate([count(part, m) for part in fresh])) for m in rows}
     powers = {m: float(np.mean(each >= num_good)) for m, each in counts.items()}
+    name, n = ATTAINED.name if tasks.binary else betting.__name__, tasks.num_tasks
+    designs = [Design(name, n, m, None, None, m, float(m * n), value) for m, value in powers.items()]
+    enough = tuple(design for design in designs if found and design.num_rollouts >= found)
     heading = (
         f"Wanted: at least {num_good} of {tasks.num_tasks} tasks certified at {threshold:g}, "
         f"confidence {confidence(delta)}, in {power:.4g} of cases"
@@ -103,50 +120,9 @@ def plan_suite(
             f"certified: how many tasks are, in {power:.4g} of cases",
             "certify_each_task, which names the tasks, may certify more",
         ),
-        designs=_designs(tasks, powers, found),
+        designs=enough or tuple(sorted(designs, key=lambda design: -design.value)),
         power=float(power),
     )
-
-
-class _Count(NamedTuple):
-    """How many tasks of a list are certified at a threshold."""
-
-    tasks: "Chances | PilotReturns"
-    threshold: float
-    delta: float
-    betas: Any
-
-    def __call__(self, drawn: np.ndarray, num_rollouts: int) -> np.ndarray:
-        """With the first rollouts of each task, in each experiment."""
-        where = np.broadcast_to(np.arange(drawn.shape[-1]) < num_rollouts, drawn.shape)
-        returns = drawn > 0 if self.tasks.binary else drawn
-        settings = {"support": self.tasks.support, "delta": self.delta, "betas": self.betas, "validate": False}
-        return np.asarray(certify_suite(returns, self.threshold, where=where, **settings).num_good)[:, 0]
-
-
-def _checked(
-    pilot: Any, support: Support | None, num_good: Any, threshold: float, *, delta: Any, betas: Any, power: Any
-) -> "Chances | PilotReturns":
-    """What draws trials of the list; ValueError for settings out of range."""
-    for name, value in (("delta", delta), ("power", power)):
-        check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")
-    if betas is not None:
-        check_open_unit("betas", np.atleast_1d(as_numbers("betas", betas)))
-    tasks = trials_of("pilot", pilot, support)
-    low, high = map(float, split_support(tasks.support))
-    if not low < threshold < high:
-        raise ValueError(f"threshold is {threshold:g}; expected one inside the support ({low:g}, {high:g})")
-    if not is_count(num_good) or num_good > tasks.num_tasks:
-        raise ValueError(f"num_good is {num_good!r}; expected a whole number from 1 to the {tasks.num_tasks} tasks")
-    return tasks
-
-
-def _designs(tasks: "Chances | PilotReturns", powers: dict[int, float], found: int) -> tuple[Design, ...]:
-    """A design for each number of trials that suffices; if none does, the most powerful first."""
-    name, n = ATTAINED.name if tasks.binary else betting.__name__, tasks.num_tasks
-    designs = [Design(name, n, m, None, None, m, float(m * n), power) for m, power in powers.items()]
-    enough = tuple(design for design in designs if found and design.num_rollouts >= found)
-    return enough or tuple(sorted(designs, key=lambda design: -design.value))
 
 
 class Chances:

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxcert.certificates._anytime import ANYTIME
 from jaxcert.certificates._band import BAND
 from jaxcert.certificates._certify import SAFETY
-from jaxcert.certificates._certify_anytime import ANYTIME
 from jaxcert.certificates._each_task import EACH_TASK
 from jaxcert.certificates._episode import EPISODE
 from jaxcert.certificates._interval import INTERVAL

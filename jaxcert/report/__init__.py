@@ -10,21 +10,12 @@ from jaxcert.report._run_record import run_record
 from jaxcert.report._sweeps import check_table_path, write_sweep
 from jaxcert.report._verify import Verification, verify
 from jaxcert.report._writers import certificate_record, write_certificates
-from jaxcert.report.html import write_report
-from jaxcert.report.plots import (
-    Interval,
-    check_figure_path,
-    plot_bounds,
-    plot_certificates,
-    plot_evidence,
-    plot_intervals,
-    plot_levels,
-    plot_performance,
-    plot_plan,
-    plot_sweep,
-    plot_training,
-    save_figure,
-)
+from jaxcert.report.html._report_page import write_report
+from jaxcert.report.plots._axes import check_figure_path, save_figure
+from jaxcert.report.plots._interval_plot import Interval, plot_intervals
+from jaxcert.report.plots._share_plot import plot_certificates, plot_levels
+from jaxcert.report.plots._task_plots import plot_bounds, plot_plan
+from jaxcert.report.plots._time_plots import plot_evidence, plot_training
 
 __all__ = [
     "Interval",
@@ -45,9 +36,7 @@ __all__ = [
     "plot_evidence",
     "plot_intervals",
     "plot_levels",
-    "plot_performance",
     "plot_plan",
-    "plot_sweep",
     "plot_training",
     "read_certificate",
     "run_record",

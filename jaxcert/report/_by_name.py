@@ -3,16 +3,17 @@
 import itertools
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.questions._answers import column_texts, heading, texts_of
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.plots import Interval
+from jaxcert.report.plots._interval_plot import Interval
 from jaxcert.tables import Returns
 from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._readers import ReturnsFile
 
 # A mean that was rounded down to single precision reaches the threshold that it was.
 _ROUNDING = 1e-6
@@ -31,20 +32,20 @@ def intervals_of(
 ) -> dict[str, Interval]:
     """A row for each task that the answer names, or for what it certifies as a whole; and of each of its numbers.
 
-    Args:
-        certificate: concrete and without batch axes.
-        question: which it answers.
-        means: observed, of each task, [n]; None if they are not known.
-        name: of the group of rows, where there are several.
-        policies: what two policies are called, of whose difference it is.
+    ``means``: observed, of each task, [n]; None if they are not known. ``name``: of the group, where there are several;
+    ``policies``: what two policies are called, of whose difference it is.
     """
     in_a_row = getattr(certificate, "num_episodes", 1)
     means = means if means is None or in_a_row == 1 else means**in_a_row
     places = column_texts(certificate, question, question.each) if question.each else [""]
     ends = [f" at {place}" if len(places) > 1 else "" for place in places]
     if question.takes("tasks"):
-        of, each = f"{name}: " if name else "", itertools.product(enumerate(certificate.tasks), enumerate(ends))
-        return {f"{of}{task}{end}": _of_task(certificate, means, i, j) for (i, task), (j, end) in each}
+        of, good, bad = f"{name}: " if name else "", np.asarray(certificate.good), np.asarray(certificate.bad)
+        kinds = np.where(good, "certified", np.where(bad, "surely below", "not certified")).tolist()
+        seen = [None] * len(certificate.tasks) if means is None else means.tolist()
+        each = zip(certificate.tasks, seen, kinds, strict=True)
+        rows = [(task, value, zip(ends, row, strict=True)) for task, value, row in each]
+        return {f"{of}{task}{end}": Interval(None, value, kind=kind) for task, value, row in rows for end, kind in row}
     columns = question.rows.columns
     upper = next((columns[column] for column, least in question.rows.claims.items() if least is max), None)
     low = np.atleast_1d(getattr(certificate, columns[question.rows.certified])).tolist()
@@ -65,6 +66,39 @@ def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
     return {"xlabel": f"observed {certificate.quantity}", "at": at[0] if len(at) == 1 else None}
 
 
+class Groups(NamedTuple):
+    """What is certified of each group of rows, all of it together."""
+
+    question: Question  # which is asked of each
+    names: Sequence[str]
+    answers: Sequence[Any]
+    data: Sequence[ReturnsFile]
+    delta: float  # failure probability of all of it together
+    together: str  # how they hold together, in words
+
+    @property
+    def questions(self) -> list[Question]:
+        """Those that are answered."""
+        return [self.question]
+
+    @property
+    def table(self) -> dict[str, list[str]]:
+        """A row for each group and each of its numbers."""
+        return texts_by_name(self.question, dict(zip(self.names, self.answers, strict=True)))
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """The same to be drawn, beside what was observed."""
+        each = zip(self.names, self.answers, self.data, strict=True)
+        found = [intervals_of(answer, self.question, observed_means([file]), name) for name, answer, file in each]
+        return dict(itertools.chain.from_iterable(one.items() for one in found))
+
+    @property
+    def axis(self) -> dict[str, Any]:
+        """What the numbers are that are drawn."""
+        return axis_of(self.answers[0], self.question)
+
+
 def texts_by_name(question: Question, answers: Mapping[str, Any]) -> dict[str, list[str]]:
     """The table of all groups, whose names and numbers of tasks stand first; of one without a name, its own."""
     found: dict[str, list[str]] = {}
@@ -79,12 +113,11 @@ def texts_by_name(question: Question, answers: Mapping[str, Any]) -> dict[str, l
 def intervals_of_board(found: Leaderboard) -> dict[str, Interval]:
     """The mean of each policy of a leaderboard, and the letters by which they are not told apart."""
     low, observed = found.means, [observed_means([each]) for each in found.data]
-    best, letters = [found.names.index(name) for name in found.table["policy"]], [""] * len(low)
-    for place, text in zip(best, shared_letters((found.order | found.order.T)[np.ix_(best, best)]), strict=True):
-        letters[place] = text
+    best = [found.names.index(name) for name in found.table["policy"]]
+    letters = dict(zip(best, shared_letters((found.order | found.order.T)[np.ix_(best, best)]), strict=True))
     averages = [None if each is None else float(each.mean()) for each in observed]
-    rows = zip(found.names, low, averages, letters, strict=True)
-    return {name: Interval(least, average, letters=text) for name, least, average, text in rows}
+    rows = enumerate(zip(found.names, low, averages, strict=True))
+    return {name: Interval(least, average, letters=letters[i]) for i, (name, least, average) in rows}
 
 
 def shared_letters(apart: np.ndarray) -> list[str]:
@@ -101,12 +134,6 @@ def shared_letters(apart: np.ndarray) -> list[str]:
                     sets[-1].append(k)
     names = [f"{string.ascii_letters[k % 52]}{k // 52 or ''}" for k in range(len(sets))]
     return ["".join(name for name, each in zip(names, sets, strict=True) if i in each) for i in range(len(apart))]
-
-
-def _of_task(certificate: Any, means: np.ndarray | None, task: int, row: int) -> Interval:
-    good, bad = (bool(np.asarray(each)[task, row]) for each in (certificate.good, certificate.bad))
-    kind = "certified" if good else "surely below" if bad else "not certified"
-    return Interval(observed=None if means is None else float(means[task]), kind=kind)
 
 
 def _observed(certificate: Any, question: Question, means: np.ndarray | None) -> list[float | None]:

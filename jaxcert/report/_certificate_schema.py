@@ -53,8 +53,9 @@ def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
         []
     """
     content = content_of(path, "a certificate file")
+    strict: dict[str, Any] = {"parse_float": _number, "parse_int": _number, "parse_constant": _number}
     try:
-        document = parsed(content.decode("utf-8"), **_STRICT)
+        document = parsed(content.decode("utf-8"), **strict)
     except ValueError as error:
         raise ValueError(
             f"{path}: is not JSON, or cut short ({error}); expected a certificate file, which comes first"
@@ -86,37 +87,27 @@ def _misfit(document: Any) -> str | None:
         return f"the document: {error}"
     if not errors:
         return None
-    found = min(errors, key=_depth)
+
+    def depth(error: Any) -> int:
+        return len(error.instance_path)
+
+    found = min(errors, key=depth)
     while options := [each for option in getattr(found.kind, "context", ()) for each in option]:
-        if _depth(max(options, key=_depth)) == _depth(found):  # it fits no form, and none better than another
+        if depth(max(options, key=depth)) == depth(found):  # it fits no form, and none better than another
             break
-        found = max(options, key=_depth)
+        found = max(options, key=depth)
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in found.instance_path)
     return f"{place[1:] or 'the document'}: {found.message[:200]}"
 
 
-def _depth(error: Any) -> int:
-    return len(error.instance_path)
-
-
-def _finite(text: str) -> float:
+def _number(text: str) -> int | float:
+    """A number of JSON that is a float, or an integer of 64 bits."""
+    if text.lstrip("-").isdigit():
+        if len(text.lstrip("-")) > _DIGITS:
+            raise ValueError(f"{text[:_DIGITS]}... is too large")
+        return int(text)
+    if text in ("NaN", "Infinity", "-Infinity"):
+        raise ValueError(f"{text} is no number of JSON")
     if not math.isfinite(float(text)):
         raise ValueError(f"{text} is too large")
     return float(text)
-
-
-def _integer(text: str) -> int:
-    if len(text.lstrip("-")) > _DIGITS:
-        raise ValueError(f"{text[:_DIGITS]}... is too large")
-    return int(text)
-
-
-def _no_number(token: str) -> Any:
-    raise ValueError(f"{token} is no number of JSON")
-
-
-_STRICT: dict[str, Any] = {
-    "parse_float": _finite,
-    "parse_int": _integer,
-    "parse_constant": _no_number,
-}

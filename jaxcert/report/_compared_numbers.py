@@ -1,5 +1,6 @@
 """Numbers of a row, compared with those that the returns give, and how far rounding may move them."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from jaxcert.returns.summaries import Moments
 from jaxcert.tables._readers import ReturnsFile
 
 # In units of the rounding u, about twice what instruction sets and releases of JAX from 0.7 on were found to change:
-# risks by up to 15 u of their size, lower bounds by up to 9.4 u of the sizes in `_of_counts`.
+# risks by up to 15 u of their size, lower bounds by up to 9.4 u of the sizes in `slack_of`.
 RISK, _BOUND, _DIFFERENCE = 32, 16, 4
 # A mean beyond this many medians comes from a few returns; rounding of the others is far smaller.
 _TYPICAL = 8
@@ -26,101 +27,71 @@ def of_row(
     row: Mapping[str, Any], computed: Mapping[str, Any], question: Question, u: float, slack: float
 ) -> list[str]:
     """What differs in a row beyond rounding, where a number that was found may be off by ``slack``."""
-    lines = _of_sampled(row.get("sampled"), computed.get("sampled"), question, u, slack)
+    before, after, lines = row.get("sampled"), computed.get("sampled"), []
+    if isinstance(before, dict) and isinstance(after, dict):
+        lines = [f"sampled {line}" for line in of_row(before, after, question, u, slack)]
+    elif before is not after:
+        lines = ["sampled is of a shift, which only one of the two is of"]
     for name in (name for name in {**computed, **row} if name not in _APART):
         stated, found = row.get(name), computed.get(name)
         if type(stated) is type(found) and not isinstance(stated, list | dict) and stated == found:
             continue  # the usual case, at once
-        gap = _gap(stated, found)
-        if gap is None or not gap <= _room(name, computed, question, u, slack):
+        gap = abs(stated - found) if isinstance(stated, float) and isinstance(found, float) else math.inf
+        if not gap < math.inf or gap > _room(name, computed, question, u, slack):
             lines.extend(told(differing(name, stated, found), "the returns give"))
     return lines
 
 
-def _gap(stated: Any, found: Any) -> float | None:
-    """How far apart two numbers are; None unless both are floats."""
-    return abs(stated - found) if isinstance(stated, float) and isinstance(found, float) else None
-
-
-def _of_sampled(stated: Any, computed: Any, question: Question, u: float, slack: float) -> list[str]:
-    """What differs in the part of a row that is of the sampled tasks, which a shift alone has."""
-    if isinstance(stated, dict) and isinstance(computed, dict):
-        return [f"sampled {line}" for line in of_row(stated, computed, question, u, slack)]
-    return [] if stated is computed else ["sampled is of a shift, which only one of the two is of"]
-
-
 def _room(name: str, computed: Mapping[str, Any], question: Question, u: float, slack: float) -> float:
-    """How far rounding may move a number: not at all one that was fixed or given, unless a shift changes it."""
-    is_shifted, is_given = "sampled" in computed, name in question.given
-    if is_given and not is_shifted:
-        return 0.0
-    if name in question.rows.risks:
-        return _room_of_risk(name, question.rows.risks[name], computed, u)
-    shifted = _DIFFERENCE * u * abs(computed[name]) if is_shifted else 0.0
-    return max(0.0 if is_given else slack, shifted)
+    """How far rounding may move a number.
 
-
-def _room_of_risk(name: str, risk: str | None, computed: Mapping[str, Any], u: float) -> float:
-    """How far rounding may move a probability: some u of its risk, and its complement by 2 u more."""
-    if risk is None:
-        return RISK * u
-    return RISK * u * float(computed.get(risk) or 0.0) + 2 * u * (risk != name)
+    Of a probability that is some u of its risk, of its complement 2 u more; of what was found, the slack. One that was
+    fixed or given has no room, unless a shift changes it.
+    """
+    is_shifted, is_given, risks = "sampled" in computed, name in question.given, question.rows.risks
+    if name in risks and (is_shifted or not is_given):
+        risk = risks[name]
+        return RISK * u * (1.0 if risk is None else float(computed.get(risk) or 0)) + 2 * u * (risk not in (None, name))
+    return max(0.0 if is_given else slack, _DIFFERENCE * u * abs(computed[name]) if is_shifted else 0.0)
 
 
 def slack_of(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, question: Question, u: float
 ) -> np.ndarray:
-    """How far rounding may move a threshold or a mean that was found, [t]."""
-    support = _support_of(record, found)
-    if question.curve is not None:
-        slack = _of_counts(data, found, support, u)
-    else:
+    """How far rounding may move a threshold or a mean that was found, [t]: some u of what it is computed from.
+
+    Of a mean these are the returns, or the lower end of the support; of two policies also the ends of that of either,
+    whose averages are computed before their difference. The lower bound next to a threshold is computed from what the
+    returns of its task lie above the lower end: its error is some u of their mean or, with the end added, of the larger
+    of the two. One return a million times its like does not count, since the bounds that it leaves above a have terms
+    of the size of the others. No difference of two returns is larger than the lower end a - b of its support.
+    """
+    answer, (low, high) = getattr(found, "sampled", found), support_of(record)
+    support = (low - high, high - low) if is_difference(getattr(answer, "quantity", "")) else (low, high)
+    if question.curve is None:
+        ends = [support[0], *((low, high) if len(data) > 1 else ())]
+        size = max([float(np.nanmean(_sizes(data))), *(abs(end) for end in ends if np.isfinite(end))])
         shares = [1.0 if question.rows.share is None else row[question.rows.share] for row in record["rows"]]
-        slack = _of_means(record, data, support, u) / np.asarray(shares, float)
-    lowest, highest = support
-    return np.minimum(slack, _LARGEST * (highest - lowest))
-
-
-def _support_of(record: Mapping[str, Any], found: Any) -> tuple[float, float]:
-    """The support of what is certified: for two policies, of the differences of their returns."""
-    low, high = support_of(record)
-    quantity = getattr(getattr(found, "sampled", found), "quantity", "")
-    return (low - high, high - low) if is_difference(quantity) else (low, high)
-
-
-def _of_counts(data: Sequence[ReturnsFile], found: Any, support: tuple[float, float], u: float) -> np.ndarray:
-    """How far rounding may move the lower bound that is next to each threshold, [t].
-
-    A bound is computed from the returns of its task above the lower end of the support: its error is some u of the
-    mean of these or, with the end added, of the larger of the two. One return in a million times its like does not
-    count, since the bounds that it leaves above a have terms of the size of the others. No difference of two returns
-    is larger than the lower end a - b of its support, which is therefore the size for two policies.
-    """
-    low = np.asarray(getattr(found, "sampled", found).thresholds, float)
-    size = np.maximum(np.abs(low), abs(support[0]))
-    if len(data) == 1:
-        bounds = np.asarray(found.lower_bounds, float)
-        sizes = _sizes(data)[np.abs(bounds[None, :] - low[:, None]).argmin(axis=1)]
-        mean, median = np.nanmean(sizes, axis=1), np.nanmedian(sizes, axis=1)
-        size = np.maximum(size, np.minimum(mean, _TYPICAL * np.maximum(np.abs(low), median)))
-    return _BOUND * u * size
-
-
-def _of_means(record: Mapping[str, Any], data: Sequence[ReturnsFile], support: tuple[float, float], u: float) -> float:
-    """How far rounding may move a mean over all tasks: some u of the returns, or of the lower end of the support.
-
-    The averages of two policies are computed before their difference, so that either end may be their size.
-    """
-    ends = [support[0], *(support_of(record) if len(data) > 1 else ())]
-    size = max([float(np.nanmean(_sizes(data))), *(abs(end) for end in ends if np.isfinite(end))])
-    return _BOUND * u * size
+        size = size / np.asarray(shares, float)
+    else:
+        thresholds = np.asarray(answer.thresholds, float)
+        size = np.maximum(np.abs(thresholds), abs(support[0]))
+        if len(data) == 1:
+            apart = np.abs(np.asarray(found.lower_bounds, float)[None, :] - thresholds[:, None])
+            sizes = _sizes(data)[apart.argmin(axis=1)]
+            typical = _TYPICAL * np.maximum(np.abs(thresholds), np.nanmedian(sizes, axis=1))
+            size = np.maximum(size, np.minimum(np.nanmean(sizes, axis=1), typical))
+    return np.minimum(_BOUND * u * size, _LARGEST * (support[1] - support[0]))
 
 
 def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
     """The sizes of the returns that count, [n, all rollouts]; NaN for the others. Of summaries, no less: [n, 1]."""
-    if not all(each.has_rollouts for each in data):
-        return np.concatenate([_largest_mean(each.returns)[:, None] for each in data], axis=1)
-    values = [np.where(True if each.where is None else each.where, each.returns, np.nan) for each in data]
+    values = [
+        np.where(True if each.where is None else each.where, each.returns, np.nan)
+        if each.has_rollouts
+        else _largest_mean(each.returns)[:, None]
+        for each in data
+    ]
     return np.abs(np.concatenate([np.asarray(each, float) for each in values], axis=1))
 
 

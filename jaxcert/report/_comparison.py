@@ -1,20 +1,22 @@
-"""A record of a certificate, compared with what the returns give."""
+"""A record of a certificate, compared with what the returns give: its numbers, and its sentences."""
 
+import dataclasses
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates import Status, sentence
+from jaxcert.certificates._certificate import is_difference, naming
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._compared_numbers import RISK, differing, of_row, slack_of, told
-from jaxcert.report._compared_words import of_words
 from jaxcert.report._curve import at_bounds
-from jaxcert.report._recompute import precision, question_named, recompute, shifted, support_of
+from jaxcert.report._recompute import precision, recompute, shifted, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables._readers import ReturnsFile
 
@@ -62,12 +64,8 @@ def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
 
 def _apart_from_rows(record: Mapping[str, Any]) -> dict[str, Any]:
     """What is the same for all rows; a file may be renamed."""
-    files = {name: record[name] for name in ("data", "others") if record.get(name)}
-    named = {
-        name: [{**one, "file": ""} for one in held] if isinstance(held, list) else {**held, "file": ""}
-        for name, held in files.items()
-    }
-    return {**{name: value for name, value in record.items() if name != "rows"}, **named}
+    data, *others = [held and {**held, "file": ""} for held in (record["data"], *record.get("others", []))]
+    return {**record, "rows": None, "data": data, "others": others}
 
 
 def _record(record: Mapping[str, Any], found: Any, data: Sequence[ReturnsFile] = ()) -> dict[str, Any]:
@@ -81,7 +79,7 @@ def _of_rows(
 ) -> Compared:
     """What differs in the rows, and in what they say."""
     u = float(np.finfo(record["settings"]["dtype"]).eps) / 2
-    question, rows = question_named(record["question"]), record["rows"]
+    question, rows = QUESTIONS[record["question"]], record["rows"]
     policies = data[:-1] if "max_weight" in record["settings"] else data
     slack = slack_of(record, policies, found, question, u).tolist()
     accepted = list(computed)
@@ -112,7 +110,7 @@ def _counted_otherwise(
     below = row["num_violations"] - int(np.sum(sure))
     if below not in range(near.size + 1) or not counts_bounds(sampled):
         return None
-    question = question_named(record["question"])
+    question = QUESTIONS[record["question"]]
     if question.finds_threshold:
         # Tasks that are tied with the one that gives the threshold: the certificate does not depend on them.
         count = row["num_violations"]
@@ -125,3 +123,61 @@ def _counted_otherwise(
     bounds[violated] = np.nextafter(threshold, -np.inf)
     again = shifted(at_bounds(sampled, jnp.asarray(bounds), threshold[None]), record["settings"])
     return _record(record, again, data)["rows"][0]
+
+
+def of_words(
+    found: Any,
+    question: Question,
+    rows: Sequence[dict[str, Any]],
+    computed: Sequence[dict[str, Any]],
+    policies: Sequence[str],
+) -> tuple[list[str], list[str]]:
+    """What is wrong with the sentences (another one, or a figure without support here), and what is worth knowing."""
+    before = [{} if other is row else other for row, other in zip(rows, computed, strict=True)]
+
+    def said(entries: Sequence[dict[str, Any]]) -> list[str]:
+        """What these numbers say, in words; where they are those of another row, its sentence is known."""
+        columns = question.rows.columns
+        numbers = {field: _entries(found, field, [entry[name] for entry in entries]) for name, field in columns.items()}
+        # An entry of an array of JAX takes far longer to read.
+        recorded = jax.tree.map(np.asarray, dataclasses.replace(found, **numbers))
+        return [
+            other["sentence"]
+            if other and all(entry[name] == other[name] for name in columns)
+            else naming(sentence(recorded, i), policies)
+            for i, (entry, other) in enumerate(zip(entries, before, strict=True))
+        ]
+
+    stated, lines, notes = said(rows), [], []
+    weaker = {name: said(_weaker(name, least, rows, computed)) for name, least in question.rows.claims.items()}
+    for i, (row, other) in enumerate(zip(rows, computed, strict=True)):
+        if row["sentence"] != stated[i]:
+            lines.append(f"rows {i + 1}: the sentence is not that of its numbers, which is: {stated[i]}")
+            continue
+        for name in (name for name in question.rows.claims if weaker[name][i] != stated[i]):
+            # A figure of a risk is far coarser than its rounding; one of a threshold or a mean that was found is not.
+            if name in question.rows.risks:
+                words = name.replace("_", " ")
+                lines.append(f"rows {i + 1}: the sentence is of a {words} of {row[name]!r}, here {other[name]!r}")
+            else:
+                notes.append(f"rows {i + 1}: the {name} {row[name]!r} is {other[name]!r} here, within rounding")
+    return lines, notes
+
+
+def _weaker(
+    name: str, least: Callable[..., Any], rows: Sequence[dict[str, Any]], computed: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The rows with the number, stated or computed, that claims less."""
+    pairs = zip(rows, computed, strict=True)
+    return [{**row, name: least(row[name], other[name])} if row[name] is not None else row for row, other in pairs]
+
+
+def _entries(found: Any, field: str, column: list[Any]) -> jax.Array:
+    """What a column holds, as the field of the answer."""
+    values = getattr(found, field)
+    if field == "status":
+        column = [Status[name.upper()].value for name in column]
+    numbers = [np.nan if entry is None else entry for entry in column]
+    # A number that is not finite is none in a record; there is one here.
+    held = np.where(np.isnan(numbers), np.ravel(np.asarray(values)), numbers)
+    return jnp.asarray(held.reshape(values.shape).astype(values.dtype))

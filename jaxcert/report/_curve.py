@@ -1,7 +1,7 @@
-"""The complete step curve of a certificate."""
+"""The complete step curve of a certificate, also where its lower bounds were not counted."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -9,17 +9,23 @@ import numpy as np
 
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._batch_axes import check_single
-from jaxcert.certificates._registry import counts_bounds
+from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import METHODS, counts_bounds
+from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import question_of, sampled
+from jaxcert.report._recompute import ask
+from jaxcert.tables import Returns
+
+# Points of a curve: more take a record of megabytes, and no eye tells them apart.
+MOST_POINTS = 1000
 
 
 def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Certificate:
     """Certify every distinct lower bound as a threshold: the right end of each step of the curve.
 
-    Between two neighbouring points the number of violations, and so the certified safety, is as at the upper one.
-    Each point holds for a threshold that was fixed beforehand, not for one chosen after a look at the curve, unless the
-    certificate is a band. A curve says what its certificate does: for two policies it is about their difference, and an
-    interval has both ends at each of its points.
+    Between two neighbouring points the certified safety is as at the upper one. Each point holds for a threshold that
+    was fixed beforehand, not for one chosen after a look at the curve, unless the certificate is a band. For two
+    policies the curve is about their difference; an interval has both ends at each of its points.
 
     Args:
         certificate: for one set of tasks; its lower_bounds [n], beta, delta and method are used.
@@ -30,10 +36,9 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         A certificate whose thresholds are the distinct finite lower bounds, in increasing order.
 
     Raises:
-        ValueError: max_points is less than 2, the certificate is a batch, no lower bound is finite, beta was chosen
-            from the data, or the method counts no lower bounds: call `jaxcert.certify` with more thresholds then, as
-            for weighted tasks. For a shift: call
-            `jaxcert.certify_shift` with the curve. For a kind of certificate that is not known here.
+        ValueError: max_points is less than 2, the certificate is a batch or of a kind without a curve, no lower bound
+            is finite, beta was chosen from the data, or the method counts no lower bounds: then certify more
+            thresholds. For a shift: call `jaxcert.certify_shift` with the curve.
 
     Example:
         >>> import jax.numpy as jnp
@@ -84,3 +89,33 @@ def thinned(values: np.ndarray, most: int | None) -> np.ndarray:
     if most < 2:
         raise ValueError(f"max_points is {most}; expected at least 2, the ends of the curve")
     return values[np.linspace(0, len(values) - 1, most).round().astype(int)]
+
+
+def curve_or_rows(data: Sequence[Returns], certificate: Any, settings: Mapping[str, Any]) -> Any:
+    """All steps, if it has a curve of lower bounds or can be asked at more thresholds; else its rows."""
+    has_curve = question_of(certificate).curve is not None
+    if has_curve and (counts_bounds(certificate) or _at_thresholds(certificate)):
+        return every_step(data, certificate, settings)
+    return certificate
+
+
+def every_step(data: Sequence[Returns], certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
+    """The curve at every step, or at so many; where lower bounds were not counted, certificates at lower bounds."""
+    question = _at_thresholds(certificate)
+    if question is None:
+        return step_curve(certificate, max_points=MOST_POINTS)
+    levels = thinned(np.unique(np.asarray(certificate.lower_bounds)), MOST_POINTS)
+    return ask(question, data, levels, settings)
+
+
+def _at_thresholds(certificate: Certificate) -> Question | None:
+    """The question to ask again at each step, where the level is chosen for each; None if lower bounds were counted.
+
+    None, too, where its own options are not known here, and for soft counts, whose lower bounds are no steps.
+    """
+    method, question = METHODS.get(certificate.method), question_of(certificate)
+    if question.finds_threshold:
+        others = (each for each in QUESTIONS.values() if each.certificate is question.certificate)
+        question = next(each for each in others if not each.finds_threshold)
+    chooses = method is not None and method.counts_successes
+    return question if not question.options and (certificate.beta.ndim or chooses) else None

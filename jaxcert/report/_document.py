@@ -11,7 +11,6 @@ import jaxlib.version
 import numpy as np
 
 from jaxcert._version import __version__
-from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 
 _THEORY = "jaxcert, theory page"
@@ -40,20 +39,16 @@ def assumptions_of(questions: Iterable[str]) -> list[str]:
         >>> print(assumptions_of(["cvar"])[4][:79])
         Settled before the data were seen: what is asked, alpha, delta, bound, cap, and
     """
-    known = [QUESTIONS[name] for name in questions if name in QUESTIONS]
-    named = dict.fromkeys(["what is asked", *(name for question in known for name in _given_beforehand(question))])
-    settled = ", ".join(name.replace("_", " ") for name in named)
+    known, named = [QUESTIONS[name] for name in questions if name in QUESTIONS], ["what is asked"]
+    for question in known:  # what has to be declared has one value
+        own = [option.name for option in question.options if option.name not in question.declared]
+        named += [*([question.each] if question.each else []), *question.settings, *own]
+    settled = ", ".join(name.replace("_", " ") for name in dict.fromkeys(named))
     of_lists = [question.listed for question in known] or [False]
     tasks = [_OF_SAMPLED] * (not all(of_lists)) + [_OF_LISTS] * any(of_lists)
     moments = "" if all(of_lists) else _AT_EVERY_MOMENT
     kept = [line for line in _OF_ALL if line != _IN_SUPPORT or any(each.has_support for each in known) or not known]
     return [*tasks, *(line.format(settled=settled, moments=moments) for line in kept)]
-
-
-def _given_beforehand(question: Question) -> list[str]:
-    """The names of what is fixed and of all settings; what has to be declared has one value."""
-    own = [option.name for option in question.options if option.name not in question.declared]
-    return [*([question.each] if question.each else []), *question.settings, *own]
 
 
 _OF_SAMPLED = (
@@ -101,6 +96,7 @@ def certificate_document(
         >>> document["format_version"], document["digest"] == document_digest(document)
         (5, True)
     """
+    device = jax.devices()[0]
     document: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -109,8 +105,18 @@ def certificate_document(
         "protocol": protocol,
         "checkpoint": None if checkpoint is None else dict(checkpoint),
         **({} if leaderboard is None else {"leaderboard": dict(leaderboard)}),
-        "versions": _versions(),
-        "platform": _platform(),
+        "versions": {
+            "jaxcert": __version__,
+            "jax": jax.__version__,
+            "jaxlib": jaxlib.version.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "platform": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "device": f"{device.platform}: {device.device_kind}",
+        },
     }
     return {**document, "digest": document_digest(document)}
 
@@ -156,22 +162,3 @@ def document_text(document: Mapping[str, Any]) -> str:
         }
     """
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2) + "\n"
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "jaxcert": __version__,
-        "jax": jax.__version__,
-        "jaxlib": jaxlib.version.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
-
-
-def _platform() -> dict[str, str]:
-    device = jax.devices()[0]
-    return {
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "device": f"{device.platform}: {device.device_kind}",
-    }

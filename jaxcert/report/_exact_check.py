@@ -61,18 +61,19 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
     """
     document = content_of(certificate, "a certificate file")
     try:
-        _check_assumptions(document)
-        if _stops(document):
+        held = json.loads(document)
+        stops = any("rollouts" in record for record in held["certificates"])  # the tasks, by themselves
+        _check_claims(held, stops=stops)
+        if stops:
             yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
         else:
-            _check_worst(document)
             yield from _check_rows(document, returns)
     except ValueError as error:
         raise ValueError(f"{certificate}: {error}") from error
     except RecursionError as error:
         raise ValueError(f"{certificate} or the file of its returns: JSON is nested too deeply") from error
     except check_certificate.WRONG as error:
-        if _is_without(document):
+        if b'"witness"' not in document:
             needed = "was written without witnesses, which an exact check needs; expected --witness with --json"
             raise ValueError(f"{certificate}: {needed}") from error
         raise ValueError(f"{certificate}: has not the form of a certificate file ({error!r})") from error
@@ -84,7 +85,8 @@ def _check_rows(document: bytes, returns: str | PathLike[str]) -> Iterator[tuple
 
     def read(data: Any) -> tuple[list[list[Fraction]], str]:
         nonlocal told
-        file = _read(returns, data)
+        with only_warned_of_rows():  # whether what the certificate says of the file is right, its SHA-256 tells
+            file = read_by(returns, recorded_roles(data, {}))
         told = rows_read([file])
         return exactly(file)
 
@@ -92,35 +94,18 @@ def _check_rows(document: bytes, returns: str | PathLike[str]) -> Iterator[tuple
         yield holds, f"{words} {told[0].upper()}{told[1:]}." if holds and told else words
 
 
-def _stops(document: bytes) -> bool:
-    """Whether it is about tasks that stop by themselves."""
-    held = json.loads(document)
-    return any("rollouts" in record for record in held["certificates"])
+def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
+    """Raise ValueError for what no witness proves.
 
-
-def _check_assumptions(document: bytes) -> None:
-    """Raise ValueError for other assumptions than those of the questions, which no witness proves."""
-    held = json.loads(document)
+    That is other assumptions than those of the questions, and rollouts without an outcome that count as more than the
+    worst return, or at an upper end.
+    """
     if held["assumptions"] != assumptions_of(record["question"] for record in held["certificates"]):
         raise ValueError("its assumptions are not those of this format for its questions")
-
-
-def _check_worst(document: bytes) -> None:
-    """Raise ValueError for rollouts without an outcome that count as more than the worst return, or at an upper end."""
-    for record in json.loads(document)["certificates"]:
+    for record in () if stops else held["certificates"]:
         settings, counted = record["settings"], record["data"].get("unfinished")
-        if counted is None:
-            continue
-        if settings.get("complete") or float(counted["counted_as"]) != float(settings["support"][0]):
+        if counted and (settings.get("complete") or float(counted["counted_as"]) != float(settings["support"][0])):
             raise ValueError("rollouts without an outcome count as another return than the worst, or at an upper end")
-
-
-def _is_without(document: bytes) -> bool:
-    """Whether a file holds no witness at all, as one that was written without them."""
-    try:
-        return not any("witness" in row for record in json.loads(document)["certificates"] for row in record["rows"])
-    except check_certificate.WRONG:
-        return False
 
 
 def run_exactly(
@@ -154,13 +139,3 @@ def exactly(data: ReturnsFile) -> tuple[list[list[Fraction]], str]:
     where = np.ones(data.returns.shape, bool) if data.where is None else data.where
     tasks = [[Fraction(x) for x in row[ok].tolist()] for row, ok in zip(data.returns, where, strict=True)]
     return tasks, data.sha256
-
-
-def _read(path: str | PathLike[str], data: Any) -> ReturnsFile:
-    """The file, by what the certificate says of it; whether that is right is seen by its SHA-256."""
-    columns, counted = data.get("columns"), data.get("unfinished") or {}
-    options = {} if columns is None else {**columns, "trial": columns["trial"] or None}
-    unfinished = float(counted["counted_as"]) if "counted_as" in counted else None
-    picked = [(name, tuple(x) if isinstance(x, list) else x) for name, x in (data.get("roles") or {}).items()]
-    with only_warned_of_rows():
-        return read_by(path, recorded_roles(options, unfinished, picked))

@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import ceil_figures, certify_ranking, confidence
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts, heading
 from jaxcert.questions._registry import usual_questions
@@ -25,21 +27,13 @@ _ORDER = "at least as good as"
 
 
 class Board(NamedTuple):
-    """What a leaderboard asks of each policy, and how delta is shared.
+    """What a leaderboard asks of each policy, and how delta is shared."""
 
-    Attributes:
-        mean: the question about one policy.
-        at: about one policy at thresholds; None without any.
-        thresholds: fixed before the data are seen.
-        num_policies: p.
-        has_means: whether means are certified, or the order alone.
-    """
-
-    mean: Question
-    at: Question | None
-    thresholds: Sequence[float]
+    mean: Question  # about one policy
+    at: Question | None  # about one policy at thresholds; None without any
+    thresholds: Sequence[float]  # fixed before the data are seen
     num_policies: int
-    has_means: bool = True
+    has_means: bool = True  # whether means are certified, or the order alone
 
     @property
     def questions(self) -> list[Question]:
@@ -72,25 +66,20 @@ def board_of(
 
 
 class Leaderboard(NamedTuple):
-    """What is certified.
+    """What is certified of each policy and of their order."""
 
-    Attributes:
-        board: what was asked.
-        delta: failure probability of all of it together.
-        support: (a, b), as declared.
-        data: the returns of each policy.
-        names: what each policy is called.
-        answers: of each policy, by the names of the questions.
-        order: whether policy i is certified to be at least as good as j, bool[p, p].
-    """
-
-    board: Board
-    delta: float
-    support: tuple[float, float]
+    board: Board  # what was asked
+    delta: float  # failure probability of all of it together
+    support: tuple[float, float]  # as declared
     data: Sequence[ReturnsFile]
     names: Sequence[str]
-    answers: Sequence[Mapping[str, Any]]
-    order: np.ndarray
+    answers: Sequence[Mapping[str, Any]]  # of each policy, by the names of the questions
+    order: np.ndarray  # whether policy i is certified to be at least as good as j, bool[p, p]
+
+    @property
+    def questions(self) -> list[Question]:
+        """Those that are answered."""
+        return self.board.questions or [self.board.mean]
 
     @property
     def table(self) -> dict[str, list[str]]:
@@ -100,8 +89,11 @@ class Leaderboard(NamedTuple):
         """
         sizes = self.means if self.board.has_means else self.order.sum(axis=1).tolist()
         best = sorted(range(len(sizes)), key=lambda i: -sizes[i])
-        rows = [self._row(i) for i in best]
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        found: dict[str, list[str]] = {"policy": [self.names[i] for i in best]}
+        for i, question in itertools.product(best, self.board.questions):
+            for title, text in _cells(question, self.answers[i][question.name]).items():
+                found.setdefault(title, []).append(text)
+        return {**found, _ORDER: [", ".join(self.not_better(i)) or "-" for i in best]}
 
     @property
     def means(self) -> list[Any]:
@@ -126,7 +118,7 @@ class Leaderboard(NamedTuple):
     @property
     def _never_named(self) -> str:
         """Which policies no other is certified to be as good as, and why; empty for none."""
-        names = [name for name, each in zip(self.names, self.data, strict=True) if _unfinished(each)]
+        names = [name for name, each in zip(self.names, self.data, strict=True) if each.num_unfinished]
         if not names:
             return ""
         why = "since the worst return of its unfinished rollouts would help the other"
@@ -140,26 +132,14 @@ class Leaderboard(NamedTuple):
     def claims(self) -> list[str]:
         """Which others each policy is at least as good as, by name, in the order of the table."""
         best = [(name, self.not_better(self.names.index(name))) for name in self.table["policy"]]
-        return [f"{name} is {_ORDER} {_listed(others)}" for name, others in best if others]
-
-    def _row(self, i: int) -> dict[str, str]:
-        row = {"policy": self.names[i]}
-        for question in self.board.questions:
-            row |= _cells(question, self.answers[i][question.name])
-        return row | {_ORDER: ", ".join(self.not_better(i)) or "-"}
-
-
-def _listed(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+        last = [" and ".join(filter(None, [", ".join(others[:-1]), *others[-1:]])) for _, others in best]
+        return [f"{name} is {_ORDER} {others}" for (name, _), others in zip(best, last, strict=True) if others]
 
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:
     """What is certified, by its heading and, where that was fixed beforehand, the threshold."""
-    texts, words = (
-        column_texts(answer, question, question.rows.certified),
-        heading(question.rows.certified, question, answer),
-    )
+    certified = question.rows.certified
+    texts, words = column_texts(answer, question, certified), heading(certified, question, answer)
     fixed = [f" at {x}" for x in column_texts(answer, question, question.each)] if question.each else [""]
     return {f"{words}{place}": text for place, text in zip(fixed, texts, strict=True)}
 
@@ -174,26 +154,21 @@ def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float]
     Of new tasks by ``certify_ranking``, of a list by the mean over it of each ordered pair, each pair at level
     ``board.share(delta)``. Nobody is as good as a policy with unfinished rollouts, whose worst return helps others.
     """
-    finished, share = np.asarray([not _unfinished(each) for each in data]), board.share(delta)
+    finished, share = np.asarray([not each.num_unfinished for each in data]), board.share(delta)
     data = in_one_order(*data)
     order = np.eye(len(data), dtype=bool)
-    if not board.mean.listed:
+    if board.mean.listed:
+        pair = usual_questions({}, shortcut="mean", listed=True, num_policies=2)[0]
+        for i, j in ((i, j) for i, j in itertools.permutations(range(len(data)), 2) if finished[j]):
+            answer = ask(pair, [data[i], data[j]], None, {"support": support, "delta": share})
+            order[i, j] = _certified(pair, answer) >= 0
+    else:
         returns, where = _stacked(data)
         level = float(np.nextafter(share * board.counts["pairs"], 0))
         declared = None if returns.dtype == bool else support
         found = certify_ranking(returns, support=declared, delta=level, where=where)
-        return linked(order | (np.asarray(found.differences) >= 0) & finished)
-    pair = usual_questions({}, shortcut="mean", listed=True, num_policies=2)[0]
-    for i, j in itertools.permutations(range(len(data)), 2):
-        if not finished[j]:
-            continue
-        answer = ask(pair, [data[i], data[j]], None, {"support": support, "delta": share})
-        order[i, j] = _certified(pair, answer) >= 0
-    return linked(order)
-
-
-def _unfinished(data: Returns) -> bool:
-    return isinstance(data, ReturnsFile) and data.num_unfinished > 0
+        order |= (np.asarray(found.differences) >= 0) & finished
+    return np.asarray(linked(jnp.asarray(order)))
 
 
 def _stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
@@ -208,34 +183,23 @@ def _stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
     return returns, where
 
 
-def linked(order: np.ndarray) -> np.ndarray:
-    """With what follows from it through others: the transitive closure of a relation, bool[p, p]."""
-    for k in range(len(order)):
-        order = order | (order[:, k : k + 1] & order[k])
-    return order
-
-
 def leaderboard_document(found: Leaderboard) -> dict[str, Any]:
     """A document of certificates: of every policy by question, and how they hold together with the order."""
+    pairs = zip(found.data, found.answers, strict=True)
     records = [
-        certificate_record(found.answers[i][asked.name], data=each, support=_support(asked, found))
-        for asked in found.board.questions
-        for i, each in enumerate(found.data)
+        certificate_record(answers[asked.name], data=each, support=found.support if asked.has_support else None)
+        for asked, (each, answers) in itertools.product(found.board.questions, pairs)
     ]
     return certificate_document(records, leaderboard=_entry(found))
 
 
-def _support(asked: Question, found: Leaderboard) -> tuple[float, float] | None:
-    return found.support if asked.has_support else None
-
-
 def _entry(found: Leaderboard) -> dict[str, Any]:
     """What is said of all policies together."""
-    rows = zip(found.names, (found.not_better(i) for i in range(len(found.names))), strict=True)
+    key = _ORDER.replace(" ", "_")
     return {
         "delta": found.delta,
         "statements": found.board.counts,
-        "order": [{"policy": name, _ORDER.replace(" ", "_"): others} for name, others in rows],
+        "order": [{"policy": name, key: found.not_better(i)} for i, name in enumerate(found.names)],
         "sentence": found.together,
     }
 
@@ -252,15 +216,14 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
         if not equal(record["settings"]["delta"], share, dtype):
             stands = record["settings"]["delta"]
             yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
-    for name, record in zip((entry["policy"] for entry in stated["order"]), records, strict=False):
+    names = [entry["policy"] for entry in stated["order"]]
+    for name, record in zip(itertools.cycle(names), records, strict=False):
         data = record["data"] or {}
         file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")
         if (Path(name).name != file) if policy is None else (name != policy):
-            yield f"leaderboard order: the policy {name!r} is of the file {file!r}" + (
-                f", {policy!r}" if policy else ""
-            )
+            what = f", {policy!r}" if policy else ""
+            yield f"leaderboard order: the policy {name!r} is of the file {file!r}{what}"
     support = support_of(records[0])
-    names = [entry["policy"] for entry in stated["order"]]
     with precision(str(dtype)):
         order = order_of(board, files, support, stated["delta"])
     again = _entry(Leaderboard(board, stated["delta"], support, files, names, [], order))
@@ -273,15 +236,12 @@ def _asked_in(records: Sequence[Mapping[str, Any]], num_policies: int) -> Board 
     known = [QUESTIONS[record["question"]] for record in first if record["question"] in QUESTIONS]
     if len(records) != len(known) * num_policies or not known:
         return None
-    fixed = [_fixed(record) for record in records]
+    fixed = []
+    for record in records:
+        name = record["fixed_beforehand"]
+        fixed.append([record["question"], name, *(row.get(name) for row in record["rows"] if name)])
     board = board_of(fixed[-1][2:] if len(known) > 1 else None, known[0].listed, num_policies)
     asked = [question.name for question in board.questions for _ in range(num_policies)]
     same = all(each == fixed[place - place % num_policies] for place, each in enumerate(fixed))
     supports = {str(record["settings"].get("support")) for record in records}
     return board if same and len(supports) == 1 and [record["question"] for record in records] == asked else None
-
-
-def _fixed(record: Mapping[str, Any]) -> list[Any]:
-    """The question of a record, and what was fixed beforehand."""
-    name = record["fixed_beforehand"]
-    return [record["question"], name, *([row.get(name) for row in record["rows"]] if name else [])]

@@ -94,11 +94,16 @@ class Protocol:
         self._check_support()
         check_finite("thresholds", self.thresholds)
         check_open_unit("safeties", self.safeties)
-        self._check_levels()
-        check_count("num_tasks", self.num_tasks)
-        check_count("num_rollouts", self.num_rollouts)
+        is_open = self.beta is None or (isinstance(self.beta, str) and self.beta == AUTO)
+        for name in ("delta",) if is_open else ("delta", "beta"):
+            object.__setattr__(self, name, _number(name, getattr(self, name)))
+            check_open_unit(name, getattr(self, name))
+        for name in ("num_tasks", "num_rollouts"):
+            check_count(name, getattr(self, name))
         if "method" in self._question.settings and self._question.has_support:
-            object.__setattr__(self, "bound", _bound_of(self.bound, self.method))
+            if self.bound is not None and not (isinstance(self.bound, str) and self.bound):
+                raise ValueError(f"bound is {self.bound!r:.40}; expected a name, or none for the method's own")
+            object.__setattr__(self, "bound", defaults(self.bound, self.method, ())[0].name)
         self._check_facts()
 
     @property
@@ -110,9 +115,7 @@ class Protocol:
     def fixed(self) -> np.ndarray | None:
         """The numbers that are fixed beforehand; None if the question has none."""
         each = self._question.each
-        if each is None:
-            return None
-        return np.asarray({**self.options, **self._lists}[each])
+        return None if each is None else np.asarray({**self.options, **self._lists}[each])
 
     @property
     def _lists(self) -> dict[str, tuple[float, ...]]:
@@ -163,16 +166,6 @@ class Protocol:
             raise ValueError(f"support is given; the question {self.asked!r} needs none")
         if len(self.support) != 2 or not self.support[0] < self.support[1] or math.isinf(self.support[0]):
             raise ValueError(f"support is {self.support}; expected the least and the largest return, (a, b)")
-        self._check_thresholds()
-
-    def _check_levels(self) -> None:
-        is_open = self.beta is None or (isinstance(self.beta, str) and self.beta == AUTO)
-        for name in ("delta",) if is_open else ("delta", "beta"):
-            object.__setattr__(self, name, _number(name, getattr(self, name)))
-            check_open_unit(name, getattr(self, name))
-
-    def _check_thresholds(self) -> None:
-        assert self.support is not None
         (low, high), thresholds = self.support, np.asarray(self.thresholds)
         refuse("thresholds", thresholds, thresholds > low, f"more than {low:g}, which every performance is at least")
         refuse("thresholds", thresholds, thresholds <= high, f"at most {high:g}, which no performance exceeds")
@@ -261,13 +254,6 @@ def _number(name: str, value: Any) -> float:
     if np.ndim(value) or np.asarray(value).dtype.kind not in "iuf":
         raise ValueError(f"{name} is or holds {value!r:.40}; expected a number")
     return float(value) + 0.0  # no negative zero, which equals the other one, and has another digest
-
-
-def _bound_of(bound: str | None, method: str) -> str:
-    """The name of the bound, or ValueError for names that are unknown or do not go together."""
-    if bound is not None and not (isinstance(bound, str) and bound):
-        raise ValueError(f"bound is {bound!r:.40}; expected a name, or none for the method's own")
-    return defaults(bound, method, ())[0].name
 
 
 def _plain(value: Any) -> Any:

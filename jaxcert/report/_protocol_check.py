@@ -1,16 +1,20 @@
-"""Whether certificates and returns keep to a protocol."""
+"""Whether there can be a certificate by a protocol, and whether certificates and returns keep to it."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._recompute import by_protocol, fixed_of, precision, support_of
+from jaxcert.report._recompute import ask, fixed_of, precision, support_of
 from jaxcert.report._writers import certificate_record
+from jaxcert.returns._required import requirements_of
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._written import returns_facts
@@ -68,7 +72,7 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[Ret
     try:
         with warnings.catch_warnings(), precision(dtype):
             warnings.simplefilter("ignore")
-            answer = by_protocol(locked, data, dtype)
+            answer = ask(QUESTIONS[locked.asked], data, locked.fixed, locked.settings)
             again = certificate_record(answer, support=locked.support, data=data[0], others=data[1:])
     except (ValueError, OverflowError) as error:
         yield f"cannot be computed from these returns: {error}"
@@ -76,17 +80,12 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[Ret
     rounding = _ROUNDING * float(np.finfo(dtype).eps) / 2
     # Options are rounded to nearest, so that they are as locked; a beta that is left open is computed.
     given = {field for name, field in QUESTIONS[locked.asked].settings.items() if name in locked.options}
-    (exact, stated), (exactly, expected) = (_parts(each, given) for each in (record, again))
-    found = (*differing("settings", exact, exactly), *differing("", stated, expected, rounding))
-    yield from told(iter(found), "the protocol gives")
-
-
-def _parts(record: Mapping[str, Any], given: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings that are given, and what else a protocol settles."""
-    settings = record["settings"]
-    rest = {name: value for name, value in settings.items() if name not in given}
-    others = {name: record[name] for name in _SETTLED}
-    return {name: settings.get(name) for name in given}, {"settings": rest, **others}
+    for name in dict.fromkeys([*again["settings"], *record["settings"]]):
+        stated, expected = (each["settings"].get(name) for each in (record, again))
+        found = differing(f"settings {name}", stated, expected, 0.0 if name in given else rounding)
+        yield from told(found, "the protocol gives")
+    for name in _SETTLED:
+        yield from told(differing(name, record[name], again[name], rounding), "the protocol gives")
 
 
 def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
@@ -126,3 +125,58 @@ def equal(found: Any, stated: Any, dtype: np.dtype) -> bool:
         return bool(np.allclose(found, stated, rtol=4 * np.finfo(dtype).eps, atol=0))
     except (OverflowError, TypeError):  # integers beyond floats
         return False
+
+
+# Sizes of arrays and what counts in them have 32 bits.
+_MOST_EPISODES = 2**31 - 1
+
+
+def check_certifiable(protocol: Protocol) -> None:
+    """Raise ValueError for settings that `jaxcert certify` refuses whatever the returns are."""
+    check_size(protocol.num_tasks, protocol.num_rollouts)
+    question, dtype = QUESTIONS[protocol.asked], jnp.result_type(float)
+    values = [] if protocol.fixed is None else protocol.fixed.tolist()
+    repeated = [value for i, value in enumerate(values) if dtype.type(value) in map(dtype.type, values[:i])]
+    if repeated:
+        raise ValueError(f"{question.each} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
+    settings: dict[str, Any] = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
+    shape = protocol.num_tasks, protocol.num_rollouts
+    returns: Any = jax.ShapeDtypeStruct(shape, dtype)
+    if metrics := question.metrics(settings):
+        wanted = requirements_of(settings["requirements"])
+        kinds = {name: bool if wanted[name].support is None else dtype for name in metrics}
+        returns = {name: jax.ShapeDtypeStruct(shape, kind) for name, kind in kinds.items()}
+    jax.eval_shape(lambda x: question.function(x, **settings), returns)  # only traced
+
+
+def check_size(num_tasks: int, num_rollouts: int) -> None:
+    """Raise ValueError for more episodes than arrays can hold."""
+    if num_tasks * num_rollouts > _MOST_EPISODES:
+        found = f"{num_tasks} x {num_rollouts} episodes (tasks x rollouts)"
+        raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
+
+
+def protocol_of(plan: Plan) -> Protocol:
+    """The best design of a plan, as a protocol.
+
+    Raises:
+        ValueError: there is no design, or one whose rollouts stop by themselves.
+    """
+    if plan.best is None:
+        raise ValueError("there is no design to lock: the budget allows none")
+    design, wish = plan.best, plan.wish
+    assert wish is not None
+    if design.kind.stopped is not None:
+        raise ValueError("a sequential design has no fixed number of rollouts; exclude it with --design")
+    asked: dict[str, Any] = (
+        {"thresholds": (wish.threshold,)} if wish.threshold is not None else {"safeties": (wish.safety,)}
+    )
+    return Protocol(
+        support=wish.support,
+        delta=float(wish.delta),
+        num_tasks=design.num_tasks,
+        num_rollouts=design.num_rollouts,
+        beta=design.beta,
+        **design.kind.arguments,
+        **asked,
+    )

@@ -12,7 +12,6 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import certify_shift
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._protocol import Protocol
 from jaxcert.returns import paired, weighted
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
@@ -30,11 +29,13 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
         ValueError: for a question that is not known, or whose answer returns do not repeat; another number of files
             than the question takes; settings that are not valid for these returns.
     """
-    settings = record["settings"]
+    settings, name = record["settings"], record["question"]
     dtype = np.dtype(settings["dtype"])
-    question = question_named(record["question"])
+    if name not in QUESTIONS:
+        raise ValueError(f"question {name!r} is not known here; expected one of {', '.join(QUESTIONS)}")
+    question = QUESTIONS[name]
     if question.unrepeated:
-        raise ValueError(f"the answer to {question.name!r} cannot be computed again: {question.unrepeated}")
+        raise ValueError(f"the answer to {name!r} cannot be computed again: {question.unrepeated}")
     options = {name: _value(settings.get(field), dtype) for name, field in question.settings.items()}
     options |= dict(question.declared)
     if question.has_support:
@@ -44,13 +45,6 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
     with precision(settings["dtype"]):
         fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
         return shifted(ask(question, data, fixed, options, max_weight=settings.get("max_weight")), settings)
-
-
-def question_named(name: str) -> Question:
-    """The question of that name, or ValueError."""
-    if name not in QUESTIONS:
-        raise ValueError(f"question {name!r} is not known here; expected one of {', '.join(QUESTIONS)}")
-    return QUESTIONS[name]
 
 
 def ask(
@@ -69,15 +63,17 @@ def ask(
     if num_policies not in ((len(metrics),) if metrics else question.numbers_of_policies):
         wanted = ", ".join(("returns", "weights") if is_weighted else metrics or question.inputs)
         raise ValueError(f"the question {question.name!r} is of {wanted}; given is {len(data)} of them")
-    for each, support in zip(data[:num_policies], _supports(metrics, options, num_policies), strict=True):
-        _check_support(each, {**options, "support": support})
-        _check_finished(each, {**options, "support": support})
+    required = requirements_of(options["requirements"]) if metrics else {}
+    for place, each in enumerate(data[:num_policies]):
+        support = required[metrics[place]].support if metrics else options.get("support")
+        _check_support(each, support, options.get("bound"))
+        _check_finished(each, support, complete=bool(options.get("complete")))
     if not metrics:
         check_others_finished(data[1:num_policies])
     if len(data) > 1:
         data = in_one_order(*data)
     _check_strata(question, data[:num_policies])
-    arguments = _of_metrics(metrics, data) if metrics else _arguments(question, data[:num_policies])
+    arguments = _arguments(question, metrics, data[:num_policies])
     for each in data[num_policies:]:
         arguments |= _weights(question, arguments["returns"], each, max_weight)
     if question.fixed is not None:
@@ -86,38 +82,28 @@ def ask(
     return question.function(**(dict(options) | arguments))
 
 
-def _supports(metrics: Sequence[str], options: Mapping[str, Any], count: int) -> list[Any]:
-    """The support of each file, or of each metric by its requirement."""
-    if not metrics:
-        return [options.get("support")] * count
-    wanted = requirements_of(options["requirements"])
-    return [wanted[name].support for name in metrics]
-
-
-def _check_support(data: Returns, options: Mapping[str, Any]) -> None:
+def _check_support(data: Returns, support: Any, bound: str | None) -> None:
     """Raise ValueError for a return outside the support that names its place as the data do: file, row and label.
 
     The returns of a summary were checked as they were read.
     """
-    if options.get("support") is None or isinstance(data.returns, Summary):
-        return
-    ends, bound = split_support(options["support"]), BOUNDS.get(options.get("bound") or "")
-    binary = bound is not None and bound.binary and tuple(ends) == (0, 1)  # refused with another support
-    check_returns(data.returns, *ends, data.where, binary=binary, place_of=data.place_of)
+    if support is not None and not isinstance(data.returns, Summary):
+        ends, known = split_support(support), BOUNDS.get(bound or "")
+        binary = known is not None and known.binary and tuple(ends) == (0, 1)  # refused with another support
+        check_returns(data.returns, *ends, data.where, binary=binary, place_of=data.place_of)
 
 
-def _check_finished(data: Returns, options: Mapping[str, Any]) -> None:
+def _check_finished(data: Returns, support: Any, *, complete: bool) -> None:
     """Raise ValueError for unfinished rollouts that count as another return than the worst, or at an upper end."""
     if not (isinstance(data, ReturnsFile) and data.num_unfinished):
         return
-    if options.get("complete"):
+    if complete:
         raise ValueError(
             f"{data.path}: {data.told}. With complete=True each return is one of a whole rollout, or an upper end is "
             "too low; expected a file in which all are finished, or a question without an upper end"
         )
-    support = data.known_support or options.get("support")
-    coins = bool(np.all((data.returns == 0) | (data.returns == 1)))
-    if support is None and not coins:
+    support = data.known_support or support
+    if support is None and not np.all((data.returns == 0) | (data.returns == 1)):
         raise ValueError(f"{data.path}: {data.told}. Without a support nothing says which return is the worst one")
     worst = 0.0 if support is None else float(split_support(support)[0])
     if data.unfinished != worst:
@@ -131,23 +117,31 @@ def check_others_finished(data: Sequence[Returns]) -> None:
             raise ValueError(f"{each.path}: {each.told}. The worst return of B's unfinished rollouts would help A")
 
 
-def _arguments(question: Question, data: Sequence[Returns]) -> dict[str, Any]:
+def _arguments(question: Question, metrics: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
+    """Returns and masks, as the question takes them: by metric, as pairs, or by the names of its parameters."""
+    if metrics:
+        named = dict(zip(metrics, data, strict=True))
+        for name, each in named.items():
+            _check_column(name, each)
+        return {what: {name: getattr(each, what) for name, each in named.items()} for what in ("returns", "where")}
     names = [name for name in question.inputs if name.startswith("returns")]
-    return _of_pairs(question, *data) if len(data) > len(names) else _of_inputs(question, names, data)
+    # For a question whose sentences name the tasks, and one that is about strata.
+    found: dict[str, Any] = {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
+    found |= {"strata": data[0].strata} if question.takes("strata") else {}
+    if len(data) > len(names):
+        a, b = data
+        return found | {"returns": paired(a.returns, b.returns, where_a=a.where, where_b=b.where)}
+    for name, each in zip(names, data, strict=True):
+        found |= {name: each.returns, f"where{name.removeprefix('returns')}": each.where}
+    return found
 
 
-def _of_metrics(metrics: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
-    """Returns and masks by the names of the metrics, each of which has to be the column that was read."""
-    named = dict(zip(metrics, data, strict=True))
-    for name, each in named.items():
-        columns = each.columns if isinstance(each, ReturnsFile) else None
-        if columns is not None and (columns.value != name or name in (columns.trial, *columns.task.split(","))):
-            held = f"its values are from {columns.value}, tasks from {columns.task}"
-            raise ValueError(f"{each._name}: {name} is required, and {held}; expected the column of that name")
-    return {
-        "returns": {name: each.returns for name, each in named.items()},
-        "where": {name: each.where for name, each in named.items()},
-    }
+def _check_column(name: str, data: Returns) -> None:
+    """Raise ValueError unless a metric is from the column of its name."""
+    columns = data.columns if isinstance(data, ReturnsFile) else None
+    if columns is not None and (columns.value != name or name in (columns.trial, *columns.task.split(","))):
+        held = f"its values are from {columns.value}, tasks from {columns.task}"
+        raise ValueError(f"{data._name}: {name} is required, and {held}; expected the column of that name")
 
 
 def _weights(question: Question, returns: Any, data: Returns, max_weight: Any) -> dict[str, Any]:
@@ -157,23 +151,9 @@ def _weights(question: Question, returns: Any, data: Returns, max_weight: Any) -
     if data.where is not None and not np.all(data.where):
         raise ValueError(f"{data._name}: the weights of some tasks are missing (where is False); expected all of them")
     weights = data.returns[:, 0]
-    return (
-        {"weights": weights} if question.has_weights else {"returns": weighted(returns, weights, max_weight=max_weight)}
-    )
-
-
-def _of_inputs(question: Question, names: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
-    """Returns and mask of each policy, by the names of the parameters."""
-    arguments = {}
-    for name, each in zip(names, data, strict=True):
-        arguments |= {name: each.returns, f"where{name.removeprefix('returns')}": each.where}
-    return arguments | _names(question, data)
-
-
-def _names(question: Question, data: Sequence[Returns]) -> dict[str, Any]:
-    """The names of the tasks, for a question whose sentences name them, and the strata, for one that is about these."""
-    found = {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
-    return found | ({"strata": data[0].strata} if question.takes("strata") else {})
+    if question.has_weights:
+        return {"weights": weights}
+    return {"returns": weighted(returns, weights, max_weight=max_weight)}
 
 
 def _check_strata(question: Question, data: Sequence[Returns]) -> None:
@@ -188,11 +168,6 @@ def _check_strata(question: Question, data: Sequence[Returns]) -> None:
         )
     if any(strata != known[0] for strata in known):
         raise ValueError("a task is in one stratum for one policy, and in another for the other; expected the same")
-
-
-def _of_pairs(question: Question, a: Returns, b: Returns) -> dict[str, Any]:
-    pairs = paired(a.returns, b.returns, where_a=a.where, where_b=b.where)
-    return {"returns": pairs, **_names(question, [a])}
 
 
 def _value(value: Any, dtype: np.dtype) -> Any:
@@ -211,17 +186,6 @@ def support_of(record: Mapping[str, Any]) -> tuple[float, float]:
     """The support, with the open end that JSON has no number for; all numbers, for a question without one."""
     low, high = record["settings"].get("support", (None, None))
     return (-np.inf if low is None else low, np.inf if high is None else high)
-
-
-def by_protocol(locked: Protocol, data: Sequence[ReturnsFile], dtype: str) -> Any:
-    """The certificate of these returns that a protocol asks for.
-
-    Raises:
-        ValueError: its settings are not valid for these returns.
-    """
-    question = QUESTIONS[locked.asked]
-    with precision(dtype):
-        return ask(question, data, locked.fixed, locked.settings)
 
 
 def shifted(found: Any, settings: Mapping[str, Any]) -> Any:

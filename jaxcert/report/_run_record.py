@@ -1,5 +1,6 @@
-"""The record of an adaptive run for a certificate file, with what proves it in exact arithmetic."""
+"""The records of adaptive runs and of trials, with what proves them in exact arithmetic."""
 
+import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -9,10 +10,14 @@ import numpy as np
 
 from jaxcert.report import check_trials
 from jaxcert.report._exact_check import run_exactly
+from jaxcert.report._recompute import precision
 from jaxcert.report._witnesses import where_proven
 from jaxcert.report._writers import certificate_record, sizes_of
-from jaxcert.rollouts import AdaptiveCertificate
+from jaxcert.rollouts import AdaptiveCertificate, Trials
 from jaxcert.rollouts._run_witness import stops_of
+
+_LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"
+_COUNTED = "counted as the worst return, at their places: this holds for whatever reason they were withdrawn"
 
 
 def run_record(
@@ -66,3 +71,31 @@ def run_record(
     witnesses = [stops_of(run, i) for i in range(len(record["rows"]))]
     record = {**record, "data": data}
     return where_proven(record, witnesses, lambda document: check_trials.check(document, lambda _: found))
+
+
+def trial_records(trials: Trials) -> list[dict[str, Any]]:
+    """Of the certificate, for a certificate file; where trials were withdrawn, a second one, which counts them."""
+    found = [_record(trials, _LEFT_OUT, count_withdrawn=False)]
+    return found + ([_record(trials, _COUNTED, count_withdrawn=True)] if trials.withdrawn else [])
+
+
+def witnessed_trials(path: Path) -> list[dict[str, Any]]:
+    """With what proves it: the one that counts all trials of the log, in double precision, as they are declared."""
+    with precision("float64"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # said when the log was read before
+            trials = Trials(path)
+        return [_record(trials, _COUNTED, count_withdrawn=True, log=path, sha256=trials.sha256)]
+
+
+def _record(trials: Trials, words: str, *, count_withdrawn: bool, **proof: Any) -> dict[str, Any]:
+    run, declared = trials.run(count_withdrawn=count_withdrawn), trials.declared
+    withdrawn = [
+        {"number": each.number, "task": declared.tasks[each.task], "value": each.value, "why": each.withdrawn}
+        for each in trials.withdrawn
+    ]
+    facts: dict[str, Any] = {"source": "trials", "log": trials.path.name, "last_hash": trials.last_hash}
+    facts["num_trials"] = len(trials.trials) - len(trials.withdrawn)
+    facts |= {"declared": declared.to_json(), "withdrawn": withdrawn}
+    facts |= {"withdrawn_are": words} if withdrawn else {}
+    return run_record(run, rollouts=facts, **proof)

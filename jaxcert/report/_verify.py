@@ -11,10 +11,11 @@ from jaxcert.report._certificate_schema import read_certificate
 from jaxcert.report._comparison import Compared, compare
 from jaxcert.report._document import assumptions_of, document_digest
 from jaxcert.report._leaderboard import of_leaderboard
+from jaxcert.report._named_files import of_names, told_names
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol
 from jaxcert.report._recorded_files import recorded_files, rows_read
-from jaxcert.tables._readers import ReturnsFile
+from jaxcert.tables._returns import how_many
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Verification:
         num_rows: how many statements they make; of a leaderboard, with its pairs: those that share delta.
         notes: what is worth knowing and no difference: the conditions on the rows that were read, a protocol that was
             not given, a figure that rests on rounding.
+        names: which file has which name, where names were given by hand, which nothing proves; else "".
 
     Example:
         >>> print(Verification((), num_certificates=1, num_rows=3))
@@ -37,6 +39,7 @@ class Verification:
     num_certificates: int
     num_rows: int
     notes: tuple[str, ...] = ()
+    names: str = ""
 
     @property
     def ok(self) -> bool:
@@ -44,11 +47,11 @@ class Verification:
         return not self.differences
 
     def __str__(self) -> str:
+        named = [self.names] if self.names else []
         if not self.ok:
-            return "\n".join(["not verified:", *(f"  {line}" for line in (*self.differences, *self.notes))])
-        counted = {"certificate": self.num_certificates, "statement": self.num_rows}
-        counts = ", ".join(f"{number} {name}{'s' * (number != 1)}" for name, number in counted.items())
-        return "; ".join([f"verified: {counts}", *self.notes])
+            return "\n".join(["not verified:", *(f"  {line}" for line in (*self.differences, *self.notes, *named))])
+        counts = f"{how_many(self.num_certificates, 'certificate')}, {how_many(self.num_rows, 'statement')}"
+        return "\n".join(["; ".join([f"verified: {counts}", *self.notes]), *named])
 
 
 def verify(
@@ -64,11 +67,12 @@ def verify(
     """Compute a certificate file again from the returns, and say what differs.
 
     Checked are the digest of the document, the file of returns (its SHA-256) and the columns that were read, what was
-    fixed beforehand, every setting and number of violations exactly, every computed number within rounding (risks by 32
-    units of it, 2**-24 in single precision; thresholds of a wanted safety by 16 of their size or, since returns are
-    computed above it, of the lower end of the support, a - b for a difference of two policies), every sentence and,
-    given a protocol, that it is the one named and was kept to. A safety in words is never larger than what is computed
-    here. This finds alterations. It cannot find a forgery: whoever makes up returns can compute a certificate of them.
+    fixed beforehand, every setting and number of violations exactly, every computed number within rounding, every
+    sentence, that policies called by their files have the names of the files given here and, given a protocol, that it
+    was kept to. Rounding is 32 units (2**-24 in single precision) of a risk and 16 of the size of the returns or of the
+    lower end of the support for a threshold or a mean that was found. A safety in words is never larger than what is
+    computed here. This finds alterations. It cannot find a forgery: whoever makes up returns can compute a certificate
+    of them.
 
     Args:
         certificate: the certificate file.
@@ -76,8 +80,7 @@ def verify(
         others: the files of the other policies, in their order, for a certificate of several; none where one table
             holds all of them. At last that of the weights, for one of weighted tasks.
         protocol: the protocol file; by default the protocol is not checked.
-        task: column of the tasks in a table, as in `read_returns`; by default the one that the certificate file
-            records. Another column than that is a difference.
+        task: column of the tasks in a table; by default the one that is recorded. Another one is a difference.
         trial: column of the episodes, likewise; "" for none.
         value: column of the returns, likewise.
 
@@ -86,8 +89,8 @@ def verify(
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves, or of another
-            number of policies.
+        ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves, or of other
+            numbers of policies.
         ImportError: without jsonschema-rs (extra `cli`).
 
     Warns:
@@ -121,22 +124,16 @@ def verify(
     data = recorded_files(certificate, document, (returns, *others), columns)
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
-    differences += _numbered(compared, "differences")
+    differences += [*_numbered(compared, "differences"), *dict.fromkeys(of_names(document, data))]
     if "leaderboard" in document:
         num_policies = len(document["leaderboard"]["order"])
         differences += of_leaderboard(document, [read for (read,) in data[:num_policies]])
-    notes = [*_of_rows(data), *_numbered(compared, "notes"), *_unchecked(document, locked)]
+    read = [rows_read(files) for files in data]
+    of_rows = read[:1] if len({*read}) == 1 else [w and f"certificate {i + 1}: {w}" for i, w in enumerate(read)]
+    notes = [*filter(None, of_rows), *_numbered(compared, "notes"), *_unchecked(document, locked)]
     together = document.get("leaderboard", {}).get("statements", {})
     rows = sum(together.values()) if together else sum(len(record["rows"]) for record in records)
-    return Verification(tuple(differences), len(records), rows, tuple(notes))
-
-
-def _of_rows(data: list[list[ReturnsFile]]) -> list[str]:
-    """Of which rows of their tables certificates are, if not of all."""
-    told = [rows_read(files) for files in data]
-    if len({*told}) == 1:
-        return [told[0]] if told[0] else []
-    return [f"certificate {i + 1}: {words}" for i, words in enumerate(told) if words]
+    return Verification(tuple(differences), len(records), rows, tuple(notes), told_names(document, data))
 
 
 def _numbered(compared: list[Compared], name: str) -> list[str]:

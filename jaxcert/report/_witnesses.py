@@ -14,6 +14,7 @@ from jaxcert.questions._answers import sampled
 from jaxcert.report import check_certificate
 from jaxcert.report._document import certificate_document, document_text
 from jaxcert.report._exact_check import exactly
+from jaxcert.report._recompute import support_of
 from jaxcert.tables._readers import ReturnsFile
 
 
@@ -44,7 +45,10 @@ def with_witnesses(
     if certificate is not sampled(certificate):
         raise ValueError("certificate is about tasks of another distribution, of which there are no witnesses")
     found: Any = question.witness
-    sample, answer = _sample(data, record), jax.tree.map(np.asarray, certificate)
+    low, high = support_of(record)
+    where = np.ones(data.returns.shape, bool) if data.where is None else np.asarray(data.where)
+    sample = Sample(np.where(where, data.returns, 0).astype(np.float64), where, low, high)
+    answer = jax.tree.map(np.asarray, certificate)
     witnesses, returns = [found(answer, sample, i) for i in range(len(record["rows"]))], exactly(data)
     return where_proven(record, witnesses, lambda document: check_certificate.check(document, lambda _: returns))
 
@@ -61,13 +65,6 @@ def where_proven(
     for i, words in wrong.items():
         warnings.warn(f"rows {i + 1} has no witness: {words}", UserWarning, stacklevel=4)
     return {**record, "rows": [{**row, "witness": None} if i in wrong else row for i, row in enumerate(rows)]}
-
-
-def _sample(data: ReturnsFile, record: dict[str, Any]) -> Sample:
-    """The returns as the search has them."""
-    low, high = record["settings"]["support"]
-    where = np.ones(data.returns.shape, bool) if data.where is None else np.asarray(data.where)
-    return Sample(np.where(where, data.returns, 0).astype(np.float64), where, low, np.inf if high is None else high)
 
 
 def _wrong(record: dict[str, Any], check: Callable[[bytes], Iterable[tuple[bool | None, str]]]) -> dict[int, str]:

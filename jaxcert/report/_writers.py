@@ -25,8 +25,6 @@ from jaxcert.tables._returns import names_of
 
 # Fields of an answer that describe it, where it has them.
 _DESCRIBED = ("bound", "method", "simultaneous")
-# Fields that describe it where they are not None.
-_SOMETIMES = ("max_weight",)
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
 _WHOLE = "It holds for settings fixed before the data were seen, not for ones chosen after a look at them."
@@ -46,14 +44,12 @@ def certificate_record(
     Numbers are taken from the certificate, unrounded; one that is not finite (an open end of the support) is None.
 
     Args:
-        certificate: for one set of tasks, the answer to a question of `jaxcert.questions`; of a batch one element, as
-            `certificate[0, 7]`.
+        certificate: the answer to a question of `jaxcert.questions`; of a batch one element, as `certificate[0, 7]`.
         support: (a, b), as declared; for questions that need none, None.
         data: the file that the returns were read from.
         others: the files of the other policies, in the order of the function's arguments; at last, for weighted tasks,
             the file of the weights, with one number for each task, without which nothing is verified.
-        advice: of `jaxcert.planning.advise`, for the rows; each has an entry `advice` then, None where there is none.
-            If it is shorter (`limit`), the other rows have no such entry.
+        advice: of `jaxcert.planning.advise`, an entry of each row; if it is shorter (`limit`), the others have none.
         witness: whether each row gets an entry `witness` with what proves it in exact arithmetic (`check_exactly`),
             where its question has such proofs. It is None where exact arithmetic does not confirm the row.
 
@@ -63,10 +59,9 @@ def certificate_record(
         have an entry `sampled`: what is certified of the sampled tasks.
 
     Raises:
-        ValueError: the certificate is a batch no question that is known, or has no rows, as a
-            ranking; without a support where one is needed; it is about another number of policies than the question or
-            the files. Some of several safety levels that hold together, if delta was divided among all. With
-            ``witness``: for an answer that has no such proof, or without ``data``.
+        ValueError: the certificate is a batch, answers no known question, or has no rows, as a ranking; a support is
+            missing; it is about another number of policies than the question or the files, or has some of several
+            safety levels among which delta was divided. With ``witness``: no such proof, or no ``data``.
 
     Warns:
         UserWarning: with ``witness``, exact arithmetic does not confirm a row.
@@ -87,10 +82,7 @@ def certificate_record(
     _check_sample(certificate, asked, data, others)
     of_two = is_difference(getattr(certificate, "quantity", ""))
     policies = names_of([data, *others[:1]]) if data is not None and of_two else []
-    rows = [
-        {**row, "sentence": naming(row["sentence"], policies)}
-        for row in _rows(jax.tree.map(np.asarray, certificate), asked)
-    ]
+    rows = _rows(jax.tree.map(np.asarray, certificate), asked, policies)
     _check_whole(certificate, support, asked)
     together = getattr(certificate, "simultaneous", False)
     names = (getattr(certificate, name, None) for name in ("bound", "method"))
@@ -155,10 +147,8 @@ def _check_sample(
         raise ValueError(f"certificate is about {count}, the question {question.name!r} is not ({instead})")
     num_weights = int(getattr(certificate, "max_weight", None) is not None)
     if data is not None and 1 + len(others) not in (num_policies, num_policies + num_weights):
-        weights = ", and one of weights" * num_weights
-        raise ValueError(
-            f"certificate is about {num_policies} policies{weights}; given are {1 + len(others)} files of returns"
-        )
+        about = f"{num_policies} policies{', and one of weights' * num_weights}"
+        raise ValueError(f"certificate is about {about}; given are {1 + len(others)} files of returns")
 
 
 def _check_whole(certificate: Any, support: tuple[float, float] | None, question: Question) -> None:
@@ -167,10 +157,9 @@ def _check_whole(certificate: Any, support: tuple[float, float] | None, question
     # Those of a band, or of successes at all their levels, hold in one event, whichever of them are asked for.
     if "simultaneous" not in question.settings or not levels.simultaneous or levels.beta.ndim or support is None:
         return
-    wanted = np.asarray(levels.safety)
-    if not np.all((wanted > 0) & (wanted < 1)):
-        return
-    found = together(wanted, levels.safety, levels.delta, levels.beta, levels.num_tasks)
+    wanted, found = np.asarray(levels.safety), None
+    if np.all((wanted > 0) & (wanted < 1)):
+        found = together(wanted, levels.safety, levels.delta, levels.beta, levels.num_tasks)
     if found is None:
         return
     count = found[1]
@@ -185,12 +174,16 @@ def _check_whole(certificate: Any, support: tuple[float, float] | None, question
 
 def _settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
     """How it was computed: what the question asks to be recorded, and what describes the answer."""
-    answer = sampled(certificate)
+    answer, shift = sampled(certificate), {}
+    if certificate is not answer:  # by how much new tasks may differ from the sampled ones
+        radius = None if certificate.divergence is None else plain(float(certificate.radius))
+        shift = {"divergence": certificate.divergence, "radius": radius}
+        shift["performance_shift"] = plain(float(certificate.performance_shift))
     described = [name for name in _DESCRIBED if hasattr(answer, name)]
-    described += [name for name in _SOMETIMES if getattr(answer, name, None) is not None]
+    described += ["max_weight"] if getattr(answer, "max_weight", None) is not None else []
     fields = dict.fromkeys([*question.settings.values(), *described])
     return (
-        _shift(certificate)
+        shift
         | {name: _setting(name, getattr(answer, name)) for name in fields}
         | dict(question.declared)
         | ({"support": [plain(float(end)) for end in support]} if support is not None else {})
@@ -210,25 +203,16 @@ def _setting(name: str, value: Any) -> Any:
     return list(map(plain, array.tolist())) if array.ndim else plain(float(array))
 
 
-def _shift(certificate: Any) -> dict[str, Any]:
-    """By how much new tasks may differ from the sampled ones, for a certificate that allows it."""
-    if certificate is sampled(certificate):
-        return {}
-    return {
-        "divergence": certificate.divergence,
-        "radius": None if certificate.divergence is None else plain(float(certificate.radius)),
-        "performance_shift": plain(float(certificate.performance_shift)),
-    }
-
-
 def _data(data: ReturnsFile, called: str | None = None) -> dict[str, Any]:
+    count = data.num_unfinished
     return {
         "file": data.path.name,
         "sha256": data.sha256,
         "num_rollouts": sizes_of(data.num_rollouts),
         "dtype": str(data.returns.dtype),
         "columns": None if data.columns is None else data.columns._asdict(),
-        **({"unfinished": _unfinished(data)} if data.num_unfinished else {}),
+        # How many rollouts have no outcome of their own, and the return that each of them counts as.
+        **({"unfinished": {"num_rollouts": count, "counted_as": plain(float(data.unfinished or 0))}} if count else {}),
         **data.how_read,
         **({"called": called or data.called} if called or data.called else {}),
     }
@@ -239,13 +223,8 @@ def sizes_of(counts: np.ndarray) -> dict[str, int]:
     return {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())}
 
 
-def _unfinished(data: ReturnsFile) -> dict[str, Any]:
-    """How many rollouts have no outcome of their own, and the return that each of them counts as."""
-    return {"num_rollouts": data.num_unfinished, "counted_as": plain(float(data.unfinished or 0))}
-
-
-def _rows(certificate: Any, question: Question) -> list[dict[str, Any]]:
-    rows = rows_of(certificate, question)
+def _rows(certificate: Any, question: Question, policies: Sequence[str]) -> list[dict[str, Any]]:
+    rows = [{**row, "sentence": naming(row["sentence"], policies)} for row in rows_of(certificate, question)]
     if certificate is sampled(certificate):
         return rows
     names = [name for name, field in question.rows.columns.items() if field in CHANGED]

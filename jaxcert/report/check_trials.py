@@ -180,29 +180,34 @@ def chained(line: bytes, before: str, number: int) -> str:
     return held
 
 
-def entry_of(line: bytes, before: str, number: int) -> tuple[dict[str, Any], str]:
-    """The entry with this number after one with that hash, and its own hash."""
-    entry, chain = loads(line, **READING), chained(line, before, number + 1)
-    is_next = exact_number(entry["number"]) == number
-    need(is_next, f"line {number + 1} of the log has the number {entry['number']}: one is missing")
-    return entry, chain
+def read_entries(content: bytes, kind: str, wanted: str = "") -> tuple[list[dict[str, Any]], str, str, list[bytes]]:
+    """The entries of a log up to the line with which it has that SHA-256; the last hash; that SHA-256; more lines."""
+    lines, seen, chain, found = content.splitlines(keepends=True), sha256(), "", []
+    for i, line in enumerate(lines):
+        if i > 0 and seen.hexdigest() == wanted:
+            return found, chain, wanted, lines[i:]
+        entry, chain = loads(line, **READING), chained(line, chain, i + 1)
+        is_next = exact_number(entry["number"]) == i
+        need(is_next, f"line {i + 1} of the log has the number {entry['number']}: one is missing")
+        seen.update(line)
+        found.append(entry)
+    need(found[0]["format"] == kind, f"it is no log of {kind.split('-')[1]}")
+    return found, chain, seen.hexdigest(), []
+
+
+def outcome_of(entry: Any, line: int) -> Fraction:
+    """The score of a trial, or 1 for a success."""
+    need(("score" in entry) != ("success" in entry), f"line {line + 1} of the log has not one outcome")
+    return exact_number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
 
 
 def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
     """The returns of each task, up to the line with which a log has that SHA-256; it; and what was declared."""
-    first, *lines = (content.removesuffix(b"\n") + b"\n").splitlines(keepends=True)
-    seen, declared, count, chain = sha256(first), loads(first, **READING), 0, chained(first, "", 1)
-    names = declared["tasks"]
-    need(declared["format"] == LOG, "it is no log of trials")
+    (declared, *entries), chain, seen, more = read_entries(content.removesuffix(b"\n") + b"\n", LOG, wanted)
+    names, withdrawn = declared["tasks"], []
     need(len({name.strip() for name in names}) == len(names), "labels of tasks are equal, or differ in blanks alone")
     tasks: dict[str, dict[str, Fraction]] = {name: {} for name in names}
-    withdrawn, later = [], ""
-    for i, line in enumerate(lines, start=1):
-        if seen.hexdigest() == wanted:
-            later = _withdrawn_later(lines[i - 1 :], i)
-            break
-        seen.update(line)
-        entry, chain = entry_of(line, chain, i)
+    for i, entry in enumerate(entries, start=1):
         if (gone := entry.get("withdrawn")) is not None:
             label = next((name for name, held in tasks.items() if gone in held), "")
             is_first = all(exact_number(gone) != each[0] for each in withdrawn)
@@ -210,11 +215,11 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
             withdrawn.append((exact_number(gone), label, tasks[label][gone], entry["why"]))
             tasks[label][gone] = exact_number(declared["support"][0])
         else:
-            number, held, count = entry["number"], tasks[entry["task"]], count + 1
-            need(("score" in entry) != ("success" in entry), f"line {i + 1} of the log has not one outcome")
-            held[number] = exact_number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
-    held = {"last_hash": chain, "num_trials": Fraction(count - len(withdrawn)), "withdrawn": sorted(withdrawn)}
-    return [[*each.values()] for each in tasks.values()], seen.hexdigest(), {**declared, "held": held, "later": later}
+            tasks[entry["task"]][entry["number"]] = outcome_of(entry, i)
+    num_trials = Fraction(len(entries) - 2 * len(withdrawn))
+    held = {"last_hash": chain, "num_trials": num_trials, "withdrawn": sorted(withdrawn)}
+    later = _withdrawn_later(more, len(entries) + 1)
+    return [[*each.values()] for each in tasks.values()], seen, {**declared, "held": held, "later": later}
 
 
 def _withdrawn_later(lines: list[bytes], before: int) -> str:
@@ -230,25 +235,21 @@ def _withdrawn_later(lines: list[bytes], before: int) -> str:
 def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction, Fraction]], set[int]]:
     """What a log declares, the outcomes of A and B in each complete pair, and the places of those that lost a trial."""
     need(content.endswith(b"\n"), "its last line is cut short: the next jaxcert trial that adds to it ends it")
-    first, *lines = content.splitlines(keepends=True)
-    declared, chain = loads(first, **READING), chained(first, "", 1)
-    need(declared["format"] == PAIRS, "it is no log of pairs")
+    (declared, *entries), *_ = read_entries(content, PAIRS)
     labels, low, high = declared["labels"], *map(exact_number, declared["support"])
     need(len({*labels}) == len(labels) == len({*declared["policies"]}) == 2, "it declares no two policies")
     need(low < high, "its support is empty")
     kept, touched = [], set()  # of each trial that counts: its number, policy and outcome
-    for i, line in enumerate(lines, start=1):
-        entry, chain = entry_of(line, chain, i)
+    for i, entry in enumerate(entries, start=1):
         if (gone := entry.get("withdrawn")) is not None:
             is_last = len(kept) > 0 and kept.pop()[0] == exact_number(gone)
             need(is_last, f"line {i + 1} of the log does not withdraw the last trial")
             touched.add(len(kept) // 2)
             continue
-        place, is_scored = labels.index(entry["policy"]), "score" in entry
+        place, outcome = labels.index(entry["policy"]), outcome_of(entry, i)
         need(len(kept) % 2 == 0 or kept[-1][1] != place, f"line {i + 1} of the log is of the policy before")
-        fits = is_scored != ("success" in entry) and is_scored != (declared["successes"] is True)
+        fits = ("success" in entry) == (declared["successes"] is True)
         need(fits, f"line {i + 1} of the log has not the outcome that was declared")
-        outcome = exact_number(entry["score"]) if is_scored else Fraction(entry["success"] is True)
         need(low <= outcome <= high, f"line {i + 1} of the log has an outcome beyond the support")
         kept.append((i, place, outcome))
     both = (sorted(pair, key=lambda trial: trial[1]) for pair in zip(kept[::2], kept[1::2], strict=False))

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert._first_entry import fields_of
 from jaxcert._validation import as_numbers, check_count
 from jaxcert.certificates._arguments import choose
 from jaxcert.returns._prepared import probability
-from jaxcert.rollouts._single_trial import Outcomes, Trial, check_labels, fields_of, is_list, one_number, two_ends
+from jaxcert.rollouts._single_trial import Outcomes, Trial, check_labels, one_number, two_ends
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.sequential import SequentialState, init, update
 from jaxcert.sequential._rule import MOST_ROLLOUTS, usual_rule
@@ -20,27 +21,18 @@ _MOST_TRIALS = 100
 
 
 class Declared(NamedTuple):
-    """What is fixed before the first trial, as ``Trials.start`` takes it; numbers in double precision.
+    """What is fixed before the first trial, as ``Trials.start`` takes it; numbers in double precision."""
 
-    Attributes:
-        tasks: their labels; every one of them counts, whether it is ever tried or not.
-        support: (a, b), which holds every possible score; b may be infinite.
-        successes: whether a trial succeeds or fails, in place of a score.
-        bets: lambda, of the wealth.
-        max_trials: of a task, after which it is left; None for no limit.
-        schedule: which task is advised next.
-    """
-
-    tasks: tuple[str, ...]
+    tasks: tuple[str, ...]  # their labels; every one of them counts, whether it is ever tried or not
     thresholds: tuple[float, ...]
-    support: tuple[float, float]
-    successes: bool
+    support: tuple[float, float]  # (a, b), which holds every possible score; b may be infinite
+    successes: bool  # whether a trial succeeds or fails, in place of a score
     delta: float
     beta: float
-    bets: tuple[float, ...]
+    bets: tuple[float, ...]  # lambda, of the wealth
     give_up: float
-    max_trials: int | None
-    schedule: str
+    max_trials: int | None  # of a task, after which it is left; None for no limit
+    schedule: str  # which task is advised next
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -95,9 +87,9 @@ class Declared(NamedTuple):
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> "Declared":
         """What an entry declares; ValueError for anything that cannot be declared."""
-        fields = fields_of(entry, _FORMS)
-        low, high = fields["support"]
-        found = cls(**{**fields, "support": (low, math.inf if high is None else high)})
+        is_open = isinstance(entry.get("support"), list) and entry["support"][1:] == [None]
+        support = [entry["support"][0], math.inf] if is_open else entry.get("support")
+        found = cls(**fields_of({**entry, "support": support}, cls, cls._fields))
         found.state()
         return found
 
@@ -163,16 +155,3 @@ def _needed(declared: Declared) -> int:
     first = math.ceil(math.log(declared.beta) / math.log(declared.thresholds[0]))
     limits = (declared._replace(max_trials=most) for most in range(first, min(first + 2, MOST_ROLLOUTS) + 1))
     return next((each.max_trials or 0 for each in limits if fewest_to_pass(each.state())[0, 0] > 0), 0)
-
-
-# Of each field: which values it has in JSON.
-_FORMS: dict[str, Any] = {
-    "tasks": lambda value: is_list(value, str),
-    "thresholds": lambda value: is_list(value, float),
-    "support": lambda value: isinstance(value, list) and [*map(type, value)] in ([float, float], [float, type(None)]),
-    "successes": lambda value: isinstance(value, bool),
-    **dict.fromkeys(("delta", "beta", "give_up"), lambda value: type(value) in (int, float)),
-    "bets": lambda value: is_list(value, float),
-    "max_trials": lambda value: value is None or type(value) is int,
-    "schedule": lambda value: isinstance(value, str),
-}

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._first_entry import fields_of
 from jaxcert._validation import check_count
 from jaxcert.numerics._rounding import cast
-from jaxcert.rollouts._single_trial import Outcomes, Trial, check_labels, fields_of, is_list, one_number, two_ends
+from jaxcert.rollouts._single_trial import Outcomes, Trial, check_labels, one_number, two_ends
 from jaxcert.sequential import SequentialState, init_pairs, update, update_pairs
 from jaxcert.sequential._pairs import MOST_PAIRS, PAIR_BETS
 from jaxcert.sequential._rule import calibrated_goals, probability_up, wealth_up
@@ -20,31 +21,18 @@ _BLIND = ("X", "Y")
 
 
 class DeclaredPairs(NamedTuple):
-    """What is fixed before the first trial; numbers as they were given, in double precision.
+    """What is fixed before the first trial; numbers as they were given, in double precision."""
 
-    Attributes:
-        policies: their names, A and B.
-        labels: by which their trials are recorded, in this order; of blinded ones X and Y, or Y and X.
-        support: (a, b), which holds every possible score.
-        successes: whether a trial succeeds or fails, in place of a score.
-        margin: by how much a policy has to be better, on average.
-        delta: probability with which a policy may be shown better that is not.
-        bets: lambda, of the evidence.
-        goal: of the evidence of successes without a margin; else None, for 2/delta.
-        max_pairs: after which the experiment ends; None for no limit.
-        seed: of the order within each pair.
-    """
-
-    policies: tuple[str, str]
-    labels: tuple[str, str]
-    support: tuple[float, float]
-    successes: bool
-    margin: float
-    delta: float
-    bets: tuple[float, ...]
-    goal: float | None
-    max_pairs: int | None
-    seed: int
+    policies: tuple[str, str]  # their names, A and B
+    labels: tuple[str, str]  # by which their trials are recorded, in this order; of blinded ones X and Y, or Y and X
+    support: tuple[float, float]  # (a, b), which holds every possible score
+    successes: bool  # whether a trial succeeds or fails, in place of a score
+    margin: float  # by how much a policy has to be better, on average
+    delta: float  # probability with which a policy may be shown better that is not
+    bets: tuple[float, ...]  # lambda, of the evidence
+    goal: float | None  # of the evidence of successes without a margin; else None, for 2/delta
+    max_pairs: int | None  # after which the experiment ends; None for no limit
+    seed: int  # of the order within each pair
 
     @property
     def role(self) -> str:
@@ -73,15 +61,17 @@ class DeclaredPairs(NamedTuple):
     def state(self) -> SequentialState:
         """The policies before their first pair; ValueError for what cannot be declared."""
         check_labels("policies", self.policies, "policy")
-        if len(self.policies) != 2:
-            raise ValueError(f"policies are {', '.join(self.policies)}; expected two")
         if self.is_blinded and (sorted(self.labels) != [*_BLIND] or {*self.policies} & {*_BLIND}):
             raise ValueError(f"labels are {', '.join(self.labels)}; expected X and Y, for policies with other names")
+        if self.successes and self.support != (0, 1):
+            raise ValueError(f"its support is {self.support}; expected (0, 1), that of successes")
         support = None if self.successes else self.support
         settings = {"support": support, "margin": self.margin, "bets": self.bets, "max_pairs": self.max_pairs}
         state = init_pairs(delta=self.delta, **settings)
         if self.goal is None:
             return state
+        if not self.goal > 1:
+            raise ValueError(f"its goal is {self.goal:.9g}; expected a number above 1, the evidence at the beginning")
         # One that was computed elsewhere may differ in its last bits: it has to be reached as seldom by these bets.
         evidence = wealth_up(0.5, np.asarray(state.bets, np.float64).tolist(), self.max_pairs or MOST_PAIRS)
         if not (self.is_exact and probability_up(evidence, 0.5, self.goal, 0.0) <= self.delta / 2):
@@ -114,7 +104,7 @@ class DeclaredPairs(NamedTuple):
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> "DeclaredPairs":
         """What an entry declares; ValueError for anything that cannot be declared."""
-        found = cls(**fields_of(entry, _FORMS))
+        found = cls(**fields_of(entry, cls, cls._fields))
         found.state()
         return found
 
@@ -164,17 +154,3 @@ def _with_goal(declared: DeclaredPairs) -> DeclaredPairs:
 def _drawn(seed: int, what: int | str) -> int:
     """0 or 1, drawn for a pair or for the labels: the same in every language that has this hash."""
     return hashlib.sha256(f"{seed}:{what}".encode()).digest()[0] % 2
-
-
-# Of each field: which values it has in JSON.
-_FORMS: dict[str, Any] = {
-    "policies": lambda value: is_list(value, str),
-    "labels": lambda value: is_list(value, str) and len(value) == 2,
-    "support": lambda value: is_list(value, float) and len(value) == 2,
-    "successes": lambda value: isinstance(value, bool),
-    **dict.fromkeys(("delta", "margin"), lambda value: type(value) in (int, float)),
-    "bets": lambda value: is_list(value, float),
-    "goal": lambda value: value is None or type(value) is float,
-    "max_pairs": lambda value: value is None or type(value) is int,
-    "seed": lambda value: type(value) is int,
-}

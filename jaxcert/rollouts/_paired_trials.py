@@ -125,6 +125,8 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
         place = self.declared.first(self.num_pairs) if self.begun is None else 1 - self.begun.task
         return self.declared.labels[place]
 
+    next_label = next_policy
+
     def better(self, *, count_withdrawn: bool = False) -> str | None:
         """The name of the policy that has been shown to be better, None so far.
 

@@ -8,11 +8,19 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from jaxcert._chained import ChainedLog
 from jaxcert._files import in_file
-from jaxcert.rollouts._counted import Counted, counted, with_trial
 from jaxcert.rollouts._declared import Declared
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
 from jaxcert.rollouts._single_trial import Trial
-from jaxcert.rollouts._trial_log import Log, that_count, trial_entry, with_entry, withdrawal_entry
+from jaxcert.rollouts._trial_log import (
+    Counted,
+    Log,
+    counted,
+    that_count,
+    trial_entry,
+    with_entry,
+    with_trial,
+    withdrawal_entry,
+)
 from jaxcert.sequential import SequentialState
 
 Kind = TypeVar("Kind", bound=Declared | DeclaredPairs)
@@ -39,7 +47,7 @@ class RecordedTrials(Generic[Kind]):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._file: ChainedLog[Any] = ChainedLog(self.path, "a log of trials", None, _after)
-        self._file.read(cut=False)
+        self._file.read()
         if not isinstance(self.declared, self._declares):
             raise ValueError(f"{self.path}: {self._instead}")
         self._file.warn()
@@ -82,6 +90,10 @@ class RecordedTrials(Generic[Kind]):
         """Of the sequential experiment, after the trials that count."""
         return self._counted.state
 
+    def next_label(self) -> str | None:
+        """The label whose trial is advised next; None if another trial is no evidence any more."""
+        raise NotImplementedError
+
     def _check_open(self, place: int) -> None:
         """Raise ValueError if another trial of this label is no evidence any more."""
         raise NotImplementedError
@@ -99,15 +111,14 @@ class RecordedTrials(Generic[Kind]):
             TimeoutError: if another process does not release the lock.
         """
         value = value if isinstance(value, bool) else float(value)
-        with self._file.lock:
-            self._file.read(cut=True)
+        with self._file.adding() as add:
             place = self._place(label)
             declared = self.declared
             declared.outcomes.check(value)
             with in_file(self.path):
                 declared.check_turn(self._counted.trials, place)
                 self._check_open(place)
-            self._file.add([trial_entry(self._log, place, value)])
+            add([trial_entry(self._log, place, value)])
 
     def undo(self, why: str) -> Trial:
         """Withdraw the last trial that counts; it stays in the log, with the reason.
@@ -125,11 +136,10 @@ class RecordedTrials(Generic[Kind]):
         why = " ".join(why.split())
         if not why:
             raise ValueError("why is empty; expected the reason, which stays in the log")
-        with self._file.lock:
-            self._file.read(cut=True)
+        with self._file.adding() as add:
             with in_file(self.path):
                 entry = withdrawal_entry(self._log, why)
-            self._file.add([entry])
+            add([entry])
         return next(trial for trial in self.trials if trial.number == entry["withdrawn"])
 
     def _place(self, label: str) -> int:
@@ -144,11 +154,9 @@ class RecordedTrials(Generic[Kind]):
 
 def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
     """What a log says with more entries; trials that count are taken in one by one, unless one was withdrawn."""
-    log = None if before is None else before.log
+    log = with_entry(None, next(entries, None)) if before is None else before.log
     for entry in entries:
         log = with_entry(log, entry)
-    if log is None:
-        raise ValueError("holds no complete line; expected what was declared as the first one")
     kept = that_count(log.trials)
     found = counted(log.declared, ()) if before is None else before.counted
     if kept[: len(found.trials)] != found.trials:

@@ -1,7 +1,7 @@
 """A single trial, and what all declarations say of one: its labels, and the values that it may have."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,33 +14,20 @@ _LONGEST_LABEL = 200
 
 
 class Trial(NamedTuple):
-    """One trial.
+    """One trial."""
 
-    Attributes:
-        number: of its line in the log, from 1.
-        task: its place among the labels, of tasks or, in pairs, of policies.
-        value: whether it succeeded, or its score.
-        time: when it was recorded, in UTC.
-        withdrawn: why it does not count any more; None if it counts.
-    """
-
-    number: int
-    task: int
-    value: float
-    time: str
-    withdrawn: str | None
+    number: int  # of its line in the log, from 1
+    task: int  # its place among the labels, of tasks or, in pairs, of policies
+    value: float  # whether it succeeded, or its score
+    time: str  # when it was recorded, in UTC
+    withdrawn: str | None  # why it does not count any more; None if it counts
 
 
 class Outcomes(NamedTuple):
-    """The values that a trial may have.
+    """The values that a trial may have."""
 
-    Attributes:
-        successes: whether it succeeds or fails, in place of a score.
-        support: (a, b), which holds every possible score; b may be infinite.
-    """
-
-    successes: bool
-    support: tuple[float, float]
+    successes: bool  # whether it succeeds or fails, in place of a score
+    support: tuple[float, float]  # (a, b), which holds every possible score; b may be infinite
 
     @property
     def wanted(self) -> str:
@@ -75,9 +62,6 @@ def check_labels(name: str, labels: Sequence[Any], each: str) -> None:
         raise ValueError(f"{name} hold {label!r} {times} times; expected a label of its own for each")
 
 
-# --- what is declared, as values of one and from JSON ----------------------------------------------------------------
-
-
 def one_number(name: str, value: Any) -> float:
     """The value as a number in double precision, or ValueError by name."""
     number = as_numbers(name, value)
@@ -93,16 +77,3 @@ def two_ends(support: Any) -> tuple[float, float]:
         raise ValueError(f"support is {support!r}; expected two numbers (a, b)")
     low, high = ends.tolist()
     return low, high
-
-
-def is_list(value: Any, kind: type) -> bool:
-    """Whether it is a list of at least one value, all of this type."""
-    return isinstance(value, list) and bool(value) and all(type(each) is kind for each in value)
-
-
-def fields_of(entry: Mapping[str, Any], forms: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
-    """The fields of an entry, lists as tuples; ValueError for one without the form that it has to have."""
-    for name, is_one in forms.items():
-        if name not in entry or not is_one(entry[name]):
-            raise ValueError(f"its {name} is {entry.get(name)!r:.60}; expected one as a run declares it")
-    return {name: tuple(value) if isinstance(value := entry[name], list) else value for name in forms}

@@ -1,16 +1,23 @@
-"""The log of an experiment trial by trial: what was declared, each trial, each withdrawal; a line each.
+"""The log of an experiment trial by trial, a line each: declaration, trials, withdrawals; and what they come to.
 
 A log, and not the archive of an adaptive run: a line is added to a file without a moment in which the lines before it
 are not there, and keeps what an archive of the rollouts that count has no place for, such as what was withdrawn.
 """
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._first_entry import declared_in
+from jaxcert.numerics._rounding import convert_host
 from jaxcert.rollouts._declared import Declared
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
+from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._single_trial import Trial
+from jaxcert.sequential import SequentialState, certificate
 
 # What a log may declare, by its format.
 _KINDS: dict[str, type[Declared] | type[DeclaredPairs]] = {
@@ -43,20 +50,14 @@ def withdrawal_entry(log: Log, why: str) -> dict[str, Any]:
     return {"time": _now(), "withdrawn": _last(log.trials).number, "why": why}
 
 
-def with_entry(log: Log | None, entry: Mapping[str, Any]) -> Log:
+def with_entry(log: Log | None, entry: Mapping[str, Any] | None) -> Log:
     """The log with one entry more, its first one if there is none; ValueError for what cannot follow those before."""
+    if log is None or entry is None:
+        return Log(declared_in(entry, _KINDS))
     if not isinstance(entry.get("time"), str):
         raise ValueError("expected its time as a text")
-    if log is None:
-        return Log(_declared(entry))
     take = _withdrawal if "withdrawn" in entry else _trial
     return log._replace(trials=take(log, entry))
-
-
-def _declared(entry: Mapping[str, Any]) -> Declared | DeclaredPairs:
-    if entry.get("format") not in [*_KINDS]:
-        raise ValueError(f"its format is {entry.get('format')!r:.40}; expected one of {', '.join(map(repr, _KINDS))}")
-    return _KINDS[entry["format"]].from_json(entry)
 
 
 def _trial(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:
@@ -94,3 +95,56 @@ def _last(trials: tuple[Trial, ...]) -> Trial:
 
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+# --- what trials come to ---------------------------------------------------------------------------------------------
+
+
+class Counted(NamedTuple):
+    """The trials that count, taken in one by one."""
+
+    state: SequentialState  # after them
+    passed_after: np.ndarray  # how many had been taken in when a task passed; 0 if it did not, int32[n, t]
+    trials: tuple[Trial, ...]
+
+
+def counted(declared: Declared | DeclaredPairs, trials: Iterable[Trial]) -> Counted:
+    """What these trials come to.
+
+    It is computed in the precision that JAX has now: in each, a wealth is at most its exact value (theory page,
+    section 8), so that a log may be read in another one than it was written in.
+    """
+    state = declared.state()
+    found = Counted(state, np.zeros(state.passed.shape, np.int32), ())
+    for trial in trials:
+        found = with_trial(declared, found, trial)
+    return found
+
+
+def with_trial(declared: Declared | DeclaredPairs, before: Counted, trial: Trial) -> Counted:
+    """With one more trial."""
+    state = declared.advanced(before.state, before.trials, trial)
+    trials = (*before.trials, trial)
+    is_new = np.asarray(state.passed) & ~np.asarray(before.state.passed)
+    return Counted(state, np.where(is_new, np.int32(len(trials)), before.passed_after), trials)
+
+
+def run_of(declared: Declared, found: Counted, *, num_started: int) -> AdaptiveCertificate:
+    """The certificate of these trials, with them, as an adaptive run has it."""
+    state, trials = found.state, found.trials
+    return AdaptiveCertificate(
+        certificate=certificate(state, declared.delta),
+        state=state,
+        tasks={"label": np.array(declared.tasks)},
+        num_started=jnp.asarray(num_started, jnp.int32),
+        num_unfinished=jnp.asarray(0, jnp.int32),
+        passed_after=jnp.asarray(found.passed_after),
+        rollout_task=jnp.asarray([trial.task for trial in trials], jnp.int32),
+        rollout_return=jnp.asarray(_rounded([trial.value for trial in trials], state)),
+        deterministic=None,
+    )
+
+
+def _rounded(values: Sequence[float], state: SequentialState) -> np.ndarray:
+    """Values in the precision of the state, rounded down."""
+    return convert_host(np.array(values, np.float64), np.dtype(state.wealth.dtype), "down")

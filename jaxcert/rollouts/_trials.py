@@ -7,13 +7,13 @@ import chex
 import numpy as np
 
 from jaxcert._chained import ChainedLog
-from jaxcert.rollouts._counted import counted, run_of
 from jaxcert.rollouts._declared import Declared, declare
 from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._slots import SCHEDULES
-from jaxcert.rollouts._trial_log import first_entry
+from jaxcert.rollouts._trial_log import counted, first_entry, run_of
 from jaxcert.sequential._wealth import fewest_to_pass
+from jaxcert.tables._entries import ask_about_alike
 from jaxcert.tables._labels import ask_about_labels
 
 
@@ -114,6 +114,7 @@ class Trials(RecordedTrials[Declared]):
             schedule=schedule,
         )
         ask_about_labels(declared.tasks)
+        ask_about_alike(declared.tasks, "tasks hold")
         ChainedLog.start(path, first_entry(declared))
         return cls(path)
 
@@ -123,6 +124,8 @@ class Trials(RecordedTrials[Declared]):
         keys = np.where(np.any(fewest_to_pass(self.state) > 0, axis=-1), np.asarray(keys), np.inf)
         place = int(np.argmin(keys))
         return self.declared.tasks[place] if np.isfinite(keys[place]) else None
+
+    next_label = next_task
 
     def run(self, *, count_withdrawn: bool = False) -> AdaptiveCertificate:
         """The certificate at this moment, with the trials behind it, as an adaptive run for ``save_adaptive``.

@@ -82,16 +82,13 @@ def certify_sequential(
             ``give_up``; the bets are 0.03, 0.08, 0.2, 0.45 and 0.9 by default. Not for traced thresholds or beta, or
             more than 2000 rollouts per task. By default an array of bool declares it, where that can be done, for
             "binomial" without bets of one's own.
-        validate: as in ``certify``.
+        validate: as in ``certify``, which warns of the same thresholds.
 
     Returns:
         A ``SequentialCertificate`` with arrays [..., t].
 
     Raises:
         ValueError: as ``certify``; for a summary, which keeps no order; for a ``give_up`` outside [0, 1).
-
-    Warns:
-        UserWarning: for thresholds outside the support, as ``certify``.
 
     Example:
         >>> import jaxcert
@@ -159,7 +156,6 @@ SEQUENTIAL = Question(
     name="sequential",
     words="on what share of new tasks is the performance at least a threshold, with as few rollouts as a task needs?",
     function=certify_sequential,
-    certificate=SequentialCertificate,
     settings=same("delta", "beta", "method"),
     options=(Option("give_up", float, "Give a task up when its evidence falls below this", check=check_give_up),),
     advised=True,

@@ -1,29 +1,23 @@
-"""Returns [n, m] with a mask, from one entry per rollout: the one place that makes them, for files and for frames."""
+"""The returns of a table, of a file or a frame: its rows as tasks and trials, which are checked first."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from shlex import quote
 from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded, as_counts, coded, of_rates
-from jaxcert.tables._columns import Columns, is_value
-from jaxcert.tables._entries import as_number
+from jaxcert.tables._coded import Coded, Read, as_counts, coded, of_rates
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._entries import as_number, ask
 from jaxcert.tables._labels import ask_about_label, ask_about_labels, ask_about_trials_of, ask_about_unique_labels
 from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
-from jaxcert.tables._pooled import check_one_policy, crossing, nested
+from jaxcert.tables._pooled import check_one_policy, nested
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, check_column, checked
+from jaxcert.tables._same_tasks import entries_of_tasks
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
 from jaxcert.tables._single_rollouts import arrange, ask_about_cost
-from jaxcert.tables._summary_rows import (
-    ask_about_copied_rows,
-    ask_about_lost,
-    ask_about_mean,
-    check_rows_are_trials,
-)
-from jaxcert.tables._told_names import ask_about_trials, check_same_policy, of_tasks, tells_apart, tells_endings
+from jaxcert.tables._summary_rows import ask_about_copied_rows, ask_about_lost, ask_about_mean, check_rows_are_trials
+from jaxcert.tables._told_names import check_same_policy, number_trials, tells
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -51,33 +45,24 @@ def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
 
 
 def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
-    task = rows.labels(columns)
+    task, parts, names = rows.labels(columns), columns.of_task(rows.names), columns.of_value(rows.names)
     if not len(task.places):
         raise ValueError("has no rows, expected one per rollout")
-    names, is_wide = columns.of_value(rows.names), columns.is_wide(rows.names)
-    episode = None if columns.trial is None or is_wide else rows.column(columns.trial)
-    read = {*columns.of_task(rows.names), *names, roles.strata}
-    others = [name for name in rows.names if name not in read and rows.names.count(name) == 1]
+    width = len(names) if columns.is_wide(rows.names) else 1
+    episode = None if columns.trial is None or width > 1 else rows.column(columns.trial)
+    others = [name for name in rows.names if name not in {*parts, *names, roles.strata} and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1 and str(name).strip())
-    values = [rows.column(name) for name in names]
-    pooled, constant = check_others(columns, others, task, episode, values, rows.column)
-    if len(parts := columns.of_task(rows.names)) > 1:
+    read, values = Read(columns, task, episode, others, rows.column), [rows.column(name) for name in names]
+    pooled, constant = check_read(read, values)
+    if len(parts) > 1:
         if roles.strata not in parts:  # a part that is a kind of tasks is said to be one
             ask_about_label(columns, parts, rows.labels)
     else:
         ask_about_labels(task.listed())
-        ask_about_unique_labels(task, others, rows.column)
-    width = len(names) if is_wide else 1
-    found = arrange(
-        columns,
-        task.repeated(width),
-        episode,
-        _values(rows, columns, roles),
-        counted=len(names) == 2 and not is_wide,
-        unfinished=roles.unfinished,
-        metric=roles.metric,
-        apart=lambda pair: _told_apart(rows, columns, others, pair),
-    )
+        ask_about_unique_labels(read)
+    value, counted = _value(names, values, columns, roles, is_wide=width > 1), len(names) == 2 and width == 1
+    each = read._replace(task=task.repeated(width))
+    found = arrange(each, value, counted=counted, unfinished=roles.unfinished, metric=roles.metric)
     if episode is not None:
         ask_about_trials_of(episode.listed())
         ask_about_lost(found, episode)
@@ -86,7 +71,9 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     strata = None if roles.strata is None else strata_of(roles.strata, rows, found, width)
     places = np.arange(len(task.places)) if rows.picked is None else rows.picked
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
-    return dataclasses.replace(found, rows=numbers, strata=strata, pooled=(*pooled, *twice), constant=constant)
+    of_tasks = entries_of_tasks([name for name in others if name != columns.trial], task, rows.column)
+    known = {"pooled": (*pooled, *twice), "constant": constant, "of_tasks": of_tasks}
+    return dataclasses.replace(found, rows=numbers, strata=strata, **known)
 
 
 def strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
@@ -102,66 +89,33 @@ def strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
     return strata.entries[first[:, 0]]
 
 
-def check_others(
-    columns: Columns,
-    others: Sequence[Any],
-    task: Coded,
-    episode: Coded | None,
-    values: Sequence[Coded],
-    column: Callable[[Any], Coded],
-    *,
-    are_picked: bool = True,
-) -> tuple[tuple[str, ...], dict[str, str]]:
+def check_read(read: Read, values: list[Coded], *, are_picked: bool = True) -> tuple[tuple[str, ...], dict[str, str]]:
     """Raise ValueError or warn of what columns that are neither task nor value tell; see ``check_one_policy``."""
-    found = check_one_policy(columns, others, task, column, are_picked=are_picked)
-    _ask_about_set_aside(others, column, values[0])
+    found = check_one_policy(read, are_picked=are_picked)
+    for each in (name for name in read.others if not tells(name).apart):
+        for name, entries in nested(each, read.column(each)):
+            if (aside := set_aside(name, entries)).any():
+                outcomes = values[0].each(as_number)
+                if np.any(np.nan_to_num(outcomes[aside]) != 0):  # others count as failures do
+                    ask_about_set_aside(name, aside, outcomes, "counted as they are")
     if len(values) == 1:
-        ask_about_copied_rows(task, values[0], [name for name in others if name != columns.trial], column)
-    check_rows_are_trials(task, episode, columns, others, column)
+        ask_about_copied_rows(read, values[0])
+    check_rows_are_trials(read)
     return found
 
 
-def _ask_about_set_aside(others: Sequence[Any], column: Callable[[Any], Coded], values: Coded) -> None:
-    """Warn of trials that a column sets aside, and that count as others do, unless they count as failures."""
-    for name, entries in (pair for each in others if not tells_apart(each) for pair in nested(each, column(each))):
-        if (aside := set_aside(name, entries)).any():
-            outcomes = values.each(as_number)
-            if np.any(np.nan_to_num(outcomes[aside]) != 0):
-                ask_about_set_aside(name, aside, outcomes, "counted as they are")
-
-
-def _values(rows: Rows, columns: Columns, roles: Roles) -> Coded:
+def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles, *, is_wide: bool) -> Coded:
     """The entries of one column; of several, all of each row; of two that count, as successes of so many trials."""
-    names = columns.of_value(rows.names)
-    values = [rows.column(name) for name in names]
-    if columns.is_wide(rows.names):
+    if is_wide:
         check_same_policy(names)
-        ask_about_trials(names)
+        if not number_trials(names):
+            ask(
+                f"columns {str(names[0])!r:.42} to {str(names[-1])!r:.42} are read as trials: if they are of several "
+                "policies, versions or checkpoints, all of them are taken for one policy here"
+            )
         whole = np.stack([each.entries.astype(object)[each.places] for each in values], axis=1)
         return coded(whole.reshape(-1))
-    if len(values) == 1:
-        return values[0]
-    won, trials = values
-    return of_rates(won, trials, columns.value) if roles.is_rate else as_counts(won, trials)
-
-
-def _told_apart(rows: Rows, columns: Columns, names: list[Any], pair: list[int]) -> str:
-    """Which columns tell two rows of the same task and trial apart, and how they are read then."""
-    held = [name for name in names if not (tells_endings(name) or is_value(name))]
-    apart = [str(name) for name in held if len({*rows.column(name).places[pair].tolist()}) > 1][:3]
-    if not apart:
-        return ""
-    if (
-        crossing(rows.labels(columns), rows.column(apart[0])) == 1
-    ):  # what occurs with every task does not tell tasks apart
-        return (
-            f"; they differ in {apart[0]}, of which each task has every entry: expected rows of one of them (--where), "
-            "or a column that numbers all trials of a task (--trial)"
-        )
-    return (
-        f"; they differ in {', '.join(apart)}: expected as trial what tells the trials of a task apart (--trial), or, "
-        f"where tasks of other {apart[0]} are other tasks, both as task (--task {quote(f'{columns.task},{apart[0]}')})"
-        if of_tasks(apart[0])
-        else f"; they differ in {', '.join(apart)}: expected as trial what tells the trials of a task apart (--trial "
-        f"{quote(apart[0])}), or rows of one policy alone (--policy, --where)"
-    )
+    won, *trials = values
+    if not trials:
+        return won
+    return of_rates(won, trials[0], columns.value) if roles.is_rate else as_counts(won, trials[0])

@@ -1,12 +1,13 @@
 """A column by its different entries, of each of which what it means is asked once."""
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert._extras import import_extra
+from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import (
     counts_of,
     decimals_of,
@@ -61,6 +62,16 @@ class Coded(NamedTuple):
             row = int(np.argmax(np.asarray(wrong)[self.places]))
             entry = self.listed()[self.places[row]]
             raise ValueError(f"row {row + 1}: {name} is {shown(entry)}, expected {expected}")
+
+
+class Read(NamedTuple):
+    """What is read of a table, and the names of what is not; ``column`` gives the entries of any of these."""
+
+    columns: Columns
+    task: Coded
+    trial: Coded | None
+    others: Sequence[Any]
+    column: Callable[[Any], Coded]
 
 
 def coded(column: np.ndarray) -> Coded:

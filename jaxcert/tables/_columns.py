@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from jaxcert.tables._entries import words_in
+from jaxcert.tables._told_names import LIKE, lowered, tells
 
 
 class NotNamedError(ValueError):
@@ -46,12 +47,13 @@ class Columns(NamedTuple):
     @staticmethod
     def unnamed_in(names: list[Any]) -> "Columns":
         """The columns of a table that are read if none is named; "" in the place of one that several could be."""
-        meant = [_meant(names, part) for part in Columns._fields]
-        columns = Columns(*("" if len(each) > 1 else each[0] for each in meant))
-        try:
-            return columns._replace(value=_counted(names, Columns().value, columns))
-        except NotNamedError:
-            return columns._replace(value="")
+        columns = Columns()
+        while True:
+            try:
+                return columns.in_table(names)
+            except NotNamedError as error:
+                part = next(iter(error.expected))
+                columns = columns._replace(**{part if part in Columns._fields else "value": ""})
 
     def of_value(self, names: Sequence[Any]) -> list[str]:
         """The columns of values: one, successes and trials with a slash, or several with commas, a trial in each."""
@@ -89,16 +91,6 @@ _OTHER_NAMES = {
 _TOTALS = ("trials", "num_trials", "n_trials", "num_episodes", "total", "n")
 # Beside a number of trials, these may count how many of them succeeded.
 _SUCCESSES = words_in("successes success passed pass resolved solved correct")
-# Words in the names of columns, by what such a column may be, where the usual names are missing.
-_LIKE = {
-    "task": words_in(
-        "task problem question instance env environment scenario case maze map world level item puzzle goal"
-    ),
-    "trial": words_in("episode trial rollout attempt run seed try repeat repetition rep sample demo demonstration"),
-    "value": words_in(
-        "return score success successes passed pass reward solved resolved correct result outcome performance"
-    ),
-}
 # Words beside them that change nothing: a price, a negative reward or the best of several says something else.
 _BESIDE = words_in("my the id name label key was is")
 _ALSO_BESIDE = {
@@ -107,33 +99,7 @@ _ALSO_BESIDE = {
     "value": words_in("task episode trial run total binary"),
 }
 _OF_RATES = words_in("success successes pass solve solved rate task my the")
-_BEST_OF = re.compile(r".*([@^]|_at_?)\s*([0-9]+|k)")
 _DIGITS = re.compile("[0-9]+")
-
-
-def lowered(name: Any) -> str:
-    """A name of a column without blanks around it, in lower case."""
-    return str(name).strip().lower()
-
-
-def labels_tasks(name: Any) -> bool:
-    """Whether its name says that it labels tasks."""
-    return bool(words_in(name) & (_LIKE["task"] | {"instruction"}))
-
-
-def is_value(name: Any) -> bool:
-    """Whether its name says that it is an outcome."""
-    return bool(words_in(name) & _LIKE["value"])
-
-
-def numbers_trials(name: Any) -> bool:
-    """Whether its name says that it numbers trials."""
-    return bool(words_in(name) & _LIKE["trial"])
-
-
-def is_best_of(name: Any) -> bool:
-    """Whether it is of several trials, as pass@5."""
-    return bool(_BEST_OF.fullmatch(lowered(name)))
 
 
 def _meant(names: list[Any], part: str) -> list[Any]:
@@ -158,17 +124,17 @@ def _counted(names: list[Any], wanted: str, found: Columns) -> str:
     return pair if len(successes) == len(totals) == 1 and lowered(totals[0]) == "trials" else found.value
 
 
-def guessed(names: Sequence[Any], columns: Columns, is_other: Callable[[Any], bool]) -> dict[str, str | None]:
+def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
     """For each missing column the one whose name says that it is this one and no other; None for none or several."""
     read = {*columns, *columns.of_value(names)}
-    left = [str(name) for name in names if name not in read and not is_other(name)]
+    left = [str(name) for name in names if name not in read and not tells(name).looked_at]
     wanted = columns._asdict() | {"value": columns.of_value(names)[0]}
     found: dict[str, str | None] = {}
     for part in (part for part, name in wanted.items() if name is not None and name not in names):
-        fitting = [name for name in left if words_in(name) & _LIKE[part]]
+        fitting = [name for name in left if words_in(name) & LIKE[part]]
         fitting = fitting or [name for name in left if part == "task" and lowered(name) == "id"]
-        known = _LIKE[part] | _BESIDE | _ALSO_BESIDE[part]
-        is_one = len(fitting) == 1 and words_in(fitting[0]) <= known and not is_best_of(fitting[0])
+        known = LIKE[part] | _BESIDE | _ALSO_BESIDE[part]
+        is_one = len(fitting) == 1 and words_in(fitting[0]) <= known and not tells(fitting[0]).best_of
         found[part] = fitting[0] if is_one else None
         left = [name for name in left if name not in fitting]
     return found

@@ -19,7 +19,7 @@ from jaxcert.tables._entries import ask, check_spelled_once
 from jaxcert.tables._json_records import places_in, records_in
 from jaxcert.tables._picked_rows import conditions_in
 from jaxcert.tables._roles import Roles, checked
-from jaxcert.tables._told_names import is_looked_at
+from jaxcert.tables._told_names import tells
 
 _HEAD = 1000  # lines that say which fields there are, and of which type
 _DELIMITERS = ",;\t"
@@ -54,35 +54,40 @@ def arrow_damage_told(kind: str, place: str = "") -> Iterator[None]:
 
 def csv_table(content: bytes, roles: Roles) -> Any:
     """The rows of a CSV file: with commas, or with semicolons or tabs and then decimal points or commas."""
-    pa, reader = import_extra("pyarrow", "io"), import_extra("pyarrow.csv", "io")
-    compute = import_extra("pyarrow.compute", "io")
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError("is text in UTF-16; expected UTF-8, as which editors and spreadsheets save it, too")
     if content.lstrip(b"\xef\xbb\xbf").startswith(b"sep=") or _COMMENT.match(content):
         raise ValueError("begins with a line that holds no names of columns; expected them in the first line")
-    if b"\0" in content:
-        raise ValueError("not a CSV file: it holds bytes that are not text")
-    check_quotes(content)
-    delimiter, header = _header(content, roles.named)
-    reading = reader.ReadOptions(use_threads=False, block_size=_LONGEST_LINE)  # with threads no message gives the row
-    # As text, so that a value that is not a number can be named.
-    converting = reader.ConvertOptions(column_types=dict.fromkeys(header, pa.string()))
-    parsing = reader.ParseOptions(delimiter=delimiter)
-    with arrow_damage_told("CSV"):
-        table = reader.read_csv(pa.BufferReader(content), reading, parsing, converting)
+    table, delimiter = text_table(content, roles.named)
     names, columns = table.column_names, checked(table.column_names, roles)
+    trim = import_extra("pyarrow.compute", "io").utf8_trim_whitespace
     for place, name in enumerate(names):
         column = table.column(place)
         if name in columns.of_task(names):
             check_spelled_once(column.unique().to_pylist(), f"column {name} holds")
         if name in columns.of_task(names) or name == columns.trial:
-            table = table.set_column(place, name, compute.utf8_trim_whitespace(column))
+            table = table.set_column(place, name, trim(column))
         elif name in columns.of_value(names):
             table = table.set_column(place, name, _with_points(column, name, may_be_commas=delimiter != ","))
     return table
 
 
-def check_quotes(content: bytes) -> None:
+def text_table(content: bytes, wanted: set[str]) -> tuple[Any, str]:
+    """The rows of a CSV file, all as text, and its delimiter, by the names of columns that are ``wanted``."""
+    pa, reader = import_extra("pyarrow", "io"), import_extra("pyarrow.csv", "io")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError("is text in UTF-16; expected UTF-8, as which editors and spreadsheets save it, too")
+    if b"\0" in content:
+        raise ValueError("not a CSV file: it holds bytes that are not text")
+    _check_quotes(content)
+    delimiter, header = _header(content, wanted)
+    reading = reader.ReadOptions(use_threads=False, block_size=_LONGEST_LINE)  # with threads no message gives the row
+    # As text, so that a value that is not a number can be named.
+    converting = reader.ConvertOptions(column_types=dict.fromkeys(header, pa.string()))
+    with arrow_damage_told("CSV"):
+        parsing = reader.ParseOptions(delimiter=delimiter)
+        return reader.read_csv(pa.BufferReader(content), reading, parsing, converting), delimiter
+
+
+def _check_quotes(content: bytes) -> None:
     """Refuse an entry that goes on in the next line: where a quote was lost, rows would silently become part of it."""
     if b'"' not in content:
         return
@@ -110,7 +115,6 @@ def _header(content: bytes, wanted: set[str]) -> tuple[str, list[str]]:
 
 def _with_points(column: Any, name: str, *, may_be_commas: bool) -> Any:
     """The entries with decimal points in place of decimal commas, which a file with commas between them has not."""
-    compute = import_extra("pyarrow.compute", "io")
     entries = [entry.strip() for entry in column.unique().to_pylist() if entry]
     commas, points = ([each for each in entries if mark in each] for mark in ",.")
     if may_be_commas and commas and points:
@@ -124,7 +128,8 @@ def _with_points(column: Any, name: str, *, may_be_commas: bool) -> Any:
             f"column {name} holds numbers such as {marked[0]}, read as decimals: if the mark sets thousands apart, "
             "write them without"
         )
-    return compute.replace_substring(column, ",", ".") if may_be_commas and commas else column
+    replace = import_extra("pyarrow.compute", "io").replace_substring
+    return replace(column, ",", ".") if may_be_commas and commas else column
 
 
 # --- JSON: an object in each line, or an array of objects; a list in a field is no number and no label -------------
@@ -144,20 +149,18 @@ def _plain_table(content: bytes, head: list[dict[str, Any]]) -> Any:
     """The rows by pyarrow, which is ten times as fast; None unless each field is of one plain type, as in the head."""
     pa, reader = import_extra("pyarrow", "io"), import_extra("pyarrow.json", "io")
     plain = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string(), type(None): pa.string()}
-    kinds: dict[str, set[type]] = {}
-    for row in head:
-        for name, entry in row.items():
-            kinds.setdefault(name, set()).add(type(entry))
+    kinds: dict[str, set[type]] = {name: set() for row in head for name in row}
+    for name, entry in (pair for row in head for pair in row.items()):
+        kinds[name].add(type(entry))
     one = {name: types - {type(None)} or {type(None)} for name, types in kinds.items()}
     if not one or any(len(types) > 1 or not types <= plain.keys() for types in one.values()):
         return None
     schema = pa.schema([(name, plain[next(iter(types))]) for name, types in one.items()])
     parsing = reader.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
     reading = reader.ReadOptions(use_threads=False, block_size=min(2**28, len(content)))
-    try:
+    with contextlib.suppress(pa.ArrowException):
         return reader.read_json(pa.BufferReader(content), reading, parsing)
-    except pa.ArrowException:
-        return None
+    return None
 
 
 def json_value(text: bytes, kind: str = "JSON") -> Any:
@@ -221,20 +224,16 @@ def parquet_table(content: bytes, roles: Roles) -> Any:
     read = checked(names, roles).read(names)
     wanted = {*read, roles.policy, *(name for name, *_ in conditions_in(names, roles))}
     with arrow_damage_told("Parquet"):
-        large = _large_columns(file)
-        wanted |= {each.name for each in file.schema_arrow if is_looked_at(each.name) or each.name not in large}
+        # By the first entries: what takes more than labels do.
+        held = [each.name for each in file.schema_arrow if not _is_plain(each.type)]
+        first = next(file.iter_batches(batch_size=_FIRST, columns=held), None) if held else None
+        sizes = () if first is None else zip(first.schema.names, first.columns, strict=True)
+        large = {name for name, column in sizes if column.nbytes > _LONGEST_LABEL * len(column)}
+        wanted |= {name for name in names if tells(name).looked_at or name not in large}
         table = file.read(columns=[name for name in names if name in wanted])
     columns, unread = iter(table.columns), pa.nulls(len(table))
     found = [(name, next(columns) if name in wanted else unread) for name in names]
     return pa.table([each if name in read else _in_texts(each) for name, each in found], names=names)
-
-
-def _large_columns(file: Any) -> set[str]:
-    """The columns of lists and bytes that take more than labels do, as pictures, by their first entries."""
-    names = [each.name for each in file.schema_arrow if not _is_plain(each.type)]
-    first = next(file.iter_batches(batch_size=_FIRST, columns=names), None) if names else None
-    sizes = {} if first is None else dict(zip(first.schema.names, first.columns, strict=True))
-    return {name for name, column in sizes.items() if column.nbytes > _LONGEST_LABEL * len(column)}
 
 
 def _in_texts(column: Any) -> Any:

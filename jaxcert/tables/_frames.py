@@ -1,30 +1,29 @@
 """Returns from lists of lists, and from data frames with a row per rollout."""
 
-import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxcert.returns._paired import refuse_summary
 from jaxcert.tables._arranged import arrange_table
-from jaxcert.tables._entries import ask, in_double, told_of
+from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Roles, conditions
+from jaxcert.tables._same_tasks import ask_about_other_tasks
 from jaxcert.tables._single_rollouts import padded
 from jaxcert.tables._summary_rows import check_tasks
 from jaxcert.tables._told_names import is_of_run, name_several
 
-# Returns that are so many times as large as 1 may be per cent.
-_OTHER_UNIT = 40
+# Returns that are so many times as large as those up to 1 may be per cent, or marks up to 5 or 10.
+_OTHER_UNIT = 4
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
     """Returns from a list of numbers per task, of equal lengths or not.
 
     Args:
-        returns: a list of lists, or a dictionary of lists with the label of each task; or arrays. They hold numbers
-            or, for successes, bool.
+        returns: lists of numbers or, for successes, of bool; or a dictionary of them by the labels of tasks; or arrays.
         strict: refuse lists of which some are shorter than others.
 
     Returns:
@@ -44,32 +43,34 @@ def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]
         >>> data.returns
         array([[1.  , 0.5 ],
                [0.25,  nan]])
-        >>> data.where
-        array([[ True,  True],
-               [ True, False]])
     """
-    rows = {label: _checked_row(label, row) for label, row in _labelled(returns)}
+    given: Any = returns
+    is_text, is_list = isinstance(returns, str | bytes), isinstance(returns, Mapping | Sequence)
+    if is_text or not (is_list or np.ndim(given)):
+        raise ValueError(f"returns are {returns!r:.40}; expected a list or dictionary of lists of numbers")
+    given = given if is_list else np.asarray(given)  # one transfer, where rows of JAX would take one each
+    pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
+    rows = {label: _checked_row(label, row) for label, row in pairs}
     if not rows:
         raise ValueError("there is no task; expected a list of returns of each")
-    _check_alike(rows)
-    tasks = np.repeat(np.arange(len(rows)), [len(row) for row in rows.values()])
-    labels = np.fromiter(rows, object, len(rows)) if isinstance(returns, Mapping) else np.arange(len(rows))
-    found = padded(tasks, np.concatenate(list(rows.values())), labels)
+    kinds = {values.dtype == bool: label for label, values in rows.items()}
+    if len(kinds) > 1:
+        told = f"task {kinds[True]!r} has successes, of type bool, task {kinds[False]!r} numbers"
+        raise ValueError(f"{told}; expected one kind")
+    return _of_rows(
+        [*rows.values()], np.fromiter(rows, object) if isinstance(given, Mapping) else np.arange(len(rows)), strict
+    )
+
+
+def _of_rows(rows: Sequence[np.ndarray], labels: np.ndarray, strict: bool) -> Returns:
+    tasks = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    found = padded(tasks, np.concatenate(rows), labels)
     check_missing(found, strict=strict)
     return found
 
 
-def _labelled(returns: Any) -> Iterable[tuple[Any, Any]]:
-    if isinstance(returns, Mapping):
-        return returns.items()
-    if isinstance(returns, str | bytes) or (not isinstance(returns, Sequence) and not np.ndim(returns)):
-        raise ValueError(f"returns are {returns!r:.40}; expected a list or dictionary of lists of numbers")
-    # Reading an array of JAX row by row would take as many transfers.
-    return enumerate(returns if isinstance(returns, Sequence) else np.asarray(returns))
-
-
 def _checked_row(label: Any, row: Any) -> np.ndarray:
-    """The returns of a task, finite float64 [m]."""
+    """The returns of a task, finite [m]."""
     try:
         values = np.asarray(row)
     except ValueError:  # lists of unequal lengths within
@@ -81,16 +82,7 @@ def _checked_row(label: Any, row: Any) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise ValueError(f"task {label!r}, rollout {bad[0]} is {values[bad[0]]}; expected a finite number")
-    return in_double(values)
-
-
-def _check_alike(rows: dict[Any, np.ndarray]) -> None:
-    """Refuse successes of some tasks beside numbers of others."""
-    kinds = {values.dtype == bool: label for label, values in rows.items()}
-    if len(kinds) > 1:
-        raise ValueError(
-            f"task {kinds[True]!r} has successes, of type bool, task {kinds[False]!r} numbers; expected one kind"
-        )
+    return values
 
 
 def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
@@ -109,7 +101,8 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
         ValueError: there is none, a task occurs twice, the policies have different tasks, or one is a summary.
 
     Warns:
-        UserWarning: returns may be in other units, or a column holds one entry for each policy, and not the same.
+        UserWarning: returns may be in other units, or a column holds one entry for each policy, or for each task, and
+            not the same.
 
     Example:
         >>> import jaxcert
@@ -123,6 +116,7 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
     names = _names_of(policies)
     _ask_about_units(names, policies)
     _ask_about_conditions(names, policies)
+    ask_about_other_tasks(names, [each.of_tasks for each in policies])
     return found
 
 
@@ -145,7 +139,7 @@ def in_one_order(*policies: Returns) -> tuple[Returns, ...]:
                 f"{len(different)}); expected both on the same tasks"
             )
     orders = [np.asarray([rows[label] for label in places[0]], int) for rows in places]
-    return tuple(_reordered(each, order) for each, order in zip(policies, orders, strict=True))
+    return tuple(each.in_order(order) for each, order in zip(policies, orders, strict=True))
 
 
 def _names_of(policies: Sequence[Returns]) -> list[str]:
@@ -179,14 +173,6 @@ def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> 
         )
 
 
-def _reordered(found: Returns, order: np.ndarray) -> Returns:
-    where = None if found.where is None else found.where[order]
-    rows = None if found.rows is None else found.rows[order]
-    strata = None if found.strata is None else found.strata[order]
-    same = {"returns": found.returns[order], "tasks": found.tasks[order]}
-    return dataclasses.replace(found, **same, where=where, rows=rows, strata=strata)
-
-
 def from_frame(
     frame: Any,
     *,
@@ -205,40 +191,32 @@ def from_frame(
 ) -> Returns:
     """Returns from a frame with one row per rollout, of pandas, Polars or pyarrow.
 
-    Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are numbered in the order in
-    which they first appear, and a task's rollouts in the order of their rows. Other columns are ignored. A crashed
-    episode must not be left out: see ``jaxcert.tables.read_returns`` on missing rollouts.
+    Roles of columns, the order of tasks and rollouts, and what is refused are as in ``jaxcert.tables.read_returns``.
 
     Args:
         frame: the table; a pandas or Polars DataFrame, or a pyarrow Table.
-        task: the column of tasks, of integers, text or anything else that tells them apart. If a frame lacks one of the
-            usual columns, here ``task_id``, another name is read, here ``task``; ``read_returns`` lists these names.
-        trial: the column of episodes, each once per task, so that rows read twice are noticed; None if there is none.
-        value: the column of returns: numbers, or numbers as text; durations have to be made numbers before. It may hold
-            successes instead: booleans, or words as in ``read_returns``. Several columns with commas hold a trial each.
+        task: the column of tasks, of integers, text or anything else that tells them apart.
+        trial: the column of episodes, each once per task; None if there is none.
+        value: the column of outcomes: numbers, numbers as text, booleans or words of success and failure.
         successes: the column that counts successes, with ``trials``, in place of ``value``.
         trials: the column that counts trials, of ``successes`` or of the rate of success in ``value``.
-        where: conditions on rows, each a text such as "arm = clean", "arm != clean" or "seed in 1, 2".
+        where: conditions on rows, each a text such as "arm = clean".
         policy: the column of policies, of which ``only`` names one.
         only: the policy whose rows are read.
         strata: the column of the strata within which tasks were drawn, one for each task.
-        unfinished: what a row counts as that has no outcome: blank, NaN, null, or a word such as abandoned or error.
-            By default such rows are refused.
+        unfinished: what a row without an outcome counts as; by default it is refused.
         tasks: how many tasks there have to be, or their labels.
-        strict: refuse a frame in which some tasks have fewer rollouts than others.
+        strict: refuse what is warned of, as a frame in which some tasks have fewer rollouts than others.
 
     Returns:
         A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
 
     Raises:
-        ValueError: a column is missing or occurs twice, or several could be meant; there are no rows; an entry is
-            empty, not a number or not finite, or no word like the first one; a pair of task and trial occurs twice;
-            the columns are those of a learning curve; rows of the same task differ in a column that tells policies or
-            conditions apart by its name. With ``strict`` for what is warned of.
+        ValueError: columns are missing or several could be meant; there are no rows; an entry is no outcome or no
+            label; a pair of task and trial occurs twice; the rows are no trials of one fixed policy.
 
     Warns:
-        UserWarning: without ``strict``, some tasks have fewer rollouts than others, or each task has every word of a
-            column equally often, as those of policies or conditions that are pooled.
+        UserWarning: tasks have fewer rollouts than others, or rows may be no single trials of one policy.
 
     Example:
         >>> import pandas
@@ -285,13 +263,10 @@ def from_xarray(array: Any, *, task: str = "task", trial: str = "trial", strict:
     """
     values = _checked_values(array, task, trial)
     labels = np.asarray(array.coords[task].values) if task in array.coords else np.arange(len(values))
-    tasks, episodes = np.nonzero(~np.isnan(values))
-    without = np.setdiff1d(np.arange(len(values)), tasks)
-    if without.size:
-        raise ValueError(f"{task} {labels[without[0]]} has no rollout; expected at least one")
-    found = padded(tasks, in_double(values[tasks, episodes]), labels)
-    check_missing(found, strict=strict)
-    return found
+    rows = [row[~np.isnan(row)] for row in values]
+    for label in (label for label, row in zip(labels, rows, strict=True) if not row.size):
+        raise ValueError(f"{task} {label} has no rollout; expected at least one")
+    return _of_rows(rows, labels, strict)
 
 
 def _checked_values(array: Any, task: str, trial: str) -> np.ndarray:

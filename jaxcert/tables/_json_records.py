@@ -1,65 +1,59 @@
 """Where the records of a JSON file stand: in a list, in lists or objects of named things, or as columns."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import Any
 
-from jaxcert.tables._columns import is_value
-from jaxcert.tables._told_names import tells_endings
-
-_Record = dict[str, Any]
+from jaxcert.tables._json_places import Found, Place
+from jaxcert.tables._told_names import tells
 
 
-def records_in(value: Any, path: str) -> tuple[list[_Record], set[str]]:
-    """The records at a path of names with dots, where ``*`` is each entry; and their fields that stand around them.
+def records_in(value: Any, path: str) -> tuple[list[dict[str, Any]], set[str]]:
+    """The records at a path of names with dots, where ``*`` is each entry; and their fields that stand around them."""
+    lists = Place(value).find(path, all_there=True)
+    return with_fields_around([each._replace(place=record) for each in lists for record in _at(each, path)], path)
 
-    What the first ``*`` stands for, a name or a number, is the field $1 of its records, and its own plain fields are
-    theirs, too. Where a name occurs at several depths, the record's own field keeps it, and the others are $1.name.
+
+def with_fields_around(found: Sequence[Found], path: str) -> tuple[list[dict[str, Any]], set[str]]:
+    """The records with the plain fields of the entries around them; and the names of these.
+
+    What the first ``*`` stands for is the field $1. Where a name occurs at several depths, the record's own field keeps
+    it, and the others are $1.name. What counts or averages outcomes is no field of all records around which it stands.
     """
-    steps = path.split(".") if path else []
-    found = list(_walked(value, steps, path, ()))
-    rows = [record if isinstance(record, dict) else {"outcome": record} for *_, record in found]
-    if "*" not in steps:
-        return rows, set()
-    depths = list(zip(*(around for *around, _ in found), strict=True))
-    names = [dict.fromkeys(name for each in depth for name in each) for depth in depths]
-    times = Counter(name for each in [*names, dict.fromkeys(name for row in rows for name in row)] for name in each)
-    called = [{name: name if times[name] == 1 else f"${i}.{name}" for name in each} for i, each in enumerate(names, 1)]
-    for (*around, _), (i, row) in zip(found, enumerate(rows), strict=True):
-        outer = {known[name]: entry for known, each in zip(called, around, strict=True) for name, entry in each.items()}
-        rows[i] = outer | row
-    return rows, {name for each in called for name in each.values()}
+    steps = path.split(".")
+    last = -1 if steps[-1] == "*" else len(steps)  # what such a * stands for is the record itself
+    rows = [each.place.value if isinstance(each.place.value, dict) else {"outcome": each.place.value} for each in found]
+    levels = [
+        [{f"${at + 1}": each.keys[at]} | _plain(each.around[at], steps[:last].count("*") > at) for each in found]
+        for at in range(steps.count("*"))
+    ]
+    times = Counter(name for level in [*levels, rows] for name in {name for fields in level for name in fields})
+    outer: list[dict[str, Any]] = [{} for _ in rows]
+    for at, level in enumerate(levels, 1):
+        for around, fields in zip(outer, level, strict=True):
+            around |= {name if times[name] == 1 else f"${at}.{name}": entry for name, entry in fields.items()}
+    return [around | row for around, row in zip(outer, rows, strict=True)], {name for each in outer for name in each}
 
 
-def _walked(value: Any, steps: list[str], path: str, around: tuple[_Record, ...]) -> Iterator[tuple[Any, ...]]:
-    """Each record, after the fields of the entries around it; the first of these is the key."""
-    if steps[:1] == ["*"] and isinstance(value, dict | list):
-        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            own = {f"${len(around) + 1}": key} | (_plain(each) if steps[1:] else {})
-            yield from _walked(each, steps[1:], path, (*around, own))
-    elif steps and isinstance(value, dict) and steps[0] in value:
-        yield from _walked(value[steps[0]], steps[1:], path, around)
-    elif steps:
-        of = "".join(f" of {next(iter(each.values()))!r:.40}" for each in around[-1:])
-        found = ", ".join(map(repr, list(value)[:8])) if isinstance(value, dict) else "no object"
-        raise ValueError(f"has no field {steps[0]!r} of records {path!r:.60}{of}; found {found}")
-    else:
-        records = value if isinstance(value, list) else _of_columns(value) or ([value] if around else None)
-        if records is None or not (around or all(isinstance(record, dict) for record in records)):
-            raise ValueError(_not_records(value, path))
-        if around and not records:
-            raise ValueError(f"has no record of {next(iter(around[-1].values()))!r:.60} at {path}; expected some")
-        yield from ((*around, record) for record in records)
+def _at(found: Found, path: str) -> list[Place]:
+    """The records of a list, of an object of columns, or the one record itself."""
+    value, is_inner = found.place.value, bool(found.keys)
+    records = value if isinstance(value, list) else _of_columns(value) or ([value] if is_inner else None)
+    if records is None or not (is_inner or all(isinstance(record, dict) for record in records)):
+        raise ValueError(_not_records(value, path))
+    if is_inner and not records:
+        raise ValueError(f"has no record of {found.keys[-1]!r:.60} at {path}; expected some")
+    return [Place(record) for record in records]
 
 
-def _plain(entry: Any) -> _Record:
-    """The fields of an entry that may label all its records: what counts or averages outcomes is none of these."""
-    fields = entry.items() if isinstance(entry, dict) else ()
-    return {name: each for name, each in fields if isinstance(each, str | int) and not is_value(name)}
+def _plain(entry: Any, is_around: bool) -> dict[str, Any]:
+    """The fields of an entry that may label all the records in it."""
+    fields = entry.items() if is_around and isinstance(entry, dict) else ()
+    return {name: each for name, each in fields if isinstance(each, str | int) and not tells(name).value}
 
 
-def _of_columns(value: Any) -> list[_Record]:
+def _of_columns(value: Any) -> list[dict[str, Any]]:
     """The rows of an object of columns: of lists of one length, or of objects with the same rows by number."""
     columns = list(value.values()) if isinstance(value, dict) else []
     if columns and all(isinstance(each, dict) and {*each} == {*columns[0]} for each in columns):
@@ -99,7 +93,7 @@ def _places(value: Any, path: str) -> Iterator[str]:
         inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
         is_plain = not any(isinstance(part, dict | list) for part in inner)
         is_list = isinstance(each, list) and all(isinstance(part, dict) for part in each)
-        if inner and (is_list or (name == "*" and isinstance(value, dict) and is_plain)) and not tells_endings(name):
+        if inner and (is_list or (name == "*" and isinstance(value, dict) and is_plain)) and not tells(name).ending:
             yield path + name  # but rows are not chosen by how they ended
         yield from _places(each, f"{path}{name}.")
 

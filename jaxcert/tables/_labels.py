@@ -3,16 +3,16 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded, coded
-from jaxcert.tables._columns import Columns, labels_tasks, numbers_trials
+from jaxcert.tables._coded import Coded, Read, coded
+from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import ask, is_name, words_in
 from jaxcert.tables._pooled import MOST_CONDITIONS, are_numbered, crossing
-from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_several, stems_of
+from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_several, stems_of, tells
 
 _MOMENTS = words_in("step steps iter iteration generation snapshot")
 _OF_TRAINING = _MOMENTS | words_in("seed epoch")
@@ -42,7 +42,7 @@ def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Col
         groups = [numbered for name, numbered in ((part, others), (rest, entries)) if words_in(name) & GROUPS]
         are_anew = len(parts) == 2 and any(map(are_numbered, groups))
         is_own = len(whole.entries) == len(whole.places) > len(others.entries)  # a label for each row
-        are_trials = numbers_trials(part) and is_own
+        are_trials = tells(part).trial and is_own
         if are_trials or (crossing(others, entries) >= 0.5 and not are_anew):
             ask(
                 f"{str(part)!r:.42} and {rest!r:.80} together are the label of a task: if one of them varies from "
@@ -55,48 +55,44 @@ def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Col
 def ask_about_labels(labels: Sequence[Any]) -> None:
     """Warn of labels that number what is no task, or that have two parts, as pi0/push has."""
     texts = [str(label) for label in labels]
-    _ask_about_again(texts, "tasks")
-    if len(texts) > 2:
-        _ask_about_numbers(texts, "tasks", POLICIES | _OF_TRAINING)
-        if not any(map(is_name, labels)) or _ask_about_known(texts, "tasks"):
-            return
-        if affix := _common_affix(texts):
-            ask(
-                f"of two labels of tasks one often is the other with {affix!r:.40}: if it tells policies or conditions "
-                "apart, all of them are taken for one policy here, and tasks are counted twice"
-            )
-            return
-        stems = [found[1] for text in texts if (found := _COUNTED.fullmatch(text))]
-        if len(stems) == len(texts) > len({*stems}) > 1:
-            ask(_TRIALS.format(texts[0]))
-            return
-        for pattern in (_FIRST_WORD, _LAST_WORD):
-            found = [pattern.fullmatch(text) for text in texts]
-            parts = np.asarray([each.groups() for each in found if each]).T
-            if all(found) and _ask_about_parts(texts[0], *parts):
-                return
-
-
-def ask_about_unique_labels(task: Coded, names: Iterable[Any], column: Callable[[Any], Coded]) -> None:
-    """Warn of labels that number the rows, by times or ids of trials, or beside a column that labels the tasks."""
-    if not (2 < len(task.entries) == len(task.places)):
+    _ask_about_numbers(texts, "tasks", POLICIES | _OF_TRAINING)
+    if len(texts) < 3 or not any(map(is_name, labels)) or _ask_about_known(texts, "tasks"):
         return
-    texts = [str(label) for label in task.listed()]
+    counted = [found[1] for text in texts if (found := _COUNTED.fullmatch(text))]
+    if affix := _common_affix(texts):
+        ask(
+            f"of two labels of tasks one often is the other with {affix!r:.40}: if it tells policies or conditions "
+            "apart, all of them are taken for one policy here, and tasks are counted twice"
+        )
+    elif len(counted) == len(texts) > len({*counted}) > 1:
+        ask(_TRIALS.format(texts[0]))
+    else:
+        found = ([pattern.fullmatch(text) for text in texts] for pattern in (_FIRST_WORD, _LAST_WORD))
+        parts = (np.asarray([each.groups() for each in matches if each]).T for matches in found if all(matches))
+        any(_ask_about_parts(texts[0], *each) for each in parts)
+
+
+def ask_about_unique_labels(read: Read) -> None:
+    """Warn of labels that number the rows, by times or ids of trials, or beside a column that labels the tasks."""
+    num_rows = len(read.task.places)
+    if not (2 < len(read.task.entries) == num_rows):
+        return
+    texts = [str(label) for label in read.task.listed()]
+    repeated = (
+        each
+        for each in (name for name in read.others if tells(name).task)
+        if 1 < len(read.column(each).entries) <= num_rows / 2
+    )
     if any(_hold_marks(texts, pattern) for pattern in (_MOMENT, _ID)):
         ask(
             f"each row has a task of its own, and its label, such as {texts[0]!r:.60}, holds a time or an id: if it is "
             "one of a trial, trials of one task are counted as tasks of their own, which they are not"
         )
-    elif name := next((each for each in names if _may_label(each, column, len(texts))), None):
+    elif name := next(repeated, None):
         ask(
             f"each row has a task of its own, and entries of column {str(name)!r:.42} repeat: if it labels the "
             "tasks, rows of one task are counted as tasks of their own, which they are not (--task)"
         )
-
-
-def _may_label(name: Any, column: Callable[[Any], Coded], num_rows: int) -> bool:
-    """Whether it is a column of tasks by its name, and its entries repeat."""
-    return labels_tasks(name) and 1 < len(column(name).entries) <= num_rows / 2
 
 
 def _hold_marks(texts: list[str], pattern: re.Pattern[str]) -> bool:
@@ -110,22 +106,13 @@ def _hold_marks(texts: list[str], pattern: re.Pattern[str]) -> bool:
 def ask_about_trials_of(labels: Sequence[Any]) -> None:
     """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
     texts = [str(label) for label in labels]
-    _ask_about_again(texts, "trials")
-    _ask_about_numbers(texts, "trials", POLICIES | _MOMENTS | words_in("epoch"))
+    _ask_about_numbers(texts, "trials", POLICIES | _MOMENTS | {"epoch"})
     stems = stems_of(texts)
     # A few words are looked at with the tasks that have them.
     if len(texts) > MOST_CONDITIONS and not _ask_about_known(texts, "trials") and 1 < len(stems) <= len(texts) / 2:
         ask(
             f"labels of trials are such as {texts[0]!r:.60} and {texts[-1]!r:.60}: if their words tell policies or "
             "conditions apart, all of them are taken for one policy here"
-        )
-
-
-def _ask_about_again(texts: list[str], of: str) -> None:
-    """Warn of labels of what was done again."""
-    if again := next((text for text in texts if words_in(text) & _DONE_AGAIN), None):
-        ask(
-            f"labels of {of} are such as {again!r:.60}: if what failed was done again, the rest looks better than it is"
         )
 
 
@@ -150,7 +137,13 @@ def _ask_about_known(texts: list[str], of: str) -> bool:
 
 
 def _ask_about_numbers(texts: list[str], of: str, words: set[str]) -> None:
-    """Warn of labels such as ckpt_1 and ckpt_2, or 1000, 2000 and 3000."""
+    """Warn of labels such as ckpt_1 and ckpt_2, or 1000, 2000 and 3000; and of those of what was done again."""
+    if again := next((text for text in texts if words_in(text) & _DONE_AGAIN), None):
+        ask(
+            f"labels of {of} are such as {again!r:.60}: if what failed was done again, the rest looks better than it is"
+        )
+    if of == "tasks" and len(texts) < 3:
+        return
     stems = {DIGITS.sub("", text) for text in texts}
     told = words_in(*stems) if len(stems) == 1 else set()
     found = [each for text in texts if (each := _LONG_NUMBER.fullmatch(text))]
@@ -170,7 +163,7 @@ def _long_number(found: re.Match[str]) -> int:
 
 def _ask_about_parts(text: str, one: np.ndarray, other: np.ndarray) -> bool:
     """Warn of parts of labels, unless one of them numbers the tasks of the other; whether it was done."""
-    if all(map(numbers_trials, other)) and len({*one}) < len(one):
+    if all(tells(each).trial for each in other) and len({*one}) < len(one):
         ask(_TRIALS.format(text))
         return True
     fewer, more = sorted((len({*one}), len({*other})))

@@ -11,9 +11,9 @@ from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combine
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import as_number, as_text, ask
 from jaxcert.tables._roles import Roles, check_column
-from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
+from jaxcert.tables._set_aside import are_endings, ask_about_set_aside, set_aside
 from jaxcert.tables._summary_rows import sums_up
-from jaxcert.tables._told_names import are_endings, tells_apart, tells_endings
+from jaxcert.tables._told_names import tells
 
 # Columns that are kept for the next look: each takes eight bytes a row.
 _MOST_HELD = 8
@@ -66,7 +66,7 @@ def rows_of(table: Any) -> Rows:
 
 def picked_rows(every: Rows, roles: Roles, columns: Columns) -> Rows:
     """The rows of which all conditions hold; no condition may choose them by how they ended."""
-    if roles.policy is not None and tells_endings(roles.policy) and not tells_apart(roles.policy):
+    if roles.policy is not None and tells(roles.policy).ending and not tells(roles.policy).apart:
         raise ValueError(f"column {roles.policy!r:.42} tells how trials ended: rows are not chosen by their outcome")
     named = {roles.policy, *(name for name, *_ in conditions_in(every.names, roles))}
     if told := named & {*columns.of_value(every.names)}:
@@ -76,7 +76,7 @@ def picked_rows(every: Rows, roles: Roles, columns: Columns) -> Rows:
     masks = _masks(every, roles)
     rows = _kept(every, roles, masks)
     for i, (name, holds) in enumerate(masks):
-        if not tells_apart(name) or are_endings(every.column(name)):
+        if not tells(name).apart or are_endings(every.column(name)):
             others = [each for _, each in masks[:i] + masks[i + 1 :]]
             _check_not_by_outcome(every, columns, name, holds, np.logical_and.reduce([np.ones_like(holds), *others]))
     return rows
@@ -161,7 +161,7 @@ def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.nd
     # What has no outcome went badly.
     left, taken = np.nan_to_num(outcomes[~kept], nan=-np.inf), outcomes[kept]
     is_known = bool(left.size and taken.size and np.all(np.isfinite(taken)))
-    by_ending, chosen = tells_endings(name) or are_endings(every.column(name)), is_known and left.max() < taken.min()
+    by_ending, chosen = tells(name).ending or are_endings(every.column(name)), is_known and left.max() < taken.min()
     if chosen and by_ending:
         raise ValueError(
             f"the condition on {str(name)!r:.42} keeps the trials that went well, and leaves out all others: rows are "

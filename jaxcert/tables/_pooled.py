@@ -4,133 +4,101 @@ Their rows look like tasks and trials, and a certificate of them would be false:
 and the pooled trials of two policies are trials of neither.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded, as_objects, coded, pair_counts
-from jaxcert.tables._columns import Columns, is_value, lowered, numbers_trials
+from jaxcert.tables._attempts import ask_about_attempts
+from jaxcert.tables._coded import Coded, Read, as_objects, coded, pair_counts
+from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import as_text, ask, number_of, words_in, words_like
+from jaxcert.tables._set_aside import are_endings
 from jaxcert.tables._told_names import (
     APART,
     GROUPS,
     OF_POLICIES,
     POLICIES,
     STEPS,
-    are_endings,
-    changes_policies,
-    is_looked_at,
-    is_moment,
-    is_of_training,
+    lowered,
     name_several,
-    names_policies,
     stems_of,
-    tells_apart,
-    tells_endings,
+    tells,
 )
 
 MOST_CONDITIONS, _LONGEST_WORD = 10, 40
 _FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
 _TRAINING = {"train", "training"}
-_ATTEMPTS, _BESIDE_ATTEMPTS = (
-    words_in("best attempts tries retries"),
-    words_in("of n k num no max allowed"),
-)
 _DATES = words_in("date day datetime weekday time timestamp started recorded")
 
 
-def check_one_policy(
-    columns: Columns,
-    names: Iterable[Any],
-    task: Coded,
-    column: Callable[[Any], Coded],
-    *,
-    are_picked: bool = True,
-) -> tuple[tuple[str, ...], dict[str, str]]:
+def check_one_policy(read: Read, *, are_picked: bool = True) -> tuple[tuple[str, ...], dict[str, str]]:
     """Raise ValueError for rows of the same task that are of several policies, conditions or moments; ask if unsure.
 
-    ``names`` are all columns but those of task and value, and ``column`` gives the entries of one; ``are_picked``:
-    whether rows can be picked by them. What no name tells is for the reader of the result: the columns in which rows
-    that are taken together differ, if their entries repeat or their names are of what changes policies. For a
-    comparison with others, also the columns that hold the same entry in all rows, with it.
+    ``are_picked``: whether rows can be picked by a column. What no name tells is for the reader of the result: the
+    columns in which rows that are taken together differ, if their entries repeat or their names are of what changes
+    policies. For a comparison with others, also the columns that hold the same entry in all rows, with it.
     """
     pooled, constant = [], {}
-    ordered = sorted(names, key=lambda name: not is_looked_at(name))  # what is told for sure comes first
-    for name, entries in ((name, part) for each in ordered for name, part in nested(each, column(each))):
+    ordered = sorted(read.others, key=lambda name: not tells(name).looked_at)  # what is told for sure comes first
+    for name, entries in (part for each in ordered for part in nested(each, read.column(each))):
+        is_trial, several = name == read.columns.trial, len(entries.entries) > 1
         # Outcomes of another policy tell no rows of one apart.
-        picked = _picked(name, entries) if are_picked and not _is_of_another(name, entries, columns) else ""
-        repeats = 1 < len(entries.entries) <= len(entries.places) / 2
+        picked = _picked(name, entries) if are_picked and not _is_of_another(name, entries, read.columns) else ""
+        repeats = several and len(entries.entries) <= len(entries.places) / 2
         # The length of an episode is looked at, too, unless it was named to number trials.
-        if is_moment(name) or tells_apart(name) or (name != columns.trial and is_looked_at(name)):
-            if words_in(name) & GROUPS and are_numbered(task):
-                picked += f", or, where each numbers tasks of its own, both as task (--task {name},{columns.task})"
-            _check_told(name, entries, task, picked, is_trial=name == columns.trial)
-            _check_no_log(name, entries, task, is_trial=name == columns.trial, repeats=repeats)
-        elif not tells_endings(name):
-            _check_unexplained(name, entries, task, columns.trial, picked)
-        differs = repeats or (len(entries.entries) > 1 and changes_policies(name))
-        if name != columns.trial and (differs or name_several(entries.listed())):
+        if tells(name).moment or tells(name).apart or (not is_trial and tells(name).looked_at):
+            if words_in(name) & GROUPS and are_numbered(read.task):
+                own = f"--task {name},{read.columns.task}"
+                picked += f", or, where each numbers tasks of its own, both as task ({own})"
+            _check_told(name, entries, read.task, picked, is_trial=is_trial, repeats=repeats)
+        elif not tells(name).ending:
+            _check_unexplained(name, entries, read.task, read.columns.trial, picked)
+        if not is_trial and (repeats or (several and tells(name).changes) or name_several(entries.listed())):
             pooled.append(str(name))
-        if len(entries.entries) == 1 and name != columns.trial:
+        if not (is_trial or several):
             constant[str(name)] = as_text(entries.listed()[0])
-            _ask_about_attempts(name, constant[str(name)], columns)
+    ask_about_attempts(read, ordered)
     return tuple(pooled), constant
-
-
-def _ask_about_attempts(name: Any, entry: str, columns: Columns) -> None:
-    """Warn of a number of attempts, the same in all rows, unless each attempt is a trial."""
-    words, each = words_in(name), words_in(f"{columns.trial} {columns.value}")
-    is_told = words & _ATTEMPTS and words <= _ATTEMPTS | _BESIDE_ATTEMPTS and not each & {"attempt", "try"}
-    if is_told and number_of(entry) + ("retries" in words) > 1:
-        ask(
-            f"column {str(name)!r:.42} is {entry:.20} in all rows: if a trial is the best of several "
-            "attempts, what is certified is of these together, and of no single attempt"
-        )
 
 
 def _is_of_another(name: Any, entries: Coded, columns: Columns) -> bool:
     """Whether it holds outcomes of another policy, as "diffusion policy" does beside pi0, which is read."""
     told = words_in(name) & APART
-    by_policy = bool(told) and told <= POLICIES and not is_value(columns.value)
+    by_policy = bool(told) and told <= POLICIES and not tells(columns.value).value
     return by_policy and bool(np.all(np.isfinite(entries.numbers())))
 
 
-def _check_told(name: Any, entries: Coded, task: Coded, picked: str, *, is_trial: bool) -> None:
+def _check_told(name: Any, entries: Coded, task: Coded, picked: str, *, is_trial: bool, repeats: bool) -> None:
     """Of a column whose name tells policies or moments."""
     differs, has_all, is_balanced = _spread(task, entries)
+    is_log = tells(name).moment and not is_trial and len(entries.entries) > 1 and not (repeats and differs)
     # How long an episode was may tell how it ended.
-    picked = "" if is_moment(name) and not is_balanced else picked
+    picked = "" if tells(name).moment and not is_balanced else picked
     if differs and _counts_steps(name, entries):
         raise ValueError(
             f"column {str(name)!r:.42} counts the steps of an episode, and steps are no trials; expected one row per "
             "episode, such as one with the sum of its rewards"
         )
-    if differs and (tells_apart(name) or has_all):
+    if differs and (tells(name).apart or has_all):
         raise ValueError(
             f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, groups "
             "of tasks or moments of training apart, they are no trials of one policy; expected rows of one of "
             f"them{picked}, or a table without this column"
         )
+    if is_log and (tells(name).training or (not repeats and _goes_on(entries))):
+        raise ValueError(
+            f"rows differ in column {str(name)!r:.42}, which holds moments of training by its name, as a log of it "
+            "does: their policy was not fixed; expected episodes of one policy, or a table without this column"
+        )
     names = [str(each) for each in entries.listed() if isinstance(each, str | int | float)]
     are_few = len(entries.entries) <= min(len(task.entries) - 1, MOST_CONDITIONS)
     may_be = are_few and max(map(len, names), default=0) <= _LONGEST_WORD
-    are_policies = names_policies(name) or (words_in(name) - OF_POLICIES == {"prompt"} and may_be)
+    are_policies = tells(name).policies or (words_in(name) - OF_POLICIES == {"prompt"} and may_be)
     if len(entries.entries) > 1 and names and not differs and not is_trial and are_policies:
         ask(
             f"rows of different tasks differ in column {str(name)!r:.42}: if these are policies or checkpoints, "
             f"all of them are taken for one policy here; expected rows of one of them{picked}"
-        )
-
-
-def _check_no_log(name: Any, entries: Coded, task: Coded, *, is_trial: bool, repeats: bool) -> None:
-    """Raise ValueError for moments of training that differ from row to row, or from task to task."""
-    if is_trial or not is_moment(name) or len(entries.entries) < 2 or (repeats and _spread(task, entries)[0]):
-        return
-    if is_of_training(name) or (not repeats and _goes_on(entries)):
-        raise ValueError(
-            f"rows differ in column {str(name)!r:.42}, which holds moments of training by its name, as a log of it "
-            "does: their policy was not fixed; expected episodes of one policy, or a table without this column"
         )
 
 
@@ -165,22 +133,19 @@ def _check_unexplained(name: Any, entries: Coded, task: Coded, trial: str | None
     if not are_words and (is_trial or not np.all(np.isfinite(numbers))):
         return
     differs, _, is_balanced = _spread(task, entries)
-    if not differs:
-        return
+    kind, instead = "number", "if they number trials, name the column (--trial)"
     if are_words:
         words = {*map(str, entries.listed())}
-        if is_trial and len(stems_of(words)) == 1:  # as r0, r1
-            return
         are_short = all(len(word) <= _LONGEST_WORD and word[:1].isalnum() for word in words)
-        is_told = is_balanced or (not is_trial and are_short and any(words_like(word) is None for word in words))
-        instead = f"expected rows of one of them{picked if is_balanced or not picked else ' (--where)'}"
+        may_be = not is_trial and are_short and any(words_like(word) is None for word in words)
+        is_told = (is_balanced or may_be) and not (is_trial and len(stems_of(words)) == 1)  # as r0, r1
+        kind, way = "word", picked if is_balanced or not picked else " (--where)"
+        instead = f"expected rows of one of them{way}"
     else:
         is_once = len(task.places) == len(task.entries) * len(numbers) and np.all(np.diff(np.sort(numbers)) == 1)
-        is_known = not words_in(name) & (POLICIES | _TRAINING) and (numbers_trials(name) or is_value(name))
+        is_known = not words_in(name) & (POLICIES | _TRAINING) and (tells(name).trial or tells(name).value)
         is_told = is_balanced and not is_known and not (is_once and trial is not None)
-        instead = "if they number trials, name the column (--trial)"
-    if is_told:
-        kind = "word" if are_words else "number"
+    if differs and is_told:
         how = f"each task has every {kind} of column {str(name)!r:.42} equally often"
         if not is_balanced:
             how = f"rows of the same task differ in the words of column {str(name)!r:.42}"
@@ -202,7 +167,7 @@ def _picked(name: Any, entries: Coded) -> str:
     if are_endings(entries):  # those of trials that went well might be proposed
         return ""
     first = next((each for each in entries.listed() if isinstance(each, str | int | bool) and each != ""), None)
-    if is_moment(name) and first is not None:  # the last one is of the policy that is used
+    if tells(name).moment and first is not None:  # the last one is of the policy that is used
         first = max(entries.listed(), key=lambda each: (number_of(each), str(each)))
     is_plain = first is not None and "." not in str(name) and not str(first).startswith(("{", "["))
     return f", such as where={[f'{name} = {first}']!r:.80} (--where)" if is_plain else ""
@@ -211,7 +176,7 @@ def _picked(name: Any, entries: Coded) -> str:
 def nested(name: Any, entries: Coded) -> Iterator[tuple[Any, Coded]]:
     """A column, or of objects with fields each field as one, under both names with a dot."""
     first = next((each for each in entries.listed() if each is not None), None)
-    if not isinstance(first, dict) or is_looked_at(name):
+    if not isinstance(first, dict) or tells(name).looked_at:
         yield name, entries
         return
     objects = [each if isinstance(each, dict) else {} for each in entries.listed()]

@@ -60,89 +60,59 @@ def read_returns(
     recipe: str | PathLike[str] | None = None,
     metric: bool = False,
 ) -> ReturnsFile:
-    """Read the returns of a set of tasks; by the file's suffix, or by its content if another tool wrote it.
+    """Read the returns of a set of tasks from arrays, a table, results of another tool, or a folder of such files.
 
-    `.npz`: an array `returns` [n, m], or the one that `value` names, and, optionally, a boolean array `where` [n, m]
-    that is False where a rollout is missing; other arrays are ignored. `.npy`: the array of returns. Nothing is ever
-    unpickled.
+    Arrays (`.npz`, `.npy`): `returns` [n, m], or the one that `value` names, and, optionally, a boolean array `where`
+    [n, m] that is False where a rollout is missing. Nothing is ever unpickled.
 
-    `.csv`, `.tsv`, `.jsonl` (or `.ndjson`, an object in each line), `.json` (an array of objects, or an object of
-    columns), each of them also packed as `.gz`, `.parquet`, `.arrow` and `.feather`: one row per rollout, with a
-    column of tasks, one of trials, and one of returns; other columns are ignored. In a table that lacks a column of
-    the usual name, another one is read, if there is one only, in upper or lower case: of tasks `task`, `instance_id`,
-    `example_id`, `doc_id`, `problem_id`, `problem`, `instance`, `scenario`, `env`, `env_id` or `environment`; of
-    trials `episode`, `trial`, `rollout` or `attempt`, else `run`, `rep`, `repeat`, `repetition` or `seed`; of returns
-    `return`, `score`, `success`, `passed`, `pass`, `resolved`, `solved`, `correct`, `reward`, `exact_match`, `result`
-    or `outcome`.
-    Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
-    numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A row may count
-    trials, as 31/50 in one column, or in two, `successes` and `trials` (others by their names, `successes="won",
-    trials="played"`; or the rate, `value="rate", trials="n"`): so many of them succeeded, in an order that is not known
-    and is drawn at random. A CSV file has commas, or semicolons or tabs and then decimal points or decimal commas; it
-    may begin with a byte order mark, and blanks around an entry do not count; labels of tasks that differ in blanks
-    alone are refused. No entry goes over several lines: a lost quote would make rows part of it. Without a line ending
-    at its end, a last number that was cut short would go unnoticed: a warning says so.
+    Tables (`.csv`, `.tsv`, `.jsonl`, `.ndjson`, `.json`, each also as `.gz`, `.parquet`, `.arrow`, `.feather`): one row
+    per rollout, with a column of tasks, one of trials and one of outcomes; the page on formats lists the names that are
+    found unnamed, and the words for success and failure, which are read as bool. Tasks are numbered in the order in
+    which they first appear, and a task's rollouts in the order of their rows. A row may count trials, as 31/50 in one
+    column, or in `successes` and `trials`: their order is not known, and is drawn at random.
 
-    Successes and failures are arrays or columns of booleans, or columns of words, in upper or lower case: true and
-    false, yes and no, pass and fail, passed and failed, or success and failure, the same two in every row. They are
-    read as bool, and need no support. A 0 or 1 is read as a number; if all are, they are successes, unless they are
-    certified with a support.
-
-    Logs of Inspect, evaluations of LeRobot, results of tau-bench, tau2-bench and EvalPlus are recognised by what they
-    hold. Their tasks and rollouts have the tool's own names, and `value` names a score if there are several. A rollout
-    that ended by an error or at a limit, was never run, or has no score is refused, or counts as `unfinished`.
-    `data.told` says what was read. A file that its tool writes otherwise by now is refused, with the field's name.
-
-    A folder of monitors (`monitor.csv`) or of evaluations (`evaluations.npz`) of Stable-Baselines3, one or several for
-    each task: `task` is then the pattern of their paths within the folder, with `{task}` once where the task's label
-    stands, such as `"{task}/monitor.csv"` or `"{task}/seed_*/monitor.csv"`. Of evaluations, the last one is read.
+    Results of other tools are recognised by their content; `data.told` says what was read. Of a folder, `task` is the
+    pattern of the paths in it, with `{task}` where the task's label stands, as in `"{task}/seed_*/monitor.csv"`.
 
     Missing rollouts are harmless only if whether a rollout is missing does not depend on its outcome. A policy whose
-    worst episodes crash, run out of time or are not recorded looks better than it is: count such an episode as the
-    worst return, the lower end of the support. For this reason the number of missing rollouts is reported. A task
-    without any row cannot be detected.
-
-    Whether the values lie in the declared support is checked by `jaxcert.certify`, which knows it.
+    worst episodes crash or are not recorded looks better than it is: count such an episode as the worst return. For
+    this reason missing rollouts are reported; a task without any row cannot be detected. Whether the values lie in the
+    declared support is checked by `jaxcert.certify`, which knows it.
 
     Args:
         path: the file, or the folder.
-        strict: refuse a file in which some tasks have fewer rollouts than others, or that may be cut short.
-        task: the column of tasks; of a folder, the pattern of its files' paths.
+        strict: refuse what is warned of.
+        task: the column of tasks, or several with commas; of a folder, the pattern of its files' paths.
         trial: the column of episodes, each once per task; None if there is none.
-        value: the column of returns, or of successes; of several arrays, the name of one; in files of other tools, of
-            the score.
+        value: the column of outcomes, several with commas (a trial in each), an array, or another tool's score.
         successes: the column that counts successes, with `trials`, in place of `value`.
         trials: the column that counts trials, of `successes` or of the rate of success in `value`.
         where: conditions on the rows of a table, each a text such as "arm = clean", "arm != clean" or "seed in 1, 2".
         policy: the column of policies in a table, of which `only` names one.
         only: the policy whose rows are read.
         strata: the column of the strata within which tasks were drawn, one for each task, for `certify_stratified`.
+        unfinished: the return to count for each rollout without an outcome: the worst one possible, and 0 among
+            successes. Certificates are then about returns that count them so. By default such a file is refused.
         tasks: how many tasks there have to be, or their labels, or a file with one in each line.
-        recipe: a TOML file that says how JSON of another tool is read; a certificate holds all of it.
         records: the names on the way to the records in a JSON file, with dots; ``*`` is each entry of a list or an
             object, and what the first one stands for is the column ``$1``.
-        metric: whether the value is a metric of which more need not be better, such as a cost or a collision, for
-            `certify_requirements`; else names of such columns are asked about, or refused.
-        unfinished: the return to count for each rollout that its file marks as unfinished: the worst one possible, and
-            0 among successes. Certificates are then about returns that count such rollouts in this way. By default, a
-            file with such rollouts is refused.
+        recipe: a TOML file that says how JSON of another tool is read; a certificate holds all of it.
+        metric: whether the value is a metric of which more need not be better, for `certify_requirements`; else names
+            of such columns are asked about, or refused.
 
     Returns:
         The returns, the mask of missing rollouts, the labels of the tasks, and the file's digest.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is not a regular file, has another suffix, is empty or cut short, or its type does not match its
-            suffix; `returns` is missing, not numeric or not [n, m]; columns are missing or occur twice, several could
-            be meant, or they are named for a file of arrays; there are no rows; an entry is empty, not a number or not
-            finite, or no word like the first one; a pair of task and trial occurs twice; two labels differ in blanks
-            alone; with `strict`, rollouts are missing or the file may be cut short; rollouts are unfinished, or
-            `unfinished` is larger than another return or for a file that marks none; a file holds one task. Each
-            message names the file, the place and what was expected.
+        ValueError: the file is damaged, cut short, or of another type; columns are missing, or several could be meant;
+            an entry is no outcome or no label; a pair of task and trial occurs twice; the rows are no trials of one
+            fixed policy; rollouts are unfinished. Each message names the file, the place and what was expected.
         ImportError: a table or an `.eval` file without pyarrow (extra `io`).
 
     Warns:
-        UserWarning: without `strict`, some tasks have fewer rollouts than others, or a CSV file may be cut short.
+        UserWarning: some tasks have fewer rollouts than others, a CSV file may be cut short, or what names and entries
+            tell lets one doubt that the rows are single trials of one policy.
 
     Example:
         >>> import pathlib, tempfile
@@ -154,11 +124,8 @@ def read_returns(
         (3, 2)
     """
     how = None if recipe is None else recipe_in(Path(recipe))
-    named = Roles(
-        task, trial, value, successes, trials, conditions(where), policy, only, strata, unfinished, tasks, records, how
-    )
-    roles = named._replace(metric=metric)
-    return read_by(path, roles, strict=strict)
+    picked = (successes, trials, conditions(where), policy, only, strata, unfinished, tasks, records, how)
+    return read_by(path, Roles(task, trial, value, *picked, metric=metric), strict=strict)
 
 
 def read_by(path: str | PathLike[str], roles: Roles, *, strict: bool = False) -> ReturnsFile:
@@ -182,24 +149,24 @@ def _of_file(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[str,
     content = content_of(path, "returns")  # once, so that the digest belongs to what is parsed
     own = path.name.lower().endswith(tuple(_SUFFIXES))
     with in_file(path), told_of(f"{path}: ", strict, 6):
-        other = read_content(path, content, roles, own=own)
-    if other is None:
-        kind = _own_kind(path)
-        with in_file(path), told_of(f"{path}: ", strict, 6):
-            other = _own(kind, content, roles)
-    return other[0], {**other[1], "sha256": hashlib.sha256(content).hexdigest()}
+        found = read_content(path, content, roles, own=own)
+    kind = "" if found else _own_kind(path)
+    with in_file(path), told_of(f"{path}: ", strict, 6):
+        returns, said = found or (_of_arrays if kind in _ARRAYS else _of_table)(kind, content, roles)
+    return returns, {**said, "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def _own(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
-    """The returns of a file of arrays or of a table."""
-    if kind not in _ARRAYS:
-        table, is_whole = _table(kind, content, roles)
-        found, columns = arrange_table(table, roles)
-        if not is_whole:
-            maybe_cut = "its last line has no line ending: if the file was cut short, its last number may be, too"
-            ask(f"{maybe_cut}; expected a line ending")
-        usual = Columns.unnamed_in(table.column_names)
-        return found, {"columns": columns, "usual_columns": usual, "told": _told(found, columns, roles)}
+def _of_table(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
+    table, is_whole = _table(kind, content, roles)
+    found, columns = arrange_table(table, roles)
+    if not is_whole:
+        maybe_cut = "its last line has no line ending: if the file was cut short, its last number may be, too"
+        ask(f"{maybe_cut}; expected a line ending")
+    usual = Columns.unnamed_in(table.column_names)
+    return found, {"columns": columns, "usual_columns": usual, "told": _told(found, columns, roles)}
+
+
+def _of_arrays(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     if roles.unfinished is not None:
         raise ValueError(f"unfinished is {roles.unfinished}; expected None: arrays mark no rollout as unfinished")
     same = {name: getattr(roles, name) for name in ("value", "tasks", "strata", "metric", "recorded")}

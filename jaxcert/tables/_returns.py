@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Returns:
         strata: the label of each task's stratum, [n]; None if no column of them was named.
         constant: columns of a table that are not read and hold one entry alone, with it as text: ``align_tasks`` asks
             about those in which policies differ.
+        of_tasks: columns of a table that are not read and hold one entry for each task, by its label: ``align_tasks``
+            asks about those that differ between policies.
 
     Example:
         >>> import jaxcert
@@ -56,6 +58,7 @@ class Returns:
     strata: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
     pooled: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     constant: Mapping[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
+    of_tasks: Mapping[str, Mapping[Any, str]] = dataclasses.field(default_factory=dict, kw_only=True)
 
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, by the index of task and rollout: with its row, if it has one, and the task's label."""
@@ -64,6 +67,12 @@ class Returns:
         if self.rows is None:
             return f"the return of task {label!r:.40}, rollout {rollout}"
         return f"row {self.rows[task, rollout]}: the return of task {label!r:.40}"
+
+    def in_order(self, order: np.ndarray) -> Self:
+        """The same with its tasks in this order."""
+        of_tasks = {name: getattr(self, name) for name in ("returns", "where", "tasks", "rows", "strata")}
+        moved = {name: None if each is None else each[order] for name, each in of_tasks.items()}
+        return dataclasses.replace(self, **moved)
 
     @property
     def num_rollouts(self) -> np.ndarray:
@@ -116,11 +125,9 @@ class ReturnsFile(Returns):
         sha256: the SHA-256 of its content, in hexadecimal digits; of a folder, of the list of the files read,
             as `sha256sum` writes it in the order of their paths.
         columns: which columns of a table were read, or as value which array; None for a file with `returns`.
-        usual_columns: which columns of a table are read if none is named; "" in place of one where several could be
-            meant.
-        told: what to tell the reader of a result about a file that another tool wrote; "" for a file of jaxcert's.
-        fixed_list: whether the tasks are known to be a list that somebody made, such as a benchmark, and no random
-            sample; False if that is not known.
+        usual_columns: those that are read if none is named; "" in place of one where several could be meant.
+        told: what to tell the reader of a result about the file; "" for one of jaxcert's.
+        fixed_list: whether the tasks are known to be a list that somebody made, such as a benchmark.
         known_support: the smallest and the largest return possible, if the tool fixes them.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
         roles: which column has which role, and which rows were read.
@@ -154,14 +161,13 @@ class ReturnsFile(Returns):
     def told_without_labels(self) -> str:
         """The same without labels of tasks and entries that are left out, and where files lie, for other readers."""
         told, tasks = self.told, () if self.columns is None else self.columns.task.split(",")
-        any_name = "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"])
         for text in self.roles.rows_picked:
+            any_name = "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"])
             match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|\bin\b)\s*(.*)", text, re.DOTALL)
             name, sign, wanted = map(str.strip, match.groups() if match else (text, "!=", ""))
             shown = f"where {name} {sign} {re.sub(r'[^,]*/', '', wanted)}"  # what is certified is said
-            if name in tasks or sign == "!=":
-                shown = f"some {'tasks' if name in tasks else 'rows'} by {name}"
-            told = told.replace(f", where {text}", f", {shown}")
+            left_out = f"some {'tasks' if name in tasks else 'rows'} by {name}"
+            told = told.replace(f", where {text}", f", {left_out if name in tasks or sign == '!=' else shown}")
         return told
 
     @property

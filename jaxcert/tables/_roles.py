@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._columns import Columns, NotNamedError, alike, guessed, lowered, rate_in
+from jaxcert.tables._columns import Columns, NotNamedError, alike, guessed, rate_in
 from jaxcert.tables._entries import number_of, words_like
-from jaxcert.tables._told_names import check_no_curve, check_same_policy, is_looked_at, number_trials
+from jaxcert.tables._told_names import check_no_curve, check_same_policy, lowered, number_trials, tells
 
 # What a record says besides the columns; the value where it is a rate, of as many trials as another column says.
 PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "value")
@@ -99,7 +99,7 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
     absent = f"has no column {', '.join(missing)}; found {found or 'none'}"
     if missing and (told := _of_header(names)):
         raise ValueError(f"{absent}{told}")
-    check_no_curve(names, columns, missing)
+    check_no_curve(names, columns[:2], is_missing=bool(missing))
     is_unread = not any(name in names for name in columns.of_value(names))
     if is_unread and columns.trial not in names and missing and (trials := alike(names, columns)):
         check_same_policy(trials)
@@ -120,7 +120,7 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
 def _only_other(names: list[Any], columns: Columns, read: Collection[Any]) -> dict[str, str]:
     """The one column that is left to label tasks, where none has a name that does."""
     left = [str(name) for name in names if name not in read]
-    return {"task": left[0]} if len(left) == 1 and columns.task not in names and not is_looked_at(left[0]) else {}
+    return {"task": left[0]} if len(left) == 1 and columns.task not in names and not tells(left[0]).looked_at else {}
 
 
 def _of_header(names: list[Any]) -> str:
@@ -137,7 +137,7 @@ def _not_named(names: list[Any], columns: Columns, missing: list[Any], message: 
     """Columns are missing; others may be meant."""
     if columns.value in missing and (rate := rate_in(names)):
         return NotNamedError(message, {**_only_other(names, columns, rate.values()), **rate})
-    example = guessed(names, columns, is_looked_at)
+    example = guessed(names, columns)
     meant = {*columns, *columns.of_value(names), *example.values()}
     unread = [str(name) for name in names if str(name) not in meant] if example.get("trial", "") is None else []
     return NotNamedError(message, example, unread)

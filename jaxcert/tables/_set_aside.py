@@ -6,37 +6,29 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, few_texts
 from jaxcert.tables._entries import as_number, ask, words_in
+from jaxcert.tables._told_names import ASIDE, COUNTED, ENDINGS, says
 
-_ASIDE = words_in("""
-    human help helped assist assisted assistance intervention interventions intervened teleop teleoperated teleoperation
-    takeover takeovers exclude excluded exclusion discard discarded disregard disqualified invalid
-    void voided ignore ignored outlier quarantined hint hints oracle correction corrections corrected
-""")
-# Their opposite.
-_COUNTED = words_in("valid include included counted autonomous unassisted usable")
-_BESIDE = words_in("""
-    is was has had to be num n number count counts any flag flagged marked by fully needed required reason
-    trial run episode rollout row from eval evaluation analysis
-""")
+_ALSO_ENDINGS = words_in("aborted complete completed incomplete killed lost timeout timed")
 _NOTHING = {"", "-", "none", "n/a", "na", "nan", "null", "auto", "policy"}
-
-
-def sets_aside(name: Any) -> bool:
-    """Whether a column of that name says which trials are set aside."""
-    return _says(name, _ASIDE) or _says(name, _COUNTED)
 
 
 def set_aside(name: Any, column: Coded) -> np.ndarray:
     """Which rows a column sets aside, bool [rows]."""
     listed = column.listed()
-    if _says(name, _ASIDE):
+    if says(name, ASIDE):
         return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)[column.places]
-    aside, told = np.zeros(len(listed), bool), [text for text in few_texts(column) if _says(text, _ASIDE)]
+    aside, told = np.zeros(len(listed), bool), [text for text in few_texts(column) if says(text, ASIDE)]
     aside[[listed.index(text) for text in told]] = True
-    if _says(name, _COUNTED):
+    if says(name, COUNTED):
         values = np.asarray([*map(as_number, listed)])
         aside |= (values == 0) & ~np.any(values > 1)
     return aside[column.places]
+
+
+def are_endings(column: Coded) -> bool:
+    """Whether words in a column say how trials ended, as ok and crashed do, or that they are set aside."""
+    told = any(words_in(text) & (ENDINGS | _ALSO_ENDINGS) for text in few_texts(column))
+    return told or bool(set_aside("", column).any())
 
 
 def ask_about_set_aside(name: Any, aside: np.ndarray, outcomes: np.ndarray, how: str) -> None:
@@ -51,13 +43,7 @@ def ask_about_set_aside(name: Any, aside: np.ndarray, outcomes: np.ndarray, how:
     )
 
 
-def _says(text: Any, words: set[str]) -> bool:
-    """Whether a name or an entry has one of these words and none that says something else."""
-    found = words_in(str(text).rsplit(".", 1)[-1])
-    return bool(found & words) and found <= words | _BESIDE
-
-
 def _is_reason(entry: Any) -> bool:
     """Whether it is a text that says why."""
     is_text = isinstance(entry, str) and np.isnan(as_number(entry))
-    return is_text and entry.strip().lower() not in _NOTHING and not _says(entry, _COUNTED)
+    return is_text and entry.strip().lower() not in _NOTHING and not says(entry, COUNTED)

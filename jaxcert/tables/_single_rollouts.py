@@ -2,18 +2,26 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from shlex import quote
 from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded, as_totals, check_labels_whole, combined, counts_in, lack_outcome, pair_counts
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import ask, check_spelled_once, first_alike, listed_words, loosely, words_in
-from jaxcert.tables._returns import Returns
-from jaxcert.tables._summary_rows import (
-    check_no_sum,
+from jaxcert.tables._coded import (
+    Coded,
+    Read,
+    as_totals,
+    check_labels_whole,
+    combined,
+    counts_in,
+    lack_outcome,
+    pair_counts,
 )
+from jaxcert.tables._entries import ask, ask_about_alike, check_spelled_once, listed_words, words_in
+from jaxcert.tables._pooled import crossing
+from jaxcert.tables._returns import Returns
+from jaxcert.tables._summary_rows import check_no_sum
+from jaxcert.tables._told_names import tells
 
 # What is better if it is less.
 _COSTS = words_in("""
@@ -36,28 +44,17 @@ _FAILURES = words_in("""
 
 
 def arrange(
-    names: Columns,
-    task: Coded,
-    episode: Coded | None,
-    value: Coded,
-    *,
-    counted: bool = False,
-    unfinished: float | None = None,
-    metric: bool = False,
-    apart: Callable[[list[int]], str] = lambda _: "",
+    read: Read, value: Coded, *, counted: bool = False, unfinished: float | None = None, metric: bool = False
 ) -> Returns:
     """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows.
 
     ``counted``: whether entries are of successes and trials; ``metric``: whether more need not be better.
-    ``apart`` says what tells rows of the same pair apart.
     """
-    labels, tasks = task
+    (labels, tasks), names = read.task, read.columns
     if labels.dtype.kind in "OUS":  # of files that were put together
         check_spelled_once(labels.tolist(), f"column {names.task} holds")
-        if alike := first_alike(labels.tolist(), loosely):
-            one, other = alike
-            ask(f"column {names.task} holds {one!r:.40} and {other!r:.40}: if they are one task, it is counted twice")
-    check_pairs(names, task, episode, apart)
+        ask_about_alike(labels.tolist(), f"column {names.task} holds")
+    check_pairs(read)
     of_rows, totals, lacking = _single(value, names.value, counted, unfinished)
     if not metric and np.all((totals == 0) | (totals == 1)):
         check_successes(names.value)
@@ -68,10 +65,10 @@ def arrange(
             "if a row is one trial and its entry is of points, it is no number of successes"
         )
     counts = [np.bincount(of_rows, totals), np.bincount(of_rows)] if several else [totals]
-    numbers = None if episode is None else episode.numbers()[episode.places]
-    _ask_about_running(names.value, tasks, counts, numbers)
-    if several and len(labels) < len(tasks) == len(tasks) // len(labels) * len(labels):
-        _ask_about_copies(tasks, *counts)
+    _ask_about_running(names.value, tasks, counts, read.trial)
+    is_even = len(labels) < len(tasks) == len(tasks) // len(labels) * len(labels)
+    if several and is_even and len(np.unique(np.stack([tasks, *counts]), axis=1).T) == len(labels):
+        ask("each task has several rows with the same counts: if they are copies, their trials are counted again")
     found = padded(tasks[of_rows], totals, labels)
     rows = np.nan_to_num(padded(tasks[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
     return dataclasses.replace(found, rows=rows, num_unfinished=lacking, counted=several)
@@ -110,34 +107,32 @@ def _is_denied(name: str) -> bool:
     return first in {"not", "non"} or (first == "no" and not may_count)
 
 
-def _ask_about_running(name: str, tasks: np.ndarray, counts: list[np.ndarray], episodes: np.ndarray | None) -> None:
+def _ask_about_running(name: str, tasks: np.ndarray, counts: list[np.ndarray], trial: Coded | None) -> None:
     """Warn of an outcome, or of successes and trials, that never fall and often rise from trial to trial of a task.
 
     Outcomes in an order of chance do so with a probability of at most 2**-10. Rows without numbers may be sorted: of
     them single outcomes are looked at only if they count up by one at most.
     """
-    numbers = None if episodes is None or not np.all(np.isfinite(episodes)) else episodes
-    order = np.argsort(tasks, kind="stable") if numbers is None else np.lexsort((numbers, tasks))
+    numbers = np.full(1, np.nan) if trial is None else trial.numbers()
+    is_known = trial is not None and bool(np.all(np.isfinite(numbers)))
+    order = (
+        np.lexsort((numbers[trial.places], tasks))
+        if trial is not None and is_known
+        else np.argsort(tasks, kind="stable")
+    )
     same = np.diff(tasks[order]) == 0
     steps = [np.diff(each[order].astype(np.float64))[same] for each in counts]
-    are_known = numbers is not None or len(counts) > 1 or (np.all(np.isin(steps[0], (0, 1))) and counts[0].max() > 1)
-    if are_known and all(np.all(each >= 0) for each in steps) and np.sum(steps[-1] > 0) >= _FEWEST_RISES:
+    is_known |= len(counts) > 1 or bool(np.all(np.isin(steps[0], (0, 1))) and counts[0].max() > 1)
+    if is_known and all(np.all(each >= 0) for each in steps) and np.sum(steps[-1] > 0) >= _FEWEST_RISES:
         ask(
             f"entries of column {name} never fall from trial to trial of a task: if they count up, are the best so "
             "far, or trials end with a success, they are no outcomes of single trials that were fixed beforehand"
         )
 
 
-def _ask_about_copies(tasks: np.ndarray, successes: np.ndarray, trials: np.ndarray) -> None:
-    """Warn of counts in several rows of each task that are all the same, as where a table was joined with itself."""
-    if len(np.unique(np.stack([tasks, trials, successes]), axis=1).T) == tasks.max() + 1:
-        ask("each task has several rows with the same counts: if they are copies, their trials are counted again")
-
-
-def check_pairs(
-    names: Columns, task: Coded, episode: Coded | None, apart: Callable[[list[int]], str] = lambda _: ""
-) -> None:
+def check_pairs(read: Read) -> None:
     """Check that each (task, episode) occurs once."""
+    names, task, episode = read.columns, read.task, read.trial
     if episode is None:
         return
     check_labels_whole(episode, names.trial)
@@ -147,7 +142,30 @@ def check_pairs(
         before, label = int(places[again]), task.listed()[task.places[again]]
         pair = f"{names.task} {label!s:.60}, {names.trial} {episode.listed()[episode.places[again]]}"
         told = f"rows {before + 1} and {again + 1} both are {pair}; expected each pair once"
-        raise ValueError(f"{told}{apart([before, again])}")
+        raise ValueError(f"{told}{_told_apart(read, [before, again])}")
+
+
+def _told_apart(read: Read, pair: list[int]) -> str:
+    """Which columns tell two rows of the same task and trial apart, and how they are read then."""
+    held = [name for name in read.others if not (tells(name).ending or tells(name).value)]
+    apart = [str(name) for name in held if len({*read.column(name).places[pair].tolist()}) > 1][:3]
+    if not apart:
+        return ""
+    first, told = apart[0], f"; they differ in {', '.join(apart)}"
+    if crossing(read.task, read.column(first)) == 1:  # what occurs with every task does not tell tasks apart
+        return (
+            f"{told}, of which each task has every entry: expected rows of one of them (--where), or a column that "
+            "numbers all trials of a task (--trial)"
+        )
+    if tells(first).place:
+        return (
+            f"{told}: expected as trial what tells the trials of a task apart (--trial), or, where tasks of other "
+            f"{first} are other tasks, both as task (--task {quote(f'{read.columns.task},{first}')})"
+        )
+    return (
+        f"{told}: expected as trial what tells the trials of a task apart (--trial {quote(first)}), or rows of one "
+        "policy alone (--policy, --where)"
+    )
 
 
 def _single(value: Coded, name: str, counted: bool, unfinished: float | None) -> tuple[np.ndarray, np.ndarray, int]:

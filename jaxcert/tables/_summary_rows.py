@@ -2,16 +2,15 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded, pair_counts
-from jaxcert.tables._columns import Columns, lowered
+from jaxcert.tables._coded import Coded, Read, pair_counts
 from jaxcert.tables._entries import ask, is_name, listed_words, words_in
 from jaxcert.tables._returns import Returns
+from jaxcert.tables._told_names import lowered
 
 # Labels of rows that sum up others: one of the first words, and besides it only some of the others.
 _SUMMARIES = words_in("""
@@ -30,7 +29,7 @@ _OF_TRIALS = _SUMMARIES | words_in("best majority consensus max min")
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)  # as 12 and task_012
 _MOST_NAMED = 6
 _REPEATS = {"count", "counts", "freq", "frequency", "num_episodes", "n_episodes", "episodes", "num_rollouts", "repeats"}
-_REPEATS |= {"n_rollouts", "reps", "runs", "num_runs"}
+_REPEATS |= {"n_rollouts", "reps", "runs", "num_runs", "cnt", "multiplicity", "occurrences", "n_rows", "num_rows", "#"}
 _FEWEST_COPIES = 10
 
 
@@ -73,44 +72,47 @@ def check_labels(labels: list[Any], name: Any) -> None:
         ask(f"column {name} holds the entry {first!r:.40}: if its rows sum up others, they are no task")
 
 
-def check_rows_are_trials(
-    task: Coded, trial: Coded | None, columns: Columns, names: Iterable[Any], column: Callable[[Any], Coded]
-) -> None:
-    """Raise ValueError for rows that sum up others, and warn where a row may stand for several trials."""
-    _check_no_header(task, columns)
-    check_labels(task.listed(), columns.task)
-    of_trials = {str(label) for label in ([] if trial is None else trial.listed())}
+def check_rows_are_trials(read: Read) -> None:
+    """Raise ValueError for rows that sum up others or name columns; warn where a row may stand for several trials."""
+    names = read.columns
+    header = [str(label).strip() == names.task for label in read.task.listed()]  # as where files were put together
+    read.task.check(header, names.task, "the names of columns in the first line alone")
+    check_labels(read.task.listed(), names.task)
+    of_trials = {str(label) for label in ([] if read.trial is None else read.trial.listed())}
     if told := sorted(filter(_is_of_trials, of_trials)):
         raise ValueError(
-            f"column {columns.trial} holds the entry {told[0]!r:.40}, as a row has that sums up the trials of a task; "
-            f"expected trials alone, such as where={[f'{columns.trial} != {told[0]}']!r:.160} (--where)"
+            f"column {names.trial} holds the entry {told[0]!r:.40}, as a row has that sums up the trials of a task; "
+            f"expected trials alone, such as where={[f'{names.trial} != {told[0]}']!r:.160} (--where)"
         )
-    for each in (each for each in names if lowered(each) in _REPEATS):
-        numbers = column(each).numbers()
-        if np.all(np.isfinite(numbers)) and np.any(numbers != 1):
+    for each in (each for each in read.others if lowered(each) in _REPEATS):
+        numbers = read.column(each).numbers()
+        is_told = np.all(np.isfinite(numbers)) and np.any(numbers != 1)
+        if is_told and not (lowered(each) == "#" and _numbers_rows(read.task, read.column(each))):
             ask(
                 f"column {str(each)!r:.42} is not read, and each row is one trial: where a row stands for so many "
                 "trials, name the columns of successes and of trials (--successes, --trials)"
             )
 
 
-def _check_no_header(task: Coded, columns: Columns) -> None:
-    """Raise ValueError for a row with the names of the columns, as where files were put together."""
-    header = [str(label).strip() == columns.task for label in task.listed()]
-    task.check(header, columns.task, "the names of columns in the first line alone")
+def _numbers_rows(task: Coded, entries: Coded) -> bool:
+    """Whether it numbers all rows, or those of each task, from one to the next."""
+    numbers, most = np.sort(entries.numbers()), (len(task.places), np.bincount(task.places).max())
+    is_once = len(pair_counts(task, entries)) == len(task.places)
+    return is_once and 1 < len(numbers) in most and bool(np.all(np.diff(numbers) == 1))
 
 
-def ask_about_copied_rows(task: Coded, value: Coded, names: Iterable[Any], column: Callable[[Any], Coded]) -> None:
+def ask_about_copied_rows(read: Read, value: Coded) -> None:
     """Warn of a column of which each entry stands in several rows, all of one task and one outcome.
 
     Tasks of which all trials went alike tell nothing: there a scene may be met twice, too.
     """
+    task = read.task
     least, most = np.full(len(task.entries), len(value.entries)), np.zeros(len(task.entries), np.int64)
     np.minimum.at(least, task.places, value.places)
     np.maximum.at(most, task.places, value.places)
     differ = (least < most)[task.places]
-    for name in names:
-        entries = column(name)
+    for name in (name for name in read.others if name != read.columns.trial):
+        entries = read.column(name)
         if not len(task.entries) < len(entries.entries) <= len(task.places) / 2:
             continue
         is_told = len(pair_counts(entries, task)) == len(pair_counts(entries, value)) == len(entries.entries)

@@ -1,17 +1,26 @@
-"""What the names of columns tell: policies, conditions, moments of training, trials, how a trial ended."""
+"""What the names of columns tell: tasks, outcomes, policies, conditions, moments of training, how a trial ended."""
 
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._coded import Coded, few_texts
-from jaxcert.tables._columns import Columns, is_best_of, is_value, lowered, numbers_trials
-from jaxcert.tables._entries import ask, listed_words, words_in
-from jaxcert.tables._set_aside import set_aside, sets_aside
+from jaxcert.tables._entries import listed_words, words_in
 
+# Words in the names of columns of tasks, trials and outcomes.
+LIKE = {
+    "task": words_in(
+        "task problem question instance env environment scenario case maze map world level item puzzle goal"
+    ),
+    "trial": words_in("episode trial rollout attempt run seed try repeat repetition rep sample demo demonstration"),
+    "value": words_in(
+        "return score success successes passed pass reward solved resolved correct result outcome performance"
+    ),
+}
+_BEST_OF = re.compile(r".*([@^]|_at_?)\s*([0-9]+|k)")
 # Moments of a training run, by the names that trainers and their logs give them.
 _MOMENT = re.compile(
     r"(.*_)?(step|timestep|timesteps|iteration|iter|update|updates)"
@@ -29,23 +38,32 @@ _KNOWN = words_in("""
 """)
 _MOST_LOOKED_AT = 2000
 OF_POLICIES = POLICIES | words_in("name id version path file tag number num no index idx a b left right")
-# Groups of tasks.
+# Groups of tasks; and what may make up tasks together, each entry with each.
 GROUPS = words_in("suite split domain category benchmark dataset")
+PLACES = words_in("layout style scene kitchen room map level world maze env environment scenario")
 # Rows of the same task that differ in it are of several policies or conditions, or of tasks of the same names.
 APART = words_in(
     "variant config prompt condition control perturbation perturbed corruption ablation setting filter metric scorer "
     "extractor group"
 ).union(GROUPS, POLICIES - {"system", "approach"})
-# What may make up tasks together, each entry with each.
-PLACES = words_in("layout style scene kitchen room map level world maze env environment scenario")
 _ALSO_APART = {"noise", "noise_level", "temperature", "version"}
 # How a trial ended, for which none may be left out.
-_ENDINGS = words_in(
+ENDINGS = words_in(
     "status state reason termination terminated stop stopped result outcome error crash exception failure failed fail "
     "exit end ended ending finish finished verdict note notes comment success succeeded ok done correct reached answer "
     "output solved"
 )
-_ALSO_ENDINGS = words_in("aborted complete completed incomplete killed lost timeout timed")
+# Trials in which a human helped, or that are not to count; the opposite; and what stands beside these words.
+ASIDE = words_in("""
+    human help helped assist assisted assistance intervention interventions intervened teleop teleoperated teleoperation
+    takeover takeovers exclude excluded exclusion discard discarded disregard disqualified invalid
+    void voided ignore ignored outlier quarantined hint hints oracle correction corrections corrected
+""")
+COUNTED = words_in("valid include included counted autonomous unassisted usable")
+_BESIDE_ASIDE = words_in("""
+    is was has had to be num n number count counts any flag flagged marked by fully needed required reason
+    trial run episode rollout row from eval evaluation analysis
+""")
 # What is measured of a trial, as the number of tokens of a prompt.
 _MEASURED = words_in(
     "count tokens time sec seconds ms length cost reward return score success error size steps calls effort loss "
@@ -70,10 +88,8 @@ _NOT_OF_POLICIES = words_in("""
     video log date datetime timestamp started ended created duration doc document target task question prompt scene
 """)
 _TRAINED = _OF_TRAINING - {"global"} | words_in("seen finetune finetuned pretrained pretraining")
-# The length of an episode.
-_LENGTHS = {"n_steps", "num_steps"}
-# Also the length of an episode, or what numbers trials.
-_MAY_BE_MOMENTS = {"steps", "epoch", "round"}
+# The length of an episode; also that, or what numbers trials.
+_LENGTHS, _MAY_BE_MOMENTS = {"n_steps", "num_steps"}, {"steps", "epoch", "round"}
 # Number the steps of one episode where they go up by one from row to row.
 STEPS = {"t", "step", "timestep", "time_step", "frame", "turn", "frame_index", "step_index", "step_id"}
 _LAST_NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")
@@ -92,56 +108,89 @@ _OF_RUN = words_in("""
 _MARK = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]:[0-9]{2}|[0-9]{9}|^[0-9a-f]{7,}$|/.*/|[.][a-z]{2,5}$")
 
 
-def is_moment(name: Any) -> bool:
-    """Whether a column of that name holds moments of a training run."""
-    return bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", lowered(name))))
+class Tells(NamedTuple):
+    """What the name of a column tells of its entries."""
+
+    task: bool  # they label tasks
+    trial: bool  # they number trials
+    value: bool  # they are outcomes
+    best_of: bool  # each is of several trials, as pass@5
+    moment: bool  # they are moments of a training run
+    training: bool  # surely so: steps may be those of an episode, and n_iter is a planner's
+    curve: bool  # moments, and not the length of an episode, as num_steps
+    policies: bool  # they are policies, rather than something of them
+    apart: bool  # they may tell policies, conditions or groups of tasks apart
+    changes: bool  # each row may be of another policy: its version, weights or moment of training
+    place: bool  # they are groups or places of tasks
+    aside: bool  # they say which trials are set aside
+    ending: bool  # they may say how a trial ended, or that it is set aside
+    looked_at: bool  # they say more than the table, if they are no task, trial or value
+    no_trial: bool  # of columns as trials: each is a policy, a condition, a moment of training or a metric
 
 
-def is_of_training(name: Any) -> bool:
-    """Whether it surely holds moments of training: steps may be those of an episode, and n_iter is a planner's."""
-    return is_moment(name) and bool(words_in(name) & _OF_TRAINING)
+def lowered(name: Any) -> str:
+    """A name of a column without blanks around it, in lower case."""
+    return str(name).strip().lower()
 
 
-def changes_policies(name: Any) -> bool:
-    """Whether a column of that name may hold another policy in each row: its version, weights or moment of training."""
-    words = words_in(name)
-    is_told = (words & _CHANGES or tells_apart(name)) and not words & (_MEASURED | _NOT_OF_POLICIES)
-    return bool(words & _TRAINED or is_moment(name) or is_told)
+def tells(name: Any) -> Tells:
+    """What a name tells."""
+    return _tells(str(name))
 
 
-def is_curve(name: Any) -> bool:
-    """Whether it names moments of training, and not the length of an episode, as num_steps does."""
-    return is_moment(name) and "steps" not in lowered(name)
+@functools.lru_cache(2**12)
+def _tells(name: str) -> Tells:
+    words, text = words_in(name), lowered(name)
+    moment = bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", text)))
+    # It is of trials of what its other words say, as agent_run, where run_agent is of agents.
+    is_of_trials = {*[word for word in listed_words(name) if word not in _NUMBERS][-1:]} & LIKE["trial"]
+    policies = bool(words & POLICIES) and words <= OF_POLICIES
+    of_conditions = words & APART and not (words & (_MEASURED | ENDINGS) or is_of_trials)
+    apart = bool(of_conditions or policies or text in _ALSO_APART)
+    of_versions = (words & _CHANGES or apart) and not words & (_MEASURED | _NOT_OF_POLICIES)
+    aside = says(name, ASIDE) or says(name, COUNTED)
+    return Tells(
+        task=bool(words & (LIKE["task"] | {"instruction"})),
+        trial=bool(words & LIKE["trial"]),
+        value=bool(words & LIKE["value"]),
+        best_of=bool(_BEST_OF.fullmatch(text)),
+        moment=moment,
+        training=moment and bool(words & _OF_TRAINING),
+        curve=moment and "steps" not in text,
+        policies=policies,
+        apart=apart,
+        changes=bool(words & _TRAINED or moment or of_versions),
+        place=bool(words & (GROUPS | PLACES)) or name.startswith("$"),  # on the way to records of JSON
+        aside=aside,
+        ending=bool(words & ENDINGS) or aside,
+        looked_at=moment or apart or text in _MAY_BE_MOMENTS | STEPS,
+        no_trial=bool(words & _NO_TRIAL) or bool(_BEST_OF.fullmatch(text)),
+    )
 
 
-def tells_apart(name: Any) -> bool:
-    """Whether a column of that name may tell policies, conditions or groups of tasks apart."""
-    words = words_in(name)
-    is_other = words & (_MEASURED | _ENDINGS) or _ends_with_trials(name)
-    return bool(words & APART and not is_other) or names_policies(name) or lowered(name) in _ALSO_APART
+def says(text: Any, words: set[str]) -> bool:
+    """Whether a name or an entry has one of these words of ``ASIDE`` or ``COUNTED``, and none of something else."""
+    found = words_in(str(text).rsplit(".", 1)[-1])
+    return bool(found & words) and found <= words | _BESIDE_ASIDE
 
 
-def _ends_with_trials(name: Any) -> bool:
-    """Whether it is of trials of what its other words say, as agent_run, where run_agent is of agents."""
-    *_, last = ["", *(word for word in listed_words(name) if word not in _NUMBERS)]
-    return numbers_trials(last)
+def may_tell_tasks(name: Any, *, several: bool) -> bool:
+    """Whether the entries of tasks in a column may tell which tasks they were, neither how they went nor by whom.
 
-
-def of_tasks(name: Any) -> bool:
-    """Whether a column of that name holds groups or places of tasks."""
-    return bool(words_in(name) & (GROUPS | PLACES)) or str(name).startswith("$")  # on the way to records of JSON
-
-
-def names_policies(name: Any) -> bool:
-    """Whether a column of that name holds policies, rather than something of them."""
-    words = words_in(name)
-    return bool(words & POLICIES) and words <= OF_POLICIES
+    Where tasks have ``several`` rows, also by another name, as what is measured of each row is not the same in all.
+    """
+    words, told = words_in(name), tells(name)
+    if words & (_MEASURED | ENDINGS) or told.value or told.aside:
+        return False
+    if told.task or words & PLACES:
+        return True
+    return several and ("seed" in words or not (words & (_OF_RUN | _CHANGES) or told.policies))
 
 
 def is_of_run(name: Any, entries: Iterable[str]) -> bool:
     """Whether it says which policy it is, how that was made, or what came of one run: no condition of it."""
-    words = words_in(name)
-    is_told = words & _OF_RUN or words <= OF_POLICIES or is_value(name) or tells_endings(name)
+    words, told = words_in(name), tells(name)
+    is_told = words & _OF_RUN or words <= OF_POLICIES or told.value or told.ending
     return bool(is_told) or all(_MARK.search(entry) for entry in entries)
 
 
@@ -158,26 +207,13 @@ def stems_of(labels: Iterable[str]) -> set[str]:
     return {""} if are_places else stems
 
 
-def tells_endings(name: Any) -> bool:
-    """Whether a column of that name may say how a trial ended, or that it is set aside."""
-    return bool(words_in(name) & _ENDINGS) or sets_aside(name)
+def check_no_curve(names: Sequence[Any], chosen: Iterable[Any], *, is_missing: bool = False) -> None:
+    """Raise ValueError where tasks or trials would be moments of training; ``chosen`` are their columns.
 
-
-def are_endings(column: Coded) -> bool:
-    """Whether words in a column say how trials ended, as ok and crashed do, or that they are set aside."""
-    told = any(words_in(text) & (_ENDINGS | _ALSO_ENDINGS) for text in few_texts(column))
-    return told or bool(set_aside("", column).any())
-
-
-def is_looked_at(name: Any) -> bool:
-    """Whether a column of that name says more than its table, if it is no task, trial or value."""
-    return is_moment(name) or tells_apart(name) or lowered(name) in _MAY_BE_MOMENTS | STEPS
-
-
-def check_no_curve(names: Sequence[Any], columns: Columns, missing: Sequence[str]) -> None:
-    """Raise ValueError where tasks or trials would be moments of training, by the names of columns alone."""
-    chosen = [name for name in (columns.task, columns.trial) if name in names and is_moment(name)]
-    found = chosen or [name for name in names if missing and is_moment(name) and lowered(name) not in _LENGTHS]
+    Where a column ``is_missing``, any other one that is of moments shows it.
+    """
+    found = [name for name in chosen if name in names and tells(name).moment]
+    found += [name for name in names if is_missing and tells(name).moment and lowered(name) not in _LENGTHS]
     if found:
         raise ValueError(
             f"has the column {found[0]!r:.42}, as a learning curve has: moments of a training run are no tasks and "
@@ -187,7 +223,7 @@ def check_no_curve(names: Sequence[Any], columns: Columns, missing: Sequence[str
 
 def check_same_policy(names: Sequence[Any]) -> None:
     """Raise ValueError for columns that are trials of their row each, unless their names count from one to the next."""
-    told = [name for name in names if is_no_trial(name)]
+    told = [name for name in names if tells(name).no_trial]
     if told or not _count(names):
         named = (told or names)[:2]
         raise ValueError(
@@ -195,11 +231,6 @@ def check_same_policy(names: Sequence[Any]) -> None:
             "moment of training or a metric each, unless their names differ in a number alone that counts them, and no "
             "trials of one; expected one of them as value, or one row per trial with a column of policies (--policy)"
         )
-
-
-def is_no_trial(name: Any) -> bool:
-    """Whether a column or a file of that name is of a policy, a condition, a moment of training or a metric."""
-    return bool(words_in(name) & _NO_TRIAL) or is_best_of(name)
 
 
 def _count(names: Sequence[Any]) -> bool:
@@ -210,15 +241,6 @@ def _count(names: Sequence[Any]) -> bool:
     differ = [column for column in parts[:, 1::2].T if len({*column}) > 1]
     numbers = sorted(int(each) for each in differ[0]) if len(differ) == 1 else []
     return bool(numbers) and numbers == [*range(numbers[0], numbers[0] + len(names))]
-
-
-def ask_about_trials(names: Sequence[Any]) -> None:
-    """Warn of columns that are read as trials, and whose names are not known to number any, as of versions."""
-    if not number_trials(names):
-        ask(
-            f"columns {str(names[0])!r:.42} to {str(names[-1])!r:.42} are read as trials: if they are of several "
-            "policies, versions or checkpoints, all of them are taken for one policy here"
-        )
 
 
 def number_trials(names: Sequence[Any]) -> bool:

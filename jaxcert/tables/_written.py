@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import chex
 import numpy as np
@@ -14,12 +14,12 @@ import numpy as np
 from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
-from jaxcert.tables._columns import Columns, labels_tasks
+from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import ask, words_in
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._single_rollouts import check_sense
-from jaxcert.tables._told_names import is_moment
+from jaxcert.tables._told_names import tells
 
 _SUFFIXES = (".npz", ".parquet")
 _MOMENTS = words_in("epoch epochs checkpoint checkpoints step steps timestep timesteps")
@@ -35,33 +35,22 @@ def write_returns(
     facts: Mapping[str, Any] | None = None,
     replace: bool = True,
 ) -> None:
-    """Write returns, completely or not at all; the file's suffix says how.
+    """Write returns [n, m], completely or not at all; the file's suffix says how.
 
-    `.npz`: arrays `returns` [n, m], one per parameter of the tasks, and `about`, the facts as JSON. `.parquet`: one row
-    per rollout, with the columns task_id, episode_id, total_return, one per parameter of the tasks, and the facts as
-    JSON under the key `jaxcert` of the schema's metadata.
-
-    Args:
-        path: the file.
-        returns: float [n, m].
-        tasks: parameters of the tasks by name, each [n].
-        facts: the origin of the returns, as strings, numbers and lists.
-        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
-
-    Raises:
-        FileExistsError: with `replace=False`, for a file that exists.
-        ValueError: another suffix, shapes that do not fit, a parameter with a name that means something else in these
-            files (such as `returns` or `task_id`), or no file can be written there.
-        ImportError: a `.parquet` file without pyarrow (extra `io`).
+    `.npz`: arrays `returns` [n, m], one per parameter of the ``tasks`` [n], and `about`, the ``facts`` of their origin
+    as JSON. `.parquet`: one row per rollout, with the columns task_id, episode_id, total_return, one per parameter, and
+    the facts under the key `jaxcert` of the schema's metadata. Without ``replace`` a file that exists stays, and a
+    FileExistsError says where the new one is. ValueError for another suffix, shapes that do not fit, or a parameter
+    with a name that means something else in these files.
 
     Example:
         >>> import pathlib, tempfile
         >>> from jaxcert.tables import read_returns
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder) / "returns.parquet"
+        ...     path = pathlib.Path(folder) / "returns.npz"
         ...     write_returns(path, np.ones((3, 2)), tasks={"mass": np.arange(3.0)}, facts={"policy": "mine"})
-        ...     read_returns(path).returns.shape
-        (3, 2)
+        ...     read_returns(path).returns.shape, returns_facts(path)
+        ((3, 2), {'policy': 'mine'})
     """
     target = check_returns_path(path)
     values = np.asarray(returns)
@@ -73,12 +62,16 @@ def write_returns(
     if any(column.dtype == object for column in (values, *columns.values())):
         raise ValueError("returns and parameters of tasks must be numbers")
     about = json.dumps(dict(facts or {}))
-    arrays: dict[str, Any] = {"returns": values, "about": np.array(about), **columns}
     with whole_file(target, replace=replace) as file:
         if target.suffix.lower() == ".npz":
+            arrays: dict[str, Any] = {"returns": values, "about": np.array(about), **columns}
             np.savez_compressed(file, **arrays)
-        else:
-            _write_parquet(file, values, columns, about)
+            return
+        n, m = values.shape
+        own = (np.repeat(np.arange(n), m), np.tile(np.arange(m), n), values.ravel())
+        table = dict(zip(Columns(), own, strict=True)) | {name: np.repeat(each, m) for name, each in columns.items()}
+        whole = import_extra("pyarrow", "io").table(table).replace_schema_metadata({"jaxcert": about})
+        import_extra("pyarrow.parquet", "io").write_table(whole, file)
 
 
 def check_parameters(names: Iterable[str]) -> None:
@@ -90,23 +83,8 @@ def check_parameters(names: Iterable[str]) -> None:
 def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
     """The origin of the returns in a file of `write_returns`, such as policy and seed.
 
-    Args:
-        path: the file.
-
-    Returns:
-        The facts; empty for a file that says nothing of it or one thing twice, or of another kind, and for a folder.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: a file that is damaged.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder) / "returns.npz"
-        ...     write_returns(path, np.ones((3, 2)), facts={"policy": "mine"})
-        ...     returns_facts(path)
-        {'policy': 'mine'}
+    Empty for a file that says nothing of it or one thing twice, or of another kind, and for a folder. FileNotFoundError
+    without such a file, ValueError for one that is damaged.
     """
     reader = {".npz": _about_archive, ".parquet": _about_parquet}.get(Path(path).suffix.lower())
     if reader is None or Path(path).is_dir():
@@ -123,46 +101,28 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
 
 def _about_archive(content: bytes) -> str:
     read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
-    try:
+    with contextlib.suppress(ValueError):
         about = read_arrays(content, (), ("about",)).get("about")
-    except ValueError:
-        return "{}"
-    return str(about) if about is not None and about.ndim == 0 else "{}"
+        return str(about) if about is not None and about.ndim == 0 else "{}"
+    return "{}"
 
 
 def _about_parquet(content: bytes) -> str:
-    pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
     with arrow_damage_told("Parquet"):
-        metadata = parquet.read_schema(pa.BufferReader(content)).metadata or {}
+        buffer = import_extra("pyarrow", "io").BufferReader(content)
+        metadata = import_extra("pyarrow.parquet", "io").read_schema(buffer).metadata or {}
     return metadata.get(b"jaxcert", b"{}").decode("utf-8", "replace")
 
 
 def check_returns_path(path: str | PathLike[str]) -> Path:
-    """The path, if `write_returns` can write there; checked before a long computation.
-
-    Args:
-        path: the file.
-
-    Raises:
-        ValueError: another suffix, or no file can be written there.
-        ImportError: a `.parquet` file without pyarrow.
-
-    Example:
-        >>> check_returns_path("returns.npz").suffix
-        '.npz'
-    """
+    """The path, if `write_returns` can write there; checked before a long computation."""
     target = check_output(path)
     if check_suffix(target, _SUFFIXES) == ".parquet":
         import_extra("pyarrow.parquet", "io")
     return target
 
 
-def _write_parquet(file: IO[bytes], returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
-    pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
-    n, m = returns.shape
-    own = (np.repeat(np.arange(n), m), np.tile(np.arange(m), n), returns.ravel())
-    table = dict(zip(Columns(), own, strict=True)) | {name: np.repeat(each, m) for name, each in columns.items()}
-    parquet.write_table(pa.table(table).replace_schema_metadata({"jaxcert": about}), file)
+_TASKS = words_in("task tasks problem problems id ids name names label labels")  # and not their groups, as level
 
 
 def read_npz(content: bytes, value: str, *, strata: str | None, metric: bool) -> tuple[Returns, dict[str, Any]]:
@@ -183,13 +143,10 @@ def read_npz(content: bytes, value: str, *, strata: str | None, metric: bool) ->
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
     if where is not None and where.shape != returns.shape:
         raise ValueError(f"array 'where' has shape {where.shape}, expected that of {name!r}, {returns.shape}")
-    others = [each for each in array_names(content) if each not in (name, "where", strata)]
-    moments = [each for each in others if is_moment(each) or words_in(each) & _MOMENTS]
-    _check_no_curve(read_arrays(content, [], moments), len(returns))
-    for each in (each for each in others if labels_tasks(each.rstrip("s"))):
-        _ask_about_columns(content, each, returns)
+    others = tuple(each for each in array_names(content) if each not in (name, "where", strata))
+    _check_others(content, others, returns)
     labels = None if strata is None else _labels(content, strata, len(returns))
-    pooled = () if "about" in others else tuple(others)
+    pooled = () if "about" in others else others
     found = Returns(returns, where, np.arange(len(returns)), strata=labels, pooled=pooled)
     told = f"{how_many(len(returns), 'task')}, {how_many(found.most_rollouts, 'trial')}, value from {name}"
     said = {"columns": Columns(value=name), "usual_columns": Columns(), "told": told}
@@ -205,20 +162,33 @@ def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:
     return labels
 
 
-def _check_no_curve(moments: Mapping[str, np.ndarray], num_rows: int) -> None:
-    """Raise ValueError for an array that numbers the moments of a training run, one for each row of returns."""
-    for name, array in moments.items():
-        if array.shape == (num_rows,) and num_rows > 1 and array.dtype.kind in "iuf" and np.all(np.diff(array) > 0):
+def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> None:
+    """Raise ValueError for an array that numbers moments of training, one for each row of returns.
+
+    Warn of one by whose name tasks are labelled, with an entry for each column of returns, and not for each row.
+    """
+    moments = [name for name in names if tells(name).moment or words_in(name) & _MOMENTS]
+    for name, array in read_arrays(content, [], moments).items():
+        is_of_rows = array.shape == returns.shape[:1] and len(array) > 1
+        if is_of_rows and array.dtype.kind in "iuf" and np.all(np.diff(array) > 0):
             raise ValueError(
                 f"holds the array {name!r:.40}, as a learning curve does: moments of a training run are no tasks; "
                 "expected the returns of the last policy, a row per task"
             )
+    for name in (name for name in names if tells(name.rstrip("s")).task):
+        _ask_about_labels(content, name, returns)
 
 
-def _ask_about_columns(content: bytes, name: str, returns: np.ndarray) -> None:
-    """Warn of an array by whose name tasks are labelled, with an entry for each column of returns, not for each row."""
+def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
+    """Warn of an array of labels of tasks, with an entry for each column of returns, or with labels that repeat."""
     with contextlib.suppress(ValueError):  # of what is pickled nothing is known
-        shape, rows = read_arrays(content, [name])[name].shape, returns.shape
+        array, rows = read_arrays(content, [name])[name], returns.shape
+        shape, of_tasks = array.shape, words_in(name) <= _TASKS
+        if of_tasks and shape == rows[:1] and (count := len(np.unique(array))) < len(array):
+            ask(
+                f"array {name!r:.40} has {count} labels for {len(array)} rows of returns, each of which is read as a "
+                "task: if rows with one label are trials of one task, put them into one row"
+            )
         if shape == rows[1:] != rows[:1]:
             ask(
                 f"array {name!r:.40} has shape {shape}, returns {rows}: each row of returns is read as a task; if the "

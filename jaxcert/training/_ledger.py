@@ -1,6 +1,5 @@
 """Which parts of delta are spent, in a file that outlives the process."""
 
-import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -38,24 +37,19 @@ class Ledger:
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else check_output(path)
-        self._in_memory = _Spent({}, {})
-        self._file = None if self.path is None else ChainedLog(self.path, "a checkpoint", self._in_memory, _after)
-        self._lock: Any = contextlib.nullcontext() if self._file is None else self._file.lock
-        self._refresh(cut=False)
+        self._file: ChainedLog[_Spent] = ChainedLog(self.path, "a checkpoint", _Spent({}, {}), _after)
+        if self._file.is_begun:
+            self._file.read()
 
     @property
     def deltas(self) -> dict[int, Fraction]:
         """What each checkpoint that was begun takes of delta, by its number."""
-        return self._spent.deltas
+        return self._file.value.deltas
 
     @property
     def done(self) -> dict[tuple[int, str], bool]:
         """Whether training stopped there, for each checkpoint that is done, by its step and policy."""
-        return self._spent.done
-
-    @property
-    def _spent(self) -> _Spent:
-        return self._in_memory if self._file is None else self._file.value
+        return self._file.value.done
 
     @property
     def last(self) -> int:
@@ -72,8 +66,7 @@ class Ledger:
 
         ValueError if the budget has no such checkpoint, or not enough of delta left.
         """
-        with self._lock:
-            self._refresh(cut=True)
+        with self._file.adding() as add:
             number = self.last + 1
             delta = budget.level(number)
             if self.spent + Fraction(delta) > Fraction(budget.delta):
@@ -81,26 +74,14 @@ class Ledger:
                     f"checkpoint {number} would take {delta:g} of delta = {budget.delta:g}, of which"
                     f" {float(self.spent):g} is already spent: the budget differs from the one before"
                 )
-            self._add({"checkpoint": number, "step": step, "certify/delta": delta})
+            add([{"checkpoint": number, "step": step, "certify/delta": delta}])
         return number, delta
 
     def finish(self, number: int, step: int, policy: str, result: Mapping[str, Any], *, reached: bool) -> None:
         """Record the result of a checkpoint, of which policy it is, and whether training stops."""
-        with self._lock:
-            self._refresh(cut=True)
+        with self._file.adding() as add:
             about = {"checkpoint": number, "step": step, "policy": policy, "done": True, "reached": reached}
-            self._add({**about, **result})
-
-    def _add(self, entry: Mapping[str, Any]) -> None:
-        if self._file is None:
-            self._in_memory = _after(self._in_memory, iter([entry]))
-        else:
-            self._file.add([entry])
-
-    def _refresh(self, *, cut: bool) -> None:
-        """Read what another process may have added; ``cut`` ends an unfinished line, which needs the lock."""
-        if self._file is not None and self._file.is_begun:
-            self._file.read(cut=cut)
+            add([{**about, **result}])
 
 
 def _after(before: _Spent, entries: Iterator[Mapping[str, Any]]) -> _Spent:

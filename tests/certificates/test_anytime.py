@@ -1,14 +1,12 @@
 """Certificates that hold after every task: against exact arithmetic, by simulation, and their calls."""
 
 import jax
-import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
 from jaxcert import anytime_epsilon, binomial_epsilon, certify, certify_anytime
-from jaxcert.certificates._anytime_epsilon import series
 from jaxcert.report import step_curve
 from tests.certificates.test_band import returns
 
@@ -67,17 +65,6 @@ def test_priors_far_from_the_data(precision):
         rounded = [float(np.asarray(x, precision)) for x in prior]
         for q, *counts in zip(found, k, n, strict=True):
             assert q == 1 or mixture(q, *counts, *rounded) >= 1 / float(np.asarray(0.01, precision))
-
-
-def test_the_series_are_incomplete_beta_functions(x64):
-    from tensorflow_probability.substrates.jax.math import betainc
-
-    a, b, q = (x.ravel() for x in np.meshgrid([0.3, 1.0, 7.5], [0.2, 1.0, 40.0], [0.01, 0.4, 0.9], indexing="ij"))
-    found = series(jnp.asarray(a), jnp.asarray(b), jnp.asarray(q))
-    log_beta = jax.scipy.special.betaln(a, b)
-    wanted = a * np.asarray(betainc(a, b, q)) * np.exp(log_beta) / (q**a * (1 - q) ** b)
-    np.testing.assert_allclose(found.total, wanted, rtol=1e-7)  # those of the libraries are off by 1e-8
-    assert np.all(found.rest <= 4e-16 * found.total)
 
 
 def test_monotone_and_above_the_certificate_for_one_moment(precision):

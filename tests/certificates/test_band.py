@@ -17,7 +17,7 @@ from jaxcert import (
     certify_lower_bounds,
     certify_lower_bounds_band,
 )
-from jaxcert.certificates._calibration import local_level
+from jaxcert.numerics._calibration import local_level
 from jaxcert.report import certificate_record, step_curve
 
 N, M, DELTA = 60, 30, 0.05

@@ -13,9 +13,9 @@ from scipy import stats
 import jaxcert
 from jaxcert import bounds, certify
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._calibration import calibrated
 from jaxcert.certificates._counting import best_of_levels
 from jaxcert.certificates._method import BINOMIAL, CHOICE
+from jaxcert.numerics._calibration import calibrated
 from jaxcert.report import certificate_record, plot_certificates, step_curve
 from jaxcert.returns.summaries import Histogram
 
@@ -155,5 +155,5 @@ def test_it_can_be_printed_written_and_drawn():
 
 def test_the_second_certificate_needs_no_calibration(monkeypatch):
     before = auto()
-    monkeypatch.setattr("jaxcert.certificates._calibration.LeastFavourable", None)
+    monkeypatch.setattr("jaxcert.numerics._calibration.LeastFavourable", None)
     np.testing.assert_array_equal(auto().epsilon, before.epsilon)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from jaxcert import certify_safety_level
-from jaxcert.certificates._calibration import Joint, joint_counts
+from jaxcert.numerics._calibration import Joint, joint_counts
 
 SUPPORT, DELTA = (0.0, 1.0), 0.01
 SAFETIES = (0.5, 0.8, 0.9, 0.95)

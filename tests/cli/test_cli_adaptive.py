@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, interrupted, refused
 
 from jaxcert.cli import _adaptive_rollout, _fixed_rollout, _unfinished
 from jaxcert.rollouts import adaptive_facts, load_adaptive
@@ -60,15 +60,7 @@ def test_the_certificate_and_what_it_took(whole):
 
 def interrupted_after(monkeypatch, looks):
     """Interrupts as Ctrl-C does, before the state of that look is written."""
-    save, calls = _unfinished.save_adaptive, []
-
-    def interrupted(*arguments, **options):
-        calls.append(1)
-        if len(calls) > looks:
-            raise KeyboardInterrupt
-        save(*arguments, **options)
-
-    monkeypatch.setattr(_unfinished, "save_adaptive", interrupted)
+    interrupted(monkeypatch, _unfinished, "save_adaptive", at=looks + 1)
 
 
 @pytest.mark.parametrize("looks", [0, 1, 3])
@@ -270,16 +262,8 @@ def test_without_a_threshold_the_number_is_fixed(tmp_path, monkeypatch):
     """And it goes on from an interrupted run of the same number alone."""
     monkeypatch.setattr(_fixed_rollout, "_EPISODES", 20)
     path, arguments = tmp_path / "r.npz", ("rollout", "bridge_world_left", "--tasks", 9, "--seed", 3)
-    collect, calls = _fixed_rollout.collect, []
-
-    def interrupted(*args, **kwargs):
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return collect(*args, **kwargs)
-
     with monkeypatch.context() as patch:
-        patch.setattr(_fixed_rollout, "collect", interrupted)
+        interrupted(patch, _fixed_rollout, "collect", at=2)
         assert command(*arguments, "--rollouts", 5, "--out", path).status == 130
     assert "with num_rollouts = 5, not 6" in refused(*arguments, "--rollouts", 6, "--out", path)
     outcome = command(*arguments, "--rollouts", 5, "--out", path)

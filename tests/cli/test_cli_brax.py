@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from cli_harness import command
+from cli_harness import command, interrupted
 
 from jaxcert.cli import _fixed_rollout
 from jaxcert.tables import read_returns
@@ -65,16 +65,7 @@ def test_returns_are_written_with_what_they_come_from(folder, tmp_path):
 
 def interrupt_third_part(monkeypatch):
     """Interrupts as Ctrl-C does; gives a list that grows with every part that is begun."""
-    collect, calls = _fixed_rollout.collect, []
-
-    def interrupted(*args, **kwargs):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return collect(*args, **kwargs)
-
-    monkeypatch.setattr(_fixed_rollout, "collect", interrupted)
-    return calls
+    return interrupted(monkeypatch, _fixed_rollout, "collect", at=3)
 
 
 def test_interrupted_rollouts_go_on(folder, tmp_path, monkeypatch):

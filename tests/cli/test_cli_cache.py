@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxcert.cli import _console
+from jaxcert.cli import _program_cache
 
 
 @pytest.fixture
@@ -69,18 +69,18 @@ def test_a_folder_that_cannot_be_made_is_done_without(returns, tmp_path):
 def without_a_cache():
     before = jax.config.jax_compilation_cache_dir
     jax.config.update("jax_compilation_cache_dir", None)
-    _console.read_again()
+    _program_cache.read_again()
     yield
     jax.config.update("jax_compilation_cache_dir", before)
-    _console.read_again()
+    _program_cache.read_again()
 
 
 @pytest.mark.usefixtures("without_a_cache")
 def test_settings_of_jax_are_as_before(tmp_path, monkeypatch):
-    monkeypatch.setattr(_console, "folder", lambda: tmp_path / "programs")
+    monkeypatch.setattr(_program_cache, "folder", lambda: tmp_path / "programs")
     names = [name for name in dir(jax.config) if "cache" in name]
     before = {name: getattr(jax.config, name) for name in names}
-    with _console.compiled_programs():
+    with _program_cache.compiled_programs():
         jax.jit(lambda x: x * 41.5)(1.0).block_until_ready()
         assert list((tmp_path / "programs").glob("*-cache"))
     assert {name: getattr(jax.config, name) for name in names} == before
@@ -88,8 +88,8 @@ def test_settings_of_jax_are_as_before(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("without_a_cache")
 def test_a_cache_of_the_user_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(_console, "folder", lambda: tmp_path / "ours")
+    monkeypatch.setattr(_program_cache, "folder", lambda: tmp_path / "ours")
     jax.config.update("jax_compilation_cache_dir", str(tmp_path / "theirs"))
-    with _console.compiled_programs():
+    with _program_cache.compiled_programs():
         assert jax.config.jax_compilation_cache_dir == str(tmp_path / "theirs")
     assert not (tmp_path / "ours").exists()

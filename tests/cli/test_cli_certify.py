@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import as_process, command, refused, said
 
 import jaxcert
 from jaxcert.cli import _answer_files
 from jaxcert.planning import _advice
 from jaxcert.planning._advice_on_bounds import advice_on
-from jaxcert.report import _every_step
+from jaxcert.report import _curve
 
 ROOT = Path(jaxcert.__file__).parents[1]
 SUPPORT = ("--support", "0", "1000")
@@ -113,8 +113,7 @@ def test_thresholds_and_safety_with_files_as_a_process(samples, tmp_path):
 
 def test_the_curve_without_thresholds(samples, tmp_path):
     path = tmp_path / "curve.json"
-    status, out, err = command("certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--json", path)
-    assert (status, err) == (0, "")
+    out = said("certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--json", path)
     assert "a threshold fixed before the data were seen, not for one chosen after a look" in out
 
     with np.load(samples / "small.npz") as file:
@@ -155,8 +154,7 @@ def test_many_thresholds_are_shortened_for_people_and_complete_in_the_file(sampl
     for count, step in ((30, "0.1"), (3000, "0.001")):
         explained.clear()
         path = tmp_path / f"{count}.json"
-        status, out, err = command(*arguments, f"-2.9:0:{step}" if count == 30 else f"-2.999:0:{step}", "--json", path)
-        assert (status, err) == (0, "")
+        out = said(*arguments, f"-2.9:0:{step}" if count == 30 else f"-2.999:0:{step}", "--json", path)
         assert len(explained) == 5
         assert out.count("Why not more at threshold") == 5
         [record] = json.loads(path.read_text())["certificates"]
@@ -291,16 +289,10 @@ def test_a_pipe_that_closes_early_is_no_error(samples):
 
 def test_a_stdout_that_knows_ascii_only(samples, tmp_path):
     (tmp_path / "ε.npz").write_bytes((samples / "small.npz").read_bytes())
-    done = subprocess.run(
-        [sys.executable, "-m", "jaxcert", "certify", tmp_path / "ε.npz", "--support", "-5", "3", "--delta", "0.1"],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\\u03b5.npz: 12 tasks" in done.stdout
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = as_process("certify", tmp_path / "ε.npz", "--support", -5, 3, "--delta", 0.1, env=ascii_only)
+    assert (done.status, done.err) == (0, "")
+    assert "\\u03b5.npz: 12 tasks" in done.out
 
 
 def test_columns_of_other_names_and_a_packed_table(tmp_path):
@@ -311,8 +303,7 @@ def test_columns_of_other_names_and_a_packed_table(tmp_path):
     np.save(tmp_path / "r.npy", returns)
     settings = ("--support", 0, 1, "--delta", 0.1, "--threshold", 0.2)
     columns = ("--task", "world", "--trial", "", "--value", "score")
-    status, out, err = command("certify", tmp_path / "r.csv.gz", *settings, *columns)
-    assert (status, err) == (0, "")
+    out = said("certify", tmp_path / "r.csv.gz", *settings, *columns)
     _, read, *lines = out.splitlines()
     assert read == "30 tasks from world, 8 trials, value from score"
     assert lines == command("certify", tmp_path / "r.npy", *settings).out.splitlines()[1:]
@@ -322,12 +313,11 @@ def test_columns_of_other_names_and_a_packed_table(tmp_path):
 
 def test_a_curve_of_very_many_tasks_keeps_some_of_its_steps(tmp_path, monkeypatch):
     """Of a million tasks the file had 355 MB."""
-    monkeypatch.setattr(_every_step, "MOST_POINTS", 20)
+    monkeypatch.setattr(_curve, "MOST_POINTS", 20)
     path = tmp_path / "r.npz"
     np.savez(path, returns=np.random.default_rng(0).uniform(size=(60, 4)))
     arguments = ("certify", path, "--support", 0, 1, "--delta", 0.1, "--bound", "hoeffding", "--beta", 0.3)
-    status, out, err = command(*arguments, "--json", tmp_path / "c.json")
-    assert (status, err) == (0, "")
+    out = said(*arguments, "--json", tmp_path / "c.json")
     assert out.endswith("20 of 52 steps: between two points, the certified safety of the upper one holds.\n")
     [record] = json.loads((tmp_path / "c.json").read_text())["certificates"]
     thresholds = [row["threshold"] for row in record["rows"]]
@@ -335,5 +325,5 @@ def test_a_curve_of_very_many_tasks_keeps_some_of_its_steps(tmp_path, monkeypatc
     assert [record["rows"][i]["num_violations"] for i in (0, -1)] == [0, 59]
     assert len(thresholds) == 20
     assert command("verify", tmp_path / "c.json", path).out == "verified: 1 certificate, 20 statements\n"
-    monkeypatch.setattr(_every_step, "MOST_POINTS", 60)
+    monkeypatch.setattr(_curve, "MOST_POINTS", 60)
     assert "steps" not in command(*arguments).out

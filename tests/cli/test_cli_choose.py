@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, refused, said
 from tool_files import LEROBOT, TAU, TAU2, edited, written
 
 from jaxcert.questions import QUESTIONS
@@ -15,8 +15,7 @@ LOGS = Path(__file__).parents[1] / "tables" / "logs"
 
 
 def _chosen(*arguments):
-    status, out, err = command("choose", *arguments, "--json")
-    assert (status, err) == (0, "")
+    out = said("choose", *arguments, "--json")
     return json.loads(out)
 
 
@@ -184,6 +183,5 @@ def test_a_folder_is_answered_with_a_command_that_works(tmp_path, kind):
     line = message.split("for example: ")[1].split(" (--mean or")[0]
     assert ("LOW" in line) == (kind == "float")
     words = [{"X": "0.1", "LOW": "0", "HIGH": "1"}.get(word, word) for word in shlex.split(line)]
-    status, out, err = command(*words[1:])
-    assert (status, err) == (0, "")
+    out = said(*words[1:])
     assert "20 tasks, 4 rollouts each" in out

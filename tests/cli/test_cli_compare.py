@@ -7,7 +7,7 @@ import shlex
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, refused, said
 from tool_files import TAU, TAU2, edited, written
 
 from jaxcert import certify_mean_difference, certify_suite_mean, paired
@@ -24,12 +24,6 @@ def files(tmp_path_factory):
     np.savez(folder / "new.npz", returns=A)
     np.savez(folder / "old.npz", returns=B)
     return folder / "new.npz", folder / "old.npz"
-
-
-def worked(*arguments) -> str:
-    status, out, err = command(*arguments)
-    assert (status, err) == (0, "")
-    return out
 
 
 def sentences(out: str) -> list[str]:
@@ -49,17 +43,17 @@ def sentences(out: str) -> list[str]:
 )
 def test_a_page_of_two_policies_says_what_is_printed_and_which_is_which(files, tmp_path, words):
     made = ("--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
-    out = worked("compare", *files, *SETTINGS, *words, *made)
+    out = said("compare", *files, *SETTINGS, *words, *made)
     text = html.unescape((tmp_path / "c.html").read_text())
     assert "Policy A is <strong>new.npz</strong>, policy B is <strong>old.npz</strong>." in text
     assert "<h1>new.npz against old.npz</h1>" in text
-    said = sentences(out)
-    assert said
-    assert all(line in text for line in said)
+    told = sentences(out)
+    assert told
+    assert all(line in text for line in told)
     (shown,) = re.findall("<pre>(jaxcert verify .*)</pre>", text)
     program, *arguments = shlex.split(shown)
     assert (program, arguments) == ("jaxcert", ["verify", "c.json", "new.npz", "old.npz"])
-    assert worked("verify", tmp_path / "c.json", *files).startswith("verified: 1 certificate")
+    assert said("verify", tmp_path / "c.json", *files).startswith("verified: 1 certificate")
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(files, tmp_path):
@@ -67,7 +61,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(files, tmp_path):
         (tmp_path / folder).mkdir()
         np.savez(tmp_path / folder / "r.npz", returns=returns)
     both = tmp_path / "a" / "r.npz", tmp_path / "b" / "r.npz"
-    worked("compare", *both, *SETTINGS, "--mean", "--report", tmp_path / "c.html", "--title", "A title")
+    said("compare", *both, *SETTINGS, "--mean", "--report", tmp_path / "c.html", "--title", "A title")
     text = (tmp_path / "c.html").read_text()
     assert f"Policy A is <strong>{both[0]}</strong>, policy B is <strong>{both[1]}</strong>." in text
     assert "<h1>A title</h1>" in text
@@ -85,7 +79,7 @@ def test_rows_in_another_order_are_matched_on_the_page(tmp_path):
         lines = [f"{task},1,{values[place]}" for task, values in list(rows.items())[:: -1 if place else 1]]
         (tmp_path / name).write_text("\n".join(["task_id,episode_id,total_return", *lines, ""]))
     made = ("--suite", "--threshold", 0.9, "--report", tmp_path / "c.html", "--tasks-in-report")
-    worked("compare", tmp_path / "new.csv", tmp_path / "old.csv", *SETTINGS, *made)
+    said("compare", tmp_path / "new.csv", tmp_path / "old.csv", *SETTINGS, *made)
     assert "pull (0.1), push (0.7), turn (0.7)" in (tmp_path / "c.html").read_text()
 
 
@@ -95,7 +89,7 @@ def test_words_ask_what_their_questions_do(files):
         (("--suite", "--mean"), ("--question", "suite_mean")),
         (("--suite", "--each-task", "--threshold", 0.1), ("--question", "each_task", "--threshold", 0.1)),
     ):
-        assert worked("compare", *files, *SETTINGS, *words) == worked("compare", *files, *SETTINGS, *question)
+        assert said("compare", *files, *SETTINGS, *words) == said("compare", *files, *SETTINGS, *question)
     assert "expected --suite as well" in refused("compare", *files, *SETTINGS, "--each-task", "--threshold", 0.1)
     assert "--mean and --question are given" in refused(
         "compare", *files, *SETTINGS, "--mean", "--question", "improvement"
@@ -109,7 +103,7 @@ def test_a_margin_of_a_list_is_answered_with_a_command_that_works(files, margin)
     program, *arguments = shlex.split(message.split("for example: ")[1])
     assert program == "jaxcert"
     assert "--margin" not in " ".join(arguments)
-    assert "of these 60 tasks" in worked(*arguments)
+    assert "of these 60 tasks" in said(*arguments)
 
 
 @pytest.mark.slow
@@ -129,7 +123,7 @@ def test_a_bound_for_successes_is_answered_with_a_command_that_works(tmp_path, w
 
 def test_it_says_why_nothing_is_certified_as_certify_does(files, tmp_path):
     made = ("--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
-    out = worked("compare", *files, *SETTINGS, "--margin", "-0.5,0.9", *made)
+    out = said("compare", *files, *SETTINGS, "--margin", "-0.5,0.9", *made)
     assert "at -0.5" not in out  # more than nothing is certified there
     (line,) = [line for line in out.splitlines() if line.startswith("Why not more")]
     assert line.startswith("Why not more at margin 0.9: no lower bound can pass 0.7218 with 20 rollouts at beta 0.05")
@@ -145,7 +139,7 @@ def test_a_list_hears_how_many_trials_it_takes_where_nothing_is_certified(files,
     """In the words of the page, of one policy and of two."""
     for command_of, count in (("certify", 1), ("compare", 2)):
         made = ("--suite", "--threshold", "0.05,0.99", "--report", tmp_path / f"{count}.html")
-        out = worked(command_of, *files[:count], *SETTINGS, *made)
+        out = said(command_of, *files[:count], *SETTINGS, *made)
         (line,) = [
             line for line in out.splitlines() if line.startswith("Why not all tasks at threshold 0.99: with 20 ")
         ]
@@ -160,7 +154,7 @@ def test_what_would_show_a_difference_that_is_not_certified(tmp_path, kind):
     data = [rng.random((20, 10)) < skill for skill in (0.72, 0.6)]
     for file, returns in zip(files, data, strict=True):
         np.savez(file, returns=returns)
-    out = worked("compare", *files, kind, "--delta", 0.05)
+    out = said("compare", *files, kind, "--delta", 0.05)
     (line,) = [line for line in out.splitlines() if line.startswith("Not shown: that a.npz is better than b.npz")]
     (number,) = map(int, re.findall(r"it takes about (\d+) new", line))
     if kind == "--suite":
@@ -172,10 +166,10 @@ def test_what_would_show_a_difference_that_is_not_certified(tmp_path, kind):
         tasks = rng.integers(20, size=(300, number))
         reached = certify_mean_difference(data[0][tasks], data[1][tasks], delta=0.05, validate=False).mean
     assert 0.85 <= np.mean(np.asarray(reached) >= 0) <= 0.99
-    out = worked("compare", *files[::-1], kind, "--delta", 0.05)
+    out = said("compare", *files[::-1], kind, "--delta", 0.05)
     assert re.search(r"In these data it is worse by 0.\d+, so that more of the same would not show it", out)
     np.savez(files[1], returns=np.zeros((20, 10), bool))
-    assert "Not shown" not in worked("compare", *files, kind, "--delta", 0.05)
+    assert "Not shown" not in said("compare", *files, kind, "--delta", 0.05)
 
 
 def test_the_least_difference_is_the_end_of_the_support_in_words(tmp_path):
@@ -183,7 +177,7 @@ def test_the_least_difference_is_the_end_of_the_support_in_words(tmp_path):
     for name, succeeds in (("a.npz", False), ("b.npz", True)):
         np.savez(tmp_path / name, returns=np.full((60, 20), succeeds))
     for words in (("--question", "cvar", "--alpha", 0.1, "--cap", 0), ("--mean",)):
-        out = worked("compare", tmp_path / "a.npz", tmp_path / "b.npz", *words, "--delta", 0.05)
+        out = said("compare", tmp_path / "a.npz", tmp_path / "b.npz", *words, "--delta", 0.05)
         (sentence,) = sentences(out)
         assert "b.npz is at least -1 on average" in sentence
         assert "vacuous" in out
@@ -209,6 +203,43 @@ def test_what_is_asked_of_policies_together_is_an_error_with_strict(tmp_path):
     assert "in other units" in refused("compare", *arrays, "--support", 0, 100, "--delta", 0.1, "--strict")
 
 
+def policies_with(folder, name, num_trials, of_a, of_b):
+    """Tables of two policies, each with a column whose entry is a function of task and trial."""
+    paths = [folder / f"{each}.csv" for each in "ab"]
+    for path, entry in zip(paths, (of_a, of_b), strict=True):
+        rows = (f"w{t}x,{r},{(t + r) % 2},{entry(t, r)}\n" for t in range(12) for r in range(num_trials))
+        path.write_text(f"task,trial,success,{name}\n" + "".join(rows))
+    return command("compare", *paths, "--delta", 0.1, "--suite", "--mean")
+
+
+@pytest.mark.parametrize("num_trials", [1, 4])
+@pytest.mark.parametrize("name", ["layout_seed", "env_seed", "scene_id", "instruction", "goal"])
+def test_tasks_of_one_label_that_differ_between_policies_are_asked_about(tmp_path, name, num_trials):
+    found = policies_with(tmp_path, name, num_trials, lambda t, _: f"k{100 + t}", lambda t, _: f"k{900 + t}")
+    told = f"tasks of the same label differ in {name} (task w0x has 'k100' in {tmp_path / 'a.csv'}, 'k900' in"
+    assert told in found.err
+    assert "12 of 12 tasks" in found.err
+    found = policies_with(tmp_path, name, num_trials, lambda t, _: t, lambda t, _: f"{t}.0")
+    assert "the same label differ" not in found.err
+
+
+@pytest.mark.parametrize("name", ["seconds", "answer", "video", "seed", "note", "tokens", "mean_return", "commit"])
+def test_what_became_of_tasks_may_differ_between_policies(tmp_path, name):
+    found = policies_with(tmp_path, name, 1, lambda t, _: 100 + t, lambda t, _: 900 + t)
+    assert "the same label differ" not in found.err
+    found = policies_with(tmp_path, name, 4, lambda t, r: 100 + t + 3 * r, lambda t, r: 900 + t + 3 * r)
+    assert "the same label differ" not in found.err
+
+
+@pytest.mark.parametrize(("largest", "is_told"), [(5, True), (10, True), (2, False)])
+def test_marks_and_shares_are_asked_about(tmp_path, largest, is_told):
+    paths = [tmp_path / f"{name}.npz" for name in "ab"]
+    for path, unit in zip(paths, (largest, 1), strict=True):
+        np.savez(path, returns=np.linspace(0.5, 1, 24).reshape(6, 4) * unit)
+    said = command("compare", *paths, "--support", 0, largest, "--delta", 0.1, "--mean").err
+    assert ("in other units" in said) == is_told
+
+
 def test_it_says_how_much_was_run_and_with_which_confidence(files, tmp_path):
     where = np.ones((60, 20), bool)
     where[3, 5:] = False
@@ -223,10 +254,10 @@ def test_unfinished_rollouts_count_as_the_worst_of_a_and_are_refused_of_b(tmp_pa
     settings = ("--sampled", "--support", 0, 1, "--delta", 0.5, "--mean")
     assert "1 of 4 rollouts unfinished (not in the file)" in refused("compare", cut, whole, *settings)
     made = ("--unfinished", 0, "--json", tmp_path / "c.json")
-    out = worked("compare", cut, whole, *settings, *made)
+    out = said("compare", cut, whole, *settings, *made)
     assert "1 of 4 rollouts unfinished (not in the file), counted as 0" in out
     told = "verified: 1 certificate, 1 statement; 1 without an outcome, counted as 0\n"
-    assert worked("verify", tmp_path / "c.json", cut, whole) == told
+    assert said("verify", tmp_path / "c.json", cut, whole) == told
     (held,) = json.loads((tmp_path / "c.json").read_text())["certificates"]
     assert held["data"]["unfinished"] == {"num_rollouts": 1, "counted_as": 0.0}
     message = refused("compare", whole, cut, *settings, "--unfinished", 0)
@@ -239,4 +270,4 @@ def test_both_commands_that_are_offered_for_benchmarks_work(tmp_path):
     for ending in ("--suite", "--sampled"):
         _, *arguments = shlex.split(re.search(rf"(jaxcert compare [^?]*?{ending})\b", asked)[1])
         assert ("--margin" in arguments) == (ending == "--sampled")
-        assert "With confidence 0.95" in " ".join(worked(*arguments).split())
+        assert "With confidence 0.95" in " ".join(said(*arguments).split())

@@ -1,14 +1,11 @@
 """`jaxcert demo`: tables against the truth, and plots."""
 
-import dataclasses
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import as_process, command, refused, said
 
 import jaxcert
 from jaxcert.cli import _demo_command
@@ -26,15 +23,14 @@ def figures(line: str) -> list[float]:
 def grid_in_the_default_way_only(monkeypatch):
     """One case and one way instead of five and two: the rest is the same code and takes long to compile."""
     case = load_case("simple_grid")
-    case = dataclasses.replace(case, ways={"default": case.ways["default"]})
+    case = case._replace(ways={"default": case.ways["default"]})
     monkeypatch.setattr(_demo_command, "NAMES", ("simple_grid",))
     monkeypatch.setattr(_demo_command, "load_case", lambda _: case)
     return case
 
 
 def test_the_grid_beside_the_truth(tmp_path, grid_in_the_default_way_only):
-    status, out, err = command("demo", "--out", tmp_path / "plots")
-    assert (status, err) == (0, "")
+    out = said("demo", "--out", tmp_path / "plots")
     table = [figures(line) for line in out.splitlines() if re.match(r"\s*(0\.\d+|on 90% of tasks)\s{2,}", line)]
     assert len(table) == len(grid_in_the_default_way_only.thresholds) + 1
     assert all(certified <= exact for exact, certified in table)
@@ -98,15 +94,9 @@ def test_where_no_plots_can_go(tmp_path):
 
 @pytest.mark.slow
 def test_the_whole_demonstration(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "jaxcert", "demo", "--out", tmp_path],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    certified = [figures(line) for line in done.stdout.splitlines() if line.startswith("on 90% of tasks")]
+    done = as_process("demo", "--out", tmp_path)
+    assert (done.status, done.err) == (0, "")
+    certified = [figures(line) for line in done.out.splitlines() if line.startswith("on 90% of tasks")]
     assert [[round(value) for value in row] for row in certified[-2:]] == [[196, 523], [405, 671]]
     assert all(0 < value <= exact for exact, *row in certified[:3] for value in row)
     assert sorted(file.stem for file in tmp_path.iterdir()) == sorted(NAMES)

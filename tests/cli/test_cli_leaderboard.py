@@ -9,7 +9,7 @@ from fractions import Fraction
 import matplotlib as mpl
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, refused, said
 
 import jaxcert
 from jaxcert.certificates import floor_figures, floor_to
@@ -38,8 +38,7 @@ def rows(out: str) -> dict[str, list[str]]:
 
 @pytest.mark.slow
 def test_every_number_is_certified_at_its_share_of_delta(files):
-    status, out, err = command("compare", *files, *SETTINGS, "--threshold", "0.2,0.7")
-    assert (status, err) == (0, "")
+    out = said("compare", *files, *SETTINGS, "--threshold", "0.2,0.7")
     found, level = rows(out), {"support": (0, 1), "delta": float(np.nextafter(0.1 / 12, 0))}
     assert list(found)[-1] == "worst.npz"
     for name, returns in POLICIES.items():
@@ -55,8 +54,7 @@ def test_every_number_is_certified_at_its_share_of_delta(files):
 
 
 def test_a_fixed_list_has_counts_and_means_of_its_tasks(files):
-    status, out, err = command("compare", *files, *SETTINGS, "--suite", "--threshold", 0.2)
-    assert (status, err) == (0, "")
+    out = said("compare", *files, *SETTINGS, "--suite", "--threshold", 0.2)
     level = {"support": (0, 1), "delta": float(np.nextafter(0.1 / 9, 0))}
     for name, (mean, good, *_) in rows(out).items():
         assert mean == floor_figures(float(jaxcert.certify_suite_mean(POLICIES[name], **level).mean))
@@ -113,8 +111,7 @@ def test_successes_need_no_support(tmp_path):
     paths = [tmp_path / f"{name}.npz" for name in "abc"]
     for path, rate in zip(paths, (0.9, 0.6, 0.2), strict=True):
         np.savez(path, returns=RNG.random((60, 20)) < rate)
-    status, out, err = command("compare", *paths, "--delta", 0.1)
-    assert (status, err) == (0, "")
+    out = said("compare", *paths, "--delta", 0.1)
     assert [line.split()[0] for line in out.splitlines() if ".npz" in line] == ["a.npz", "b.npz", "c.npz"]
     assert "b.npz, c.npz" in out
     assert "6 statements (3 means, 3 pairs)" in out
@@ -138,8 +135,7 @@ def test_unfinished_rollouts_count_as_the_worst_and_help_no_other(tmp_path, kind
     )
     given = ("compare", best, cut, worst, kind, "--delta", 0.1)
     assert "(--unfinished 0)" in refused(*given)
-    status, out, err = command(*given, "--unfinished", 0, "--json", tmp_path / "board.json")
-    assert (status, err) == (0, "")
+    out = said(*given, "--unfinished", 0, "--json", tmp_path / "board.json")
     assert "2 without an outcome, counted as 0" in out
     assert "No policy is certified to be at least as good as b.csv" in out
     document = json.loads((tmp_path / "board.json").read_text())
@@ -155,8 +151,7 @@ def test_unfinished_rollouts_count_as_the_worst_and_help_no_other(tmp_path, kind
 )
 def test_pairs_that_are_open_are_named_with_what_would_tell_them_apart(tmp_path, kind, needed):
     both = trials(tmp_path / "a.csv", 0.7, 5), trials(tmp_path / "b.csv", 0.85, 6)
-    status, out, err = command("compare", *both, trials(tmp_path / "c.csv", 0.1, 7), kind, "--delta", 0.1)
-    assert (status, err) == (0, "")
+    out = said("compare", *both, trials(tmp_path / "c.csv", 0.1, 7), kind, "--delta", 0.1)
     assert re.search(rf"^Not told apart: b.csv and a.csv \(0.\d+: {needed}", out, re.MULTILINE)
     assert "So many would tell them apart in 9 of 10 cases, if they differ as in these data." in out
     assert "c.csv and" not in out
@@ -188,8 +183,7 @@ def written(request, files, tmp_path_factory):
     """The document of a leaderboard, its file and its page."""
     folder = tmp_path_factory.mktemp("board")
     outputs = ("--json", folder / "board.json", "--report", folder / "board.html", "--title", "Three <arms>")
-    status, out, err = command("compare", *files, *SETTINGS, "--threshold", 0.2, *request.param, *outputs)
-    assert (status, err) == (0, "")
+    out = said("compare", *files, *SETTINGS, "--threshold", 0.2, *request.param, *outputs)
     return json.loads((folder / "board.json").read_text()), folder / "board.json", folder / "board.html", out
 
 
@@ -320,8 +314,7 @@ def test_successes_on_a_list_need_no_threshold_and_a_check_counts_what_shares_de
         (tmp_path / name).write_text("\n".join(["task,episode,success", *rows, ""]))
     held, files = tmp_path / "board.json", [tmp_path / f"{name}.csv" for name in ("all", "half", "none")]
     asked = ("compare", *files, "--delta", 0.05, "--suite", "--bound", "clopper_pearson")
-    status, out, err = command(*asked, "--json", held)
-    assert (status, err) == (0, "")
+    out = said(*asked, "--json", held)
     assert "6 statements (3 means, 3 pairs)" in out
     assert "half.csv, none.csv" in out
     assert "verified: 3 certificates, 6 statements" in str(verify(held, files[0], others=files[1:]))
@@ -331,8 +324,7 @@ def test_a_plot_shows_means_and_which_policies_are_not_told_apart(files, tmp_pat
     """Written as text, so that it can be read: names in the order of their certified means, and their letters."""
     plot = tmp_path / "plot.svg"
     with mpl.rc_context({"svg.fonttype": "none"}):
-        status, out, err = command("compare", *files, *SETTINGS, "--plot", plot)
-    assert (status, err) == (0, "")
+        out = said("compare", *files, *SETTINGS, "--plot", plot)
     words = re.findall(r">([^<>]+)</text>", plot.read_text())
     assert [word for word in words if word in POLICIES] == [*rows(out)]
     assert [word for word in words if word in ("a", "b", "ab")] == ["a", "a", "b"]
@@ -364,8 +356,7 @@ def test_sentences_about_two_policies_name_their_files(files, tmp_path):
 def test_the_order_alone_has_all_of_delta(files, tmp_path, kind):
     outputs = [tmp_path / name for name in ("c.html", "c.png", "c.tex")]
     asked = ("compare", *files, *SETTINGS, kind, "--question", "ranking")
-    status, out, err = command(*asked, "--report", outputs[0], "--plot", outputs[1], "--latex", outputs[2])
-    assert (status, err) == (0, "")
+    out = said(*asked, "--report", outputs[0], "--plot", outputs[1], "--latex", outputs[2])
     assert "all of this order holds at once, over" in out
     assert "3 statements (3 pairs): 0.0333334 each" in out
     assert "mean" not in out
@@ -387,10 +378,9 @@ def test_policies_are_called_by_their_names_everywhere(files, tmp_path, names):
     outputs = [tmp_path / name for name in ("c.json", "c.html", "c.svg")]
     asked = ("compare", *files[: len(called)], *SETTINGS, "--names", names)
     with mpl.rc_context({"svg.fonttype": "none"}):
-        status, out, err = command(
+        out = said(
             *asked, *(() if rest else ["--mean"]), "--json", outputs[0], "--report", outputs[1], "--plot", outputs[2]
         )
-    assert (status, err) == (0, "")
     written = [html.unescape(path.read_text()) for path in outputs]
     for text in (out, *written):
         assert first in text
@@ -404,13 +394,35 @@ def test_policies_are_called_by_their_names_everywhere(files, tmp_path, names):
     copies = [tmp_path / f"copy {i}.npz" for i in range(len(called))]
     for path, copy_of in zip(copies, files, strict=False):
         path.write_bytes(copy_of.read_bytes())
-    assert verify(outputs[0], copies[0], others=copies[1:]).ok
+    found = verify(outputs[0], copies[0], others=copies[1:])
+    told = ", ".join(f"{name} is {path.name}" for name, path in zip(called, copies, strict=True))
+    assert found.ok
+    assert str(found).splitlines()[1:] == [f"names as the file has them: {told}"]
     document = json.loads(written[0])
     if rest:
         document["leaderboard"]["order"][0]["policy"] = "other"
     else:
         document["certificates"][0]["others"][0]["called"] = "other"
     assert not verify(altered(document, lambda _: None, tmp_path / "d.json"), copies[0], others=copies[1:]).ok
+
+
+@pytest.mark.parametrize("kind", ["pair", "leaderboard", "thresholds", "called like the other"])
+def test_names_of_files_are_those_of_the_files_that_are_checked(files, tmp_path, kind):
+    """Two files exchange their names in all of a document, whose digest follows: its numbers are those of the other."""
+    count, path = 2 if kind in ("pair", "called like the other") else 3, tmp_path / "c.json"
+    names = [each.name for each in files[:count]]
+    asked = ["--mean"] if count == 2 else ["--threshold", 0.5] if kind == "thresholds" else []
+    given = ["--names", "x,y"] if kind == "called like the other" else []
+    assert command("compare", *files[:count], *SETTINGS, *asked, *given, "--json", path)[0] == 0
+    before = verify(path, files[0], others=files[1:count])
+    assert (before.ok, before.names == "") == (True, not given)
+    text = path.read_text()
+    if given:
+        text = re.sub(r'"(called)": "x"', rf'"\1": "{names[1]}"', text).replace(" of x ", f" of {names[1]} ")
+    else:
+        text = text.replace(names[0], "?").replace(names[1], names[0]).replace("?", names[1])
+    exchanged = verify(altered(json.loads(text), lambda _: None, path), files[0], others=files[1:count])
+    assert f"its statements call {names[1]!r} what is {names[0]!r} here" in exchanged.differences
 
 
 @pytest.mark.parametrize("names", ["a", "a,a", "a,", "a,b,c", "a,b\x07"])

@@ -2,15 +2,14 @@
 
 import hashlib
 import io
-import json
 import sys
 
 import numpy as np
 import pytest
+from chained_logs import entries_of, log_of
 from cli_harness import command, refused
 
 import jaxcert
-from jaxcert._chained import line_of
 from jaxcert.monitoring import Monitor, claim_of
 from jaxcert.report import certificate_record, write_certificates
 
@@ -161,15 +160,11 @@ def test_a_monitor_of_python_takes_the_certificate_whose_claim_it_watches(stream
 
 def altered(file, to, **entries):
     """The monitor of a file with other entries in its first line, `claim_x` for those of its claim, and all hashes."""
-    lines, chain = [json.loads(line) for line in file.read_text().splitlines()], ""
+    first, *others = entries_of(file)
     for name, value in entries.items():
-        part = lines[0]["claim"] if name.startswith("claim_") else lines[0]
+        part = first["claim"] if name.startswith("claim_") else first
         part[name.removeprefix("claim_")] = value
-    with to.open("w") as written:
-        for line in lines:
-            del line["chain"]
-            text, chain = line_of(line, chain)
-            written.write(f"{text}\n")
+    to.write_bytes(log_of([first, *others]))
     return to
 
 
@@ -242,6 +237,7 @@ BAD = {
         "task,return\na,1\n b ,1\na ,1\n"
     ),
     "line 3: the task is ' a', and was 'a'": "task,return\na,1\n a,0\n",
+    "line 3: the task is 'a\\u200b', and was 'a'": "task,return\na,1\na\u200b,1\n",
     "line 2: the task is '1.0', and was '1'": '{"task":1,"return":1}\n{"task":"1.0","return":1}\n',
     "line 2: the task is None; expected a label": '{"task":"a","return":1}\n{"task":null,"return":1}\n',
     "task b: returns[0] is 2; expected 0 or 1": "task,return\nb,2\n",
@@ -335,6 +331,12 @@ def test_a_stream_of_what_is_not_certified_is_told(certified, stream, tmp_path, 
     status, _, err = command("monitor", certified, "--state", tmp_path / "m", "--complete", *value)
     assert (status, err.startswith(message), bool(err)) == (2 if "error" in message else 0, True, bool(message)), err
     assert len(Monitor(tmp_path / "m").rows) == (0 if "error" in message else 3)
+
+
+def test_labels_of_a_stream_that_may_mean_the_same_are_told_once(stream, tmp_path):
+    stream("task,success\nmug-1,1\nmug\u20131,1\ncup,1\ncup.,1\n")
+    err = command("monitor", "--state", tmp_path / "m", *OWN).err
+    assert err.count("counted twice") == err.count("the tasks hold 'mug-1' and 'mug\u20131': if they are one task") == 1
 
 
 def test_what_other_columns_of_a_stream_say_is_told(stream, tmp_path):

@@ -1,14 +1,10 @@
 """`jaxcert trial` with two policies in pairs: from the start to the answer; resumed, killed, blinded, refused."""
 
-import os
+import functools
 import re
-import shlex
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
+import cli_harness
 import numpy as np
 import pytest
 from cli_harness import command, refused
@@ -29,10 +25,7 @@ def log(tmp_path):
     return tmp_path / "ab.jsonl"
 
 
-def said(*arguments) -> str:
-    status, out, err = command("trial", *arguments)
-    assert (status, err) == (0, "")
-    return out
+said = functools.partial(cli_harness.said, "trial")
 
 
 def tried(log, new, old) -> str:
@@ -218,37 +211,3 @@ def test_a_line_that_was_cut_short_is_told_and_replaced(log):
     out = command("trial", "add", log, "--policy", "old", "--failure").out
     assert out.startswith("pair 1: new success, old failure; ")
     assert command("trial", "status", log).err == ""
-
-
-@pytest.mark.slow
-def test_killed_commands(log):
-    """At any moment: the trial is there or it is not, and what was said to be there is."""
-    rng, count = np.random.default_rng(0), 0
-    begin = time.monotonic()
-    subprocess.run([sys.executable, "-m", "jaxcert", "trial", "status", str(log)], capture_output=True, timeout=300)
-    usual = time.monotonic() - begin
-    for attempt in range(30):
-        if attempt >= 8 and count > 1:
-            break
-        label = PairedTrials(log).next_policy()
-        add = [sys.executable, "-m", "jaxcert", "trial", "add", str(log), "--policy", str(label), "--success"]
-        process = subprocess.Popen(add, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)
-        time.sleep(rng.uniform(0.4, 1.2) * usual * max(1, attempt / 6))
-        process.send_signal(signal.SIGKILL)
-        out, _ = process.communicate(timeout=60)
-        found = len(PairedTrials(log).trials)
-        assert found in ([count + 1] if out else [count, count + 1])
-        count = found
-    assert count > 1
-
-
-def test_the_page_shows_what_is_printed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "few_rollouts.md").read_text()
-    section = page[page.index("## Two policies, pair by pair") : page.index("## What must hold")]
-    lines = re.findall(r"^jaxcert trial (.*)$", section, re.MULTILINE)
-    printed = "".join(said(*shlex.split(line)) for line in lines)
-    shown = re.findall(r"^```text\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-    assert len(lines) > 3
-    assert shown
-    assert all(text in printed for text in shown)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, refused, said
 from rich.console import Console
 from tool_files import TAU2, edited, written
 
@@ -27,8 +27,7 @@ def pilot(tmp_path) -> Path:
 
 
 def test_a_table_from_nothing(tmp_path):
-    status, out, err = command("plan", "--delta", 0.01, "--json", tmp_path / "table.json")
-    assert (status, err) == (0, "")
+    out = said("plan", "--delta", 0.01, "--json", tmp_path / "table.json")
     rows = [line.split() for line in out.splitlines() if line[:6].strip().startswith("0.")]
     assert rows[1] == ["0.9", "47", "68", "86", "103"]
     wanted = task_table([0.8, 0.9, 0.95, 0.99], delta=0.01)
@@ -39,8 +38,7 @@ def test_a_table_from_nothing(tmp_path):
 def test_a_plan_from_a_pilot(pilot, tmp_path):
     wish = ("--delta", 0.05, "--safety", 0.8, "--budget", 300, "--max-rollouts", 16)
     outputs = ("--json", tmp_path / "plan.json", "--plot", tmp_path / "plan.svg")
-    status, out, err = command("plan", pilot, *SUPPORT, *wish, *outputs)
-    assert (status, err) == (0, "")
+    out = said("plan", pilot, *SUPPORT, *wish, *outputs)
     found = plan(PILOT, support=(0, 1), delta=0.05, safety=0.8, budget=300, max_rollouts=16)
     assert found.heading in out
     assert all(remark in out for remark in found.remarks)
@@ -50,8 +48,7 @@ def test_a_plan_from_a_pilot(pilot, tmp_path):
 
 def test_a_plan_with_soft_counts(pilot, tmp_path):
     wish = ("--delta", 0.05, "--threshold", 0.6, "--budget", 60, "--design", "soft", "--max-rollouts", 2)
-    status, out, err = command("plan", pilot, *SUPPORT, *wish, "--json", tmp_path / "plan.json")
-    assert (status, err) == (0, "")
+    out = said("plan", pilot, *SUPPORT, *wish, "--json", tmp_path / "plan.json")
     [first, *_] = json.loads((tmp_path / "plan.json").read_text())["designs"]
     assert first["arguments"] == {"method": "soft"}
     assert f"alpha {first['beta']:.4g}" in out
@@ -61,8 +58,7 @@ def test_trials_for_a_list_of_tasks(tmp_path):
     passed = np.random.default_rng(0).random((40, 10)) < 0.95
     np.savez(tmp_path / "list.npz", returns=passed)
     asked = ("--suite", 30, "--threshold", 0.7, "--delta", 0.05)
-    status, out, err = command("plan", tmp_path / "list.npz", *asked, "--json", tmp_path / "plan.json")
-    assert (status, err) == (0, "")
+    out = said("plan", tmp_path / "list.npz", *asked, "--json", tmp_path / "plan.json")
     found = plan_suite(passed, 30, 0.7, delta=0.05)
     assert found.heading in out
     assert all(remark in out for remark in found.remarks)
@@ -72,8 +68,7 @@ def test_trials_for_a_list_of_tasks(tmp_path):
 def test_a_plan_from_assumptions(tmp_path):
     wish = ("--delta", 0.05, "--safety", 0.8, "--threshold", 0.6, "--design", "betting", "--max-rollouts", 16)
     outputs = ("--plot", tmp_path / "plan.png")
-    status, out, err = command("plan", "--assume", 0.8, 0.05, 0.1, *SUPPORT, *wish, *outputs)
-    assert (status, err) == (0, "")
+    out = said("plan", "--assume", 0.8, 0.05, 0.1, *SUPPORT, *wish, *outputs)
     assert "at least 0.6 certified with safety 0.8" in out
     assert (tmp_path / "plan.png").stat().st_size > 1000
 
@@ -133,8 +128,7 @@ def test_a_pilot_with_missing_rollouts_is_refused(tmp_path):
 
 def test_certify_says_why(pilot, tmp_path):
     asked = ("--threshold", 0.5, "--threshold", 0.99, "--wanted", 0.95, "--safety", 0.5)
-    status, out, err = command("certify", pilot, *SUPPORT, "--delta", 0.01, *asked, "--json", tmp_path / "c.json")
-    assert (status, err) == (0, "")
+    out = said("certify", pilot, *SUPPORT, "--delta", 0.01, *asked, "--json", tmp_path / "c.json")
     assert "Why not more at threshold 0.5: 40 tasks can certify 0.8855 at most" in out
     assert "0.95 needs 95" in out
     assert "no lower bound can pass 0.7412 with 10 rollouts at beta 0.05" in out
@@ -176,8 +170,7 @@ def test_a_pilot_with_columns_of_other_names(tmp_path):
     (tmp_path / "pilot.csv").write_text("\n".join(["world,score", *rows, ""]))
     columns = ("--task", "world", "--trial", "", "--value", "score")
     wish = ("--delta", 0.05, "--safety", 0.8, "--budget", 300, "--max-rollouts", 8)
-    status, out, err = command("plan", tmp_path / "pilot.csv", *SUPPORT, *wish, *columns)
-    assert (status, err) == (0, "")
+    out = said("plan", tmp_path / "pilot.csv", *SUPPORT, *wish, *columns)
     np.save(tmp_path / "pilot.npy", PILOT)
     read = "40 tasks from world, 10 trials, value from score\n"
     assert read in out
@@ -196,20 +189,17 @@ def trials(tmp_path) -> tuple[object, ...]:
 
 
 def test_how_many_more_tasks_is_answered_by_one_command(trials):
-    status, out, err = command("certify", *trials, "--method", "attained", "--wanted", 0.8)
-    assert (status, err) == (0, "")
+    out = said("certify", *trials, "--method", "attained", "--wanted", 0.8)
     assert re.search(
         r"safety 0\.8 not reached\. For 0\.8 with power 0\.9: about \d+ new tasks × 4 trials, or 60 × \d+", out
     )
-    status, out, err = command("plan", *trials, "--safety", 0.8, "--max-rollouts", 16)
-    assert (status, err) == (0, "")
+    out = said("plan", *trials, "--safety", 0.8, "--max-rollouts", 16)
     assert re.search(r"attained +\d+ +\d+ +0\.\d+ ", out)
 
 
 def test_the_table_for_successes():
     given = ("plan", "--delta", 0.05, "--threshold", 0.5, "--design", "attained")
-    status, out, err = command(*given)
-    assert (status, err) == (0, "")
+    out = said(*given)
     assert "safety   1 trial   2 trials" in out
     assert "0.8        29         21         22" in out
     assert "none" not in out
@@ -224,8 +214,7 @@ def test_a_design_of_successes_can_be_locked(trials, tmp_path):
 def test_how_many_tasks_show_that_one_policy_is_better(pilot, tmp_path):
     np.savez(tmp_path / "worse.npz", returns=0.5 * PILOT)
     given = ("plan", pilot, "--against", tmp_path / "worse.npz", "--delta", 0.05, *SUPPORT)
-    status, out, err = command(*given, "--threshold", 0.2)
-    assert (status, err) == (0, "")
+    out = said(*given, "--threshold", 0.2)
     assert "Wanted: better by 0.2 on average" in out
     assert "rollouts of either" in out
     assert "expected --threshold alone" in refused(*given, "--threshold", 0.2, "--safety", 0.8)
@@ -237,14 +226,12 @@ def test_how_many_trials_of_a_list_show_that_one_policy_is_better(tmp_path):
     for file, skill in zip(files, (0.9, 0.5), strict=True):
         np.savez(file, returns=rng.random((12, 8)) < skill)
     given = ("plan", files[0], "--against", files[1], "--delta", 0.05)
-    status, out, err = command(*given, "--suite", "--json", tmp_path / "plan.json")
-    assert (status, err) == (0, "")
+    out = said(*given, "--suite", "--json", tmp_path / "plan.json")
     assert "better by 0 on average over these 12 tasks, in at least 0.9 of cases" in out
     trials = json.loads((tmp_path / "plan.json").read_text())["designs"][0]["num_rollouts"]
     assert 1 < trials < 20
     assert re.search(rf"{trials} +12 +{24 * trials}\b", out)
-    status, out, err = command(*given, "--suite", "--threshold", 0.6, "--max-rollouts", 5)
-    assert (status, err) == (0, "")
+    out = said(*given, "--suite", "--threshold", 0.6, "--max-rollouts", 5)
     assert "no number of trials certifies more than the difference" in out
     assert "--against is given with --suite" in refused(*given, "--suite", 3, "--threshold", 0)
     assert "--suite has no number of tasks" in refused("plan", files[0], "--suite", "--delta", 0.05)
@@ -255,8 +242,7 @@ def test_unfinished_rollouts_of_a_pilot_count_as_the_worst_when_it_is_said(tmp_p
     given = (*SUPPORT, "--delta", 0.5, "--threshold", 0.1)
     assert "1 of 4 rollouts unfinished (not in the file)" in refused("plan", cut, *given, "--suite", 1)
     for wish in (("--suite", 1), ("--safety", 0.3, "--max-rollouts", 2), ("--against", whole)):
-        status, out, err = command("plan", cut, *given, *wish, "--unfinished", 0)
-        assert (status, err) == (0, "")
+        out = said("plan", cut, *given, *wish, "--unfinished", 0)
         assert "1 of 4 rollouts unfinished (not in the file), counted as 0" in out
     message = refused("plan", whole, *given, "--against", cut, "--unfinished", 0)
     assert "The worst return of B's unfinished rollouts would help A" in message

@@ -7,7 +7,7 @@ import pytest
 from cli_harness import command, refused
 
 import jaxcert
-from jaxcert.cli import _planned
+from jaxcert.cli import _plan_command
 from jaxcert.report import Protocol
 
 RNG = np.random.default_rng(3)
@@ -143,7 +143,7 @@ def test_a_plan_from_successes_needs_no_support(trials, tmp_path, monkeypatch):
     def refuse(pilot, *, support, **_):
         raise ValueError(f"planned from {pilot.dtype} in {support}")
 
-    monkeypatch.setattr(_planned, "plan", refuse)
+    monkeypatch.setattr(_plan_command, "plan", refuse)
     assert "planned from bool in (0, 1)" in refused("plan", trials, *DELTA, *HALF, "--safety", 0.8)
     numbers = write(tmp_path / "n.csv", int)
     assert "planned from bool in (0, 1)" in refused("plan", numbers, *DELTA, *HALF, "--safety", 0.8)

@@ -10,7 +10,7 @@ from jaxcert.cli import (
     _adaptive_rollout,
     _answering,
     _fixed_rollout,
-    _planned,
+    _plan_command,
     _sweep_command,
 )
 from jaxcert.planning import task_table
@@ -64,7 +64,7 @@ def test_certify(tmp_path, meanwhile):
 def test_plan(tmp_path, meanwhile, monkeypatch):
     figure = pytest.importorskip("matplotlib.figure")
     record, plot = tmp_path / "p.json", tmp_path / "p.png"
-    meanwhile(_planned, "task_table", record)
+    meanwhile(_plan_command, "task_table", record)
     status, out, err = command("plan", "--delta", 0.05, "--json", record)
     table, *_ = check_taken(err, record)
     assert (status, err.count("\n")) == (2, 1)
@@ -73,12 +73,12 @@ def test_plan(tmp_path, meanwhile, monkeypatch):
     for path in (record, table):
         path.unlink()
     made = task_table([0.9], delta=0.05)
-    monkeypatch.setattr(_planned, "plan", lambda *_, **__: made)
-    monkeypatch.setattr(_planned, "plot_plan", lambda _: figure.Figure().add_subplot())
-    meanwhile(_planned, "plan", record, plot)
+    monkeypatch.setattr(_plan_command, "plan", lambda *_, **__: made)
+    monkeypatch.setattr(_plan_command, "plot_plan", lambda _: figure.Figure().add_subplot())
+    meanwhile(_plan_command, "plan", record, plot)
     planned = ("plan", "--assume", 0.8, 0.05, 0, "--support", 0, 1, "--delta", 0.05, "--json", record, "--plot", plot)
-    monkeypatch.setattr(_planned, "protocol_of", lambda _: None)
-    monkeypatch.setattr(_planned, "write_locked", lambda path, _: path.write_text("locked"))
+    monkeypatch.setattr(_plan_command, "protocol_of", lambda _: None)
+    monkeypatch.setattr(_plan_command, "write_locked", lambda path, _: path.write_text("locked"))
     status, out, err = command(*planned, "--lock", tmp_path / "p.toml")
     found, _ = check_taken(err, record, plot)
     assert json.loads(found.read_text()) == json.loads(made.to_json())

@@ -1,5 +1,6 @@
 """`jaxcert trial`: declared, recorded, withdrawn, looked at; refused, interrupted and killed."""
 
+import functools
 import json
 import os
 import random
@@ -11,12 +12,14 @@ import sys
 import time
 from pathlib import Path
 
+import cli_harness
 import numpy as np
 import pytest
 from cli_harness import command, refused
 
 from jaxcert.report import read_certificate
 from jaxcert.rollouts import Trials, adaptive_facts, load_adaptive
+from jaxcert.rollouts._paired_trials import open_trials
 
 pytest.importorskip("filelock")
 
@@ -34,10 +37,7 @@ def log(tmp_path):
     return tmp_path / "run.jsonl"
 
 
-def said(*arguments) -> str:
-    status, out, err = command("trial", *arguments)
-    assert (status, err) == (0, "")
-    return out
+said = functools.partial(cli_harness.said, "trial")
 
 
 def test_a_line_for_each_trial(log):
@@ -83,6 +83,8 @@ def test_a_number_of_tasks_is_no_label(tmp_path):
 def test_labels_are_looked_at_before_the_first_trial(tmp_path):
     start = ("trial", "start", tmp_path / "run.jsonl", *SETTINGS, "--successes", "--tasks")
     assert "tasks hold '1' and '1.0', which differ in spelling alone" in refused(*start, "1,1.0,2")
+    other = ("trial", "start", tmp_path / "other.jsonl", *start[3:], "mug,mug.")
+    assert "tasks hold 'mug' and 'mug.': if they are one task, it is counted twice" in command(*other).err
     assert "if these are checkpoints" in command(*start, "ckpt_1,ckpt_2,ckpt_3").err
 
 
@@ -188,15 +190,22 @@ def test_the_log_proves_the_certificate(log, tmp_path):
     assert "--witness is for a certificate file; expected --json" in refused("trial", "status", log, "--witness")
 
 
-def test_the_page_shows_what_is_printed(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("begin", "end", "num_commands", "num_shown"),
+    [
+        ("## A robot, trial by trial", "## Two policies, pair by pair", 7, 2),
+        ("## Two policies, pair by pair", "## What must hold", 5, 1),
+    ],
+    ids=["tasks", "pairs"],
+)
+def test_the_page_shows_what_is_printed(tmp_path, monkeypatch, begin, end, num_commands, num_shown):
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "few_rollouts.md").read_text()
-    section = page[page.index("## A robot, trial by trial") : page.index("## Two policies, pair by pair")]
+    section = page[page.index(begin) : page.index(end)]
     lines = re.findall(r"^jaxcert trial (.*)$", section, re.MULTILINE)
     printed = "".join(said(*shlex.split(line)) for line in lines)
     shown = re.findall(r"^```text\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-    assert len(lines) == 7
-    assert len(shown) == 2
+    assert (len(lines), len(shown)) == (num_commands, num_shown)
     assert all(text in printed for text in shown)
 
 
@@ -263,23 +272,25 @@ def test_a_line_that_was_cut_short_is_told(log):
 
 
 @pytest.mark.slow
-def test_killed_commands(tmp_path):
+@pytest.mark.parametrize("declared", [COINS, ("--policies", "new,old", "--delta", 0.05)], ids=["tasks", "pairs"])
+def test_killed_commands(declared, tmp_path):
     """At any moment: the trial is there or it is not, and what was said to be there is."""
     log, moments = tmp_path / "run.jsonl", random.Random(1)
-    said("start", log, *COINS)
-    add = [sys.executable, "-m", "jaxcert", "trial", "add", str(log), "--task", "p1", "--success"]
+    said("start", log, *declared)
     begin = time.monotonic()
-    assert subprocess.run(add, capture_output=True, timeout=300).returncode == 0
-    usual, count = time.monotonic() - begin, 1
+    assert cli_harness.as_process("trial", "status", log).status == 0
+    usual, count = time.monotonic() - begin, 0
     for attempt in range(40):
         if attempt >= 8 and count > 1:
             break
+        label = str(open_trials(log).next_label())
+        add = [sys.executable, "-m", "jaxcert", "trial", "add", str(log), "--task", label, "--success"]
         process = subprocess.Popen(add, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)
-        time.sleep(moments.uniform(0.4, 1.1) * usual * max(1, attempt / 8))
+        time.sleep(moments.uniform(0.4, 1.2) * usual * max(1, attempt / 8))
         process.send_signal(signal.SIGKILL)
         out, _ = process.communicate(timeout=60)
-        found = len(Trials(log).trials)
+        found = len(open_trials(log).trials)
         assert found in ([count + 1] if out else [count, count + 1])
         count = found
     assert count > 1
-    assert said("add", log, "--task", "p2", "--failure").startswith("p2: 0 of 1; ")
+    assert said("add", log, "--task", open_trials(log).next_label(), "--failure")

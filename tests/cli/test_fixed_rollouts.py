@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, interrupted, refused
 
 from jaxcert._archive import ROLLOUTS, read_archive, write_archive
 from jaxcert._files import held_alone
@@ -20,16 +20,7 @@ def _two_tasks_together(monkeypatch):
 @pytest.fixture
 def calls(monkeypatch):
     """A list that grows with every part that is made; the third one is interrupted."""
-    collect, calls = _fixed_rollout.collect, []
-
-    def interrupted(*arguments, **options):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return collect(*arguments, **options)
-
-    monkeypatch.setattr(_fixed_rollout, "collect", interrupted)
-    return calls
+    return interrupted(monkeypatch, _fixed_rollout, "collect", at=3)
 
 
 @pytest.fixture

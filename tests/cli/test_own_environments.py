@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import jax
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, interrupted, refused
 
 from jaxcert.cli import _fixed_rollout
 from jaxcert.report import Protocol
@@ -218,17 +218,9 @@ def test_what_is_said_to_be_sampled_is_sampled():
 
 def test_an_interrupted_run_goes_on_with_the_same_programs_alone(folder, monkeypatch):
     monkeypatch.setattr(_fixed_rollout, "_EPISODES", 8)
-    run, calls = _fixed_rollout.collect, []
-
-    def interrupted(*arguments, **options):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return run(*arguments, **options)
-
     begin = ("rollout", *OWN, *SIZES, "--out")
     assert command(*begin, "whole.npz").status == 0
-    monkeypatch.setattr(_fixed_rollout, "collect", interrupted)
+    calls = interrupted(monkeypatch, _fixed_rollout, "collect", at=3)
     assert command(*begin, "r.npz").status == 130
     for name in ("own_envs.py", "own_policies.py"):
         content = (folder / name).read_text()

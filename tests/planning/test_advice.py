@@ -1,5 +1,8 @@
 """Advice: what it says is true, with ``certify`` as the judge, and one task or rollout less is not enough."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from compilations import compilations
@@ -19,14 +22,20 @@ SUPPORT = (0.0, 200.0)
 SETTINGS = {"support": SUPPORT, "delta": 0.01}
 
 
+def only(found: Sequence[Advice | None]) -> Any:
+    """The advice on the only threshold, which misses."""
+    (advice,) = found
+    assert isinstance(advice, Advice)
+    return advice
+
+
 def best(n: int, m: int) -> np.ndarray:
     return np.full((n, m), 200.0, np.float32)
 
 
 def test_too_few_tasks():
     found = certify(best(20, 50), 100.0, **SETTINGS)
-    [advice] = advise(found, support=SUPPORT, num_rollouts=50, safety=0.9)
-    assert advice is not None
+    advice = only(advise(found, support=SUPPORT, num_rollouts=50, safety=0.9))
     assert advice.tasks_needed == 47
     assert (
         certify(best(47, 50), 100.0, **SETTINGS).safety[0] >= 0.9 > certify(best(46, 50), 100.0, **SETTINGS).safety[0]
@@ -38,8 +47,7 @@ def test_too_few_tasks():
 def test_of_an_interval_each_end_has_half_of_delta():
     whole = {"complete": True, **SETTINGS}
     found = certify_interval(best(20, 50), 100.0, **whole)
-    [advice] = advise(found, support=SUPPORT, num_rollouts=50, safety=0.9)
-    assert advice is not None
+    advice = only(advise(found, support=SUPPORT, num_rollouts=50, safety=0.9))
     assert str(advice) == "20 tasks can certify 0.7550 at most, even if none is a violation: 0.9 needs 54"
     assert advice.max_safety == float(found.safety[0])
     for n, enough in ((54, True), (53, False)):
@@ -52,14 +60,11 @@ def test_of_an_interval_each_end_has_half_of_delta():
 def test_of_two_policies_it_knows_what_their_difference_can_be():
     a = best(100, 10)
     found = certify_improvement(a, 0 * a, [50.0, 120.0, 201.0], **SETTINGS)
-    fine, few, beyond = advise(found, support=SUPPORT, num_rollouts=10)
+    fine, *others = advise(found, support=SUPPORT, num_rollouts=10)
+    few, beyond = (only([each]) for each in others)
     assert fine is None
-    assert few is not None
-    assert beyond is not None
     assert few.highest_threshold == pytest.approx(float(found.lower_bounds[0]))
     m, beta = few.rollouts_needed, few.min_beta
-    assert m is not None
-    assert beta is not None
 
     def highest(num_rollouts: int, beta: float) -> float:
         """The betting bound of differences that are all 200, in [-200, 200]."""
@@ -76,8 +81,7 @@ def test_of_two_policies_it_knows_what_their_difference_can_be():
 
 def test_a_smaller_beta_that_would_do():
     found = certify(best(46, 50), 100.0, **SETTINGS)
-    [advice] = advise(found, support=SUPPORT, num_rollouts=50, safety=0.9)
-    assert advice is not None
+    advice = only(advise(found, support=SUPPORT, num_rollouts=50, safety=0.9))
     assert advice.max_beta == 0.02
     assert certify(best(46, 50), 100.0, beta=advice.max_beta, **SETTINGS).safety[0] >= 0.9
     assert "or a beta of at most 0.02" in str(advice)
@@ -85,8 +89,7 @@ def test_a_smaller_beta_that_would_do():
 
 def test_too_few_rollouts():
     found = certify(best(100, 10), 150.0, **SETTINGS)
-    [advice] = advise(found, support=SUPPORT, num_rollouts=10)
-    assert advice is not None
+    advice = only(advise(found, support=SUPPORT, num_rollouts=10))
     assert (advice.rollouts_needed, advice.min_beta) == (11, 0.06)
     assert certify(best(100, 11), 150.0, **SETTINGS).safety[0] > 0
     assert certify(best(100, 10), 150.0, beta=0.06, **SETTINGS).safety[0] > 0 == found.safety[0]
@@ -95,7 +98,7 @@ def test_too_few_rollouts():
 
 
 def test_a_threshold_above_the_support():
-    [advice] = check(100, 10, thresholds=201.0, **SETTINGS)
+    advice = only(check(100, 10, thresholds=201.0, **SETTINGS))
     assert str(advice) == "201 lies above the support: no return exceeds 200"
 
 
@@ -103,14 +106,12 @@ def test_too_many_violations():
     returns = best(100, 20)
     returns[:6] = 0
     found = certify(returns, 150.0, **SETTINGS)
-    [advice] = advise(found, support=SUPPORT, num_rollouts=20, safety=0.9)
-    assert advice is not None
+    advice = only(advise(found, support=SUPPORT, num_rollouts=20, safety=0.9))
     assert (advice.num_violations, advice.violations_allowed) == (6, 2)
     for k, enough in ((2, True), (3, False)):
         lower = np.where(np.arange(100) < k, 0.0, 200.0)
         assert (certify_lower_bounds(lower, 150.0, delta=0.01, beta=0.05).safety[0] >= 0.9) == enough
     n = advice.tasks_at_this_share
-    assert n is not None
     for size, enough in ((n, True), (n - 1, False)):
         lower = np.where(np.arange(size) < np.ceil(0.06 * size - 1e-9), 0.0, 200.0)
         assert (certify_lower_bounds(lower, 150.0, delta=0.01, beta=0.05).safety[0] >= 0.9) == enough
@@ -119,8 +120,7 @@ def test_too_many_violations():
 def test_more_tasks_do_not_help_where_too_large_a_share_misses():
     returns = best(100, 20)
     returns[:30] = 0
-    [advice] = advise(certify(returns, 150.0, **SETTINGS), support=SUPPORT, num_rollouts=20, safety=0.9)
-    assert advice is not None
+    advice = only(advise(certify(returns, 150.0, **SETTINGS), support=SUPPORT, num_rollouts=20, safety=0.9))
     assert advice.tasks_at_this_share is None
     assert "More tasks like these do not help (they approach 0.68)" in str(advice)
 
@@ -138,10 +138,8 @@ def test_nothing_is_said_where_nothing_is_wrong():
 def test_a_safety_level_needs_as_many_tasks_as_it_says(safety, delta):
     """Its beta is free, so that fewer suffice than at 0.05."""
     settings = {"support": SUPPORT, "delta": delta}
-    [advice] = advise(certify_safety_level(best(8, 30), safety, **settings), support=SUPPORT)
-    assert advice is not None
+    advice = only(advise(certify_safety_level(best(8, 30), safety, **settings), support=SUPPORT))
     n = advice.tasks_needed
-    assert n is not None
     assert certify_safety_level(best(n, 30), safety, **settings).thresholds[0] > 0
     assert certify_safety_level(best(n - 1, 30), safety, **settings).thresholds[0] == 0
     assert f": {safety} needs {n}" in str(advice)
@@ -149,10 +147,8 @@ def test_a_safety_level_needs_as_many_tasks_as_it_says(safety, delta):
 
 def test_a_safety_level_at_a_beta_of_the_user():
     settings = {"support": SUPPORT, "delta": 0.01, "beta": 0.3}
-    [advice] = advise(certify_safety_level(best(20, 30), 0.9, **settings), support=SUPPORT)
-    assert advice is not None
+    advice = only(advise(certify_safety_level(best(20, 30), 0.9, **settings), support=SUPPORT))
     n = advice.tasks_needed
-    assert n is not None
     assert certify_safety_level(best(n, 30), 0.9, **settings).thresholds[0] > 0
     assert certify_safety_level(best(n - 1, 30), 0.9, **settings).thresholds[0] == 0
 
@@ -172,12 +168,9 @@ def test_too_few_tasks_for_certificates_of_all_tasks_together(certify, settings)
 
     advised = {"support": SUPPORT, "num_rollouts": 5, "safety": 0.7}
     found = most(8)
-    first, second = advise(found, **advised)
-    assert first is not None
-    assert second is not None
+    first, second = (only([each]) for each in advise(found, **advised))
     assert (first.threshold, second.threshold) == (20.0, 30.0)
     n = first.tasks_needed
-    assert n is not None
     enough = most(n)
     assert enough.safety[0] >= 0.7 > most(n - 1).safety[0]
     assert advise(enough, **advised) == (None, None)
@@ -203,9 +196,8 @@ def test_two_programs_decide_between_two_numbers_of_rollouts(threshold):
     """Here rounding may decide, so that returns are summed as `certify` does: a program for each number."""
     check(100, 10, thresholds=150.0, **SETTINGS)
     assert compilations(lambda: check(100, 10, thresholds=threshold, **SETTINGS)) <= 4
-    [advice] = check(100, 10, thresholds=threshold, **SETTINGS)
+    advice = only(check(100, 10, thresholds=threshold, **SETTINGS))
     m = advice.rollouts_needed
-    assert m is not None
     for size, enough in ((m, True), (m - 1, False)):
         assert (certify(best(100, size), threshold, **SETTINGS).safety[0] > 0) == enough
 
@@ -218,8 +210,7 @@ def test_before_and_after_agree():
 
 
 def test_without_thresholds_only_tasks_are_checked():
-    [advice] = check(1, 1, delta=0.01)
-    assert isinstance(advice, Advice)
+    advice = only(check(1, 1, delta=0.01))
     assert str(advice).startswith("1 task can certify nothing, even if none is a violation: any safety needs 2")
 
 

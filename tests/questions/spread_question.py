@@ -122,7 +122,6 @@ SPREAD = Question(
     name="spread",
     words="between which two performances do the middle tasks lie?",
     function=certify_spread,
-    certificate=SpreadCertificate,
     rows=Rows(
         {"lower": "lower", "upper": "upper", "tail": "tail", "status": "status"},
         "lower",

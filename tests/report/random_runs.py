@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from chained_logs import log_of
 from random_certificates import Made
 
-from jaxcert._chained import line_of
 from jaxcert.report import run_record, write_certificates
 from jaxcert.report._recompute import precision
 from jaxcert.rollouts import AdaptiveCertificate, Trials, save_adaptive
@@ -86,20 +86,11 @@ def _trials(
         if rng.random() < 0.01:
             log = write(withdrawal_entry(log, "mistyped"))
     path = folder / "run.jsonl"
-    path.write_text(_chained(written))
+    path.write_bytes(log_of(written))
     trials = Trials(path)
     write(trial_entry(log, 0, bool(x[0, -1]) if successes else float(x[0, -1])))
-    path.write_text(_chained(written))
+    path.write_bytes(log_of(written))
     return trials.run(count_withdrawn=True), path, {"sha256": trials.sha256}
-
-
-def _chained(entries: list[dict[str, Any]]) -> str:
-    """The content of a log of these entries."""
-    lines, chain = [], ""
-    for entry in entries:
-        line, chain = line_of(entry, chain)
-        lines.append(f"{line}\n")
-    return "".join(lines)
 
 
 def _adaptive(

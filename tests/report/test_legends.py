@@ -16,11 +16,10 @@ from jaxcert.report import (
     plot_bounds,
     plot_certificates,
     plot_intervals,
-    plot_performance,
     plot_plan,
     plot_training,
 )
-from jaxcert.report.html import _report_tables
+from jaxcert.report.html import _report_figures
 from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots._axes import drawing
 
@@ -68,12 +67,12 @@ def made_plan():
     "draw",
     [
         lambda: plot_bounds({"betting": SORTED, "dkw": 1 - SORTED}, performances=SORTED, title="a"),
-        lambda: plot_performance({"one": SORTED[:, None], "two": 1e7 * SORTED[:, None]}, title="a"),
+        lambda: plot_certificates(make_certificate(), sampled=1e7 * SORTED, title="a"),
         lambda: plot_training([Recorded(i * 10**6, make_certificate()) for i in (1, 2)], title="Pendulum"),
         lambda: plot_plan(made_plan()),
         lambda: plot_intervals({f"{LONG}{i}": Interval(i, i + 3, letters="ab") for i in range(60)}, title=LONG),
     ],
-    ids=["bounds", "performance", "training", "plan", "intervals"],
+    ids=["bounds", "sampled", "training", "plan", "intervals"],
 )
 def test_no_other_plot_is_covered(draw):
     check_nothing_is_covered(draw())
@@ -98,28 +97,28 @@ def test_a_size_that_is_chosen_is_kept():
 
 
 def of_means(means) -> Sample:
-    return Sample(None, None, None, (), means, ())
+    return Sample(means)
 
 
 def test_figures_of_a_report_are_not_covered(monkeypatch):
-    monkeypatch.setattr(_report_tables, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
     certificate = make_certificate()
-    shown = {_report_tables.alone(QUESTIONS["safety"]): certificate, _report_tables.TOGETHER: certificate}
-    check_nothing_is_covered(_report_tables.curve_svg(shown, certificate, of_means(SORTED)))
-    check_nothing_is_covered(_report_tables.tasks_svg(certificate, of_means(np.asarray(certificate.lower_bounds))))
+    shown = {_report_figures.alone(QUESTIONS["safety"]): certificate, _report_figures.TOGETHER: certificate}
+    check_nothing_is_covered(_report_figures.curve_svg(shown, certificate, of_means(SORTED)))
+    check_nothing_is_covered(_report_figures.tasks_svg(certificate, of_means(np.asarray(certificate.lower_bounds))))
 
 
 @pytest.mark.parametrize("num_tasks", [1, 3, 10_000])
 @pytest.mark.parametrize("threshold", [0.5, 1.0], ids=["little", "nothing"])
 def test_figures_of_a_page_that_certifies_little_are_not_covered(monkeypatch, num_tasks, threshold):
     """Also a point at the edge: of one threshold, few tasks, and where nothing is certified."""
-    monkeypatch.setattr(_report_tables, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
     lower = np.linspace(0, 0.9, num_tasks)
     certificate = certify_lower_bounds(lower, [threshold], delta=0.01, beta=0.05)
     assert (float(certificate.safety[0]) > 0) == (threshold < 1 and num_tasks > 3)
-    shown = _report_tables.curves(certificate, QUESTIONS["safety"], 0.0)
+    shown = _report_figures.curves(certificate, QUESTIONS["safety"], 0.0)
     assert len(shown) == 2
-    axes = _report_tables.curve_svg(shown, certificate, of_means(lower + 0.05))
+    axes = _report_figures.curve_svg(shown, certificate, of_means(lower + 0.05))
     check_nothing_is_covered(axes)
     assert [text.get_text() for text in axes.get_legend().get_texts()][-2:] == ["requested", "sampled tasks"]
-    check_nothing_is_covered(_report_tables.tasks_svg(certificate, of_means(lower + 0.05)))
+    check_nothing_is_covered(_report_figures.tasks_svg(certificate, of_means(lower + 0.05)))

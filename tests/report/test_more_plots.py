@@ -12,8 +12,8 @@ from vision import VISION, as_seen
 
 import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
-from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_performance, plot_sweep, plot_training
-from jaxcert.report.html import _report_tables
+from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_training
+from jaxcert.report.html import _report_figures
 from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots._axes import COLOURS, MARKERS, styles
 from jaxcert.sweep import Grid, sweep
@@ -74,15 +74,17 @@ def test_a_curve_says_of_which_tasks_and_policies_it_is():
 
 
 def test_a_sweep_has_a_curve_and_a_band_for_every_setting(swept):
-    axes = plot_sweep(swept, quantiles=(0, 1), title="a sweep")
+    axes = plot_certificates(swept, title="a sweep")
+    assert axes.get_title() == "a sweep"
+    assert axes.get_legend_handles_labels()[1][-1] == "from the lowest to the highest seed; no confidence band"
     assert [line.get_label() for line in axes.lines][:3] == [
         "betting, β = 0.01, δ = 0.01",
         "betting, β = 0.01, δ = 0.05",
         "betting, β = 0.1, δ = 0.01",
     ]
-    np.testing.assert_array_equal(axes.lines[0].get_xdata(), [0.2, 0.4, 0.6])
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), [0.2, 0.2, 0.4, 0.6])
     safety = swept.safety[:, 0, 0, 0, 0, 0][:, [1, 2, 0]]
-    np.testing.assert_array_equal(axes.lines[0].get_ydata(), np.median(safety, axis=0))
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), np.median(safety, axis=0)[[0, 0, 1, 2]])
     corners = axes.collections[0].get_paths()[0].vertices
     assert corners[:, 1].max() == pytest.approx(safety.max())
     assert len(axes.collections) == len(axes.lines) == 8
@@ -92,7 +94,7 @@ def test_a_sweep_has_a_curve_and_a_band_for_every_setting(swept):
 
 def test_a_sweep_over_one_threshold_has_points():
     returns = np.full((2, 40, 20), 0.7, np.float32)
-    axes = plot_sweep(sweep(returns, Grid(0.4, betas=(None, 0.1), deltas=(0.01, 0.05)), support=(0, 1)))
+    axes = plot_certificates(sweep(returns, Grid(0.4, betas=(None, 0.1), deltas=(0.01, 0.05)), support=(0, 1)))
     assert [line.get_marker() for line in axes.lines] == list(MARKERS)
     assert all(band.get_linewidth() > 0 for band in axes.collections)
 
@@ -122,13 +124,6 @@ def test_bounds_are_in_the_order_of_performance():
     np.testing.assert_array_equal(line.get_ydata(), [0.1, 0.4])
 
 
-def test_performance_is_the_share_of_tasks_at_or_above():
-    (line,) = plot_performance(np.array([[0.2, 0.4], [0.9, np.nan]])).lines
-    np.testing.assert_allclose(line.get_xdata(), [0.3, 0.9, 0.9])
-    np.testing.assert_allclose(line.get_ydata(), [1, 0.5, 0])
-    assert line.get_drawstyle() == "steps-pre"
-
-
 def read_off(line, level: float) -> float:
     """The value of a step curve there: of the first of its points that is not below."""
     assert line.get_drawstyle() == "steps-pre"
@@ -136,12 +131,14 @@ def read_off(line, level: float) -> float:
 
 
 def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
-    monkeypatch.setattr(_report_tables, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
     means = np.array([0.7, 0.2, 0.5, 0.5])
     certificate = make_certificate()
-    sample = Sample(None, None, (0.0, 1.0), tuple("abcd"), means, (np.ones(4, int),))
-    *_, on_page = _report_tables.curve_svg({"one": certificate, "two": certificate}, None, sample).lines
-    (alone,) = plot_performance(means[:, None]).lines
+    sample = Sample(means, (0.0, 1.0))
+    *_, on_page = _report_figures.curve_svg({"one": certificate, "two": certificate}, None, sample).lines
+    *_, alone = plot_certificates(certificate, sampled=means).lines
+    assert alone.get_label() == "sampled tasks"
+    np.testing.assert_allclose(alone.get_xydata(), [[0.2, 1], [0.5, 0.75], [0.5, 0.5], [0.7, 0.25], [0.7, 0]])
     for level in (0.1, 0.2, 0.21, 0.5, 0.51, 0.69, 0.7):
         assert read_off(on_page, level) == read_off(alone, level) == (means >= level).mean()
 
@@ -156,10 +153,9 @@ def test_training_has_a_line_per_threshold():
 @pytest.mark.parametrize(
     ("draw", "words"),
     [
-        (lambda swept: plot_sweep(swept, quantiles=(0.9, 0.1)), "two shares of the seeds in increasing order"),
+        (lambda swept: plot_certificates(swept, quantiles=(0.9, 0.1)), "two shares of the seeds in increasing order"),
         (lambda _: plot_bounds({}), "expected one"),
         (lambda _: plot_bounds({"a": np.zeros(3), "b": np.zeros(2)}), r"shapes \[\(3,\), \(2,\)\]"),
-        (lambda _: plot_performance(np.zeros(3)), r"shape \(3,\), expected \[n, m\]"),
         (lambda _: plot_training([]), "at least one"),
         (lambda _: plot_training([Recorded(1, None)]), "certificates at thresholds"),
     ],

@@ -7,9 +7,9 @@ import re
 import jax
 import numpy as np
 import pytest
+from chained_logs import append, declare_otherwise
 from conftest import x64_context
 
-from jaxcert._chained import line_of
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._paired_trials import open_trials
 from jaxcert.sequential import better_policy, init_pairs, update_pairs
@@ -232,22 +232,22 @@ def test_logs_of_the_other_kind_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"policies": "ab"}, "its policies is 'ab'; expected one as a run declares it"),
-        ({"policies": ["a", "b", "c"]}, "policies are a, b, c; expected two"),
+        ({"policies": "ab"}, "policies is 'ab'; expected a list of 2 texts"),
+        ({"policies": ["a", "b", "c"]}, "policies is ['a', 'b', 'c']; expected a list of 2 texts"),
         ({"labels": ["new", "mine"]}, "labels are new, mine; expected X and Y"),
         ({"goal": 10.0}, "its goal is 10, which equal policies reach too often"),
+        ({"goal": 1.0}, "its goal is 1; expected a number above 1"),
+        ({"support": [0.0, 2.0]}, "its support is (0.0, 2.0); expected (0, 1), that of successes"),
         ({"delta": 0.01}, "which equal policies reach too often"),
         ({"max_pairs": 2000}, "which equal policies reach too often"),
         ({"bets": [0.9]}, "which equal policies reach too often"),
         ({"margin": 0.1}, "which equal policies reach too often"),
-        ({"seed": "x"}, "its seed is 'x'; expected one as a run declares it"),
+        ({"seed": "x"}, "seed is 'x'; expected a whole number"),
     ],
 )
 def test_a_declaration_with_a_hash_of_its_own_is_checked(tmp_path, changed, message):
     path = WINS(tmp_path / "log.jsonl", max_pairs=30).path
-    first = json.loads(path.read_bytes())
-    line, _ = line_of({**{name: value for name, value in first.items() if name != "chain"}, **changed})
-    path.write_bytes(f"{line}\n".encode())
+    declare_otherwise(path, changed)
     with pytest.raises(ValueError, match=re.escape(message)):
         PairedTrials(path)
 
@@ -264,7 +264,6 @@ def test_a_declaration_with_a_hash_of_its_own_is_checked(tmp_path, changed, mess
 def test_a_line_with_a_hash_of_its_own_is_checked(tmp_path, entry, message):
     trials = WINS(tmp_path / "log.jsonl")
     trials.add("old", True)
-    line, _ = line_of({"number": 2, "time": "now", **entry}, trials.last_hash)
-    trials.path.write_bytes(trials.path.read_bytes() + f"{line}\n".encode())
+    append(trials.path, entry)
     with pytest.raises(ValueError, match=re.escape(message)):
         PairedTrials(trials.path)

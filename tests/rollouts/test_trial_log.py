@@ -1,7 +1,6 @@
 """Logs of trials that were cut short, damaged or altered, and processes that were killed while they wrote them."""
 
 import functools
-import json
 import random
 import re
 import signal
@@ -12,9 +11,10 @@ import warnings
 
 import numpy as np
 import pytest
+from chained_logs import append, declare_otherwise
 
 from jaxcert import _chained
-from jaxcert._chained import line_of, lines_of
+from jaxcert._chained import lines_of
 from jaxcert.rollouts import Trials
 
 pytest.importorskip("filelock")
@@ -130,9 +130,7 @@ def test_an_altered_line_is_found(path):
     ],
 )
 def test_a_line_with_a_hash_of_its_own_is_checked(path, entry, message):
-    chain = json.loads(path.read_bytes().splitlines()[-1])["chain"]
-    line, _ = line_of({"number": 7, "time": "now", **entry}, chain)
-    path.write_bytes(path.read_bytes() + f"{line}\n".encode())
+    append(path, entry)
     with pytest.raises(ValueError, match=re.escape(message)):
         Trials(path)
 
@@ -142,23 +140,21 @@ def test_a_line_with_a_hash_of_its_own_is_checked(path, entry, message):
     [
         (
             {"format": "jaxcert-trials-2"},
-            "its format is 'jaxcert-trials-2'; expected one of 'jaxcert-t",
+            "its format is 'jaxcert-trials-2'; expected 'jaxcert-t",
         ),
-        ({"tasks": "abc"}, "its tasks is 'abc'; expected one as a run declares it"),
-        ({"thresholds": [1]}, "its thresholds is [1]; expected one as a run declares it"),
-        ({"support": [0.0]}, "its support is [0.0]; expected one as a run declares it"),
-        ({"bets": []}, "its bets is []; expected one as a run declares it"),
+        ({"tasks": "abc"}, "tasks is 'abc'; expected a list of texts"),
+        ({"thresholds": [1]}, "threshold is 1; expected one below 1, the largest"),
+        ({"support": [0.0]}, "support is [0.0]; expected a list of 2 numbers"),
+        ({"bets": []}, "bets is []; expected a list of numbers"),
         ({"bets": [0.5, 2.0]}, "bets hold 2.0; expected numbers in (0, 1]"),
-        ({"give_up": None}, "its give_up is None; expected one as a run declares it"),
+        ({"give_up": None}, "give_up is None; expected a number"),
         ({"max_trials": None}, "max_rollouts_per_task is None; binary needs a number of at most 2000"),
         ({"delta": 2}, "delta is 2; expected a probability in (0, 1)"),
         ({"schedule": "mine"}, "schedule is 'mine'; expected one of"),
     ],
 )
 def test_a_declaration_with_a_hash_of_its_own_is_checked(path, changed, message):
-    first = json.loads(path.read_bytes().splitlines()[0])
-    line, _ = line_of({**{name: value for name, value in first.items() if name != "chain"}, **changed})
-    path.write_bytes(f"{line}\n".encode())
+    declare_otherwise(path, changed)
     with pytest.raises(ValueError, match=re.escape(message)):
         Trials(path)
 

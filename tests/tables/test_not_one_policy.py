@@ -1,6 +1,8 @@
 """Tables that would be taken for trials of one policy, and ways of reading that choose rows by their outcome."""
 
+import contextlib
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -26,6 +28,38 @@ def task_and_trial(num_tasks=40, num_trials=5):
     }
 
 
+TASK, TRIAL = np.repeat(np.arange(40), 5), np.tile(np.arange(5), 40)
+KITCHENS = [f"open the {'left' if i % 20 < 10 else 'right'} drawer of kitchen {i // 20}" for i in range(200)]
+# Columns beside tasks and trials: their names, their entries, and what is said of them; what is asked is in brackets.
+BESIDE = [
+    ("version control_mode object_model num_steps ref_policy agent_start_x category", TASK % 4, ""),
+    ("noise_seed group_size control_effort model_calls policy_loss", np.arange(200) % 7, ""),
+    ("prompt", [f"do {task}" for task in TASK], ""),
+    ("prompt", KITCHENS, ""),
+    ("date", [f"2026-04-0{trial + 1}" for trial in TRIAL], ""),
+    ("policy", np.where(TASK < 20, "human", "pi0"), "(rows of different tasks differ in column '{}')"),
+    ("policy", np.where(TASK < 20, "ok", "finish"), "(rows of different tasks differ in column '{}')"),
+    ("policy", np.where(TASK < 20, "{a}", "{b}"), "(rows of different tasks differ in column '{}')"),
+    ("ckpt noise version temperature", TRIAL % 3, "rows of the same task differ in column '{}'"),
+    ("filter", np.where(TRIAL % 2, "flexible", "strict"), "where=['{} = strict'] (--where)"),
+    ("checkpoint_steps model_size policy_seed num_epochs temp is_ours", TRIAL * 10, "(equally often)"),
+    ("count", 7, "(column '{}' is not read)"),
+]
+
+
+@pytest.mark.parametrize(("names", "entries", "said"), BESIDE, ids=lambda each: each if isinstance(each, str) else "")
+def test_a_column_beside_tasks_and_trials(names, entries, said):
+    for name in names.split():
+        table = {**task_and_trial(), name: entries, "success": np.arange(200) % 7 > 1}
+        table |= {"trial": np.arange(200)} if "equally" in said else {}
+        frame, words = pd.DataFrame(table), re.escape(said.strip("()").format(name))
+        if said[:1] == "(":
+            with pytest.warns(UserWarning, match=words):
+                from_frame(frame)
+        with pytest.raises(ValueError, match=words) if said else contextlib.nullcontext():
+            from_frame(frame, strict=True)
+
+
 @pytest.mark.parametrize(
     "name", ["policy", "arm", "checkpoint", "model_name", "agent", "method", "system", "approach_id", "system_prompt"]
 )
@@ -38,36 +72,6 @@ def test_policies_on_tasks_of_their_own_are_asked_about(tmp_path, name):
     assert command("certify", path, *ASK, "--strict", "--where", f"{name} = a").status == 0
 
 
-def test_policies_are_asked_about_by_any_names(tmp_path):
-    for names in (("human", "pi0"), ("ok", "finish"), ("{a}", "{b}")):
-        policy = np.where(np.arange(200) < 100, *names)
-        path = written(tmp_path / "t.csv", **task_and_trial(), policy=policy, success=np.arange(200) % 7 > 1)
-        assert "differ in column 'policy'" in command("certify", path, *ASK).err
-
-
-@pytest.mark.parametrize(
-    "name", ["version", "control_mode", "object_model", "num_steps", "ref_policy", "agent_start_x"]
-)
-def test_what_tasks_have_of_their_own_is_no_policy(tmp_path, name):
-    rows = task_and_trial()
-    path = written(tmp_path / "t.csv", **rows, **{name: np.repeat(np.arange(40) % 4, 5)}, success=True)
-    assert command("certify", path, *ASK, "--strict").status == 0
-
-
-@pytest.mark.parametrize("name", ["noise_seed", "group_size", "control_effort", "model_calls", "policy_loss"])
-def test_what_is_measured_of_a_trial_is_no_policy(tmp_path, name):
-    path = written(tmp_path / "t.csv", **task_and_trial(), **{name: np.arange(200) % 7}, success=True)
-    assert command("certify", path, *ASK, "--strict").status == 0
-
-
-def test_each_task_may_have_a_prompt_of_its_own(tmp_path):
-    rows = task_and_trial()
-    words = [f"open the {'left' if i % 2 else 'right'} drawer of kitchen {i // 10}" for i in range(200)]
-    for prompt in ([f"do {task}" for task in rows["task"]], words):
-        path = written(tmp_path / "t.csv", **rows, prompt=[prompt[i // 10 * 10] for i in range(200)], success=True)
-        assert command("certify", path, *ASK, "--strict").status == 0
-
-
 @pytest.mark.parametrize("name", ["agent_run", "policy_rollout_id", "model_attempt"])
 def test_what_numbers_the_trials_of_a_policy_is_no_policy(tmp_path, name):
     rows = {"task": np.repeat(np.arange(40), 5), name: np.tile(np.arange(5), 40), "success": True}
@@ -75,12 +79,6 @@ def test_what_numbers_the_trials_of_a_policy_is_no_policy(tmp_path, name):
     assert command("certify", path, *ASK, "--strict", "--trial", name).status == 0
     words = written(tmp_path / "w.csv", **task_and_trial(), run_policy=np.tile([*"aabbb"], 40), success=True)
     assert "differ in column 'run_policy'" in refused("certify", words, *ASK)
-
-
-def test_groups_of_tasks_are_no_policies(tmp_path):
-    rows = task_and_trial()
-    path = written(tmp_path / "t.csv", **rows, category=np.repeat(np.arange(40) % 4, 5), success=True)
-    assert command("certify", path, *ASK, "--strict").status == 0
 
 
 def test_rows_are_not_chosen_by_how_they_ended(tmp_path):
@@ -133,10 +131,15 @@ def test_columns_of_several_policies_are_no_trials(tmp_path, stem):
     assert "no trials of one" in refused("certify", path, *ASK, "--value", ",".join(names))
 
 
-@pytest.mark.parametrize("names", [("pi0", "OpenVLA", "ACT"), ("score_a", "score_b"), ("max_success", "mean_success")])
-def test_columns_whose_names_differ_in_words_are_no_trials(tmp_path, names):
-    path = written(tmp_path / "t.csv", task=np.arange(30), **dict.fromkeys(names, True))
-    assert "no trials of one" in refused("certify", path, *ASK, "--value", ",".join(names))
+@pytest.mark.parametrize(
+    "names",
+    ["pi0,OpenVLA,ACT", "score_a,score_b", "max_success,mean_success", "ep100,ep200", "100,200,300", "k1,k5"]
+    + ["temp0.0,temp0.7"],
+)
+def test_columns_that_no_number_counts_are_no_trials(names):
+    frame = pd.DataFrame({"task": np.arange(30), **dict.fromkeys(names.split(","), True)})
+    with pytest.raises(ValueError, match="no trials of one"):
+        from_frame(frame, value=names)
 
 
 @pytest.mark.parametrize("names", [("v1", "v2"), ("gpt3", "gpt4"), ("pi0", "pi1")])
@@ -164,12 +167,6 @@ def test_steps_of_an_episode_are_no_trials(tmp_path):
     assert "steps are no trials" in refused("certify", path, *ASK, "--trial", "")
 
 
-def test_two_measures_of_one_answer_are_no_trials(tmp_path):
-    rows = {"doc_id": np.repeat(np.arange(60), 2), "filter": ["strict-match", "flexible-extract"] * 60, "score": 1}
-    path = written(tmp_path / "t.csv", **rows)
-    assert "filter = strict-match" in refused("certify", path, *ASK, "--trial", "")
-
-
 @pytest.mark.parametrize("name", ["policy_a", "policy_version", "checkpoint_path", "agent.agent_name", "modelName"])
 def test_policies_are_known_by_parts_of_a_name(tmp_path, name):
     path = written(tmp_path / "t.csv", session=np.arange(60), **{name: ["a", "b"] * 30}, score=1)
@@ -180,13 +177,6 @@ def test_policies_are_known_by_parts_of_a_name(tmp_path, name):
 def test_columns_of_several_trials_are(tmp_path):
     path = written(tmp_path / "t.csv", task=np.arange(30), **{f"try{i}": True for i in range(3)})
     assert command("certify", path, *ASK, "--value", "try0,try1,try2").status == 0
-
-
-@pytest.mark.parametrize("name", ["ckpt", "noise", "version", "temperature"])
-def test_conditions_that_are_numbers_are_conditions(tmp_path, name):
-    rows = task_and_trial(20, 6)
-    path = written(tmp_path / "t.csv", **rows, **{name: np.tile([0, 1, 2, 0, 1, 2], 20)}, success=True)
-    assert f"differ in column '{name}'" in refused("certify", path, *ASK)
 
 
 @pytest.mark.parametrize(
@@ -235,13 +225,32 @@ def test_a_task_may_have_the_name_of_a_mean(tmp_path, label):
     assert command("certify", path, *ASK, "--strict").status == 0
 
 
-def test_rows_that_stand_for_several_trials_are_told(tmp_path):
-    path = written(tmp_path / "t.csv", task=np.arange(30), success=True, count=7)
-    assert "column 'count' is not read" in command("certify", path, *ASK).err
-    assert "column 'count' is not read" in refused("certify", path, *ASK, "--strict")
+@pytest.mark.parametrize("name", ["count", "cnt", "multiplicity", "occurrences", "n_rows", "#"])
+def test_rows_that_stand_for_several_trials_are_told(tmp_path, name):
+    path = written(tmp_path / "t.csv", task=np.arange(30), success=True, **{name: 7})
+    assert f"column '{name}' is not read" in command("certify", path, *ASK).err
+    assert f"column '{name}' is not read" in refused("certify", path, *ASK, "--strict")
 
 
-@pytest.mark.parametrize("name", ["best_of", "attempts", "num_tries", "max_attempts", "retries"])
+@pytest.mark.parametrize("numbers", [np.arange(150), np.tile(np.arange(1, 6), 30)])
+def test_what_numbers_rows_counts_none(tmp_path, numbers):
+    path = written(tmp_path / "t.csv", **task_and_trial(30), success=True, **{"#": numbers})
+    assert "each row is one trial" not in command("certify", path, *ASK).err
+
+
+def test_labels_of_rows_of_an_array_that_repeat_are_asked_about(tmp_path):
+    path, labels = tmp_path / "r.npz", np.asarray([f"w{i % 10}" for i in range(20)])
+    np.savez(path, returns=np.full((20, 5), 0.5), tasks=labels)
+    with pytest.warns(UserWarning, match="array 'tasks' has 10 labels for 20 rows of returns"):
+        read_returns(path)
+    for name, array in (("tasks", np.arange(20)), ("level", labels)):
+        np.savez(path, returns=np.full((20, 5), 0.5), **{name: array})
+        read_returns(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["best_of", "attempts", "num_tries", "max_attempts", "retries", "majority_of", "reruns"]
+)
 def test_a_number_of_attempts_in_each_trial_is_told(tmp_path, name):
     rows = task_and_trial(30, 3)
     path = written(tmp_path / "t.csv", **rows, success=True, **{name: 3})
@@ -249,6 +258,55 @@ def test_a_number_of_attempts_in_each_trial_is_told(tmp_path, name):
     for number, others in ((int(name != "retries"), rows), (3, {"task": rows["task"], "attempt": rows["trial"]})):
         path = written(path, **others, success=True, **{name: number})
         assert command("certify", path, *ASK, "--strict").status == 0
+
+
+@pytest.mark.parametrize("name", ["n_samples", "num_candidates", "k"])
+def test_a_number_of_samples_is_told_unless_it_is_that_of_the_trials(tmp_path, name):
+    path = written(tmp_path / "t.csv", task=np.arange(30), success=True, **{name: 5})
+    assert f"column '{name}' is 5 in all rows: if a trial is the best of" in refused("certify", path, *ASK, "--strict")
+    for number, rows in ((1, task_and_trial(30, 3)), (3, task_and_trial(30, 3))):
+        path = written(path, **rows, success=True, **{name: number})
+        assert command("certify", path, *ASK, "--strict").status == 0
+
+
+OUTCOMES = [{"passed": False, "time": 0.1}, {"passed": True, "time": 0.2}]
+LISTED = ("attempts", "retries", "rollouts", "episodes", "history", "tries", "samples")
+LISTS = dict.fromkeys(LISTED, OUTCOMES) | {
+    "generations": ["a", "b"],
+    "completions": ["a", "b"],
+    "candidates": '["a", "b"]',
+    "max_tries": [False, True],
+    "attempt_results": [False, True],
+    "attempt_log": "0: no | 1: ok",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_attempts_is_told(tmp_path, name):
+    path, listed = tmp_path / "t.jsonl", LISTS[name]
+    one = listed[:1] if isinstance(listed, list) else "[3]"
+    for rows, is_told in (([listed, one], True), ([one, one], False)):
+        lines = [{"task": i, name: rows[i % 2], "success": i % 3 > 0} for i in range(30)]
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        said = command("certify", path, *ASK).err
+        assert (f"column '{name}' holds several entries in a row: if a trial is the best of" in said) == is_told
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [
+        ("history", [{"role": "user", "content": "a"}, {"role": "agent", "content": "b"}]),
+        ("history", [{"action": 1, "reward": 0.0}, {"action": 2, "reward": 1.0}]),
+        ("messages", OUTCOMES),
+        ("samples", ["a"]),
+        ("attempt", "second try, by night"),
+        ("trajectory", [1, 2, 3]),
+    ],
+)
+def test_other_lists_are_not_of_attempts(tmp_path, name, entry):
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(f"{json.dumps({'task': i, name: entry, 'success': i % 3 > 0})}\n" for i in range(30)))
+    assert "the best of several" not in command("certify", path, *ASK, "--trial", "").err
 
 
 @pytest.mark.parametrize(
@@ -399,20 +457,6 @@ def test_nothing_is_proposed_that_a_name_does_not_say(tmp_path, header):
     assert "for example" not in said or names[0] in ("score", "reward"), said
 
 
-@pytest.mark.parametrize("names", [("ep100", "ep200"), ("100", "200", "300"), ("k1", "k5"), ("temp0.0", "temp0.7")])
-def test_columns_that_no_number_counts_are_no_trials(tmp_path, names):
-    path = written(tmp_path / "t.csv", task=np.arange(30), **dict.fromkeys(names, True))
-    assert "no trials of one" in refused("certify", path, *ASK, "--value", ",".join(names))
-
-
-@pytest.mark.parametrize("name", ["checkpoint_steps", "model_size", "policy_seed", "num_epochs", "temp", "is_ours"])
-def test_numbers_that_each_task_has_equally_often_are_asked_about(tmp_path, name):
-    rows = task_and_trial(30, 6)
-    path = written(tmp_path / "t.csv", **rows, **{name: np.where(rows["trial"] < 3, 10, 20)}, success=True)
-    assert "equally often" in command("certify", path, *ASK).err
-    assert "equally often" in refused("certify", path, *ASK, "--strict")
-
-
 @pytest.mark.parametrize("label", ["mean", "avg", "best"])
 def test_a_trial_that_sums_up_others_is_none(tmp_path, label):
     rows = [f"t{i}x,{trial},1" for i in range(30) for trial in ("0", "1", label)]
@@ -499,12 +543,6 @@ def test_tasks_that_are_numbered_in_each_suite_are_told_apart_by_both(tmp_path, 
     told = refused("certify", tmp_path / "t.csv", *ASK)
     assert ("--task suite,task_id" in told) == (label == "{}")
     assert "suite = goal" in told
-
-
-def test_days_of_trials_are_no_conditions(tmp_path):
-    rows = [f"t{i}x,{trial},2026-04-0{trial + 1},1" for i in range(30) for trial in range(5)]
-    (tmp_path / "t.csv").write_text("\n".join(["task,trial,date,success", *rows, ""]))
-    assert command("certify", tmp_path / "t.csv", *ASK, "--strict").status == 0
 
 
 def test_an_average_is_no_policy(tmp_path):
@@ -674,23 +712,6 @@ def test_two_parts_in_the_labels_of_tasks(label):
 
 
 @pytest.mark.parametrize(
-    ("label", "message"),
-    [
-        ("ckpt_{0}", "such as 'ckpt_0' and 'ckpt_5': if these are checkpoints"),
-        ("seed{0}", "such as 'seed0'"),
-        ("step {0}", "such as 'step 0'"),
-        ("{0}000", "such as '0000' and '5000': if these are"),
-        ("{0}k", "such as '0k' and '5k': if these are"),
-        ("mug{1}_trial{0}", "such as 'mug0_trial0': if they end with the number of a trial"),
-    ],
-)
-def test_labels_that_number_what_is_no_task(label, message):
-    frame = pd.DataFrame({"task": [label.format(i, i // 3) for i in range(6)], "success": [True, False] * 3})
-    with pytest.warns(UserWarning, match=message):
-        from_frame(frame, trial=None)
-
-
-@pytest.mark.parametrize(
     "label",
     [
         *("task_2026-01-02T10:0{0}:01", "2026-01-02 10:0{0} mug{1}", "mug{1}_20260102_100{0}01", "mug{1}-17673480{0}1"),
@@ -704,69 +725,46 @@ def test_labels_that_hold_the_time_or_the_id_of_a_trial(label):
     assert len(from_frame(pd.concat([frame] * 2), trial=None).tasks) == 6  # several trials of each
 
 
-@pytest.mark.parametrize(
-    "label",
-    ["{0}0", "arm_reach_{0}", "step_stool_{0}", "{0}", "8f3a9{0}", "os/8f3a9{0}", "2026-01-0{0}", "mug_object0{0}"],
-)
-def test_labels_of_tasks_that_only_look_so(label):
-    frame = pd.DataFrame({"task": [label.format(i) for i in range(6)], "success": [True, False] * 3})
-    assert len(from_frame(frame, trial=None).tasks) == 6
-
-
-@pytest.mark.parametrize("label", ["ckpt_{0}", "policy{0}", "{0}000"])
-def test_trials_that_number_policies_or_moments(label):
-    rows = {"task": np.repeat(np.arange(5), 4), "trial": [label.format(i) for i in range(4)] * 5, "success": True}
-    with pytest.warns(UserWarning, match="they are no trials of one policy"):
-        from_frame(pd.DataFrame(rows), trial="trial")
+OF_TASKS = "labels of tasks such as .* if they end with the number of a trial"
 
 
 @pytest.mark.parametrize(
     ("label", "trial", "message"),
     [
+        ("ckpt_{0}", "{0}", "such as 'ckpt_0' and 'ckpt_5': if these are checkpoints"),
+        ("seed{0}", "{0}", "such as 'seed0'"),
+        ("step {0}", "{0}", "such as 'step 0'"),
+        ("{0}000", "{0}", "such as '0000' and '5000': if these are"),
+        ("{0}k", "{0}", "such as '0k' and '5k': if these are"),
+        ("mug{1}_trial{0}", "{0}", OF_TASKS),
+        ("mug #{0}|cup #{0}", "{0}", OF_TASKS),
+        ("mug_demo_{0}|cup_demo_{0}", "{0}", OF_TASKS),
         ("gpt-4o:HumanEval/{0}|claude-3:HumanEval/{0}", "{0}", "in which policies seem to be named"),
-        ("mug #{0}|cup #{0}", "{0}", "if they end with the number of a trial"),
-        ("mug_demo_{0}|cup_demo_{0}", "{0}", "if they end with the number of a trial"),
+        ("mug{0}a|mug{0}a_ft", "{0}", "one often is the other with '_ft'"),
+        ("mug{0}a|ft_mug{0}a", "{0}", "one often is the other with 'ft_'"),
         ("{0}", "gpt4o-run{0}|o3-run{0}", "if their words tell policies or conditions apart"),
         ("{0}", "gpt4o-run{0}|claude-run{0}", "labels of trials are such as .* in which policies seem to be named"),
         ("{0}", "exp1_seed{0}|exp2_seed{0}", "if their words tell policies or conditions apart"),
-        ("mug{0}a|mug{0}a_ft", "{0}", "one often is the other with '_ft'"),
-        ("mug{0}a|ft_mug{0}a", "{0}", "one often is the other with 'ft_'"),
-        ("{0}", "epoch_{0}", "they are no trials of one policy"),
-        ("{0}", "eval@{0}00k", "they are no trials of one policy"),
+        *(("{0}", trial, "they are no trials of one policy") for trial in ("ckpt_{0}", "policy{0}", "{0}000")),
+        *(("{0}", trial, "they are no trials of one policy") for trial in ("epoch_{0}", "eval@{0}00k")),
         ("{0}", "model_{0}000.pt", "they are no trials of one policy"),
+        *((label, "{0}", "") for label in ("1.{0}", "403e66{0}", "{0:03}", "pick-v{0}", "task1{0}|task1{0}0", "{0}0")),
+        *((label, "{0}", "") for label in ("arm_reach_{0}", "step_stool_{0}", "{0}", "8f3a9{0}", "os/8f3a9{0}")),
+        *((label, "{0}", "") for label in ("2026-01-0{0}", "mug_object0{0}")),
+        ("{0}", "gpu1-{0}|gpu2-{0}", ""),
     ],
 )
 def test_labels_that_name_more_than_tasks_and_trials(label, trial, message):
-    rows = [
-        (t.format(i), e.format(j))
-        for i in range(6)
-        for t in label.split("|")
-        for j in range(6)
-        for e in trial.split("|")
-    ]
-    frame = pd.DataFrame(rows, columns=["task", "trial"]).assign(success=[True, False, False] * (len(rows) // 3))
-    with pytest.warns(UserWarning, match=message):
-        from_frame(frame, trial="trial")
-
-
-@pytest.mark.parametrize(
-    ("label", "trial"),
-    [
-        ("1.{0}", "{0}"),
-        ("403e66{0}", "{0}"),
-        ("{0:03}", "{0}"),
-        ("{0}", "gpu1-{0}|gpu2-{0}"),
-        ("pick-v{0}", "{0}"),
-        ("task{0}|task{0}0", "{0}"),
-    ],
-)
-def test_usual_labels_of_tasks_and_trials(label, trial):
-    """Sections, hexadecimal numbers, leading zeros, and where trials ran; nothing is asked."""
-    tasks = [each.format(i) for i in range(1, 11) for each in label.split("|")]
-    rows = [(task, each.format(j)) for task in dict.fromkeys(tasks) for j in range(6) for each in trial.split("|")]
+    """Not sections, hexadecimal numbers, leading zeros, days, and where trials ran: of these nothing is asked."""
+    tasks = dict.fromkeys(each.format(i, i // 3) for i in range(6) for each in label.split("|"))
+    rows = [(task, each.format(j)) for task in tasks for j in range(6) for each in trial.split("|")]
     frame = pd.DataFrame(rows, columns=["task", "trial"])
     frame["success"] = np.random.default_rng(0).random(len(rows)) < 0.7
-    assert len(from_frame(frame, trial="trial", strict=True).tasks) == len({*tasks})
+    if not message:
+        assert len(from_frame(frame, trial="trial", strict=True).tasks) == len(tasks)
+        return
+    with pytest.warns(UserWarning, match=message):
+        from_frame(frame, trial="trial")
 
 
 def test_columns_that_occur_twice_are_not_read(tmp_path):

@@ -329,7 +329,8 @@ def test_labels_that_differ_in_case_are_asked_about(tmp_path):
     path.write_text("task,success\nPick,1\npick,1\n")
     with pytest.warns(UserWarning, match="it is counted twice"):
         read_returns(path, trial=None)
-    for one, other in (("Pick  it", "Pick it"), ("caf\u00e9", "cafe\u0301")):
+    unseen = [("mug", f"mug{mark}") for mark in "\u200b\ufeff\u00ad\u200e\ufe0f\u200d\u2060\U000e0041\x08"]
+    for one, other in (("Pick  it", "Pick it"), ("caf\u00e9", "cafe\u0301"), *unseen):
         path.write_text(f"task,success\n{one},1\n{other},1\n", encoding="utf-8")
         with pytest.raises(ValueError, match="spelling alone"):
             read_returns(path, trial=None)
@@ -359,13 +360,25 @@ def test_costs_are_told(tmp_path, name):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("task_01", "task_1"), ("01", "1"), ("pick-cube", "pick_cube"), ("./push", "push"), ("1e3", "1000")],
+    [("task_01", "task_1"), ("01", "1"), ("pick-cube", "pick_cube"), ("./push", "push"), ("1e3", "1000")]
+    + [("mug-1", "mug\u20131"), ("mug1", "mug\uff11"), ("mug", "'mug'"), ("take the \u201cmug\u201d", "take the `mug'")]
+    + [("Pick it", "Pick it."), ("pots &amp; pans", "pots & pans"), ("mug 1", "mug1"), ("go left", "go_left!")],
 )
 def test_labels_that_differ_in_little_are_asked_about(tmp_path, one, other):
     path = tmp_path / "t.csv"
     path.write_text(f"task,success\n{one},1\n{other},1\nother,0\n")
     with pytest.warns(UserWarning, match="if they are one task, it is counted twice"):
         read_returns(path, trial=None)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    ["a-1 a-2", "T1. T2.", "dx-1 dx1", "C C++ C#", "v1.0 v1.00", "1.5 15", "lv-1-1 lv-11", "x=-1 x=1", "a a'", "? !"],
+)
+def test_labels_that_differ_in_more_are_not(tmp_path, labels):
+    path, found = tmp_path / "t.csv", labels.split()
+    path.write_text("task,success\n" + "".join(f"{label},1\n" for label in [*found, "1 12", "11 2"]))
+    assert len(read_returns(path, trial=None).tasks) == len(found) + 2
 
 
 def test_names_of_columns_between_rows_are_no_task(tmp_path):

@@ -138,7 +138,7 @@ CHANGED = {
     "head": ({"head": '{"t_start": }'}, "Expecting value"),
     "names": ({"columns": "reward,l,t"}, "has the columns reward, l, t; expected r, l, t first, each once"),
     "twice": ({"columns": "r,l,t,r", "more": ",1"}, "has the columns r, l, t, r; expected"),
-    "entries": ({"more": ",1"}, "episode 0 has 4 entries, expected 3"),
+    "entries": ({"more": ",1"}, "Expected 3 columns, got 4"),
     "quote": ({"returns": ['"1', 2]}, "line 3: has a quote without another one"),
     "none": ({"returns": []}, "has no episode; expected at least one"),
 }
@@ -154,14 +154,14 @@ def test_a_monitor_that_changed_is_refused_by_its_name(runs, name):
 @pytest.mark.parametrize("value", ["nan", "inf", "", "1_0", "1,5"])
 def test_returns_that_are_no_number_are_refused(runs, value):
     monitor(runs / "b" / "monitor.csv", [1, value])
-    with pytest.raises(ValueError, match=r"b/monitor.csv: (row 2: r is|episode 1 has 4 entries)"):
+    with pytest.raises(ValueError, match=r"b/monitor.csv: (row 2: r is|cannot be read as CSV.*got 4)"):
         read_returns(runs, task=MONITORS)
 
 
 def test_bytes_that_are_no_text_and_other_files_are_refused(runs):
     path = runs / "b" / "monitor.csv"
     path.write_bytes(path.read_bytes().replace(b"100", b"\xff00"))
-    refused(runs, "holds bytes that are not UTF-8 text", at=path, task=MONITORS)
+    refused(runs, "invalid UTF8 data", at=path, task=MONITORS)
     path.write_text("r,l,t\n1,2,3\n")
     refused(runs, "holds none of monitors of Stable-Baselines3 and evaluations", at=path, task=MONITORS)
     path.write_text("")

@@ -6,37 +6,33 @@ from os import PathLike
 from typing import Any
 
 import chex
+import numpy as np
 
-from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import check_open_unit
-from jaxcert._version import __version__
 from jaxcert.certificates import Status, confidence
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._by_name import axis_of, intervals_of
-from jaxcert.report._document import assumptions_of
-from jaxcert.report.html._report_sample import Sample, check_policies, names_of, sample_of
-from jaxcert.report.html._report_tables import (
+from jaxcert.report.html._page import write_page
+from jaxcert.report.html._report_figures import (
     TOGETHER,
     alone,
-    certified_table,
     curve_svg,
     curves,
-    facts_table,
     intervals_svg,
     level_of,
-    returns_of,
-    settings_table,
     tasks_svg,
 )
+from jaxcert.report.html._report_sample import Sample, check_policies, names_of, sample_of
+from jaxcert.report.html._report_tables import certified_table, facts_table, settings_table
 from jaxcert.report.html._report_words import headlines_of, misses_of, reasons_of
-from jaxcert.report.html._templates import template
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 
 _MOST_SENTENCES = 5
+_NO_NAMES = "policies is not given; expected the names of A and B, so that the page says which is which"
 
 
 def write_report(
@@ -62,46 +58,39 @@ def write_report(
 ) -> None:
     """Write a certificate as one page of HTML, to read, print and send, which needs no other file and no network.
 
-    It holds what is certified, settings and figures. It has no single return, no name of a task that is not given
-    here, and of a file its name and its SHA-256.
-
-    The page has the statement as a headline and in full, the curve of certified safety and the bounds of all tasks
-    where the certificate counts them, the tasks that are not shown to reach the threshold by name, why no more is
-    certified and what would help, assumptions, likely mistakes, settings, where the returns come from and how to check
-    the page, as far as it is given, and how to cite. What is certified is rounded to the safe side: a share to whole
-    tasks of a hundred, downwards. Of several thresholds the first three, as they were given, have a headline: the
-    largest or the best would be a choice after a look at the data.
+    It has the statement as a headline and in full, figures, the tasks that are not shown to reach the threshold, why no
+    more is certified and what would help, assumptions, likely mistakes, settings, where the returns come from, how to
+    check it and how to cite. It holds no single return, no name of a task that is not given here, and of a file its
+    name and its SHA-256. What is certified is rounded to the safe side. Of several thresholds the first three, as they
+    were given, have a headline: the largest or the best would be a choice after a look at the data.
 
     Args:
         path: the file, `.html`.
-        certificate: for one set of tasks, of one policy or two: the answer to a question of `jaxcert.questions`. Of a
-            batch it is one element, `certificate[0, 7]`, with its returns, `returns[0, 7]`.
+        certificate: the answer to a question of `jaxcert.questions`, about one policy or two; of a batch one element,
+            `certificate[0, 7]`, with its returns, `returns[0, 7]`.
         returns: float[n, m], from which it was computed; of two policies those of A.
         support: (a, b), as declared; None for a question that needs none.
         where: bool[n, m], which rollouts count; all by default.
-        tasks: the names of the tasks, [n], to be shown where single tasks are, such as `data.tasks`; by default their
-            places, from 0.
+        tasks: the names of the tasks, [n], such as `data.tasks`; by default their places, from 0.
         wanted: a safety, of which the page says why it is not certified; by default the next of a few usual ones.
-        title: heading of the page, such as the name of policy and tasks; by default the name of the file. The window is
-            called by it and the headline.
+        title: heading of the page, such as the name of policy and tasks; by default the name of the file.
         data: the file that the returns were read from.
-        against: the returns of policy B, if the certificate is about two, with tasks in the order of A's: see
-            `jaxcert.align_tasks`.
+        against: the returns of policy B, if it is about two, with tasks in the order of A's (`jaxcert.align_tasks`).
         policies: what A and B are called; by default by the names of their files.
         findings: of `jaxcert.diagnostics.diagnose`; None if it was not called.
         protocol: the digest of the protocol that was locked beforehand.
         facts: what is to be shown of the origin of the returns, such as policy and seed.
         date: of the certificate, as it is to be shown.
         verify_command: what to type to compute the certificate again, such as `jaxcert verify out.json returns.npz`.
-        is_curve: whether the thresholds come from the data, as in `step_curve`. Then the page has no sentence for any
-            of them, unless all hold together: a threshold that is chosen after a look at the curve is not certified.
+        is_curve: whether the thresholds come from the data, as in `step_curve`. Then none has a sentence, unless all
+            hold together: a threshold that is chosen after a look at the curve is not certified.
         replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
         FileExistsError: without `replace`, for a file that exists.
-        ValueError: a batch of certificates, one of another kind (a ranking, of other tasks), of two policies without
-            the returns or the names of both, returns of other tasks, another number of names, a safety outside (0, 1),
-            another suffix, or no file can be written there.
+        ValueError: a batch, another kind of certificate (a ranking, of other tasks), one of two policies without the
+            returns or the names of both, returns of other tasks, another number of names, a safety outside (0, 1), or
+            no such file can be written there.
         ImportError: without jinja2 or matplotlib (extra `cli`).
 
     Example:
@@ -115,7 +104,6 @@ def write_report(
         ...     "at least 500 with probability at least 0.9249" in path.read_text()
         True
     """
-    check_suffix(path, [".html"])
     asked = question_of(certificate)
     check_policies(certificate, asked, against)
     if asked.takes("tasks"):  # whose sentences name them
@@ -123,61 +111,54 @@ def write_report(
     if wanted is not None:
         check_open_unit("wanted", wanted)
     sentences = [row["sentence"] for row in rows_of(certificate, asked)]
-    sample = sample_of(certificate.num_tasks, returns, where, support, tasks, against, policies, data)
+    own = Returns(np.asarray(returns), None if where is None else np.asarray(where), np.arange(np.shape(returns)[0]))
+    files = [(own, data), *([] if against is None else [(against, against)])]
+    called = () if against is None else _called(policies, data, against)
+    sample = sample_of(certificate.num_tasks, [each for each, _ in files], support, tasks, called)
     rows = [naming(sentence, sample.policies) for sentence in sentences]
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
-    fixed = 0 if is_curve and not _holds_together(certificate) else len(rows)
-    page = template("report.html.j2").render(
-        **_statement(certificate, asked, sample, rows, fixed, wanted),
-        figures=_figures(certificate, asked, sample, is_curve=is_curve),
-        **_description(certificate, asked),
+    together = getattr(certificate, "simultaneous", False)
+    fixed = 0 if is_curve and not together else len(rows)  # rows that have a sentence, as they were fixed beforehand
+    write_page(
+        path,
+        "report.html.j2",
+        [asked],
+        kind="Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
+        names_tasks=asked.takes("tasks"),
+        metrics=asked.metrics_of(certificate),
+        question=asked.words,
+        each=asked.each,
+        by_itself=asked.each is not None and not together,
+        num_tasks=certificate.num_tasks,
+        confidence=confidence(float(certificate.delta)),
+        not_about=certificate.not_about,
         title=title or ("Certificate" if data is None else data.path.name),
         date=date,
-        settings=settings_table(certificate, asked, sample, [data, against]) | locked,
+        headlines=headlines_of(certificate, fixed, sample.policies),
+        sentences=rows[: min(fixed, _MOST_SENTENCES)],
+        rows=certified_table(certificate, asked),
+        num_rows=len(rows),
+        returned=sample.returned,
+        policies=sample.policies,
+        misses=misses_of(certificate, asked, sample, fixed),
+        reasons=reasons_of(certificate, asked, sample, fixed, wanted),
+        figures=_figures(certificate, asked, sample, is_curve=is_curve),
+        settings=settings_table(certificate, asked, sample, [file for _, file in files]) | locked,
         facts=facts_table(facts or {}),
         verify_command=verify_command,
         has_witness=asked.witness is not None and against is None,
         findings=findings,
+        replace=replace,
     )
-    write_whole(path, page.encode("utf-8", "backslashreplace"), replace=replace)
 
 
-def _holds_together(certificate: Any) -> bool:
-    return getattr(certificate, "simultaneous", False)
-
-
-def _statement(
-    certificate: Any, asked: Question, sample: Sample, rows: Sequence[str], fixed: int, wanted: float | None
-) -> dict[str, Any]:
-    """What is certified, row by row, which tasks miss, and why not more; ``fixed``: the rows that have a sentence."""
-    return {
-        "headlines": headlines_of(certificate, fixed, sample.policies),
-        "sentences": rows[: min(fixed, _MOST_SENTENCES)],
-        "rows": certified_table(certificate, asked),
-        "num_rows": len(rows),
-        "returned": returns_of(sample),
-        "policies": sample.policies,
-        "misses": misses_of(certificate, asked, sample, fixed),
-        "reasons": reasons_of(certificate, asked, sample, fixed, wanted),
-    }
-
-
-def _description(certificate: Any, asked: Question) -> dict[str, Any]:
-    """What kind of statement it is, about what, and on what it rests."""
-    return {
-        "kind": "Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
-        "listed": asked.listed,
-        "names_tasks": asked.takes("tasks"),
-        "metrics": asked.metrics_of(certificate),
-        "question": asked.words,
-        "each": asked.each,
-        "by_itself": asked.each is not None and not _holds_together(certificate),
-        "num_tasks": certificate.num_tasks,
-        "confidence": confidence(float(certificate.delta)),
-        "not_about": certificate.not_about,
-        "assumptions": assumptions_of([asked.name]),
-        "version": __version__,
-    }
+def _called(policies: Sequence[str] | None, *files: Any) -> Sequence[str]:
+    """What the policies are called: as is said, or by the names of their files."""
+    if policies is None and all(isinstance(file, ReturnsFile) for file in files):
+        policies = [file.path.name for file in files]
+    if policies is None or len(policies) != 2 or policies[0] == policies[1]:
+        raise ValueError(_NO_NAMES if policies is None else f"policies is {policies!r}; expected two different names")
+    return policies
 
 
 def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: bool) -> dict[str, Any] | None:

@@ -13,38 +13,47 @@ from jaxcert.questions._answers import sampled
 from jaxcert.returns import paired
 from jaxcert.returns._prepared import Support
 from jaxcert.tables import Returns
-from jaxcert.tables._readers import ReturnsFile
 
 _NOT_TWO = "certificate is about one policy; against is given, the returns of a second one"
 _NOT_ONE = "certificate is about two policies; expected the returns of policy B (against=)"
-_NO_NAMES = "policies is not given; expected the names of A and B, so that the page says which is which"
 
 
 class Sample(NamedTuple):
-    """What a page knows of the returns, beside the certificate.
+    """What a page knows of the returns, beside the certificate."""
 
-    Attributes:
-        returns: [n, m], or pairs of two policies; None for two with different numbers of rollouts.
-        where: which rollouts count, or None for all.
-        support: of the returns of each policy.
-        tasks: the name of each task.
-        means: the mean return of each task, [n]; of two policies the difference.
-        counts: the number of rollouts of each task, [n], for each policy.
-        policies: the names of two policies; empty for one.
-    """
+    means: np.ndarray  # the mean return of each task, [n]; of two policies the difference
+    support: Support | None = None  # of the returns of each policy
+    data: Sequence[Returns] = ()  # of the policy, or of A and of B
+    tasks: tuple[str, ...] = ()  # their names
+    policies: tuple[str, ...] = ()  # the names of two policies; empty for one
 
-    returns: Any
-    where: Any
-    support: Support | None
-    tasks: tuple[str, ...]
-    means: np.ndarray
-    counts: tuple[np.ndarray, ...]
-    policies: tuple[str, ...] = ()
+    @property
+    def counts(self) -> list[np.ndarray]:
+        """The number of rollouts of each task, [n], for each policy."""
+        return [each.num_rollouts for each in self.data]
+
+    @property
+    def returned(self) -> str:
+        """What the mean of a task is of."""
+        return "difference" if self.policies else "return"
 
     @property
     def num_rollouts(self) -> int:
         """The most rollouts that a task has, of either policy."""
         return max(int(count.max()) for count in self.counts)
+
+    @property
+    def known(self) -> tuple[Any, Support | None, Any]:
+        """Returns [n, m], or pairs of two policies, support and mask, by which a question knows which tasks miss.
+
+        The returns are None for two policies with different numbers of rollouts.
+        """
+        a, *others = self.data
+        if not others:
+            return a.returns, self.support, a.where
+        same = a.returns.shape == others[0].returns.shape
+        pairs = paired(a.returns, others[0].returns, where_a=a.where, where_b=others[0].where) if same else None
+        return pairs, self.support, None
 
     @property
     def least(self) -> float:
@@ -67,24 +76,22 @@ def check_policies(certificate: Any, question: Question, against: Returns | None
 
 def sample_of(
     num_tasks: int,
-    returns: Any,
-    where: Any,
+    data: Sequence[Returns],
     support: Support | None,
-    tasks: Sequence[Any] | np.ndarray | None,
-    against: Returns | None,
-    policies: tuple[str, str] | None,
-    data: ReturnsFile | None,
+    tasks: Sequence[Any] | np.ndarray | None = None,
+    policies: Sequence[str] = ("A", "B"),
 ) -> Sample:
-    """The returns of a page, or ValueError: of other tasks, other numbers of names, or policies without names."""
-    means, count = _summed(num_tasks, returns, where)
+    """The returns of a page, of one policy or of two with their tasks in one order.
+
+    Raises:
+        ValueError: they are of other tasks, or there are other numbers of names.
+    """
+    for each in data:
+        if each.returns.ndim != 2 or len(each.returns) != num_tasks:
+            raise ValueError(f"certificate is of {num_tasks} tasks, returns have shape {each.returns.shape}")
+    means, *others = (each.means for each in data)
     names = names_of(tasks, num_tasks)
-    if against is None:
-        return Sample(returns, where, support, names, means, (count,))
-    means_b, count_b = _summed(num_tasks, against.returns, against.where)
-    same = np.shape(returns) == np.shape(against.returns)
-    pairs = paired(returns, against.returns, where_a=where, where_b=against.where) if same else None
-    called = _called(policies, data, against)
-    return Sample(pairs, None, support, names, means - means_b, (count, count_b), called)
+    return Sample(means - others[0] if others else means, support, data, names, tuple(policies) if others else ())
 
 
 def names_of(tasks: Sequence[Any] | np.ndarray | None, num_tasks: int) -> tuple[str, ...]:
@@ -97,20 +104,3 @@ def names_of(tasks: Sequence[Any] | np.ndarray | None, num_tasks: int) -> tuple[
     if len(names) != num_tasks:
         raise ValueError(f"tasks are {len(names)} names; expected one for each of {num_tasks} tasks")
     return names
-
-
-def _summed(num_tasks: int, returns: Any, where: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The mean return of each task and the number of its rollouts, [n] each."""
-    values = np.where(True if where is None else np.asarray(where), np.asarray(returns, np.float64), np.nan)
-    if values.ndim != 2 or len(values) != num_tasks:
-        raise ValueError(f"certificate is of {num_tasks} tasks, returns have shape {values.shape}")
-    return np.nanmean(values, axis=1), np.sum(~np.isnan(values), axis=1)
-
-
-def _called(policies: Sequence[str] | None, *files: Any) -> tuple[str, str]:
-    """What the policies are called: as is said, or by the names of their files."""
-    if policies is None and all(isinstance(file, ReturnsFile) for file in files):
-        policies = [file.path.name for file in files]
-    if policies is None or len(policies) != 2 or policies[0] == policies[1]:
-        raise ValueError(_NO_NAMES if policies is None else f"policies is {policies!r}; expected two different names")
-    return str(policies[0]), str(policies[1])

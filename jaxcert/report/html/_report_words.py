@@ -1,6 +1,6 @@
 """What a page says first, and for whom numbers are too much: the headline, the tasks that miss, and why not more."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +10,12 @@ from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._figures import Headline
 from jaxcert.certificates._question import Question
 from jaxcert.planning import advise
+from jaxcert.planning._least_tasks import least_number
 from jaxcert.questions._answers import column_texts
+from jaxcert.report._recompute import precision
 from jaxcert.report.html._report_sample import Sample
-from jaxcert.report.html._report_trials import too_few_trials
+from jaxcert.returns import paired
+from jaxcert.tables._returns import how_many
 
 # Rows that have a headline, their tasks and their advice: the first ones, as they were fixed before the data were seen.
 MOST_HEADLINES = 3
@@ -20,6 +23,8 @@ MOST_HEADLINES = 3
 _NAMED = 20
 # Safeties that are wanted next, if none is named.
 _STEPS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+# So many returns share their programs.
+_MOST_RETURNS, _MOST_TRIALS = 32_768, 200
 
 
 class Misses(NamedTuple):
@@ -44,34 +49,25 @@ def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: in
     """
     if question.metrics_of(certificate):
         each = zip(certificate.requirements, np.asarray(certificate.missed), strict=True)
-        return [_missed(line, np.flatnonzero(missed), sample) for line, missed in each if missed.any()]
+        return [_missed(line, sample, np.flatnonzero(missed)) for line, missed in each if missed.any()]
     if question.missing is None:
         return []
     column = next(name for name, field in question.rows.columns.items() if field == "thresholds")
     shown, found = column_texts(certificate, question, column), []
     for i in range(min(num_rows, MOST_HEADLINES)):
-        missing = question.missing(certificate, i, sample.returns, sample.support, sample.where)
+        missing = question.missing(certificate, i, *sample.known)
         if missing is not None and missing.any():
-            found.append(_misses(shown[i], np.flatnonzero(missing), sample))
+            found.append(_missed(shown[i], sample, np.flatnonzero(missing), sample.means))
     return found
 
 
-def _misses(threshold: str, places: np.ndarray, sample: Sample) -> Misses:
-    """The worst first, each with its average."""
-    worst = places[np.argsort(sample.means[places], kind="stable")][:_NAMED]
-    named = ", ".join(f"{sample.tasks[i]} ({_average(sample.means[i])})" for i in worst.tolist())
-    return Misses(threshold, len(places), named, len(places) - len(worst))
-
-
-def _missed(line: str, places: np.ndarray, sample: Sample) -> Misses:
-    """The first ones, in the order of the tasks."""
-    named = ", ".join(sample.tasks[i] for i in places[:_NAMED].tolist())
-    return Misses(line, len(places), named, max(len(places) - _NAMED, 0))
-
-
-def _average(mean: Any) -> str:
-    """To the nearest of four figures: it is seen, not certified."""
-    return f"{float(f'{mean:.4g}'):.7g}"
+def _missed(line: str, sample: Sample, places: np.ndarray, means: np.ndarray | None = None) -> Misses:
+    """The first ones, in the order of the tasks or, with their means, the worst first, each with its average."""
+    named = (places if means is None else places[np.argsort(means[places], kind="stable")])[:_NAMED].tolist()
+    # To the nearest of four figures: it is seen, not certified.
+    averages = [f" ({float(f'{means[i]:.4g}'):.7g})" if means is not None else "" for i in named]
+    words = ", ".join(f"{sample.tasks[i]}{average}" for i, average in zip(named, averages, strict=True))
+    return Misses(line, len(places), words, len(places) - len(named))
 
 
 def reasons_of(
@@ -89,7 +85,10 @@ def reasons_of(
         whys = [too_few_trials(certificate, question, i, sample) for i in range(min(num_rows, MOST_HEADLINES))]
         return [(f"all tasks at {each} {at}", why) for at, why in zip(fixed, whys, strict=False) if why]
     for i in range(min(num_rows, MOST_HEADLINES)):
-        step = None if question.finds_threshold else _next(float(certificate.safety[i]), wanted)
+        step = None
+        if not question.finds_threshold:
+            above = [*([wanted] if wanted is not None else []), *_STEPS]
+            step = next((each for each in above if each > float(certificate.safety[i])), None)
         known = {"support": sample.support, "num_rollouts": sample.num_rollouts}
         (why,) = advise(certificate[i], safety=step, **known)
         if why is not None:
@@ -97,7 +96,41 @@ def reasons_of(
     return found
 
 
-def _next(safety: float, wanted: float | None) -> float | None:
-    if wanted is not None and safety < wanted:
-        return wanted
-    return next((step for step in _STEPS if step > safety), None)
+def too_few_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str | None:
+    """What the best possible results of so many trials certify, and how many trials all tasks need; None if enough.
+
+    Of a fixed list, at one of its thresholds. Every number is the answer of the question's own function to returns that
+    are as good as can be.
+    """
+    n, trials = certificate.num_tasks, sample.num_rollouts
+    limit = max(min(_MOST_TRIALS, _MOST_RETURNS // n), trials)
+    most = _at_best(certificate, question, index, sample, limit)
+    if (count := most(trials)) == n:
+        return None
+    found = (
+        f"with {how_many(trials, 'trial')} of each at most {count} of {n} tasks can be certified, whatever the results"
+    )
+    needed = least_number(lambda m: most(m) == n, trials, limit)
+    if not needed:
+        return f"{found}; {how_many(limit, 'trial')} are too few for all of them"
+    return f"{found}; for all of them it takes {how_many(needed, 'trial')} of each, if these go as well as can be"
+
+
+def _at_best(certificate: Any, question: Question, index: int, sample: Sample, limit: int) -> Callable[[int], int]:
+    """How many tasks are certified if all results of so many trials, at most limit, are as good as can be."""
+    worst, best = map(float, sample.support or (0, 1))
+    settings = {name: getattr(certificate, field) for name, field in question.settings.items()}
+    settings |= {**question.declared, "support": (worst, best), str(question.fixed): certificate.thresholds[index]}
+    returns = np.full((certificate.num_tasks, limit), best, np.float32)
+
+    def most(trials: int) -> int:
+        # One shape for all numbers of trials, and so one program.
+        where = np.broadcast_to(np.arange(limit) < trials, returns.shape)
+        given: Any = {"returns": returns, "where": where}
+        if sample.policies:
+            given = {"returns": paired(returns, np.full_like(returns, worst), where_a=where, where_b=where)}
+        with precision(str(certificate.delta.dtype)):
+            found = question.function(**given, **settings)
+        return int(np.asarray(getattr(found, question.rows.columns[question.rows.certified]))[0])
+
+    return most

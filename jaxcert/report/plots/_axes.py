@@ -25,11 +25,12 @@ _ROOM = 1.1  # a layout leaves the axes more than their place before it
 _PLAIN = {"frameon": False, "columnspacing": 1.4, "labelspacing": 0.3, "borderpad": 0.3}
 
 
-def styles() -> Iterator[dict[str, Any]]:
+def styles(*, marked: bool = False) -> Iterator[dict[str, Any]]:
     """Colour and line of one curve after another: where colours repeat, they come with other lines."""
     for turn in itertools.count():
-        for i, colour in enumerate(COLOURS):
-            yield {"color": colour, "linestyle": _LINES[(i + turn) % len(_LINES)], "linewidth": 1.4}
+        for i, (colour, marker) in enumerate(zip(COLOURS, MARKERS, strict=True)):
+            style = {"color": colour, "linestyle": _LINES[(i + turn) % len(_LINES)], "linewidth": 1.4}
+            yield style | ({"marker": marker, "markersize": 3} if marked else {})
 
 
 def as_point(style: dict[str, Any]) -> dict[str, Any]:
@@ -67,9 +68,11 @@ def any_letters() -> Iterator[None]:
         yield
 
 
-def dress(ax: Any, *, title: str, xlabel: str, ylabel: str) -> None:
-    """Names, a faint grid, and a legend, if there is anything to explain."""
+def dress(ax: Any, *, title: str, xlabel: str, ylabel: str, shares: bool = False) -> None:
+    """Names, a faint grid, and a legend, if there is anything to explain; all shares, where they are drawn."""
     name(ax, title=title, xlabel=xlabel, ylabel=ylabel)
+    if shares:
+        ax.set_ylim(-0.02, 1.02)
     ax.grid(color=GRID, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -88,18 +91,15 @@ def place_legend(ax: Any) -> None:
     size = import_extra("matplotlib", "plot").rcParams["legend.fontsize"]
     points = import_extra("matplotlib.font_manager", "plot").FontProperties(size=size).get_size_in_points()
     texts = [_wrapped(label, ax, points, taken=(_HANDLE + 1) * points) for label in labels]
-    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": _depth(ax) / points + 0.2}
+    # How far the labels of the horizontal axis reach below it, in points.
+    box = ax.xaxis.get_tightbbox()
+    depth = 0.0 if box is None else max(ax.bbox.y0 - box.y0, 0.0) / ax.figure.dpi * 72
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": depth / points + 0.2}
     for columns in range(min(len(labels), _MOST_COLUMNS), 0, -1):
         legend = ax.legend(handles, texts, ncols=columns, handlelength=_HANDLE, **below, **_PLAIN)
         as_written(*legend.get_texts())
         if legend.get_window_extent().width <= _ROOM * ax.bbox.width:
             return
-
-
-def _depth(ax: Any) -> float:
-    """How far the labels of the horizontal axis reach below it, in points."""
-    box = ax.xaxis.get_tightbbox()
-    return 0.0 if box is None else max(ax.bbox.y0 - box.y0, 0.0) / ax.figure.dpi * 72
 
 
 def more_lines(ax: Any) -> float:

@@ -43,11 +43,8 @@ def plot_intervals(
         at: where to draw a vertical line, such as the threshold that was asked for.
         title: of the axes.
         xlabel: what the numbers are.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper, as high as
-            the names need.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, as high as the names
+            need (`save_figure` writes it).
 
     Raises:
         ValueError: no name.
@@ -65,7 +62,7 @@ def plot_intervals(
     """
     if not rows:
         raise ValueError("rows is empty, expected at least one name to draw")
-    names = sorted(rows, key=lambda name: _size(rows[name]), reverse=True)
+    names = sorted(rows, key=lambda name: [_number(x, -math.inf) for x in rows[name][:2]], reverse=True)
     left_out = len(names) - _MOST_NAMES
     if left_out > 0:
         names = [*names[: _MOST_NAMES // 2], *names[-_MOST_NAMES // 2 :]]
@@ -97,29 +94,21 @@ def _draw(ax: Any, rows: Sequence[Interval]) -> None:
         ax.text(1.02, place, row.letters, transform=ax.get_yaxis_transform(), va="center", fontsize="small")
 
 
-def _size(row: Interval) -> tuple[float, float]:
-    low, observed = (-math.inf if math.isnan(_number(x)) else _number(x) for x in (row.low, row.observed))
-    return low, observed
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None or not math.isfinite(value) else value
+def _number(value: float | None, otherwise: float = math.nan) -> float:
+    return otherwise if value is None or not math.isfinite(value) else value
 
 
 def _name_rows(ax: Any, names: Sequence[str]) -> None:
     """Names as they can be printed: in one line, and wide ones without their middle, which names of runs share."""
     ax.set_ylim(len(names) - 0.5, -0.5)
-    texts = [_printable(name if len(name) < _LONG else name[: _LONG // 2] + name[-_LONG // 2 :]) for name in names]
+    short = [name if len(name) < _LONG else name[: _LONG // 2] + name[-_LONG // 2 :] for name in names]
+    texts = ["".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in name) for name in short]
     ax.set_yticks(range(len(names)), texts)
     as_written(*ax.get_yticklabels())
     wide = [label.get_window_extent().width / (_ROOM * ax.bbox.width) for label in ax.get_yticklabels()]
     ax.set_yticks(range(len(names)), [_cut(text, share) for text, share in zip(texts, wide, strict=True)])
     as_written(*ax.get_yticklabels())
     ax.figure.figure.draw_without_rendering()  # so that title and legend find the width that is left
-
-
-def _printable(name: str) -> str:
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
 
 
 def _cut(text: str, share: float) -> str:

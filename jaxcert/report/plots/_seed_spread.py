@@ -3,29 +3,16 @@
 A band describes how certificates vary. It certifies nothing: neither does a median of certified numbers.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxcert.certificates._batch_axes import same_for_all
-from jaxcert.report.plots._axes import GREY
+from jaxcert.report.plots._axes import GREY, as_point
 
 Quantiles = tuple[float, float]
 _FAINT = {"alpha": 0.2, "linewidth": 0}
 _BAR = 4
-
-
-class Spread(NamedTuple):
-    """Two quantiles over the first axis of an array, and the median between them."""
-
-    low: np.ndarray
-    middle: np.ndarray
-    high: np.ndarray
-
-
-def spread_of(values: Any, quantiles: Quantiles) -> Spread:
-    """The spread of [seeds, ...]; quantiles of 0 and 1 are the least and the largest."""
-    return Spread(*np.quantile(np.asarray(values), (quantiles[0], 0.5, quantiles[1]), axis=0))
 
 
 def check_quantiles(quantiles: Any, what: str = "seed") -> None:
@@ -34,15 +21,26 @@ def check_quantiles(quantiles: Any, what: str = "seed") -> None:
         raise ValueError(f"quantiles is {quantiles!r}, expected two shares of the {what}s in increasing order")
 
 
-def shade(ax: Any, x: Any, spread: Spread, style: dict[str, Any], *, step: str | None = None) -> None:
-    """Draw the band in the colour of its curve; a bar where all x are the same, which has no area by itself."""
-    edge = {"linewidth": _BAR} if np.ptp(x) == 0 else {}
-    ax.fill_between(x, spread.low, spread.high, step=step, color=style["color"], **(_FAINT | edge))
+def draw(
+    ax: Any, x: Any, values: Any, label: str | None, style: dict[str, Any], quantiles: Quantiles, **steps: Any
+) -> None:
+    """Draw a curve, or of several [seeds, ...] their median in a band of its colour; without any width as a point."""
+    is_point, is_batch = np.ptp(x) == 0, np.ndim(values) > 1
+    levels = (quantiles[0], 0.5, quantiles[1])
+    low, middle, high = np.quantile(values, levels, axis=0) if is_batch else (None, values, None)
+    ax.plot(x, middle, label=label, **steps, **(as_point(style) if is_point else style))
+    if is_batch:  # a bar of no width has no area by itself
+        faint = _FAINT | ({"linewidth": _BAR} if is_point else {})
+        ax.fill_between(x, low, high, step="pre" if steps else None, color=style["color"], **faint)
 
 
 def explain_band(ax: Any, over: str, quantiles: Quantiles) -> None:
     """The last entry of the legend: what the bands show, whatever their colour."""
-    ax.fill([], [], color=GREY, label=band_words(over, quantiles), **_FAINT)
+    low, high = (f"{100 * quantile:.3g} %" for quantile in quantiles)
+    words = f"from {low} to {high} of the {_several(over)}"
+    if tuple(quantiles) == (0, 1):
+        words = f"from the lowest to the highest {over}"
+    ax.fill([], [], color=GREY, label=f"{words}; no confidence band", **_FAINT)
 
 
 def singular(word: str) -> str:
@@ -64,19 +62,6 @@ def _several(word: str, count: int = 2) -> str:
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(("s", "x")) else f"{word}s"
-
-
-def band_words(over: str, quantiles: Quantiles) -> str:
-    """What a band shows, for the legend.
-
-    Example:
-        >>> band_words("seed", (0, 1))
-        'from the lowest to the highest seed; no confidence band'
-    """
-    if tuple(quantiles) == (0, 1):
-        return f"from the lowest to the highest {over}; no confidence band"
-    low, high = (f"{100 * quantile:.3g} %" for quantile in quantiles)
-    return f"from {low} to {high} of the {_several(over)}; no confidence band"
 
 
 def median_words(label: str, over: str, count: int) -> str:

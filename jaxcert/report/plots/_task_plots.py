@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.planning import Plan
-from jaxcert.report.plots._axes import MARKERS, drawing, dress, styles
+from jaxcert.report.plots._axes import drawing, dress, styles
 
 
 def plot_bounds(
@@ -20,10 +20,7 @@ def plot_bounds(
         lower_bounds: by their label in the legend, float[n] each, of the same tasks; -inf is not drawn.
         performances: float[n], exact or as the mean of the returns. Without any, each bound is sorted by itself.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
         ValueError: no bound, or arrays that are not [n] with the same n.
@@ -54,55 +51,12 @@ def plot_bounds(
     return ax
 
 
-def plot_performance(returns: Mapping[str, chex.Array] | chex.Array, *, title: str = "", ax: Any = None) -> Any:
-    """Draw the share of the sampled tasks whose mean return is at least B. It describes them and certifies nothing.
-
-    Args:
-        returns: float[n, m], or several by their label in the legend; NaN for missing rollouts.
-        title: of the axes.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
-
-    Raises:
-        ValueError: arrays that are not [n, m].
-        ImportError: matplotlib is missing (extra `plot`).
-
-    Example:
-        >>> import jaxcert
-        >>> plot_performance(jaxcert.sample_returns("cheetah")).get_ylabel()
-        'share of the sampled tasks'
-    """
-    named = returns if isinstance(returns, Mapping) else {"": returns}
-    means = {}
-    for label, values in named.items():
-        if np.ndim(values) != 2:
-            raise ValueError(f"returns have shape {np.shape(values)}, expected [n, m]")
-        means[label] = np.sort(np.nanmean(np.asarray(values), axis=1))
-    with drawing(ax) as ax:
-        for (label, sorted_means), style in zip(means.items(), styles(), strict=False):
-            # Up to each mean the share of those from it on; none lies beyond the largest.
-            share = 1 - np.arange(len(sorted_means) + 1) / len(sorted_means)
-            x = np.append(sorted_means, sorted_means[-1])
-            ax.plot(x, share, drawstyle="steps-pre", label=label or None, **style)
-        dress(ax, title=title, xlabel="mean return of a task, at least", ylabel="share of the sampled tasks")
-        ax.set_ylim(-0.02, 1.02)
-    return ax
-
-
 def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
     """Draw the objective of a plan, or what the wanted certificate costs, against the number of rollouts per task.
 
     Args:
         plan: of `jaxcert.planning.plan`.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
-
-    Raises:
-        ImportError: matplotlib is missing (extra `plot`).
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Example:
         >>> from jaxcert.planning import Assumptions, plan
@@ -114,12 +68,12 @@ def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
     by_cost = plan.objective == "power"
     names = dict.fromkeys(design.name for design in plan.considered)
     with drawing(ax) as ax:
-        for place, (name, style) in enumerate(zip(names, styles(), strict=False)):
+        for name, style in zip(names, styles(marked=True), strict=False):
             of_name = [one for one in plan.considered if one.name == name]
             shown = [one for one in of_name if not by_cost or one.value >= (plan.power or 0)]
             rollouts = [design.num_rollouts for design in shown]
             heights = [design.cost if by_cost else design.value for design in shown]
-            ax.plot(rollouts, heights, marker=MARKERS[place % len(MARKERS)], markersize=3, label=name, **style)
+            ax.plot(rollouts, heights, label=name, **style)
         ylabel = "least cost" if by_cost else plan.objective
         ax.set(xscale="log", yscale="log" if by_cost else "linear")  # costs differ by orders
         ax.xaxis.set_major_formatter("{x:g}")

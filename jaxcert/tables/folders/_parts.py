@@ -5,19 +5,21 @@ import hashlib
 import os
 import urllib.parse
 from collections.abc import Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
-from jaxcert.tables._coded import as_objects, coded, plain_type
+from jaxcert.tables._coded import Coded, Read, as_objects, of_series, plain_type
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._file_tables import arrow_damage_told
+from jaxcert.tables._pooled import check_one_policy
 from jaxcert.tables._roles import check_names
-from jaxcert.tables._set_aside import set_aside, sets_aside
-from jaxcert.tables._told_names import is_curve, is_moment, is_of_training, names_policies, tells_apart, tells_endings
+from jaxcert.tables._set_aside import set_aside
+from jaxcert.tables._told_names import tells
 
 _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.
@@ -37,12 +39,82 @@ class Part(NamedTuple):
     size: int
 
 
+class Wanted(NamedTuple):
+    """What is read: the column or the partition of tasks, the column of returns, and what does not tell tasks apart."""
+
+    task: str
+    value: str
+    across: tuple[str, ...]
+
+
+class Layout(NamedTuple):
+    """What has to be the same in all files of a folder, but for the columns that are not read."""
+
+    columns: Columns  # of tasks and returns; there is none of episodes
+    tasks: str  # "integers" or "text"
+    values: str  # "booleans" or "numbers"
+    partitions: tuple[str, ...]  # the names of the folders around the file
+    usual: Columns  # read if none is named
+    unread: tuple[str, ...] = ()
+
+
+class Files:
+    """The files of a folder, which are all of one layout and one policy; each is the same while it is read."""
+
+    def __init__(self, folder: Path, wanted: Wanted) -> None:
+        self.folder, self.parts, self._wanted = folder, _parts_of(folder), wanted
+        self.digests: dict[str, str] = {}
+        self._policy: dict[str, str] = {}
+        with _opened(self.parts[0]) as file:
+            self.layout = _layout(_parquet(file, self.parts[0].size), self.parts[0], wanted)
+
+    def batches(self, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
+        """The rows of all files: the label of each task, an array of pyarrow, and its return, float64.
+
+        After the last one ``digests`` has the SHA-256 of each file. What is wrong is told with file, row group and row.
+        """
+        seen: dict[tuple[str, str | None], Part] = {}
+        for part in self.parts:
+            with _opened(part) as file:
+                digest = self.digests[part.name] = hashlib.file_digest(file, "sha256").hexdigest()
+                file.seek(0)
+                yield from self._rows(part, _parquet(file, part.size), support)
+            other = seen.setdefault((digest, part.partitions.get(self.layout.columns.task)), part)
+            if other is not part:  # rollouts would count twice
+                same = f"has the same content as {other.name}, byte for byte"
+                raise ValueError(f"{part.path}: {same}; expected no copies")
+        if [part.name for part in _parts_of(self.folder)] != [part.name for part in self.parts]:
+            raise ValueError(f"{self.folder}: files were added or removed while it was read")
+
+    def _rows(self, part: Part, parquet: Any, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
+        pa, (task, _, value) = import_extra("pyarrow", "io"), self.layout.columns
+        found, policy = _layout(parquet, part, self._wanted), _policy_in(parquet, part, self.layout.columns)
+        both = policy.keys() & self._policy.keys()
+        if found._replace(unread=()) != self.layout._replace(unread=()) or any(
+            policy[name] != self._policy[name] for name in both
+        ):
+            expected = f"expected, as in the first file, {_shown(self.layout, self._policy)}"
+            raise ValueError(f"has {_shown(found, policy)}; {expected}")
+        self._policy |= policy
+        label = part.partitions.get(task)
+        for group in range(parquet.num_row_groups):
+            start, place = 0, f"row group {group}"
+            for batch in _batches(parquet, group, [value] if label is not None else [task, value]):
+                values = _values(batch.column(value), value, support, place, start)
+                given = batch.column(task) if label is None else pa.repeat(label, len(values))
+                yield _tasks(given, task, self.layout.tasks, place, start), values
+                start += len(values)
+
+
+# --- which files there are -----------------------------------------------------------------------------------------
+
+
 def holds_parquet(path: Path) -> bool:
     """Whether it is a folder with a Parquet file, at any depth."""
     return path.is_dir() and next(path.rglob(f"*{_SUFFIX}"), None) is not None
 
 
-def parts_of(folder: Path) -> list[Part]:
+def _parts_of(folder: Path) -> list[Part]:
     """All Parquet files of a folder and its partitions, in the order of their names; anything else is an error.
 
     Files that begin with `_` or `.`, such as `_SUCCESS`, are no data by convention. Links to files are followed.
@@ -91,97 +163,31 @@ def _partition(path: Path, outer: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def opened(part: Part) -> Iterator[tuple[IO[bytes], str]]:
-    """The file and its SHA-256; both are of the same content, since a file that changes meanwhile is refused."""
+def _opened(part: Part) -> Iterator[BufferedReader]:
+    """The file, which is refused if it changes meanwhile: its digest and its rows are of the same content."""
     try:
-        with part.path.open("rb") as file:
+        with part.path.open("rb") as file, in_file(part.path):
             before = _identity(os.fstat(file.fileno()))
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            file.seek(0)
-            yield file, digest
-            now = {_identity(os.fstat(file.fileno())), _identity(part.path.stat())}
+            yield file
+            if {_identity(os.fstat(file.fileno())), _identity(part.path.stat())} != {before}:
+                raise ValueError("changed while it was read")
     except OSError as error:
         raise unreadable(part.path, error) from error
-    if now != {before}:
-        raise ValueError(f"{part.path}: changed while it was read")
 
 
 def _identity(found: os.stat_result) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-class Wanted(NamedTuple):
-    """What is read: the column or the partition of tasks, the column of returns, and what does not tell tasks apart."""
-
-    task: str
-    value: str
-    across: tuple[str, ...]
-
-
-class Layout(NamedTuple):
-    """What has to be the same in all files of a folder."""
-
-    columns: Columns  # of tasks and returns; there is none of episodes
-    tasks: str  # "integers" or "text"
-    values: str  # "booleans" or "numbers"
-    partitions: tuple[str, ...]  # the names of the folders around the file
-    usual: Columns  # read if none is named
-    policy: tuple[tuple[str, Any], ...]  # columns of policies and moments, each with its one entry or None
-    unread: tuple[str, ...]  # other columns
-
-    def __str__(self) -> str:
-        """In words."""
-        within = f"in partitions {', '.join(self.partitions)}" if self.partitions else "in no partition"
-        policy = "".join(f", {name} {entry}" for name, entry in self.policy if entry is not None)
-        return f"{self.values} in {self.columns.value}, {self.tasks} in {self.columns.task}, {within}{policy}"
-
-    def is_like(self, other: "Layout") -> bool:
-        """Whether the files may be of one policy: in an entry that both have they do not differ."""
-        pairs = [(entry, dict(self.policy).get(name)) for name, entry in other.policy]
-        one, two = (each._replace(policy=(), unread=()) for each in (self, other))
-        return one == two and all(None in (a, b) or a == b for a, b in pairs)
-
-
-def layout_of(part: Part, wanted: Wanted) -> Layout:
-    """What the columns of a file are; of its rows only columns that may tell policies apart are read."""
-    try:
-        file = part.path.open("rb")
-    except OSError as error:
-        raise unreadable(part.path, error) from error
-    with file, in_file(part.path):
-        return _layout(_parquet(file, part.size), part, wanted)
-
-
-def rows_of(
-    part: Part, wanted: Wanted, expected: Layout, support: tuple[float, float], digests: dict[str, str]
-) -> Iterator[tuple[Any, np.ndarray]]:
-    """The rows of a file in batches: the label of each task, an array of pyarrow, and its return, float64.
-
-    After the last one ``digests`` has the file's SHA-256. What is wrong is told with file, row group and row.
-    """
-    pa, (task, _, value) = import_extra("pyarrow", "io"), expected.columns
-    with opened(part) as (file, digest), in_file(part.path):
-        parquet = _parquet(file, part.size)
-        found = _layout(parquet, part, wanted)
-        if not found.is_like(expected):
-            raise ValueError(f"has {found}; expected, as in the first file, {expected}")
-        label = part.partitions.get(task)
-        for group in range(parquet.num_row_groups):
-            start = 0
-            for batch in _batches(parquet, group, [value] if label is not None else [task, value]):
-                values = _values(batch.column(value), value, support, f"row group {group}", start)
-                given = batch.column(task) if label is None else pa.repeat(label, len(values))
-                yield _tasks(given, task, expected.tasks, f"row group {group}", start), values
-                start += len(values)
-    digests[part.name] = digest
+# --- what a file holds ---------------------------------------------------------------------------------------------
 
 
 def _parquet(file: Any, size: int) -> Any:
     if not size:
         raise ValueError("is empty (0 bytes), expected a Parquet file")
-    parquet = import_extra("pyarrow.parquet", "io")
     with arrow_damage_told("Parquet"):
-        return parquet.ParquetFile(file, page_checksum_verification=True, buffer_size=_BYTES, pre_buffer=False)
+        open_file = import_extra("pyarrow.parquet", "io").ParquetFile
+        return open_file(file, page_checksum_verification=True, buffer_size=_BYTES, pre_buffer=False)
 
 
 def _batches(parquet: Any, group: int, columns: list[str]) -> Iterator[Any]:
@@ -195,6 +201,7 @@ def _batches(parquet: Any, group: int, columns: list[str]) -> Iterator[Any]:
 
 
 def _layout(parquet: Any, part: Part, wanted: Wanted) -> Layout:
+    """What the columns of a file are, none of which is read."""
     schema, outer, across = parquet.schema_arrow, part.partitions, wanted.across
     names = [*schema.names, *(name for name in outer if name not in across)]
     columns = check_names(names, Columns(wanted.task, None, wanted.value))
@@ -202,13 +209,7 @@ def _layout(parquet: Any, part: Part, wanted: Wanted) -> Layout:
         raise ValueError(f"counts trials in {columns.value}; expected one row per trial in a folder of Parquet files")
     if columns.value in outer:
         raise ValueError(f"{columns.value} is a partition, expected a column of returns")
-    told = [name for name in (*schema.names, *outer) if name not in columns and (tells_apart(name) or is_moment(name))]
-    entries = ((name, outer.get(name) or _entry_in(parquet, columns.task, name)) for name in told)
-    is_nested = import_extra("pyarrow", "io").types.is_nested
-    for name in (field.name for field in schema if sets_aside(field.name) and not is_nested(field.type)):
-        _check_none_set_aside(parquet, name)
-    policy = tuple((name, entry) for name, entry in entries if names_policies(name) or is_curve(name))
-    if pooled := sorted({name for name in across if tells_apart(name) or tells_endings(name) or is_moment(name)}):
+    if pooled := sorted(name for name in across if tells(name).apart or tells(name).ending or tells(name).moment):
         raise ValueError(
             f"lies in partitions {', '.join(pooled)}, which across may not name: the trials of several policies, "
             "conditions or moments of training are none of one policy; expected the folder of one of them"
@@ -223,41 +224,36 @@ def _layout(parquet: Any, part: Part, wanted: Wanted) -> Layout:
     tasks = "text" if columns.task in outer else _kind(schema.field(columns.task), _TASKS, "integers or text")
     values = _kind(schema.field(columns.value), _VALUES, "booleans or numbers, integers or floats")
     unread = tuple(name for name in names if name not in columns)
-    return Layout(columns, tasks, values, tuple(outer), Columns.unnamed_in(names), policy, unread)
+    return Layout(columns, tasks, values, tuple(outer), Columns.unnamed_in(names), unread)
 
 
-def _entry_in(parquet: Any, task: str, name: str) -> Any:
-    """The one entry of a column in a file; None if it has several, each for tasks of its own, or lists or objects."""
-    pa, schema, found = import_extra("pyarrow", "io"), parquet.schema_arrow, set()
-    if schema.names.count(name) > 1 or pa.types.is_nested(schema.field(name).type):
-        return None
-    by = [task] if task in schema.names else []
-    for group in range(parquet.num_row_groups):
-        with arrow_damage_told("Parquet", f"row group {group}: "):
-            rows = parquet.read_row_group(group, columns=[*by, name], use_threads=False)
-        counts = rows.group_by(by).aggregate([(name, "count_distinct")]).column(f"{name}_count_distinct").to_pylist()
-        found |= set(rows.column(name).unique().to_pylist()[:2])
-        # The length of an episode differs from one to the next.
-        differs = max(counts, default=0) > 1 and (tells_apart(name) or is_curve(name))
-        if differs or (len(found) > 1 and is_of_training(name)):
-            raise ValueError(
-                f"rows{' of the same task' if differs else ''} differ in column {name!r:.42}: if it tells policies, "
-                "conditions or moments of training apart, they are no trials of one policy; expected files of one of "
-                "them, or without it"
-            )
-    return next(iter(found)) if len(found) == 1 else None
+def _shown(layout: Layout, policy: Mapping[str, str]) -> str:
+    within = f"in partitions {', '.join(layout.partitions)}" if layout.partitions else "in no partition"
+    entries = "".join(f", {name} {entry}" for name, entry in policy.items())
+    return f"{layout.values} in {layout.columns.value}, {layout.tasks} in {layout.columns.task}, {within}{entries}"
 
 
-def _check_none_set_aside(parquet: Any, name: str) -> None:
-    """Raise ValueError for trials in which a human helped, or that are not to count."""
-    for group in range(parquet.num_row_groups):
-        with arrow_damage_told("Parquet", f"row group {group}: "):
-            column = parquet.read_row_group(group, columns=[name], use_threads=False).column(0)
-        if set_aside(name, coded(as_objects(column.unique().to_pylist()))).any():
-            raise ValueError(
-                f"column {name!r:.42} sets trials aside, as those in which a human helped or that are not to count; "
-                "expected files without this column, in which each of them is a failure"
-            )
+def _policy_in(parquet: Any, part: Part, columns: Columns) -> dict[str, str]:
+    """The entries that say of which policy a file is; ValueError for several, or for trials that are set aside."""
+    schema, task, is_nested = parquet.schema_arrow, columns.task, import_extra("pyarrow", "io").types.is_nested
+    once = {name: tells(name) for name in schema.names if schema.names.count(name) == 1}
+    others = [name for name, each in once.items() if name not in columns and (each.apart or each.moment)]
+    told = {name: each for name, each in once.items() if name in others or each.aside}
+    names, by = [name for name in told if not is_nested(schema.field(name).type)], [task] * (task in schema.names)
+    if not names or not parquet.metadata.num_rows:
+        return {}
+    with arrow_damage_told("Parquet"):
+        table = parquet.read(columns=[*by, *names], use_threads=False)
+    entries = {name: of_series(table.column(name)) for name in [*by, *names]}
+    for name in (name for name in names if told[name].aside and set_aside(name, entries[name]).any()):
+        raise ValueError(
+            f"column {name!r:.42} sets trials aside, as those in which a human helped or that are not to count; "
+            "expected files without this column, in which each of them is a failure"
+        )
+    label = entries[task] if by else Coded(as_objects([part.partitions[task]]), np.zeros(len(table), np.int64))
+    read = Read(columns, label, None, [name for name in names if name in others], entries.__getitem__)
+    _, constant = check_one_policy(read, are_picked=False)
+    return {name: entry for name, entry in constant.items() if entry and (told[name].policies or told[name].curve)}
 
 
 def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:
@@ -299,8 +295,6 @@ def _check(wrong: np.ndarray, values: Any, name: str, expected: str, place: str,
     """Name the first row that is wrong; without ``values`` it is empty."""
     if wrong.any():
         row = int(np.argmax(wrong))
-        shown = "empty" if values is None else f"{values[row]:g}"
-        raise ValueError(
-            f"{place}, row {start + row}: {name} is {shown}, expected {expected}; {wrong.sum()} of the {len(wrong)} "
-            f"rows from {start} on are none"
-        )
+        shown, count = "empty" if values is None else f"{values[row]:g}", f"{wrong.sum()} of the {len(wrong)}"
+        told = f"row {start + row}: {name} is {shown}, expected {expected}; {count} rows from {start} on are none"
+        raise ValueError(f"{place}, {told}")

@@ -18,7 +18,7 @@ from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._summary_rows import check_labels, check_tasks
 from jaxcert.tables._told_names import name_several
-from jaxcert.tables.folders._parts import Part, Wanted, layout_of, parts_of, rows_of
+from jaxcert.tables.folders._parts import Files, Wanted
 from jaxcert.tables.formats import folder_digest
 
 
@@ -77,46 +77,33 @@ def read_summary(
 ) -> ReturnsFolder:
     r"""Read a folder of Parquet files, one row per rollout, as a summary of each task.
 
-    The rows are read a million at a time and counted, so that memory does not grow with their number: it is that of
-    the counts, 4 (num_bins + 1) bytes per task.
-
-    Counts do not depend on the order of rows and files: they are those of ``Histogram.update`` with all returns at
-    once, and ``certify(data.returns, ...)`` says the same. Each return is rounded down to one of num_bins + 1 values,
-    which leaves every bound valid; with "betting", "dkw" and "hoeffding" it is no higher than from the returns
-    themselves, and at most one bin lower.
+    The rows are read a million at a time, so that memory is that of the counts, 4 (num_bins + 1) bytes per task. Each
+    return is rounded down to one of num_bins + 1 values, which leaves every bound valid; booleans are successes, and
+    are counted exactly. The counts are those of ``Histogram.update`` with all returns at once.
 
     Files may lie in partitions, folders with names such as ``task=push``, whose name is then a column of text. All
     other partitions have to be named in ``across``, which says that a task of the same label in two of them is the
-    same task. A task may have rows in several files. Booleans are successes, and are counted exactly.
+    same task. A task may have rows in several files.
 
     Episodes are not read: that no rollout occurs twice is not checked, except that two files of the same task or tasks
-    with the same content, byte for byte, are refused. Rollouts that are missing are dangerous, as in `read_returns`.
+    with the same content are refused. Rollouts that are missing are dangerous, as in `read_returns`.
 
     Args:
         folder: the folder, with files `.parquet` and nothing else, but for names that begin with `_` or `.`.
         support: (a, b), declared before the data are seen, both ends finite; for booleans it may be left out.
         num_bins: bins of the histogram of each task, 1 for returns of 0 and 1; None for ``Moments``, which take 17
-            bytes per task (while reading 72), for "hoeffding" and "empirical_bernstein". Booleans are always counted.
-        task: the column or partition of tasks, of integers or text. If there is none of the usual name, another is
-            read, as in `read_returns`.
+            bytes per task (while reading 72), for "hoeffding" and "empirical_bernstein".
+        task: the column or partition of tasks, of integers or text; usual names are found as in `read_returns`.
         value: the column of returns, of numbers or booleans.
         across: partitions that do not tell tasks apart, such as a date.
         dtype: type of the summary, float32 or float64; by default JAX's default float.
-        strict: refuse a folder in which some tasks have fewer rollouts than others.
-
-    Returns:
-        The summary, the labels of the tasks, and the digest of the folder.
+        strict: refuse a folder in which some tasks have fewer rollouts than others; else they are warned of.
 
     Raises:
         FileNotFoundError: there is no such folder.
-        ValueError: it holds something else than Parquet files and partitions, or no rows; a file is damaged, cut short,
-            has other columns than the first one, or changed while it was read; an entry is missing, or outside the
-            support; a partition is not named; two files are the same; a task has more than 2**31 - 1 rollouts; an
-            argument is invalid; with ``strict``, rollouts are missing. The message names file, row group and row.
-        ImportError: without pyarrow (extra `io`).
-
-    Warns:
-        UserWarning: without ``strict``, some tasks have fewer rollouts than others.
+        ValueError: it holds something else than Parquet files and partitions of the same columns, or no rows; a file is
+            damaged or changed while it was read; an entry is missing, or outside the support; a partition is not named.
+            The message names file, row group and row.
 
     Example:
         >>> import pathlib, tempfile
@@ -135,34 +122,31 @@ def read_summary(
     """
     folder, across = Path(folder), (across,) if isinstance(across, str) else tuple(across)
     import_extra("pyarrow.parquet", "io")
-    parts, wanted = parts_of(folder), Wanted(task, value, across)
-    layout = layout_of(parts[0], wanted)
-    successes = layout.values == "booleans"
+    files = Files(folder, Wanted(task, value, across))
+    layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    labels, tally, digests = _Labels(), tally_for(empty), {}
-    for part in parts:
-        for tasks, values in rows_of(part, wanted, layout, (float(empty.low), float(empty.high)), digests):
+    labels, tally = _Labels(), tally_for(empty)
+    with told_of(f"{folder}: ", strict=False, stacklevel=4):
+        for tasks, values in files.batches((float(empty.low), float(empty.high))):
             tally.add(labels.places(tasks), values)
-    if [part.name for part in parts_of(folder)] != [part.name for part in parts]:
-        raise ValueError(f"{folder}: files were added or removed while it was read")
-    if labels.known is None:
-        raise ValueError(f"{folder}: has no rows, expected one per rollout")
-    _check_copies(parts, digests, layout.columns.task)
-    with in_file(folder), told_of(f"{folder}: ", strict=False, stacklevel=4):
-        check_labels(labels.known.to_pylist(), layout.columns.task)
-        check_tasks(labels.known.to_numpy(zero_copy_only=False), None)
-        if name_several(part.name for part in parts):
+        with in_file(folder):
+            if labels.known is None:
+                raise ValueError("has no rows, expected one per rollout")
+            check_labels(labels.known.to_pylist(), layout.columns.task)
+            found = labels.known.to_numpy(zero_copy_only=False)
+            check_tasks(found, None)
+        if name_several(files.digests):
             ask("its files seem to be of several policies, by their names: all of them are taken for one policy here")
     data = ReturnsFolder(
         returns=tally.summary(),
         where=None,
-        tasks=labels.known.to_numpy(zero_copy_only=False),
+        tasks=found,
         path=folder,
-        sha256=folder_digest([(part.name, digests[part.name]) for part in parts]),
+        sha256=folder_digest(files.digests),
         columns=layout.columns,
         usual_columns=layout.usual,
         across=across,
-        num_files=len(parts),
+        num_files=len(files.parts),
         successes=successes,
         pooled=layout.unread,
     )
@@ -173,7 +157,7 @@ def read_summary(
 def type_in_folder(folder: Path, *, task: str, value: str, across: Sequence[str]) -> type:
     """The type of the returns, bool or float, by the first file alone, before all of them are read."""
     import_extra("pyarrow.parquet", "io")
-    return bool if layout_of(parts_of(folder)[0], Wanted(task, value, tuple(across))).values == "booleans" else float
+    return bool if Files(folder, Wanted(task, value, tuple(across))).layout.values == "booleans" else float
 
 
 def _empty(folder: Path, support: Any, num_bins: int | None, dtype: Any, successes: bool) -> Histogram | Moments:
@@ -206,12 +190,3 @@ class _Labels:
         places[fresh] = len(known) + np.arange(np.count_nonzero(fresh))
         self.known = pa.concat_arrays([known, each.filter(pa.array(fresh))])
         return places[encoded.indices.to_numpy()]
-
-
-def _check_copies(parts: list[Part], digests: dict[str, str], task: str) -> None:
-    """Refuse two files of the same tasks with the same content: rollouts would count twice."""
-    seen: dict[tuple[str, str | None], Part] = {}
-    for part in parts:
-        other = seen.setdefault((digests[part.name], part.partitions.get(task)), part)
-        if other is not part:
-            raise ValueError(f"{part.path}: has the same content as {other.name}, byte for byte; expected no copies")

@@ -18,14 +18,13 @@ from jaxcert.tables._pooled import MOST_CONDITIONS, crossing
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
 from jaxcert.tables._summary_rows import sums_up
-from jaxcert.tables._told_names import is_no_trial, stems_of
+from jaxcert.tables._told_names import DIGITS, stems_of, tells
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import Format, Rollouts, arranged, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK
 
 PLACE, TRIAL = "{task}", "{trial}"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow")
-_DIGITS = re.compile("[0-9]+")
 _SEED = re.compile("[^a-z0-9]*seed[=_-]?[0-9]+$", re.IGNORECASE)
 # Names of files that tell of all tasks.
 _NO_TASKS = words_in("results summary metrics aggregate aggregated report leaderboard config")
@@ -51,16 +50,16 @@ def read_folder(
         found, said = _of_kinds(folder, roles, labels, contents, kinds)
     else:
         found, said = _of_tables(folder, roles, labels, contents, table_in)
-    digests = [(name, hashlib.sha256(data).hexdigest()) for name, data in contents.items()]
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     return found, {**said, "sha256": folder_digest(digests)}
 
 
-def folder_digest(digests: Sequence[tuple[str, str]]) -> str:
+def folder_digest(digests: Mapping[str, str]) -> str:
     """SHA-256 of the lines that ``sha256sum`` prints of these files: the digest of each, two spaces, its name.
 
     In a folder, `find * -name '*.parquet' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum` prints it.
     """
-    lines = "".join(f"{digest}  {name}\n" for name, digest in digests)
+    lines = "".join(f"{digest}  {name}\n" for name, digest in digests.items())
     return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -71,17 +70,13 @@ def _labels(folder: Path, task: str) -> dict[str, dict[str, str]]:
     """The paths within the folder that fit, in their order, each with the labels in it; links are followed."""
     if task == Columns().task:
         raise _not_named(folder)
-    names = task.split("/")
-    places = [task.count(place) for place in (PLACE, TRIAL)]
+    names, places = task.split("/"), [task.count(place) for place in (PLACE, TRIAL)]
+    example = f"a path within it with {PLACE}"
     if not any(places) and len(names) == 1:  # as of a column
-        raise ValueError(
-            f"is a directory, expected a file; or as task, which is {task!r}, a path within it with {PLACE} for the "
-            f"task, such as '{_USUAL[0]}'"
-        )
+        as_task = f"or as task, which is {task!r}, {example} for the task, such as '{_USUAL[0]}'"
+        raise ValueError(f"is a directory, expected a file; {as_task}")
     if sum(places) == 0 or max(places) > 1 or any(name in ("", ".", "..") or "**" in name for name in names):
-        raise ValueError(
-            f"the pattern of its files is {task!r}; expected a path within it with {PLACE} once, such as '{_USUAL[0]}'"
-        )
+        raise ValueError(f"the pattern of its files is {task!r}; expected {example} once, such as '{_USUAL[0]}'")
     pattern = re.compile("/".join(map(_of_name, names)))
     wild = task.replace("[", "[[]").replace("?", "[?]").replace(PLACE, _WILD).replace(TRIAL, _WILD)
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.glob(wild) if path.is_file())
@@ -89,32 +84,37 @@ def _labels(folder: Path, task: str) -> dict[str, dict[str, str]]:
     if not matches:
         raise ValueError(f"has no file {task!r}; expected one or several for each task")
     tasks = [match.groupdict().get("task", "") for match in matches]
-    for i in (i for i, name in enumerate(names) if TRIAL in name or _WILD in name):
-        trials = [_without_task(match).split("/")[i] for match in matches]
-        _check_are_trials(trials)
-        if _WILD in names[i]:
-            _ask_about_names(trials, tasks)
+    # Each path with the place of the task in place of its label.
+    spans = [match.span("task") if PLACE in task else (0, 0) for match in matches]
+    without = [f"{m[0][:a]}{PLACE * (a < b)}{m[0][b:]}".split("/") for m, (a, b) in zip(matches, spans, strict=True)]
+    for i, name in enumerate(names):
+        if TRIAL in name or _WILD in name:
+            _check_are_trials([each[i] for each in without], tasks, is_wild=_WILD in name)
     _check_are_tasks(folder, task, {label: match[0] for label, match in zip(tasks, matches, strict=True)})
     return {match[0]: match.groupdict() for match in matches}
 
 
-def _without_task(match: re.Match[str]) -> str:
-    """A path with the place of the task in place of its label."""
-    start, end = match.span("task") if "task" in match.groupdict() else (0, 0)
-    return f"{match[0][:start]}{PLACE * (start < end)}{match[0][end:]}"
+def _of_name(name: str) -> str:
+    """The expression for one name of a path: what begins with a wildcard fits no hidden file."""
+    hidden = "" if name[0] not in (_WILD, PLACE[0]) else r"(?!\.)"
+    found = re.escape(name).replace(re.escape(_WILD), "[^/]*")
+    for place in (PLACE, TRIAL):
+        found = found.replace(re.escape(place), f"(?P<{place[1:-1]}>[^/]+)")
+    return hidden + found
 
 
-def _check_are_trials(trials: Sequence[str]) -> None:
+def _check_are_trials(trials: Sequence[str], tasks: Sequence[str], *, is_wild: bool) -> None:
     """Raise ValueError for names in the paths of the files of tasks that are of several policies; ask of numbers."""
     several = sorted({*trials})
-    if len(several) == 1:
-        return
-    if told := next(filter(is_no_trial, several), None):
-        raise ValueError(
-            f"has trials such as {told!r:.60}, which by their names are of several policies, conditions or moments of "
-            "training; expected the files of one"
-        )
-    ask_about_trials_of(several)
+    if len(several) > 1:
+        if told := next((name for name in several if tells(name).no_trial), None):
+            raise ValueError(
+                f"has trials such as {told!r:.60}, which by their names are of several policies, conditions or moments "
+                "of training; expected the files of one"
+            )
+        ask_about_trials_of(several)
+    if is_wild:
+        _ask_about_names(trials, tasks)
 
 
 def _ask_about_names(trials: Sequence[str], tasks: Sequence[str]) -> None:
@@ -132,7 +132,13 @@ def _check_are_tasks(folder: Path, task: str, paths: Mapping[str, str]) -> None:
     """Raise ValueError for files that sum up others and for labels with seeds; ``paths`` by the labels of tasks."""
     if summary := next((path for label, path in paths.items() if sums_up(label) or label in _NO_TASKS), None):
         raise ValueError(f"holds {summary!r:.60}, which by its name sums up others; expected the files of tasks alone")
-    _check_no_seeds([*paths], task)
+    seeds = [_SEED.search(label) for label in paths]
+    if seeds[0] and all(seeds) and 1 < len({_SEED.sub("", label) for label in paths}) < len(paths):
+        apart = task.replace(PLACE, f"{PLACE}{DIGITS.sub(_WILD, seeds[0][0])}")
+        raise ValueError(
+            f"has labels of tasks such as {next(iter(paths))!r:.60}, which hold a seed; expected a pattern with the "
+            f"seed apart from the task, such as {apart!r}"
+        )
     if all(label.isdecimal() for label in paths) and any(folder.glob("**/.hydra")):
         ask(
             "the files of numbered runs of Hydra are read as tasks: if some runs are of one task, name its column "
@@ -140,32 +146,10 @@ def _check_are_tasks(folder: Path, task: str, paths: Mapping[str, str]) -> None:
         )
 
 
-def _of_name(name: str) -> str:
-    """The expression for one name of a path: what begins with a wildcard fits no hidden file."""
-    hidden = "" if name[0] not in (_WILD, PLACE[0]) else r"(?!\.)"
-    found = re.escape(name).replace(re.escape(_WILD), "[^/]*")
-    for place in (PLACE, TRIAL):
-        found = found.replace(re.escape(place), f"(?P<{place[1:-1]}>[^/]+)")
-    return hidden + found
-
-
-def _check_no_seeds(labels: Sequence[str], task: str) -> None:
-    """Raise ValueError for labels of tasks that hold seeds, if several are of one task."""
-    without = {_SEED.sub("", label) for label in labels}
-    if 1 < len(without) < len(labels) and all(_SEED.search(label) for label in labels):
-        seed = _SEED.search(labels[0])
-        assert seed is not None
-        pattern = task.replace(PLACE, f"{PLACE}{_DIGITS.sub(_WILD, seed[0])}")
-        raise ValueError(
-            f"has labels of tasks such as {labels[0]!r:.60}, which hold a seed; expected a pattern with the seed apart "
-            f"from the task, such as {pattern!r}"
-        )
-
-
 def _not_named(folder: Path) -> ValueError:
     """A folder is given where a file is expected, or the pattern of its files is missing."""
-    found = {usual: next(folder.glob(usual.replace(PLACE, _WILD)), None) for usual in _USUAL}
-    usual, path = next(((usual, path) for usual, path in found.items() if path is not None), ("", folder))
+    found = ((usual, next(folder.glob(usual.replace(PLACE, _WILD)), None)) for usual in _USUAL)
+    usual, path = next(((usual, path) for usual, path in found if path is not None), ("", folder))
     if usual == _USUAL[-1] and _kind_of(path, content_of(path, "episodes")) is None:
         return ValueError("is a directory with a result.json for each trial; expected the result.json of the whole job")
     if usual:
@@ -221,17 +205,13 @@ def _of_kinds(
         raise ValueError(f"{folder}: the pattern of its files is {roles.task!r:.60}; expected one with {PLACE}")
     parts = {name: _episodes(folder / name, kinds[name], data) for name, data in contents.items()}
     (kind, first), *_ = parts.values()
-    tasks, lengths = [each["task"] for each in labels.values()], [len(part.rows) for _, part in parts.values()]
+    tasks = [each["task"] for each in labels.values()]
     rows = [row._replace(task=labels[name]["task"]) for name, (_, part) in parts.items() for row in part.rows]
     with in_file(folder):
-        _check_alike(parts)
-        if kind.is_log:
-            _check_no_training(tasks, lengths)
+        _check_alike(parts, tasks)
         _ask_about_names([each.get("trial", "") for each in labels.values()], tasks)
-        told, columns = (
-            f"{len(parts)} files of {len(set(tasks))} tasks",
-            first.columns._replace(task=roles.task, trial=None),
-        )
+        told = f"{len(parts)} files of {len(set(tasks))} tasks"
+        columns = first.columns._replace(task=roles.task, trial=None)
         return arranged(kind, first._replace(columns=columns, rows=rows, told=told), roles)
 
 
@@ -248,8 +228,11 @@ def _episodes(path: Path, kind: Format | None, data: bytes) -> tuple[Format, Rol
         return kind, found
 
 
-def _check_alike(parts: Mapping[str, tuple[Format, Rollouts]]) -> None:
-    """Refuse files of several kinds, with other values, or of policies that were trained for other times."""
+def _check_alike(parts: Mapping[str, tuple[Format, Rollouts]], tasks: Sequence[str]) -> None:
+    """Refuse files of several kinds, with other values, or of policies that were trained for other times.
+
+    And the monitors of training runs: numbered runs, each with as many episodes as came in its steps.
+    """
     described = {
         name: (kind.name, f"the values {', '.join(part.rows[0].values)}", f"its last evaluation at step {part.stage}")
         for name, (kind, part) in parts.items()
@@ -259,12 +242,8 @@ def _check_alike(parts: Mapping[str, tuple[Format, Rollouts]]) -> None:
         for one, other in zip(own, each, strict=True):
             if one != other:
                 raise ValueError(f"{first} has {one}, {name} has {other}; expected the same in each file")
-
-
-def _check_no_training(tasks: Sequence[str], lengths: Sequence[int]) -> None:
-    """Refuse the monitors of training runs: numbered runs, each with as many episodes as came in its steps."""
-    stems = {_DIGITS.sub("", label) for label in tasks}
-    if len(stems) == 1 < len({*tasks}) and len({*lengths}) > 1:
+    lengths, stems = [len(part.rows) for _, part in parts.values()], {DIGITS.sub("", label) for label in tasks}
+    if parts[first][0].is_log and len(stems) == 1 < len({*tasks}) and len({*lengths}) > 1:
         raise ValueError(
             f"holds monitors of {min(lengths)} to {max(lengths)} episodes whose tasks differ in a number alone, as "
             "those of training runs do: their policies were not fixed, and runs are no tasks; expected the monitors of "

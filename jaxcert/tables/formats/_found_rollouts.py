@@ -2,20 +2,21 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._arranged import check_others
-from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
+from jaxcert.tables._arranged import check_read
+from jaxcert.tables._coded import Coded, Read, as_objects, check_labels_whole, coded
 from jaxcert.tables._columns import Columns, NotNamedError
+from jaxcert.tables._json_places import Place
 from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables._single_rollouts import arrange, check_pairs, with_worst
-from jaxcert.tables._told_names import is_of_training, names_policies
-from jaxcert.tables.formats._content import Content, Place
+from jaxcert.tables._told_names import tells
+from jaxcert.tables.formats._content import Content
 
 # A file may ask for any number of rollouts, and those that it lacks are made here.
 _MOST_ROLLOUTS = 10_000_000
@@ -70,13 +71,18 @@ def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format |
         raise
 
 
-def check_one_policy(records: Iterable[Place]) -> None:
-    """Raise ValueError for records with fields of their own that name several policies, as two agents or moments."""
-    held = [record.value for record in records if isinstance(record.value, dict)]
-    names = dict.fromkeys(name for record in held for name in record)
-    for name in (name for name in names if names_policies(name) or is_of_training(name)):
-        if len(found := dict.fromkeys(str(record.get(name)) for record in held)) > 1:
-            raise ValueError(f"holds several policies ({', '.join(found):.200}), by {name}; expected a file of each")
+def check_one_policy(labels: Iterable[str], by: str) -> None:
+    """Raise ValueError for several policies that are named, by a field."""
+    if len(found := dict.fromkeys(labels)) > 1:
+        raise ValueError(f"holds several policies ({', '.join([*found][:4]):.200}), by {by}; expected a file of each")
+
+
+def check_same_policy(records: Iterable[Any]) -> None:
+    """Raise ValueError for records with fields that name several policies, as two agents or moments."""
+    held = [record for record in records if isinstance(record, dict)]
+    for name in dict.fromkeys(name for record in held for name in record):
+        if tells(name).policies or tells(name).training:
+            check_one_policy((str(record.get(name)) for record in held), name)
 
 
 def names_of(rows: Sequence[Row]) -> list[str]:
@@ -85,16 +91,14 @@ def names_of(rows: Sequence[Row]) -> list[str]:
 
 
 def not_run(
-    tasks: Sequence[Any], first: int, count: int, found: Sequence[Any]
+    tasks: Sequence[Any], first: int, count: int, found: Collection[Any]
 ) -> tuple[list[tuple[Any, int]], tuple[Any, int] | None]:
     """Each task with each of its episodes, from ``first`` on, that is not found; and one found that is none of them."""
     if len(tasks) * count > _MOST_ROLLOUTS:
         shown = count if count < 10**12 else "trillions of"
         raise ValueError(f"asks for {len(tasks)} x {shown} rollouts; expected at most {_MOST_ROLLOUTS}")
-    wanted = dict.fromkeys((task, first + i) for task in tasks for i in range(count))
-    held = set(found)
-    absent = [pair for pair in wanted if pair not in held]
-    return absent, next((pair for pair in found if pair not in wanted), None)
+    wanted, held = dict.fromkeys((task, first + i) for task in tasks for i in range(count)), {*found}
+    return [pair for pair in wanted if pair not in held], next((pair for pair in found if pair not in wanted), None)
 
 
 def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict[str, Any]]:
@@ -103,38 +107,31 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
         raise ValueError(f"is read as {kind.name}, which has no columns for {', '.join(picked)}; expected a table")
     if not found.rows:
         raise ValueError("has no rows, expected one per rollout")
-    columns = _chosen(found, roles)
-    tasks = coded(as_objects(row.task for row in found.rows))
+    columns, unfinished = _chosen(found, roles), roles.unfinished
+    tasks, trials = (coded(as_objects(row[part] for row in found.rows)) for part in (0, 1))
     check_labels_whole(tasks, columns.task)
-    episodes = None if columns.trial is None else coded(as_objects(row.trial for row in found.rows))
-    check_pairs(columns, tasks, episodes)  # before any of them counts as unfinished
+    read = Read(columns, tasks, trials if columns.trial else None, [*found.others], found.others.__getitem__)
+    check_pairs(read)  # before any of them counts as unfinished
     given = [row.values.get(columns.value) for row in found.rows]
     ended = [
         row.ended or ("without a score" if value is None else "") for row, value in zip(found.rows, given, strict=True)
     ]
-    lost, lacking = _lost(found, ended, roles.unfinished), np.asarray([bool(why) for why in ended])
+    lost, lacking = _lost(found, ended, unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
-    values = coded(as_objects(given))
-    pooled, constant = check_others(
-        columns, [*found.others], tasks, episodes, [values], found.others.__getitem__, are_picked=False
-    )
-    support = found.supports.get(columns.value)
+    values, support = coded(as_objects(given)), found.supports.get(columns.value)
+    pooled, constant = check_read(read, [values], are_picked=False)
     if not found.counted:
-        totals, lacking = with_worst(values, columns.value, lacking, roles.unfinished, support)
+        totals, lacking = with_worst(values, columns.value, lacking, unfinished, support)
         values = coded(totals)
-    returns = arrange(columns, tasks, episodes, values, counted=found.counted)
+    count = int(lacking.sum())
+    returns = dataclasses.replace(
+        arrange(read, values, counted=found.counted), rows=None, num_unfinished=count, pooled=pooled, constant=constant
+    )
     told = found.told or f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
-    lost = lost or f"{lacking.sum()} without an outcome"
-    counted = f"{lost}, counted as {roles.unfinished:g}" if lacking.any() else ""
+    counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
-    known = {"num_unfinished": int(lacking.sum()), "pooled": pooled, "constant": constant}
-    return dataclasses.replace(returns, rows=None, **known), {
-        "columns": columns,
-        "usual_columns": found.columns,
-        "told": "; ".join(filter(None, words)),
-        "fixed_list": kind.fixed_list,
-        "known_support": support,
-    }
+    said = {"columns": columns, "usual_columns": found.columns, "told": "; ".join(filter(None, words))}
+    return returns, {**said, "fixed_list": kind.fixed_list, "known_support": support}
 
 
 def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> str:

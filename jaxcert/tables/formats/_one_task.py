@@ -1,7 +1,5 @@
 """Files that hold the episodes of one environment, which are one task: Stable-Baselines3's monitors and evaluations."""
 
-import csv
-import io
 from typing import Any
 
 import numpy as np
@@ -9,8 +7,9 @@ import numpy as np
 from jaxcert._archive import read_arrays
 from jaxcert._files import parsed
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._file_tables import check_quotes
-from jaxcert.tables.formats._content import Content, Place
+from jaxcert.tables._file_tables import text_table
+from jaxcert.tables._json_places import Place
+from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row
 
 _HEADER = b"#{"
@@ -29,20 +28,13 @@ def _read_monitor(content: Content) -> Rollouts:
     """Its rows after the head, one per episode: return `r`, length `l`, time `t`, and what else was logged."""
     if not content.data.endswith((b"\n", b"\r")):
         raise ValueError("its last line has no line ending, damaged or cut short")
-    try:
-        head, _, rest = content.data.decode("utf-8").partition("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"holds bytes that are not UTF-8 text ({error.reason})") from error
+    head, _, rest = content.data.partition(b"\n")
     parsed(head[1:])  # damage is an error
-    check_quotes(content.data)
-    names, *rows = [row for row in csv.reader(io.StringIO(rest)) if row] or [[]]
+    table, _ = text_table(b"\n" + rest, {*_MONITOR})  # so that lines are numbered as in the file
+    names = table.column_names
     if tuple(names[:3]) != _MONITOR or len(set(names)) < len(names):
         raise ValueError(f"has the columns {', '.join(names)[:80]}; expected {', '.join(_MONITOR)} first, each once")
-    short = next((i for i, row in enumerate(rows) if len(row) != len(names)), None)
-    if short is not None:
-        raise ValueError(f"episode {short} has {len(rows[short])} entries, expected {len(names)}")
-    values = {name: [row[place] for row in rows] for place, name in enumerate(names) if name not in _MONITOR[1:]}
-    return _episodes(values, remark=_OF_TRAINING)
+    return _episodes(table.drop_columns([*_MONITOR[1:]]).to_pydict(), remark=_OF_TRAINING)
 
 
 def _is_evaluations(content: Content) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxcert.tables._columns import Columns
-from jaxcert.tables.formats._content import Content, Place
-from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, check_one_policy, holds, names_of, not_run
+from jaxcert.tables._json_places import LABEL, Place
+from jaxcert.tables.formats._content import Content
+from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, check_same_policy, holds, names_of, not_run
 
 # --- Inspect: `.eval`, a zip archive of JSON, and `.json`. A task is a sample, a rollout one of its epochs -----------
 
@@ -25,9 +26,13 @@ def _is_inspect(content: Content) -> bool:
 
 def _inspect(content: Content) -> Rollouts:
     head = Place(content.json_of("header.json") if content.is_zip else content.json)
-    _check_head(head)
+    if (version := head.field("version").of(int)) != _VERSION:
+        raise ValueError(f"version is {version}, expected {_VERSION}, the version of the log format that is known")
+    invalidated = head.maybe("invalidated")
+    if invalidated is not None and invalidated.of(bool):
+        raise ValueError("invalidated is true: somebody declared samples of it invalid; expected a log without any")
     rows = [_sample(each) for each in (_summaries(content) if content.is_zip else head.field("samples").items())]
-    status = head.field("status").text()
+    status = head.field("status").of(str)
     ids, epochs = {row.task for row in rows}, {row.trial for row in rows}
     rows += [Row(*pair, {}, "not in the log") for pair in _not_in_log(head, [row[:2] for row in rows], status)]
     columns = {name: [row.values.get(name) for row in rows] for name in names_of(rows)}
@@ -51,16 +56,6 @@ def _summaries(content: Content) -> list[Place]:
     return samples
 
 
-def _check_head(head: Place) -> None:
-    """Refuse another version of the format, and a log that somebody declared invalid."""
-    version = head.field("version").integer()
-    if version != _VERSION:
-        raise ValueError(f"version is {version}, expected {_VERSION}, the version of the log format that is known")
-    invalidated = head.maybe("invalidated")
-    if invalidated is not None and invalidated.truth():
-        raise ValueError("invalidated is true: somebody declared samples of it invalid; expected a log without any")
-
-
 def _sample(sample: Place) -> Row:
     """A sample in one epoch, with its values by scorer, or by scorer and name where a scorer gives several."""
     why = {"error": "ended by an error", "limit": "ended at a limit"}
@@ -71,14 +66,14 @@ def _sample(sample: Place) -> Row:
         several = isinstance(value.value, dict)
         found |= {f"{name}/{part}": each for part, each in value.fields().items()} if several else {name: value}
     values = {name: _scalar(value) for name, value in found.items()}
-    return Row(sample.field("id").label(), sample.field("epoch").integer(), values, ended)
+    return Row(sample.field("id").of(LABEL), sample.field("epoch").of(int), values, ended)
 
 
 def _scalar(place: Place) -> Any:
     value = place.value
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None  # NaN is no score
-    return value if isinstance(value, bool | str) else place.number()
+    return value if isinstance(value, bool | str) else place.of(float)
 
 
 def _not_in_log(head: Place, found: Sequence[tuple[Any, int]], status: str) -> list[tuple[Any, int]]:
@@ -89,9 +84,9 @@ def _not_in_log(head: Place, found: Sequence[tuple[Any, int]], status: str) -> l
         if status != "success":
             raise ValueError(f"its status is {status!r:.40}, and it does not list its samples; expected 'success'")
         return []
-    labels = {str(each.label()): each.label() for each in listed.items()}
+    labels = {str(each.of(LABEL)): each.of(LABEL) for each in listed.items()}
     held = [(str(sample), epoch) for sample, epoch in found]
-    absent, unknown = not_run([*labels], 1, 1 if epochs is None else epochs.integer(), held)
+    absent, unknown = not_run([*labels], 1, 1 if epochs is None else epochs.of(int), held)
     if unknown:
         raise ValueError(f"holds sample {unknown[0]!r:.60}, epoch {unknown[1]}, which eval does not list")
     return [(labels[name], epoch) for name, epoch in sorted(absent)]
@@ -113,7 +108,7 @@ def _numbers(name: str, column: list[Any]) -> list[Any]:
 
 # --- LeRobot: lists of episodes for each task of a group -----------------------------------------------------------
 
-_METRICS = {"successes": Place.truth, "sum_rewards": Place.number, "max_rewards": Place.number}
+_METRICS = {"successes": bool, "sum_rewards": float, "max_rewards": float}
 
 
 def _lerobot(content: Content) -> Rollouts:
@@ -122,15 +117,15 @@ def _lerobot(content: Content) -> Rollouts:
     rows = [row for task in tasks for row in _episodes(task)]
     overall = whole.maybe("overall")
     stated = None if overall is None else overall.maybe("n_episodes")
-    if rows and stated is not None and stated.integer() != len(rows):
+    if rows and stated is not None and stated.of(int) != len(rows):
         raise ValueError(f"{stated.name} is {stated.value}, per_task has {len(rows)} episodes; expected as many")
     return Rollouts(Columns("task", "episode", "successes"), rows, f"{len(tasks)} tasks, {len(rows)} episodes")
 
 
 def _episodes(task: Place) -> Iterator[Row]:
     """The episodes of a task, for each of which every list of metrics has an entry."""
-    label, metrics = f"{task.field('task_group').text()}/{task.field('task_id').label()}", task.field("metrics")
-    lists = {name: [read(entry) for entry in metrics.field(name).items()] for name, read in _METRICS.items()}
+    label, metrics = f"{task.field('task_group').of(str)}/{task.field('task_id').of(LABEL)}", task.field("metrics")
+    lists = {name: [entry.of(kind) for entry in metrics.field(name).items()] for name, kind in _METRICS.items()}
     if not any(lists.values()):
         raise ValueError(f"{metrics.name} has no episode; expected one or more of each task")
     if len({*map(len, lists.values())}) > 1:
@@ -158,11 +153,9 @@ def _tau(content: Content) -> Rollouts:
     runs = Place(content.json, "results").items()
     if not runs:
         raise ValueError("is an empty list; expected runs with task_id, trial and reward")
-    check_one_policy(runs)
+    check_same_policy(content.json)
     failed = [run.field("info").maybe("error") is not None for run in runs]
-    rewards = [_reward(run, "ended by an error" if lost else "") for run, lost in zip(runs, failed, strict=True)]
-    labels = [(run.field("task_id").label(), run.field("trial").integer()) for run in runs]
-    rows = [Row(*label, {"reward": reward}) for label, reward in zip(labels, rewards, strict=True)]
+    rows = [_run(run, run, "ended by an error" * lost) for run, lost in zip(runs, failed, strict=True)]
     remark = f"{sum(failed)} ended by an error, with the reward 0" if any(failed) else ""
     return Rollouts(_OF_TAU, rows, f"{len(runs)} runs", supports=_SUPPORTS, remark=remark)
 
@@ -172,9 +165,13 @@ def _tau2(content: Content) -> Rollouts:
     if "simulations" not in content.json and whole.maybe("simulation_index"):
         raise ValueError("has its simulations in other files (simulation_index); expected them in this file")
     runs = whole.field("simulations").items()
-    check_one_policy(runs)
-    reasons = [run.field("termination_reason").text() for run in runs]
-    rows = [_simulation(*each) for each in zip(runs, reasons, strict=True)]
+    check_same_policy(run.value for run in runs)
+    reasons = [run.field("termination_reason").of(str) for run in runs]
+    rows = []
+    for run, reason in zip(runs, reasons, strict=True):
+        why_none = "" if reason in _BY_THEMSELVES else "of a simulation that ended early"
+        row = _run(run, run.maybe("reward_info"), why_none)
+        rows.append(row._replace(ended="lost to the infrastructure" if reason == _LOST else ""))
     rows += [Row(*pair, {"reward": None}, "not in the file") for pair in _absent(whole, [row[:2] for row in rows])]
     early = Counter(reason for reason in reasons if reason not in (*_BY_THEMSELVES, _LOST))
     listed = ", ".join(f"{reason} ({count})" for reason, count in early.most_common())
@@ -182,20 +179,24 @@ def _tau2(content: Content) -> Rollouts:
     return Rollouts(_OF_TAU, rows, f"{len(runs)} simulations", supports=_SUPPORTS, remark=remark)
 
 
-def _simulation(run: Place, reason: str) -> Row:
-    why = "" if reason in _BY_THEMSELVES else "of a simulation that ended early"
-    reward = None if (info := run.maybe("reward_info")) is None else _reward(info, why)
-    ended = "lost to the infrastructure" if reason == _LOST else ""
-    return Row(run.field("task_id").label(), run.field("trial").integer(), {"reward": reward}, ended)
+def _run(run: Place, info: Place | None, why_none: str) -> Row:
+    """A run, and its reward; where the tool gives none, another one would count as a success."""
+    reward = None if info is None else info.field("reward")
+    if reward is not None and not 0 <= reward.of(float) <= 1:
+        raise ValueError(f"{reward.name} is {reward.of(float):g}, expected a number from 0 to 1")
+    if reward is not None and why_none and reward.of(float):
+        raise ValueError(f"{reward.name} is {reward.of(float):g}, {why_none}; expected 0")
+    found = None if reward is None else reward.of(float)
+    return Row(run.field("task_id").of(LABEL), run.field("trial").of(int), {"reward": found})
 
 
 def _absent(whole: Place, found: list[tuple[int | str, int]]) -> list[tuple[int | str, int]]:
     """The tasks and trials that were to be run and have no simulation."""
-    tasks = [task.field("id").label() for task in whole.field("tasks").items()]
+    tasks = [task.field("id").of(LABEL) for task in whole.field("tasks").items()]
     if len(set(tasks)) < len(tasks):
         raise ValueError("tasks lists a task twice; expected each once")
     number = whole.field("info").field("num_trials")
-    if number.integer() < 1:
+    if number.of(int) < 1:
         raise ValueError(f"{number.name} is {number.value}; expected at least 1")
     absent, unknown = not_run(tasks, 0, number.value, found)
     if unknown and unknown[0] not in tasks:
@@ -206,16 +207,6 @@ def _absent(whole: Place, found: list[tuple[int | str, int]]) -> list[tuple[int 
     return absent
 
 
-def _reward(place: Place, why_none: str) -> float:
-    """The reward; where the tool gives none, another one would count as a success."""
-    reward = place.field("reward")
-    if not 0 <= reward.number() <= 1:
-        raise ValueError(f"{reward.name} is {reward.number():g}, expected a number from 0 to 1")
-    if why_none and reward.number():
-        raise ValueError(f"{reward.name} is {reward.number():g}, {why_none}; expected 0")
-    return reward.number()
-
-
 # --- EvalPlus: for each problem a list of solutions, and which tests each of them passed ---------------------------
 
 
@@ -223,24 +214,24 @@ def _evalplus(content: Content) -> Rollouts:
     """Its values are `base`, and `plus` where the plus tests were run: a pass of both, as EvalPlus counts it."""
     whole = Place(content.json)
     problems, rows = whole.field("eval").fields(), []
-    has_plus = any(status.value is not None for _, status in whole.find("eval.*.*.plus_status"))
+    has_plus = any(found.place.value is not None for found in whole.find("eval.*.*.plus_status"))
     for label, problem in problems.items():
-        if not (solutions := problem.items()):
-            raise ValueError(f"{problem.name} has no solution; expected at least one")
-        for number, solution in enumerate(solutions):
+        for number, solution in enumerate(problem.items()):
             own = solution.maybe("task_id")
-            if own is not None and own.label() != label:
+            if own is not None and own.of(LABEL) != label:
                 raise ValueError(
                     f"{own.name} is {own.value!r:.60}, in the solutions of {label!r:.60}; expected the same"
                 )
             base, plus = _passed(solution.field("base_status")), solution.field("plus_status")
             rows.append(Row(label, number, ({"plus": _passed(plus) and base} if has_plus else {}) | {"base": base}))
+        if not problem.value:
+            raise ValueError(f"{problem.name} has no solution; expected at least one")
     columns = Columns("task_id", "solution", "plus" if has_plus else "base")
     return Rollouts(columns, rows, f"{len(problems)} problems, {len(rows)} solutions")
 
 
 def _passed(status: Place) -> bool:
-    if status.text() not in ("pass", "fail", "timeout"):
+    if status.of(str) not in ("pass", "fail", "timeout"):
         raise ValueError(f"{status.name} is {status.value!r:.40}, expected pass or fail or timeout")
     return status.value == "pass"
 

@@ -1,8 +1,9 @@
 """Formats as recipes: how a file of JSON is recognised, where its records are, and which field has which role."""
 
+import importlib.resources
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,10 +11,18 @@ from jaxcert._files import in_file, parsed
 from jaxcert.tables._coded import Coded, as_objects, coded
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import has_no_outcome
-from jaxcert.tables._json_records import records_in
+from jaxcert.tables._json_places import LABEL, Found, Place
+from jaxcert.tables._json_records import with_fields_around
 from jaxcert.tables._pooled import nested
-from jaxcert.tables.formats._content import Content, Place
-from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, check_one_policy, holds
+from jaxcert.tables.formats._content import Content
+from jaxcert.tables.formats._found_rollouts import (
+    Format,
+    Rollouts,
+    Row,
+    check_one_policy,
+    check_same_policy,
+    holds,
+)
 
 
 class Recipe(NamedTuple):
@@ -40,7 +49,7 @@ class Recipe(NamedTuple):
         return Format(self.name, holds(self.recognise), self._read, self.fixed_list)
 
     def _read(self, content: Content) -> Rollouts:
-        rows = list((self._of_lists if self.lists else self._of_records)(Place(content.json)))
+        rows = (self._of_lists if self.lists else self._of_records)(Place(content.json))
         if not rows:
             raise ValueError(f"holds no rollout at {self.records or ', '.join(self.lists)}; expected some")
         stated = Place(content.json).first(self.number) if self.number else len(rows)
@@ -59,55 +68,50 @@ class Recipe(NamedTuple):
         """The fields of its records, and those around them, that it does not read."""
         if self.lists:
             return {}
-        records, _ = records_in(content.json, self.records)
+        records, _ = with_fields_around(list(Place(content.json).find(self.records)), self.records)
         names = dict.fromkeys(name for record in records for name in record)
         columns = {name: coded(as_objects(record.get(name) for record in records)) for name in names}
-        parts = {part: entries for name, column in columns.items() for part, entries in nested(name, column)}
+        parts = dict(part for name, column in columns.items() for part in nested(name, column))
         read = {self.task, self.unfinished, *self.counts, *self.policy}
         read |= {how.partition(" = ")[0] for how in self.values.values()}
         return {name: entries for name, entries in parts.items() if name not in read and not _is_place(name, entries)}
 
-    def _of_lists(self, whole: Place) -> Iterator[Row]:
-        seen: dict[Any, str] = {}
-        rows, policies = [], dict[str, None]()
-        for path, value in self.lists.items():
-            found = list(whole.find(path))
+    def _of_lists(self, whole: Place) -> list[Row]:
+        rows, seen, value_name = [], {}, next(iter(self.values), "success")
+        lists = [(path, value, list(whole.find(path))) for path, value in self.lists.items()]
+        self._check_one_policy(found for *_, each in lists for found in each)
+        for path, value, found in lists:
             if not found and not self.number:
                 raise ValueError(f"has no list {path!r:.60}; expected one, which may be empty")
-            for keys, place in found:
-                self._check_one_policy(policies, keys, place)
-                name = ".".join([path.split(".")[-1].replace("*", ""), *map(str, keys[-1:])]).strip(".")
+            for each in found:
+                name = ".".join([path.split(".")[-1].replace("*", ""), *map(str, each.keys[-1:])]).strip(".")
                 ended = f"listed under {name}" if value == "unfinished" else ""
-                own = float(_role(value, keys, place)) if f"{value}"[:1] == "$" else value
-                for label in () if place.value is None else map(Place.label, place.items()):
+                own = None if ended else float(_role(value, each)) if f"{value}"[:1] == "$" else value
+                for label in () if each.place.value is None else (entry.of(LABEL) for entry in each.place.items()):
                     if label in seen:
                         raise ValueError(f"lists {label!r:.60} under {seen[label]} and {name}; expected each once")
                     seen[label] = name
-                    rows.append(Row(label, label, {next(iter(self.values), "success"): None if ended else own}, ended))
-        yield from sorted(rows, key=lambda row: str(row.trial))  # the lists stand in an order of outcomes
+                    rows.append(Row(label, label, {value_name: own}, ended))
+        return sorted(rows, key=lambda row: str(row.trial))  # the lists stand in an order of outcomes
 
-    def _of_records(self, whole: Place) -> Iterator[Row]:
-        policies: dict[str, None] = {}
-        found = list(whole.find(self.records, all_there=True))
-        check_one_policy(record for _, record in found)
-        for number, (keys, record) in enumerate(found):
-            self._check_one_policy(policies, keys, record)
-            task = _role(self.task, keys, record)
+    def _of_records(self, whole: Place) -> list[Row]:
+        rows, found = [], list(whole.find(self.records, all_there=True))
+        check_same_policy(each.place.value for each in found)
+        self._check_one_policy(found)
+        for number, each in enumerate(found):
+            task, trial = _role(self.task, each), _role(self.trial, each) if self.trial else None
             if isinstance(task, dict | list | float | None):
                 raise ValueError(f"a record has no label of its task at {self.task}; expected text or a whole number")
-            trial = _role(self.trial, keys, record) if self.trial else None
-            values = {name: _value(how, record) for name, how in self.values.items()}
+            values = {name: _value(how, each.place) for name, how in self.values.items()}
             if self.counts:
-                values = {"success": "/".join(str(_role(name, keys, record)) for name in self.counts)}
-            why = record.first(self.unfinished) if self.unfinished else None
-            yield Row(task, number if trial is None else trial, values, f"ended by {_word(why)}" if why else "")
+                values = {"success": "/".join(str(_role(name, each)) for name in self.counts)}
+            why = each.place.first(self.unfinished) if self.unfinished else None
+            rows.append(Row(task, number if trial is None else trial, values, f"ended by {_word(why)}" if why else ""))
+        return rows
 
-    def _check_one_policy(self, found: dict[str, None], keys: tuple[Any, ...], record: Place) -> None:
-        """Note the policy of a record, and raise ValueError for a second one."""
-        found[" / ".join(str(_role(each, keys, record)) for each in self.policy)] = None
-        if len(found) > 1:
-            listed, by = ", ".join(list(found)[:4]), ", ".join(self.policy)
-            raise ValueError(f"holds several policies ({listed:.200}), by {by}; expected a file of each")
+    def _check_one_policy(self, found: Iterable[Found]) -> None:
+        named = (" / ".join(str(_role(how, each)) for how in self.policy) for each in found)
+        check_one_policy(named, ", ".join(self.policy))
 
 
 def _is_place(name: str, entries: Coded) -> bool:
@@ -120,27 +124,27 @@ def _value(how: str, record: Place) -> Any:
     found = record.first(path)
     if isinstance(found, dict | list):
         raise ValueError(f"a record has no single entry at {path}; expected a number or true or false")
-    if has_no_outcome(found):
-        return None
-    return found == word if equals else found
+    return None if has_no_outcome(found) else found == word if equals else found
 
 
 def _word(why: Any) -> str:
     if isinstance(why, dict):
-        return str(next((why[name] for name in ("exception_type", "type", "name") if name in why), "an error"))[:40]
+        why = str(next((why[name] for name in ("exception_type", "type", "name") if name in why), ""))
     return why[:40] if isinstance(why, str) and why.strip() else "an error"
 
 
-def _role(how: str, keys: tuple[Any, ...], record: Place) -> Any:
+def _role(how: str, found: Found) -> Any:
     """A field of a record, None if it is absent; or what a ``*`` stands for."""
     if how[:1] != "$":
-        return record.first(how)
-    if not how[1:].isdecimal() or not 1 <= int(how[1:]) <= len(keys):
-        raise ValueError(f"the recipe names {how!r:.20}; expected $1 to ${len(keys)}, what the * of records stand for")
-    return keys[int(how[1:]) - 1]
+        return found.place.first(how)
+    num = len(found.keys)
+    if not how[1:].isdecimal() or not 1 <= int(how[1:]) <= num:
+        raise ValueError(f"the recipe names {how!r:.20}; expected $1 to ${num}, what the * of records stand for")
+    return found.keys[int(how[1:]) - 1]
 
 
 _KINDS = {str: "a text", tuple: "a list of texts", dict: "a table", bool: "true or false"}
+_PLAIN = (str, bool, int, float)
 
 
 def recipe_in(path: Path) -> str:
@@ -156,7 +160,7 @@ def recipe_in(path: Path) -> str:
 
 
 def recipe_of(line: str) -> Recipe:
-    """The recipe; an error if it lacks something, or has an entry that is not known."""
+    """The recipe in a line of JSON; an error if it lacks something, or has an entry that is not known."""
     if not isinstance(given := parsed(line), dict):
         raise ValueError(f"its recipe is {line!r:.40}; expected an object")
     kinds = {name: type(usual) for name, usual in Recipe("", ())._asdict().items()}
@@ -165,85 +169,23 @@ def recipe_of(line: str) -> Recipe:
             raise ValueError(f"has the entry {name!r:.40}; expected {', '.join(kinds)}")
         if not isinstance(entry, list if kinds[name] is tuple else kinds[name]):
             raise ValueError(f"has {entry!r:.40} as {name}; expected {_KINDS[kinds[name]]}")
-        inner = list(entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ())
-        if wrong := [
-            each for each in inner if not isinstance(each, str if name != "lists" else str | bool | int | float)
-        ]:
-            expected = "texts, numbers, true or false" if name == "lists" else "texts alone"
+        inner = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
+        may_be, expected = (str, "texts alone") if name != "lists" else (_PLAIN, "texts, numbers, true or false")
+        if wrong := [each for each in inner if not isinstance(each, may_be)]:
             raise ValueError(f"has {wrong[0]!r:.40} in {name}; expected {expected}")
     if "name" not in given or bool(given.get("records")) == bool(given.get("lists")):
         raise ValueError("lacks its name, or has not one of records and lists; expected them")
     if not (given.get("values") or given.get("counts") or given.get("lists")):
         raise ValueError("lacks values; expected the fields of outcomes, such as values = {success = 'ok'}")
-    lists = {name: tuple(each) for name, each in given.items() if isinstance(each, list)}
-    return Recipe(**{"recognise": (), **given, **lists})
+    return _recipe(given)
 
 
-RECIPES = (
-    Recipe(
-        name="Terminal-Bench results",
-        recognise=("results.*.task_id", "results.*.is_resolved", "n_resolved"),
-        records="results.*",
-        task="task_id",
-        trial="trial_name",
-        values={"is_resolved": "is_resolved"},
-        policy=("model_name", "agent_name", "model", "agent"),
-    ),
-    Recipe(
-        name="an older LeRobot evaluation",
-        recognise=("per_episode.*.success", "aggregated"),
-        records="per_episode.*",
-        task="seed",
-        values={"success": "success", "sum_reward": "sum_reward", "max_reward": "max_reward"},
-        fixed_list=False,
-        remark="all episodes are of one environment: each of them, by its seed, is a task",
-    ),
-    Recipe(
-        name="BigCodeBench results",
-        recognise=("date", "eval.*.*.status"),
-        records="eval.*.*",
-        trial="$2",
-        values={"pass": "status = pass"},
-    ),
-    Recipe(
-        name="a SWE-bench report",
-        recognise=("resolved_ids", "unresolved_ids"),
-        lists={
-            "resolved_ids": True,
-            "unresolved_ids": False,
-            "empty_patch_ids": False,
-            "error_ids": False,
-            "incomplete_ids": "unfinished",
-        },
-        values={"resolved": ""},
-        number="total_instances",
-        remark="empty patches and errors are not resolved, as the benchmark counts them",
-    ),
-    Recipe(
-        name="a Harbor job",
-        recognise=("stats.evals.*.reward_stats",),
-        lists={"stats.evals.*.reward_stats.reward.*": "$2", "stats.evals.*.exception_stats.*": "unfinished"},
-        before="__",
-        trial="trial",
-        values={"reward": ""},
-        number="n_total_trials",
-        policy=("$1",),
-    ),
-    Recipe(
-        name="CALVIN results",
-        recognise=("*.task_info.*.total", "*.chain_sr"),
-        records="*.task_info.*",
-        task="$2",
-        counts=("success", "total"),
-        policy=("$1",),
-    ),
-    Recipe(
-        name="promptfoo results",
-        recognise=("results.results.*.testIdx", "results.results.*.success"),
-        records="results.results.*",
-        task="testIdx",
-        values={"success": "success", "score": "score"},
-        unfinished="error",
-        policy=("provider", "promptIdx"),
-    ),
-)
+def _recipe(given: dict[str, Any]) -> Recipe:
+    entries = {name: tuple(entry) if isinstance(entry, list) else entry for name, entry in given.items()}
+    return Recipe(**{"recognise": (), **entries})
+
+
+def known_recipes() -> list[Recipe]:
+    """Those of the tools that are known, in the form of a recipe of one's own."""
+    text = importlib.resources.files("jaxcert.tables.formats").joinpath("recipes.toml").read_text(encoding="utf-8")
+    return [_recipe(each) for each in tomllib.loads(text)["recipe"]]

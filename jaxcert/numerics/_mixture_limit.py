@@ -1,20 +1,14 @@
-"""Certified risk that holds at every moment while tasks come in, from a mixture of binomial tails."""
+"""The limit on the risk that a mixture of binomial tails gives, at every number of tasks together; never below it."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
-from jaxcert.certificates._method import epsilon_arguments, inflate, whole
-from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_limits import move_log_odds, parabola_root, start_point
 from jaxcert.numerics._elementary import log
 from jaxcert.numerics._root import safe_root
-from jaxcert.numerics._rounding import compute_dtype, known, unit_roundoff
+from jaxcert.numerics._rounding import unit_roundoff
 
 # The number of terms: about 11 sqrt(k n / (n - k)) are needed near the limit. Terms of one step of the loop.
 _MOST_TERMS, _CHUNK = 2**13, 8
@@ -48,7 +42,6 @@ def sequence_limit(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Arra
     useful = k <= n * (31 / 32)
     k, n = jnp.where(useful, k, 0.0), jnp.where(useful, n, 1.0)
     ones = jnp.ones_like(delta)
-
     problem = _problem(k, n, delta, alpha, gamma)
 
     def evaluate(q):
@@ -135,108 +128,3 @@ def series(a: jax.Array, b: jax.Array, q: jax.Array) -> Series:
     mean_index = jnp.where(fits, final.moment / total, final.place)
     error = u * (_PER_TERM * mean_index * (1 + 2.0**-5) + final.place / _CHUNK + (2 * _CHUNK + 8))
     return Series(total, jnp.where(final.total < jnp.inf, rest(final), jnp.inf), error)
-
-
-# Beyond what a prior is good for, and far from where a float32 overflows.
-_SMALLEST, _LARGEST = 1e-6, 1e6
-
-Prior = tuple[chex.Numeric, chex.Numeric] | Sequence[float]
-
-
-def anytime_epsilon(
-    num_violations: chex.Numeric,
-    num_tasks: chex.Numeric,
-    *,
-    delta: chex.Numeric,
-    beta: chex.Numeric,
-    prior: Prior = (1.0, 1.0),
-    validate: bool = True,
-) -> jax.Array:
-    r"""Upper confidence bound on the risk that holds after every number of tasks at once.
-
-    .. math:: \hat\varepsilon = \min\Big(1, \frac{q}{1 - \beta}\Big), \qquad
-              \frac{B(\alpha + k, \gamma + n - k)\, I_q(\alpha + k, \gamma + n - k)}{B(\alpha, \gamma)\,
-              I_q(\alpha, \gamma)\, q^k (1 - q)^{n - k}} = \frac1\delta, \qquad \hat\varepsilon = 1 \text{ at } k = n.
-
-    One-sided: with probability at least 1 - delta over the tasks and their rollouts, a new task misses the threshold
-    with probability at most epsilon, at all moments n = 1, 2, ... together. So one may stop whenever one likes, by
-    looking at epsilon too, and keep the smallest epsilon so far. Tasks are counted in the order in which they were
-    sampled. Fixed beforehand: the threshold, beta, delta and the prior.
-
-    Args:
-        num_violations: k, tasks so far whose lower bound is not at least the threshold; integers in 0..n.
-        num_tasks: n >= 1, tasks so far; tested up to 10**6.
-        delta: failure probability of the certificates at all moments together, in (0, 1).
-        beta: failure probability of one lower bound, in [0, 1); 0 if every performance is known exactly.
-        prior: (alpha, gamma), positive: a beta distribution over the share of violations, truncated to the risks below
-            the one that is tested. It has no influence on whether the certificate holds, only on where it is tight.
-        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give 1.
-
-    All arguments broadcast against each other and may be traced: other values, of n too, do not recompile.
-
-    Returns:
-        epsilon in (0, 1], never below the exact value for the rounded arguments; differentiable in beta and delta. It
-        is 1 where more than 31/32 of the tasks are violations.
-
-    Raises:
-        ValueError: for k outside 0..n, n < 1, beta outside [0, 1), delta outside (0, 1) or a prior that is no pair of
-            positive numbers.
-
-    Example:
-        >>> print(f"{anytime_epsilon(0, 200, delta=0.01, beta=0.01):.4f}")
-        0.0321
-
-    Reference: the theory page, section 16; Ville (1939), Robbins (1970) for mixtures.
-    """
-    k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
-    alpha, gamma = prepare_prior(prior, compute_dtype(beta, delta), validate)
-    return elementwise(_epsilon, num_violations=k, num_tasks=n, beta=beta, delta=delta, alpha=alpha, gamma=gamma)
-
-
-@jax.jit
-def _epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> Any:
-    return inflate(anytime_risk(k, n, delta, alpha, gamma), beta)
-
-
-def prepare_prior(prior: Any, dtype: np.dtype, validate: bool) -> tuple[Any, Any]:
-    """Both parameters to nearest, since the rounded ones are used."""
-    _check_pair("prior", prior)
-    if validate:
-        check_prior("prior", prior)
-    return known(prior[0], dtype, "nearest"), known(prior[1], dtype, "nearest")
-
-
-def check_prior(name: str, value: Any) -> None:
-    """Raise ValueError unless it is a pair of numbers in their range, as far as they are concrete."""
-    _check_pair(name, value)
-    for i, each in enumerate(value):
-        if is_concrete(each):
-            array = as_numbers(f"{name}[{i}]", each)
-            inside = (array >= _SMALLEST) & (array <= _LARGEST)
-            refuse(f"{name}[{i}]", array, inside, f"from {_SMALLEST:g} to {_LARGEST:g}")
-
-
-def _check_pair(name: str, value: Any) -> None:
-    if not isinstance(value, tuple | list) or len(value) != 2:
-        raise ValueError(f"{name} is {value!r}; expected a pair of positive numbers (alpha, gamma)")
-    for i, each in enumerate(value):
-        require_real(f"{name}[{i}]", each)
-
-
-@jax.jit
-def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> jax.Array:
-    """q for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
-    return in_blocks(_anytime_risk, *jnp.broadcast_arrays(k, n, delta, alpha, gamma))
-
-
-def _anytime_risk(k, n, delta, alpha, gamma) -> jax.Array:
-    proper = (alpha >= _SMALLEST / 2) & (alpha <= 2 * _LARGEST) & (gamma >= _SMALLEST / 2) & (gamma <= 2 * _LARGEST)
-    valid = whole(k, n) & (delta > 0) & (delta < 1) & proper
-    limit = sequence_limit(
-        jnp.where(valid, k, 1.0),
-        jnp.where(valid, n, 1.0),
-        jnp.where(valid, delta, 0.5),
-        jnp.where(valid, alpha, 1.0),
-        jnp.where(valid, gamma, 1.0),
-    )
-    return jnp.where(valid, limit, 1.0)

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxcert.certificates import _calibration
-from jaxcert.certificates._calibration import LeastFavourable, calibrated
-from jaxcert.certificates._crossing import log_factorials
-from jaxcert.certificates._method import CHOICE
+from jaxcert.numerics import _calibration
+from jaxcert.numerics._calibration import LeastFavourable, calibrated
+from jaxcert.numerics._crossing import log_factorials
 
-BETAS = CHOICE.betas
+BETAS = (3 / 64, 1 / 4, 5 / 8)  # of ``certify(beta="auto")``
 FIVE = (0.01, 0.05, 0.2, 0.5, 0.8)
 
 

@@ -11,9 +11,9 @@ from scipy import stats
 
 from benchmarks.exact import exact, lower_tail
 from jaxcert import certify_lower_bounds_band
-from jaxcert.certificates import _calibration
-from jaxcert.certificates._calibration import local_level
-from jaxcert.certificates._crossing import Crossing
+from jaxcert.numerics import _calibration
+from jaxcert.numerics._calibration import local_level
+from jaxcert.numerics._crossing import Crossing
 
 
 def boundary(n: int, delta: float, num_smallest: int | None = None) -> np.ndarray:

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from jaxcert.certificates._crossing import Crossing
+from jaxcert.numerics._crossing import Crossing
 
 # --- the best of a few levels -------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""A plot by training step: of one run, of several, or of a batch of certificates."""
+"""Plots over time: certificates by training step, of one run, of several or of a batch, and evidence by task."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,24 +6,28 @@ from typing import TYPE_CHECKING, Any
 import chex
 import numpy as np
 
+from jaxcert._extras import import_extra
 from jaxcert._validation import kind_of
 from jaxcert.certificates import floor_figures
-from jaxcert.report.plots._axes import MARKERS, drawing, dress, styles
+from jaxcert.monitoring import Row
+from jaxcert.report.plots._axes import GREY, drawing, dress, styles
 from jaxcert.report.plots._seed_spread import (
     Quantiles,
     check_batch,
     check_quantiles,
+    draw,
     explain_band,
     median_words,
-    shade,
     singular,
-    spread_of,
     thresholds_of,
 )
 
 if TYPE_CHECKING:
     from jaxcert.certificates import Certificate
     from jaxcert.training import Checkpoint
+
+_NO_CHECKPOINTS = "expected checkpoints with certificates at thresholds, at least one"
+_LOWEST, _HIGHEST = -14.0, 700.0  # of the logarithms that are drawn
 
 
 def plot_training(
@@ -50,10 +54,7 @@ def plot_training(
             and the band shows how the certificates vary; it is no confidence band, and the median is no certificate.
         quantiles: lower and upper end of the band, shares of the batch; by default from the least to the largest.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
         ValueError: no checkpoint, or one without a certificate at thresholds; seeds with other steps or thresholds
@@ -74,16 +75,13 @@ def plot_training(
     check_quantiles(quantiles, band or "seed")
     steps, xlabel, thresholds, safety = _recorded(checkpoints, steps, unit, band)
     with drawing(ax) as ax:
-        for place, (threshold, style) in enumerate(zip(thresholds.tolist(), styles(), strict=False)):
-            label, spread = f"at least {floor_figures(threshold)}", spread_of(safety[..., place], quantiles)
-            text = median_words(label, band, len(safety)) if band else label
-            ax.plot(steps, spread.middle, marker=MARKERS[place % len(MARKERS)], markersize=3, label=text, **style)
-            if band:
-                shade(ax, steps, spread, style)
+        for threshold, values, style in zip(thresholds.tolist(), safety.T, styles(marked=True), strict=False):
+            text = f"at least {floor_figures(threshold)}"
+            of_seeds, text = (values.T, median_words(text, band, len(safety))) if band else (values[:, 0], text)
+            draw(ax, steps, of_seeds, text, style, quantiles)
         if band:
             explain_band(ax, band, quantiles)
-        dress(ax, title=title, xlabel=xlabel, ylabel="certified safety 1−ε")
-        ax.set_ylim(-0.02, 1.02)
+        dress(ax, title=title, xlabel=xlabel, ylabel="certified safety 1−ε", shares=True)
     return ax
 
 
@@ -102,7 +100,7 @@ def _recorded(checkpoints: Any, steps: Any, unit: str, band: str) -> tuple[np.nd
     first, *others = runs
     if any(not np.array_equal(one, its) for run in others for one, its in zip(first[:2], run[:2], strict=True)):
         raise ValueError(f"checkpoints of some {band} have other steps or thresholds than the first; expected the same")
-    return first[0], _STEPS, first[1], np.stack([safety for *_, safety in runs])
+    return first[0], "environment steps", first[1], np.stack([safety for *_, safety in runs])
 
 
 def _of_run(checkpoints: "Sequence[Checkpoint]") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -123,14 +121,35 @@ def _of_batch(certificate: Any, steps: Any, unit: str, band: str) -> tuple[np.nd
     if steps is not None and np.shape(steps) != (count,):
         raise ValueError(f"steps has shape {np.shape(steps)}; expected one of each of the {count} checkpoints")
     safety = np.asarray(certificate.safety)
-    numbers = np.arange(count) if steps is None else np.asarray(steps)
-    return (
-        numbers,
-        unit if steps is not None else "checkpoint",
-        thresholds_of(certificate),
-        safety.reshape((-1, *safety.shape[-2:])),
-    )
+    numbers, unit = (np.arange(count), "checkpoint") if steps is None else (np.asarray(steps), unit)
+    return numbers, unit, thresholds_of(certificate), safety.reshape((-1, *safety.shape[-2:]))
 
 
-_NO_CHECKPOINTS = "expected checkpoints with certificates at thresholds, at least one"
-_STEPS = "environment steps"
+def plot_evidence(rows: Sequence[Row], *, alpha: float, title: str = "", ax: Any = None) -> Any:
+    """Draw the evidence against a claim after each deployed task, and the evidence of a change.
+
+    Args:
+        rows: of a `jaxcert.monitoring.Monitor`.
+        alpha: its probability of a false alarm; the alarm is at evidence of 1/alpha.
+        title: of the axes.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
+
+    Example:
+        >>> from jaxcert.monitoring import Row
+        >>> rows = [Row(i, str(i), (0.0,), True, i / 2, i / 2) for i in range(1, 10)]
+        >>> plot_evidence(rows, alpha=0.05).get_ylabel()
+        'evidence'
+    """
+    numbers = [row.number for row in rows]
+    curves = {
+        "that the claim does not hold": [row.log_evidence for row in rows],
+        "that it has ceased to hold": [row.log_change for row in rows],
+    }
+    with drawing(ax) as ax:
+        for (label, logs), style in zip(curves.items(), styles(), strict=False):
+            ax.plot(numbers, np.exp(np.clip(logs, _LOWEST, _HIGHEST)), label=label, **style)
+        ax.axhline(1 / alpha, color=GREY, linewidth=0.9, linestyle=":", label=f"alarm: {1 / alpha:g}")
+        ax.set_yscale("log")
+        ax.xaxis.set_major_locator(import_extra("matplotlib.ticker", "plot").MaxNLocator(integer=True))
+        dress(ax, title=title, xlabel="deployed tasks", ylabel="evidence")
+    return ax

@@ -1,4 +1,4 @@
-"""Certificates that hold at every moment: from returns, in the order of their tasks."""
+"""What holds at every moment while tasks come in: the risk, and certificates of returns in the order of their tasks."""
 
 import dataclasses
 import functools
@@ -10,21 +10,113 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._anytime_epsilon import Prior, anytime_epsilon, anytime_risk, check_prior, prepare_prior
-from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, thresholds_of
+from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padded_rows, thresholds_of
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Certificate, certificate_of
-from jaxcert.certificates._counting import any_of, bad_levels, reached, status_of
-from jaxcert.certificates._method import BINOMIAL, inflate
+from jaxcert.certificates._counting import any_of, fields_of_solution, reached
+from jaxcert.certificates._method import BINOMIAL, Solution, epsilon_arguments, inflate, whole
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._registry import missing_of_counts
-from jaxcert.numerics._batches import in_front
-from jaxcert.numerics._rounding import complement_down
-from jaxcert.returns._paired import Paired
+from jaxcert.numerics._batches import elementwise, in_blocks, in_front
+from jaxcert.numerics._mixture_limit import sequence_limit
+from jaxcert.numerics._rounding import complement_down, compute_dtype, known
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
-from jaxcert.returns.summaries import Summary
+
+# Beyond what a prior is good for, and far from where a float32 overflows.
+_SMALLEST, _LARGEST = 1e-6, 1e6
+
+Prior = tuple[chex.Numeric, chex.Numeric] | Sequence[float]
+
+
+def anytime_epsilon(
+    num_violations: chex.Numeric,
+    num_tasks: chex.Numeric,
+    *,
+    delta: chex.Numeric,
+    beta: chex.Numeric,
+    prior: Prior = (1.0, 1.0),
+    validate: bool = True,
+) -> jax.Array:
+    r"""Upper confidence bound on the risk that holds after every number of tasks at once.
+
+    .. math:: \hat\varepsilon = \min\Big(1, \frac{q}{1 - \beta}\Big), \qquad
+              \frac{B(\alpha + k, \gamma + n - k)\, I_q(\alpha + k, \gamma + n - k)}{B(\alpha, \gamma)\,
+              I_q(\alpha, \gamma)\, q^k (1 - q)^{n - k}} = \frac1\delta, \qquad \hat\varepsilon = 1 \text{ at } k = n.
+
+    One-sided: with probability at least 1 - delta over the tasks and their rollouts, a new task misses the threshold
+    with probability at most epsilon, at all moments n = 1, 2, ... together. So one may stop whenever one likes, by
+    looking at epsilon too, and keep the smallest epsilon so far. Tasks are counted in the order in which they were
+    sampled. Fixed beforehand: the threshold, beta, delta and the prior.
+
+    Args:
+        num_violations: k, tasks so far whose lower bound is not at least the threshold; integers in 0..n.
+        num_tasks: n >= 1, tasks so far; tested up to 10**6.
+        delta: failure probability of the certificates at all moments together, in (0, 1).
+        beta, validate: as in ``binomial_epsilon``.
+        prior: (alpha, gamma), positive: a beta distribution over the share of violations, truncated to the risks below
+            the one that is tested. It has no influence on whether the certificate holds, only on where it is tight.
+
+    All arguments broadcast against each other and may be traced: other values, of n too, do not recompile.
+
+    Returns:
+        epsilon in (0, 1], never below the exact value for the rounded arguments; differentiable in beta and delta. It
+        is 1 where more than 31/32 of the tasks are violations.
+
+    Raises:
+        ValueError: for k outside 0..n, n < 1, beta outside [0, 1), delta outside (0, 1) or a prior that is no pair of
+            positive numbers.
+
+    Example:
+        >>> print(f"{anytime_epsilon(0, 200, delta=0.01, beta=0.01):.4f}")
+        0.0321
+
+    Reference: the theory page, section 16; Ville (1939), Robbins (1970) for mixtures.
+    """
+    k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
+    alpha, gamma = prepare_prior(prior, compute_dtype(beta, delta), validate)
+    return elementwise(_epsilon, num_violations=k, num_tasks=n, beta=beta, delta=delta, alpha=alpha, gamma=gamma)
+
+
+@jax.jit
+def _epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> Any:
+    return inflate(anytime_risk(k, n, delta, alpha, gamma), beta)
+
+
+def prepare_prior(prior: Any, dtype: np.dtype, validate: bool) -> tuple[Any, Any]:
+    """Both parameters to nearest, since the rounded ones are used."""
+    check_prior("prior", prior, validate)
+    return known(prior[0], dtype, "nearest"), known(prior[1], dtype, "nearest")
+
+
+def check_prior(name: str, value: Any, validate: bool = True) -> None:
+    """Raise ValueError unless it is a pair of numbers, in their range as far as they are concrete."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ValueError(f"{name} is {value!r}; expected a pair of positive numbers (alpha, gamma)")
+    for i, each in enumerate(value):
+        require_real(f"{name}[{i}]", each)
+        if validate and is_concrete(each):
+            array = as_numbers(f"{name}[{i}]", each)
+            inside = (array >= _SMALLEST) & (array <= _LARGEST)
+            refuse(f"{name}[{i}]", array, inside, f"from {_SMALLEST:g} to {_LARGEST:g}")
+
+
+@jax.jit
+def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> jax.Array:
+    """q for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
+    return in_blocks(_anytime_risk, *jnp.broadcast_arrays(k, n, delta, alpha, gamma))
+
+
+def _anytime_risk(k, n, delta, alpha, gamma) -> jax.Array:
+    proper = (alpha >= _SMALLEST / 2) & (alpha <= 2 * _LARGEST) & (gamma >= _SMALLEST / 2) & (gamma <= 2 * _LARGEST)
+    valid = whole(k, n) & (delta > 0) & (delta < 1) & proper
+    usual = zip((k, n, delta, alpha, gamma), (1.0, 1.0, 0.5, 1.0, 1.0), strict=True)
+    return jnp.where(valid, sequence_limit(*(jnp.where(valid, each, safe) for each, safe in usual)), 1.0)
+
+
+# --- from returns ---------------------------------------------------------------------------------------------------
 
 
 @jax.tree_util.register_dataclass
@@ -78,9 +170,23 @@ class AnytimeCertificate(Certificate):
         first = jnp.argmax(reached, axis=-2) + 1
         return jnp.where(jnp.any(reached, axis=-2), first, 0).astype(jnp.int32)
 
-    def counted_as(self, stated, sure, near, below, rounding) -> np.ndarray | None:
-        """As of a ``Certificate``; here the risk depends on which of the tasks they are."""
-        return counted_as_stated(self, sure, near, below, stated, rounding)
+    def counted_as(
+        self, stated: float, sure: np.ndarray, near: np.ndarray, below: int, rounding: float
+    ) -> np.ndarray | None:
+        """As of a ``Certificate``; here it matters which of the tasks they are, since each moment has its count.
+
+        Sets of tasks are not tried: a way through the counts of all moments is looked for, on which no risk is smaller
+        than stated and one is equal, up to the relative rounding. What is found is no better than what is certified
+        here of a threshold that is lower by rounding, where none of these tasks is a violation.
+        """
+        choices, places = np.arange(below + 1), np.arange(1, sure.size + 1)
+        if sure.size * choices.size > _MOST:
+            return None
+        counts = np.minimum(np.cumsum(sure)[:, None] + choices, places[:, None])
+        levels: dict[str, Any] = {"delta": self.delta, "beta": self.beta, "prior": (self.prior[0], self.prior[1])}
+        risks = np.asarray(anytime_epsilon(counts, places[:, None], **levels), np.float64)
+        room, is_near = rounding * risks, np.isin(np.arange(sure.size), near)
+        return _way(is_near, below, risks >= stated - room, np.abs(risks - stated) <= room)
 
     @property
     def _when(self) -> str:
@@ -88,7 +194,7 @@ class AnytimeCertificate(Certificate):
 
 
 def certify_anytime(
-    returns: chex.Array | Summary | Paired,
+    returns: Returns,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
     support: Support | None = None,
@@ -112,14 +218,10 @@ def certify_anytime(
     Args:
         returns: float[..., n, m], a summary, or two policies (``paired``), as in ``certify``; the tasks in the order in
             which they were sampled.
-        thresholds: float[t], or a scalar for one; wanted expected returns B.
-        support: (a, b), as in ``certify``.
+        thresholds, support, bound, where, validate: as in ``certify``, with the same warnings.
         delta: failure probability of the certificates at one threshold, at all moments together, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
-        bound: as in ``certify``.
         prior: (alpha, gamma) of the mixture, as in ``anytime_epsilon``; two scalars.
-        where: as in ``certify``.
-        validate: as in ``certify``.
 
     A new n is a new shape, for which the call is compiled again; ``anytime_epsilon`` is for loops over tasks.
 
@@ -128,9 +230,6 @@ def certify_anytime(
 
     Raises:
         ValueError: as ``certify``, and for a prior that is no pair of positive numbers.
-
-    Warns:
-        UserWarning: for thresholds outside the support, as ``certify``.
 
     Example:
         >>> import jaxcert
@@ -148,25 +247,18 @@ def certify_anytime(
     prior = prepare_prior(prior, sample.dtype, validate)
     if np.ndim(prior[0]) or np.ndim(prior[1]):
         raise ValueError(f"prior has shapes {np.shape(prior[0])} and {np.shape(prior[1])}; expected scalars")
-    delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
-    return certify_in_order(per_task.name, per_task, sample, rows, beta, delta, prior, returns)
+    levels = levels_of(BINOMIAL, delta, beta, sample, validate)
+    return _of_bounds(per_task.name, per_task, sample, rows, levels, prior, returns)
 
 
-def certify_in_order(
-    name: str,
-    bound: Bound | None,
-    sample: Sample,
-    thresholds: Any,
-    beta: Any,
-    delta: Any,
-    prior: tuple[Any, Any],
-    returns: Any = None,
+def _of_bounds(
+    name: str, bound: Bound | None, sample: Sample, row: Any, levels: tuple, prior: tuple, returns: Any = None
 ) -> AnytimeCertificate:
     """From ``task_bounds`` a sample, by the name of the bound, in the order of the tasks, at thresholds [t]."""
-    rows = padded_rows(thresholds, sample, 1)
+    (delta, beta), rows = levels, padded_rows(row, sample, 1)
     fields = _in_order(bound, *placed((sample, rows, beta, delta, prior)))
     fields |= {"thresholds": rows, "beta": beta, "delta": delta}
-    return certificate_of(AnytimeCertificate, fields, sample.num_tasks, len(thresholds), name, "anytime", returns)
+    return certificate_of(AnytimeCertificate, fields, sample.num_tasks, len(row), name, "anytime", returns)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -181,53 +273,23 @@ def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta, prio
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), counts.shape)
     moments = jnp.where(bad_threshold | ~there, 1.0, inflate(risk, beta))
     history = jax.lax.cummin(moments, axis=counts.ndim - 2)
-    epsilon, violations = history[..., -1, :], counts[..., -1, :].astype(jnp.int32)
-    invalid = any_of(jnp.isneginf(lower), n) | bad_threshold[..., -1, :] | bad_levels(beta, delta)
-    return {
-        "safety": complement_down(epsilon),
-        "epsilon": epsilon,
-        "num_violations": violations,
-        "num_valid": n - violations,
-        "status": status_of(BINOMIAL, epsilon, jnp.ones(epsilon.shape, bool), invalid, beta, delta, n),
-        "history": history,
-        "lower_bounds": lower,
-        "prior": jnp.stack(prior),
-    }
+    violations = counts[..., -1, :].astype(jnp.int32)
+    solution = Solution(history[..., -1, :], n - violations, jnp.ones(violations.shape, bool))
+    bad_task = any_of(jnp.isneginf(lower), n)
+    fields = fields_of_solution(BINOMIAL, violations, solution, thresholds, beta, delta, n, bad_task)
+    return fields | {"history": history, "lower_bounds": lower, "prior": jnp.stack(prior)}
 
 
 def _curve(certificate: AnytimeCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> AnytimeCertificate:
     numbers = sample_of_numbers(jnp.asarray(lower_bounds)), jnp.asarray(levels)
     prior = certificate.prior[0], certificate.prior[1]
-    return certify_in_order(certificate.bound, None, *numbers, certificate.beta, certificate.delta, prior)
+    return _of_bounds(certificate.bound, None, *numbers, (certificate.delta, certificate.beta), prior)
 
 
 # --- where a file was written by other lower bounds ----------------------------------------------------------------
 
 # Numbers of violations at all moments, each of which is a root to find.
 _MOST = 100_000
-
-
-def counted_as_stated(
-    certificate: Any, sure: np.ndarray, near: np.ndarray, below: int, stated: float, rounding: float
-) -> np.ndarray | None:
-    """So many (``below``) of the tasks ``near`` that the smallest risk of all moments is the stated one, or None.
-
-    Unlike a certificate of all tasks, this one depends on which of them are violations beside the ``sure`` ones, since
-    each moment has its own count. Sets of tasks are not tried: a way through the counts of all moments is looked for,
-    on which no risk is smaller than stated and one is equal, up to the relative rounding. What is found is no better
-    than what is certified here of a threshold that is lower by rounding, where none of these tasks is a violation.
-    """
-    choices = np.arange(below + 1)
-    if sure.size * choices.size > _MOST:
-        return None
-    places = np.arange(1, sure.size + 1)
-    counts = np.minimum(np.cumsum(sure)[:, None] + choices, places[:, None])
-    levels: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta}
-    prior = certificate.prior[0], certificate.prior[1]
-    risks = np.asarray(anytime_epsilon(counts, places[:, None], prior=prior, **levels), np.float64)
-    room = rounding * risks
-    is_near = np.isin(np.arange(sure.size), near)
-    return _way(is_near, below, risks >= stated - room, np.abs(risks - stated) <= room)
 
 
 def _way(near: np.ndarray, below: int, allowed: np.ndarray, equal: np.ndarray) -> np.ndarray | None:
@@ -255,7 +317,6 @@ ANYTIME = Question(
     words="on what share of new tasks is the performance at least a threshold, at every moment of the sampling?",
     function=certify_anytime,
     paired=True,
-    certificate=AnytimeCertificate,
     settings=same("delta", "beta", "bound", "prior"),
     options=(Option("prior", list, "Two numbers of the mixture over risks", check=check_prior),),
     curve=_curve,

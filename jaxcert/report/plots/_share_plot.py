@@ -1,4 +1,4 @@
-"""Plots of certificates and of sweeps over their settings."""
+"""Plots of the share of new tasks that is certified: by threshold, and by the settings of a sweep."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,36 +10,37 @@ from jaxcert._validation import kind_of
 from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._question import Question
 from jaxcert.questions import question_of
-from jaxcert.report.plots._axes import GREY, as_point, drawing, dress, name, styles
+from jaxcert.report.plots._axes import GREY, drawing, dress, name, styles
 from jaxcert.report.plots._seed_spread import (
     Quantiles,
-    Spread,
     check_batch,
     check_quantiles,
+    draw,
     explain_band,
     median_words,
-    shade,
     singular,
-    spread_of,
     thresholds_of,
 )
 from jaxcert.sweep import SweepResult
 
+# Axes of a sweep whose settings make one curve each.
+_SETTINGS = ("budget", "bound", "method", "beta", "delta")
+
 
 def plot_certificates(
-    certificates: Certificate | Mapping[str, Certificate],
+    certificates: Certificate | Mapping[str, Certificate] | SweepResult,
     *,
     exact: tuple[chex.Array, chex.Array] | None = None,
     points: Sequence[tuple[float, float]] = (),
+    sampled: chex.Array | None = None,
     band: str = "",
     quantiles: Quantiles = (0, 1),
     policies: Sequence[str] = (),
     title: str = "",
     ax: Any = None,
 ) -> Any:
-    r"""Draw the certified safety of one or several certificates as step curves.
+    """Draw the certified safety of one or several certificates as step curves, or of every setting of a sweep.
 
     Safety does not increase with the threshold, so a certificate at a threshold holds at every lower one as well:
     between two thresholds a curve shows the value of the upper one. Thresholds may be in any order. What would be a
@@ -47,18 +48,17 @@ def plot_certificates(
 
     Args:
         certificates: one, or several by their label in the legend. All have the same delta; safety is [t], or with
-            `band` [seeds, t].
+            `band` [seeds, t]. Or what `jaxcert.sweep.sweep` gives, whose batch is one of seeds.
         exact: thresholds [g] in increasing order and the exact safety S(B) [g] there, where it is known.
         points: (threshold, certified safety) pairs to mark.
+        sampled: the mean return of each task, float[n], to draw the share of the sampled tasks that reach a threshold;
+            it certifies nothing.
         band: what the axis of a batch runs over, in a word, such as "seed". Then the curve is the median over it, and
             the band shows how the certificates vary; it is no confidence band, and the median is no certificate.
         quantiles: lower and upper end of the band, shares of the batch; by default from the least to the largest.
         policies: what A and B are called, in the legend of a difference.
         title: text before the confidence in the title, such as the name of the task distribution.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
         ValueError: no certificate, one of no share of tasks (a mean, say), or certificates with different delta; one
@@ -79,40 +79,38 @@ def plot_certificates(
         >>> plot_certificates(seeds, band="seed").get_legend_handles_labels()[1]
         ['median of 5 seeds', 'from the lowest to the highest seed; no confidence band']
     """
-    named = certificates if isinstance(certificates, Mapping) else {"": certificates}
     band = singular(band)
-    claim = _claim(named, band)
+    if isinstance(certificates, SweepResult):
+        band, curves = "seed" if len(certificates.safety) > 1 else "", _of_sweep(certificates)
+        words = {"title": title, "xlabel": "threshold B", "ylabel": "certified safety 1−ε"}
+    else:
+        named = certificates if isinstance(certificates, Mapping) else {"": certificates}
+        claim = _claim(named, band)
+        texts = [_label(*each, policies, band) for each in named.items()]
+        curves = [(text, thresholds_of(one), one.safety) for text, one in zip(texts, named.values(), strict=True)]
+        words = {"title": f"{title}: {claim}" if title else claim.capitalize(), **_axis_names(named)}
     check_quantiles(quantiles, band or "seed")
-    asked = [question_of(one) for one in named.values() if _holds(one)]
-    left = min([float(certificate.thresholds.min()) for certificate in named.values()] + [x for x, _ in points])
+    left = min([float(thresholds.min()) for _, thresholds, _ in curves] + [x for x, _ in points])
     with drawing(ax) as ax:
         ax.margins(x=0.02)
         if exact is not None:
             ax.plot(*exact, color="black", linewidth=0.9, label="exact S(B)")
-        for (label, certificate), style in zip(named.items(), styles(), strict=False):
-            _draw(ax, _label(label, certificate, policies), certificate, left, style, band, quantiles)
+        for (label, thresholds, safety), style in zip(curves, styles(), strict=False):
+            order = np.argsort(thresholds)
+            x, y = np.append(left, thresholds[order]), np.asarray(safety)[..., order]
+            y = np.concatenate([y[..., :1], y], axis=-1)  # at the lowest one it extends down to the left
+            draw(ax, x, y, label, style, quantiles, drawstyle="steps-pre")
         if band:
             explain_band(ax, band, quantiles)
         if points:
             ax.plot(*zip(*points, strict=True), "o", color=GREY, markersize=4, zorder=3, label="requested")
-        heading = f"{title}: {claim}" if title else claim.capitalize()
-        dress(ax, title=heading, **_axis_names(named, asked))
-        ax.set_ylim(-0.02, 1.02)
+        if sampled is not None:
+            means = np.sort(sampled)
+            # Up to each mean the share of those from it on; none lies beyond the largest.
+            steps = np.append(means, means[-1]), 1 - np.arange(len(means) + 1) / len(means)
+            ax.plot(*steps, ":", color=GREY, drawstyle="steps-pre", label="sampled tasks")
+        dress(ax, **words, shares=True)
     return ax
-
-
-def _draw(
-    ax: Any, text: str | None, certificate: Any, left: float, style: dict[str, Any], band: str, quantiles: Quantiles
-) -> None:
-    """A curve; of a batch the median and a band."""
-    x, safety = _steps(certificate, left)
-    style = as_point(style) if np.ptp(x) == 0 else style
-    if not certificate.batch_shape:
-        ax.plot(x, safety, drawstyle="steps-pre", label=text, **style)
-        return
-    spread = spread_of(safety, quantiles)
-    ax.plot(x, spread.middle, drawstyle="steps-pre", label=median_words(text or "", band, len(safety)), **style)
-    shade(ax, x, spread, style, step="pre")
 
 
 def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
@@ -125,8 +123,11 @@ def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
     if band and not any(certificate.batch_shape for certificate in certificates.values()):
         raise ValueError(f"band is {band!r}; expected a batch of certificates to draw the spread of")
     for label, certificate in certificates.items():
-        if certificate.batch_shape:
-            _check_batch(label, certificate, band)
+        if shape := certificate.batch_shape:
+            one, some = ", ".join("0" for _ in shape), ", ".join([":", *("0" for _ in shape[1:])])
+            instead = f"certificate[{one}], or band='seed' with certificate[{some}]"
+            expected = (f"one axis, of {band}s",) if band else ()
+            check_batch(certificate, expected, instead, name=f"certificate {label!r}" if label else "certificate")
     held = [float(delta) for certificate in certificates.values() for delta in np.ravel(certificate.delta)]
     deltas = sorted(set(map(confidence, held)))
     if len(deltas) > 1:
@@ -137,21 +138,14 @@ def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
     return f"no certificate, but as with confidence {deltas[0]}" if sound == {False} else f"confidence {deltas[0]}"
 
 
-def _check_batch(label: str, certificate: Any, band: str) -> None:
-    one = ", ".join("0" for _ in certificate.batch_shape)
-    some = ", ".join([":", *("0" for _ in certificate.batch_shape[1:])])
-    instead = f"certificate[{one}], or band='seed' with certificate[{some}]"
-    name = f"certificate {label!r}" if label else "certificate"
-    check_batch(certificate, (f"one axis, of {band}s",) if band else (), instead, name=name)
-
-
 def _holds(certificate: Any) -> bool:
     """Whether it is more than an estimate in the form of a certificate."""
     return not isinstance(certificate, PlugInEstimate)
 
 
-def _axis_names(certificates: Mapping[str, Certificate], asked: Sequence[Question]) -> dict[str, str]:
-    """Which axis was fixed beforehand and which is certified; ``asked``: what those that are no estimates answer."""
+def _axis_names(certificates: Mapping[str, Certificate]) -> dict[str, str]:
+    """Which axis was fixed beforehand and which is certified, as those that are no estimates say."""
+    asked = [question_of(one) for one in certificates.values() if _holds(one)]
     together = all(getattr(one, "simultaneous", False) for one in certificates.values())
     when = "all at once" if together else "each fixed beforehand"
     compares = len(asked) == len(certificates) and all(len(question.inputs) > 1 for question in asked)
@@ -161,64 +155,28 @@ def _axis_names(certificates: Mapping[str, Certificate], asked: Sequence[Questio
     return {"xlabel": f"{level}, {when}", "ylabel": f"certified {safety}" if asked else safety}
 
 
-def _label(label: str, certificate: Any, policies: Sequence[str]) -> str | None:
+def _label(label: str, certificate: Any, policies: Sequence[str], band: str) -> str | None:
     """Its entry in the legend, which says if the curve is none of one policy on tasks like the sampled ones."""
     note = naming(certificate._apart, policies)
-    return " ".join(filter(None, [label, f"({note})" if label and note else note])) or None
+    text = " ".join(filter(None, [label, f"({note})" if label and note else note]))
+    return (median_words(text, band, *certificate.batch_shape) if certificate.batch_shape else text) or None
 
 
-def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarray]:
-    """Thresholds in increasing order and the safety there, [..., t]; at the lowest one it extends down to `left`."""
-    thresholds = thresholds_of(certificate)
-    order = np.argsort(thresholds)
-    safety = np.asarray(certificate.safety)[..., order]
-    return np.append(left, thresholds[order]), np.concatenate([safety[..., :1], safety], axis=-1)
+def _of_sweep(result: SweepResult) -> list[tuple[str | None, np.ndarray, np.ndarray]]:
+    """For each setting what distinguishes it from the others, the thresholds and the safety, [seeds, t]."""
+    found, thresholds = [], np.asarray(result.grid.thresholds)
+    for place in np.ndindex(*result.safety.shape[1:-1]):
+        chosen = [(axis, result.coordinates()[axis][i]) for axis, i in zip(_SETTINGS, place, strict=True)]
+        label = ", ".join(_label_of(*each) for each in chosen if len(result.coordinates()[each[0]]) > 1)
+        safety = result.safety[:, *place] if len(result.safety) > 1 else result.safety[0, *place]
+        found.append((label or None, thresholds, safety))
+    return found
 
 
-# Axes of a sweep whose settings make one curve each.
-_SETTINGS = ("budget", "bound", "method", "beta", "delta")
-
-
-def plot_sweep(result: SweepResult, *, quantiles: Quantiles = (0.1, 0.9), title: str = "", ax: Any = None) -> Any:
-    """Draw the certified safety against the threshold for every setting: its median over seeds, and a band.
-
-    The band shows how certificates vary between seeds; it is no statement about the true safety.
-
-    Args:
-        result: of `jaxcert.sweep.sweep`.
-        quantiles: lower and upper end of the band, shares of the seeds.
-        title: of the axes.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
-
-    Raises:
-        ValueError: quantiles that are not in increasing order within [0, 1].
-        ImportError: matplotlib is missing (extra `plot`).
-
-    Example:
-        >>> import jaxcert
-        >>> from jaxcert.sweep import Grid, sweep
-        >>> grid = Grid([400, 500, 600], methods=("binomial", "scenario"))
-        >>> result = sweep(jaxcert.sample_returns("cheetah"), grid, support=(0, 1000))
-        >>> [line.get_label() for line in plot_sweep(result).lines]
-        ['binomial', 'scenario']
-    """
-    check_quantiles(quantiles)
-    thresholds = np.asarray(result.grid.thresholds)
-    order = np.argsort(thresholds)
-    low, middle, high = (each[..., order] for each in spread_of(result.safety, quantiles))
-    labels = _labels(result)
-    with drawing(ax) as ax:
-        for place, style in zip(np.ndindex(*middle.shape[:-1]), styles(), strict=False):
-            style = as_point(style) if np.ptp(thresholds) == 0 else style
-            ax.plot(thresholds[order], middle[place], label=labels[place] or None, **style)
-            if len(result.safety) > 1:
-                shade(ax, thresholds[order], Spread(low[place], middle[place], high[place]), style)
-        dress(ax, title=title, xlabel="threshold B", ylabel="certified safety 1−ε")
-        ax.set_ylim(-0.02, 1.02)
-    return ax
+def _label_of(axis: str, value: Any) -> str:
+    if axis in ("beta", "delta"):
+        return "default β" if np.isnan(value) else f"{'β' if axis == 'beta' else 'δ'} = {value:g}"
+    return str(value).replace("_", " ").replace("x", " × " if axis == "budget" else "x")
 
 
 def plot_levels(result: SweepResult, *, threshold: float, title: str = "", ax: Any = None) -> Any:
@@ -228,10 +186,7 @@ def plot_levels(result: SweepResult, *, threshold: float, title: str = "", ax: A
         result: of `jaxcert.sweep.sweep`, with one budget, bound and method.
         threshold: one of the grid's.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
+        ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
         ValueError: several budgets, bounds or methods, or another threshold.
@@ -262,19 +217,3 @@ def plot_levels(result: SweepResult, *, threshold: float, title: str = "", ax: A
         ax.set_yticks(range(len(safety)), [f"{delta:g}" for delta in result.grid.deltas])
         name(ax, title=title or f"certified safety at {threshold:g}", xlabel="β, of a single task", ylabel="δ")
     return ax
-
-
-def _labels(result: SweepResult) -> np.ndarray:
-    """What distinguishes each setting from the others, [budget, bound, method, beta, delta]."""
-    names = {axis: result.coordinates()[axis] for axis in _SETTINGS}
-    labels = np.empty(result.safety.shape[1:-1], object)
-    for place in np.ndindex(*labels.shape):
-        chosen = zip(names.items(), place, strict=True)
-        labels[place] = ", ".join(_cell_label(axis, values[i]) for (axis, values), i in chosen if len(values) > 1)
-    return labels
-
-
-def _cell_label(axis: str, value: Any) -> str:
-    if axis in ("beta", "delta"):
-        return "default β" if np.isnan(value) else f"{'β' if axis == 'beta' else 'δ'} = {value:g}"
-    return str(value).replace("_", " ").replace("x", " × ") if axis == "budget" else str(value).replace("_", " ")

@@ -1,0 +1,56 @@
+"""What the first entry of a log declares: fields of a NamedTuple, each of the type that it is annotated with."""
+
+from collections.abc import Iterable, Mapping
+from types import UnionType
+from typing import Any, get_args, get_type_hints
+
+_WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
+
+
+def declared_in(entry: Mapping[str, Any] | None, kinds: Mapping[str, Any]) -> Any:
+    """What the first entry of a log declares, a kind by its format; ValueError for anything else."""
+    if entry is None:
+        raise ValueError("holds no complete line; expected what was declared as the first one")
+    if entry.get("format") not in [*kinds]:
+        raise ValueError(f"its format is {entry.get('format')!r:.40}; expected {' or '.join(map(repr, kinds))}")
+    return kinds[entry["format"]].from_json(entry)
+
+
+def fields_of(entry: Mapping[str, Any], kind: type, names: Iterable[str], place: str = "") -> dict[str, Any]:
+    """The fields of these names, lists as tuples; ValueError for one of another type than the kind is annotated with.
+
+    ``place``: of the fields, in messages.
+    """
+    hints, found = get_type_hints(kind), {}
+    for name in names:
+        value = entry.get(name)
+        try:
+            found[name] = _taken(value, hints[name])
+        except (TypeError, OverflowError):
+            raise ValueError(f"{name} {place}is {value!r:.60}; expected {_in_words(hints[name])}") from None
+    return found
+
+
+def _taken(value: Any, hint: Any) -> Any:
+    """The value in this type; TypeError for one of another type, OverflowError for a number that no float is."""
+    if isinstance(hint, UnionType):
+        return None if value is None else _taken(value, get_args(hint)[0])
+    if one := get_args(hint):
+        if not isinstance(value, list) or not value or (one[-1] is not ... and len(value) != len(one)):
+            raise TypeError
+        return tuple(_taken(each, one[0]) for each in value)
+    number = float(value) if type(value) is int else value
+    if hint is float and number == value:  # one that rounding would make another number is none
+        value = number
+    if type(value) is not hint or value != value:
+        raise TypeError
+    return value
+
+
+def _in_words(hint: Any) -> str:
+    if isinstance(hint, UnionType):
+        return f"{_in_words(get_args(hint)[0])}, or null"
+    if one := get_args(hint):
+        number = "" if one[-1] is ... else f"{len(one)} "
+        return f"a list of {number}{_WORDS[one[0]].removeprefix('a ')}s"
+    return _WORDS[hint]

@@ -1,0 +1,93 @@
+"""The programs that JAX has compiled, which are kept from one command to the next."""
+
+import contextlib
+import os
+import platform
+import warnings
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import platformdirs
+
+# The least recently used programs are deleted first; a `jaxcert certify` takes about 1 MB.
+_MAX_BYTES = 2**28
+_DAMAGED = ("Error reading persistent compilation cache", "Error writing persistent compilation cache")
+
+
+def folder() -> Path:
+    """The folder of the programs: in `~/.cache/jaxcert/programs` on Linux, separate for each kind of processor."""
+    return Path(platformdirs.user_cache_dir("jaxcert", appauthor=False)) / "programs" / processor()
+
+
+def processor() -> str:
+    """The instruction set of this processor, which JAX's cache key does not include."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # not Linux, or a sandbox
+        lines = []
+    flags = next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+    return f"{platform.machine()}-{zlib.crc32(flags.encode()):08x}"
+
+
+@contextlib.contextmanager
+def compiled_programs() -> Iterator[None]:
+    """A context with JAX's persistent compilation cache, unless the user has set one; settings are restored afterwards.
+
+    The library itself does not change JAX's settings. If the folder cannot be written, there is no cache.
+    """
+    wanted: dict[str, Any] = {
+        "jax_compilation_cache_dir": str(folder()),
+        "jax_compilation_cache_max_size": _MAX_BYTES,
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    before = {name: getattr(jax.config, name) for name in wanted}
+    if before["jax_compilation_cache_dir"] is not None or not _writable(folder()):
+        yield
+        return
+    _set(wanted)
+    try:
+        with warnings.catch_warnings():
+            show = warnings.showwarning
+            warnings.showwarning = lambda message, *rest: None if emptied_after(str(message)) else show(message, *rest)
+            yield
+    finally:
+        _set(before)
+
+
+def emptied_after(warning: str) -> bool:
+    """Whether a warning is about a damaged program in the folder, which is then emptied.
+
+    JAX compiles such a program again, but keeps the damaged file and warns in every later run.
+    """
+    if getattr(jax.config, "jax_compilation_cache_dir", None) != str(folder()) or not warning.startswith(_DAMAGED):
+        return False
+    for file in (*folder().glob("*-cache"), *folder().glob("*-atime")):
+        file.unlink(missing_ok=True)
+    return True
+
+
+def _set(values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        jax.config.update(name, value)
+    read_again()
+
+
+def read_again() -> None:
+    """Let JAX read the settings of its cache, which it otherwise does once."""
+    # No release promises this function; where it is gone, the settings that were read first stay.
+    with contextlib.suppress(ImportError, AttributeError):
+        from jax.experimental.compilation_cache import compilation_cache
+
+        compilation_cache.reset_cache()
+
+
+def _writable(path: Path) -> bool:
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(path, os.W_OK)
