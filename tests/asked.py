@@ -53,7 +53,7 @@ def _data(name: str, x) -> dict[str, Any]:
     if name == "requirements":
         return {"returns": {"x": x}}
     if name == "stratified":
-        return {"returns": x, "strata": np.arange(np.shape(x)[-2]) % 2}
+        return {"returns": x, "strata": np.arange(max(1, *np.shape(x)[-2:-1], 0)) % 2}
     if name == "ranking" or len(QUESTIONS[name].inputs) > 1:
         xp = jnp if isinstance(x, jax.Array) else np
         zeros, weights = xp.zeros_like(x), np.ones(np.shape(x)[-2:-1])

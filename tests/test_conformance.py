@@ -81,7 +81,8 @@ def assert_trees_close(found: Any, wanted: Any, precision: str) -> None:
 def test_every_public_function_on_arrays_is_here():
     here = {name.split("-")[0] for name in SUBJECTS}
     helpers = {"return_support", "sample_returns", "at_least", "at_most", "between"}
-    helpers |= {"align_tasks", "from_frame", "from_lists", "from_xarray", "read_returns", "paired", "weighted"}
+    helpers |= {"align_tasks", "from_frame", "from_lists", "from_xarray", "read_returns"}
+    helpers |= {"paired", "stratified", "weighted"}
     types = {"Chain", "SimpleGridParams", "World", "LARGE", "STANDARD", "ENV", "POLICY"}
     types |= {"EpisodeCertificate", "MeanCertificate", "RankingCertificate"}
     types |= {"ShiftCertificate", "SuiteCertificate", "TasksCertificate"}

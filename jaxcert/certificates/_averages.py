@@ -13,7 +13,6 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound
 from jaxcert.certificates._certificate import quantity_of
-from jaxcert.certificates._figures import REWEIGHTED, SAMPLED
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, next_up, unit_roundoff
@@ -46,13 +45,6 @@ def bound_over_tasks(
         needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
         needs = Needs(name, needs_width=needs_width, from_moments=True, apart=True, weights=True)
     return bound, sample_of(needs, returns, support, where, validate), quantity_of(name, returns)
-
-
-def source_of(returns: Any) -> str:
-    """The distribution that new tasks are from, by name or in words."""
-    if not isinstance(returns, Weighted):
-        return SAMPLED
-    return returns.strata or REWEIGHTED
 
 
 def is_one_trial_each(returns: Any) -> bool:

@@ -251,6 +251,13 @@ def with_article(quantity: str) -> str:
     return f"{'an' if quantity[:1] in 'aeiou' else 'a'} {quantity}"
 
 
+def source_of(returns: Any) -> str:
+    """The distribution that new tasks are from, by name or in words."""
+    if not isinstance(returns, Weighted):
+        return SAMPLED
+    return returns.strata or REWEIGHTED
+
+
 def new_task_from(source: str, *, many: bool = False) -> str:
     """A new task of a distribution, or many: a new task from the same distribution, from the reweighted one."""
     known = {SAMPLED: "the same distribution", REWEIGHTED: "the reweighted distribution"}

@@ -17,8 +17,7 @@ from jaxcert.certificates._arguments import (
     refuse_choice,
     thresholds_of,
 )
-from jaxcert.certificates._averages import source_of
-from jaxcert.certificates._certificate import Certificate, certificate_of
+from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
 from jaxcert.certificates._counting import solved
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED
 from jaxcert.certificates._method import Method

@@ -14,9 +14,9 @@ from jaxcert.bounds._bound import Bound, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._arguments import Returns
-from jaxcert.certificates._averages import bound_over_tasks, capped_mean, check_averages, source_of
+from jaxcert.certificates._averages import bound_over_tasks, capped_mean, check_averages
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import Status, answer, is_difference, new_task_from
+from jaxcert.certificates._certificate import Status, answer, is_difference, new_task_from, source_of
 from jaxcert.certificates._figures import (
     LISTED,
     REWEIGHTED,

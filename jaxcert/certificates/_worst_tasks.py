@@ -15,10 +15,10 @@ from jaxcert.bounds._bound import finish
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row
 from jaxcert.certificates._attained import ATTAINED_LEVELS, curve_of
-from jaxcert.certificates._averages import bound_over_tasks, source_of
+from jaxcert.certificates._averages import bound_over_tasks
 from jaxcert.certificates._band import BandCertificate, steps_of
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
+from jaxcert.certificates._certificate import EXPECTED_RETURN, Status, source_of
 from jaxcert.certificates._counting import bad_levels
 from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
