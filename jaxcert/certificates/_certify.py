@@ -161,12 +161,14 @@ def certified(
     sample = sample_of(dataclasses.replace(per_task, **needs), returns, support, where, validate)
     rounded = thresholds_of(sample, thresholds, validate, name=name, stacklevel=4)
     rows = padded_rows(rounded, sample, *(() if chosen.tail else (1,)))
-    if source != SAMPLED and returns.even and (sample.is_full or not chosen.counts_successes):
+    is_even = source != SAMPLED and returns.even and (sample.is_full or not chosen.counts_successes)
+    if is_even:
         chosen, sample = EVEN_METHODS[usual.name], sample.replace(weights=None)
-        check_even(delta, validate)
     if sample.weights is None or chosen.counts_successes:
         beta = chosen_level(chosen, delta, beta, int(sample.num_tasks), sample.dtype)
     delta, beta = levels_of(chosen, delta, beta, sample, validate)
+    if is_even and chosen.tail:  # evidence is added up by a bound for any delta
+        check_even(delta, validate)
     fields = solved(chosen, per_task, sample, rows, beta, delta)
     if source == REWEIGHTED and sample.weights is not None:
         fields["max_weight"] = sample.weights.largest

@@ -78,6 +78,7 @@ def test_a_binomial_tail_above_a_quarter_is_none_of_strata():
     sample = stratified(values, np.repeat([0, 1], sizes))
     with pytest.raises(ValueError, match=r"delta is 0\.4; for tasks drawn within strata at most 0\.25 is proved"):
         certify(sample, 0.5, delta=delta, **settings)
+    assert np.all(certify(sample, 0.5, delta=delta, method="soft", support=(0, 1)).epsilon > 0)  # for any delta
     traced = jax.jit(lambda level: certify(sample, 0.5, delta=level, **settings).epsilon)
     np.testing.assert_array_equal(traced(delta), traced(0.25))
     assert np.all(traced(1.5) == 1)
