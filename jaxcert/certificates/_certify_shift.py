@@ -13,7 +13,7 @@ from jaxcert._validation import kind_of
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import Certificate, Status, new_task_from
 from jaxcert.certificates._divergence import DIVERGENCES, TOTAL_VARIATION, Divergence, added, bounded, enlarged
-from jaxcert.certificates._figures import floor_figures
+from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, floor_figures
 from jaxcert.certificates._interval import IntervalCertificate
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.numerics._summation import difference_down
@@ -73,7 +73,8 @@ def shifted_task(source: str, quantity: str, divergence: str | None, *, radius: 
     task = new_task_from(source)
     if divergence is not None:
         near = choose("divergence", divergence, DIVERGENCES).distribution
-        task = f"a new task from {near.format(floor_figures(radius), f'the {source} one')}"
+        one = f"the {source} one" if source in (SAMPLED, REWEIGHTED) else f"that of tasks from {source}"
+        task = f"a new task from {near.format(floor_figures(radius), one)}"
     if not performance_shift:
         return task
     return f"{task}, in an environment that lowers the {quantity} by at most {floor_figures(performance_shift)}"

@@ -199,3 +199,9 @@ def test_bad_strata_are_refused_by_name(strata, frequencies, message):
 def test_what_is_not_proved_for_strata_is_refused(ask, message):
     with pytest.raises(ValueError, match=message):
         ask(stratified(np.ones((8, 4), bool), np.arange(8) % 2))
+
+
+def test_a_shift_is_one_of_the_tasks_from_all_strata():
+    found = certify_stratified(passed(3), 0.5, strata=["a", "b"] * 100, delta=0.05)
+    shifted = jaxcert.certify_shift(found, divergence="kl", radius=0.01)
+    assert "within KL divergence 0.01 of that of tasks from a or b, each as likely, the probability" in str(shifted)
