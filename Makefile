@@ -38,7 +38,7 @@ docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
 
 proofs:
-	@case "$$(coqc --print-version)" in 8.16.*) make -C proofs;; *) echo "skipped: the proofs need Coq 8.16";; esac
+	@case "$$(coqc --print-version)" in 8.16.*) $(MAKE) -C proofs;; *) echo "skipped: the proofs need Coq 8.16";; esac
 
 # In place; those whose extra is missing are skipped, with the reason.
 notebooks: $(STAMP)

@@ -1,22 +1,26 @@
 """Certificates for multi-task reinforcement learning policies, in JAX."""
 
 import importlib
-import importlib.util
 import pkgutil
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxcert._version import __version__
 
 if TYPE_CHECKING:
     from jaxcert import baselines as baselines
     from jaxcert import bounds, numerics
+    from jaxcert import certificates as certificates
     from jaxcert import diagnostics as diagnostics
     from jaxcert import monitoring as monitoring
     from jaxcert import planning as planning
     from jaxcert import questions as questions
     from jaxcert import report as report
+    from jaxcert import returns as returns
+    from jaxcert import rollouts as rollouts
+    from jaxcert import sequential as sequential
     from jaxcert import sweep as sweep
+    from jaxcert import tables as tables
     from jaxcert import tasks as tasks
     from jaxcert import training as training
     from jaxcert.certificates import (
@@ -150,17 +154,23 @@ __all__ = [
 _ROOMS = ("certificates", "returns", "tables", "sequential", "rollouts")
 
 
-def __getattr__(name: str) -> Any:
-    room = next((room for room in _ROOMS if name in __all__ and name in _imported(room).__all__), None)
-    if room is not None:
-        return getattr(_imported(room), name)
-    if not name.startswith("_") and importlib.util.find_spec(f"jaxcert.{name}"):
-        return _imported(name)
-    raise AttributeError(f"module 'jaxcert' has no attribute {name!r}")
+if not TYPE_CHECKING:  # which know the names from above
+
+    def __getattr__(name):
+        room = next((room for room in _ROOMS if name in __all__ and name in _imported(room).__all__), None)
+        if room is not None:
+            return getattr(_imported(room), name)
+        if name in _packages():
+            return _imported(name)
+        raise AttributeError(f"module 'jaxcert' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *(found.name for found in pkgutil.iter_modules(__path__) if found.ispkg)})
+    return sorted({*__all__, *_packages(), *(name for name in globals() if name.startswith("__"))})
+
+
+def _packages() -> list[str]:
+    return [found.name for found in pkgutil.iter_modules(__path__) if found.ispkg]
 
 
 def _imported(room: str) -> ModuleType:

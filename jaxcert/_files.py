@@ -106,10 +106,15 @@ def _is_moved(temporary: Path, path: Path) -> bool:
     except FileExistsError:
         return False
     except OSError:  # a disk without hard links: an empty file takes the name first, and is found for a moment
-        with contextlib.suppress(FileExistsError), path.open("xb"):
+        try:
+            path.open("xb").close()
+        except FileExistsError:
+            return False
+        try:
             os.replace(temporary, path)
-            return True
-        return False
+        except BaseException:
+            path.unlink()
+            raise
     return True
 
 

@@ -107,7 +107,9 @@ class Certificate(ByThreshold):
     @property
     def _apart(self) -> str:
         """What a legend says of it, unless it is of one policy on tasks like the sampled ones; in words."""
-        return _MINUS if is_difference(self.quantity) else "reweighted tasks" * (self.source == REWEIGHTED)
+        if is_difference(self.quantity):
+            return _MINUS
+        return {SAMPLED: "", REWEIGHTED: "reweighted tasks"}.get(self.source, "tasks from strata")
 
     @property
     def _new_task(self) -> str:

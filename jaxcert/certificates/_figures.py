@@ -141,7 +141,7 @@ def confidence(delta: float) -> str:
 # --- words of headlines ---------------------------------------------------------------------------------------------
 
 # The name of the distribution that the tasks of an answer are from; a fixed list is from none.
-SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
+SOURCES = SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
 
 
 class Headline(NamedTuple):

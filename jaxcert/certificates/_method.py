@@ -27,7 +27,8 @@ from jaxcert.returns._sample import Sample
 
 # The level of a lower bound if none is given: its only cost is the factor 1/(1 - beta).
 USUAL_BETA = 0.05
-# Up to which delta a binomial tail below it is at least that of unequal coins (Hoeffding 1956).
+# Up to which delta a binomial tail is at least that of unequal coins below their mean less 1 (Hoeffding 1956), where it
+# lies by a median (Greenberg and Mohri 2014).
 MOST_DELTA = 0.25
 
 

@@ -225,7 +225,7 @@ def _proven(delta: Any) -> Any:
 def check_even(delta: Any, validate: bool) -> None:
     """Raise ValueError for a delta for which tasks from strata are not as good as from one distribution."""
     if validate and is_concrete(delta) and MOST_DELTA < float(delta) < 1:
-        raise ValueError(f"delta is {float(delta):g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
+        raise ValueError(f"delta is {float(delta):.9g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
 
 
 # Evidence is added up by a bound over tasks that need not be alike.

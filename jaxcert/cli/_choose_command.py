@@ -60,6 +60,8 @@ def command(
     paths = [file, *(others or [])]
     if roles["unfinished"] is not None and len(paths) > 1:
         raise ValueError("--unfinished is given; of several policies, it counts for A alone: jaxcert compare --help")
+    if roles["strata"] is not None and len(paths) > 2:
+        raise ValueError("--strata is given; a leaderboard is about tasks from one distribution, expected none")
     with _console.warnings_on_stderr():
         for path in paths:
             refuse_parquet_folder(path, roles)
@@ -106,6 +108,8 @@ def _naming(question: Question, file: ReturnsFile) -> list[str]:
 
 def _lacking(question: Question, files: Sequence[ReturnsFile]) -> str:
     """Which files it is asked of, if not of these: an upper end is not certified of unfinished rollouts."""
+    if question.takes("strata") != any(file.strata is not None for file in files):
+        return f"of a table with {'a' if question.takes('strata') else 'no'} column of strata (--strata)"
     needs_whole = question.declared.get("complete") or question.takes("requirements")
     if needs_whole and any(file.num_unfinished for file in files):
         return "of files in which every rollout is finished"

@@ -12,6 +12,7 @@ from jaxcert._files import write_whole
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import is_difference, naming
 from jaxcert.certificates._certify_shift import CHANGED
+from jaxcert.certificates._figures import SAMPLED, SOURCES
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._safety_level import together
 from jaxcert.numerics._rounding import cast_host
@@ -140,6 +141,8 @@ def _check_sample(
         if data is not None and 1 + len(others) != len(metrics):
             raise ValueError(f"certificate is about {', '.join(metrics)}; given are {1 + len(others)} files of returns")
         return
+    if getattr(certificate, "source", SAMPLED) not in SOURCES and not question.takes("strata"):
+        raise ValueError(f"certificate is of tasks from strata, the question {question.name!r} has no record of these")
     num_policies = 2 if is_difference(getattr(certificate, "quantity", "")) else 1
     if num_policies not in question.numbers_of_policies:
         instead = "certify_improvement and certify_mean_difference have records"

@@ -187,11 +187,11 @@ def read_entries(content: bytes, kind: str, wanted: str = "") -> tuple[list[dict
         if i > 0 and seen.hexdigest() == wanted:
             return found, chain, wanted, lines[i:]
         entry, chain = loads(line, **READING), chained(line, chain, i + 1)
+        need(i > 0 or entry["format"] == kind, f"it is no log of {kind.split('-')[1]}")
         is_next = exact_number(entry["number"]) == i
         need(is_next, f"line {i + 1} of the log has the number {entry['number']}: one is missing")
         seen.update(line)
         found.append(entry)
-    need(found[0]["format"] == kind, f"it is no log of {kind.split('-')[1]}")
     return found, chain, seen.hexdigest(), []
 
 

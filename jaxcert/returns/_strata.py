@@ -10,11 +10,10 @@ from jaxcert.returns._paired import Paired
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
 
-# Frequencies are as good as their twelve digits; as floats they are no exact fractions.
-_DIGITS = 1e-12
-_SUM = 1e-6
+# By how much a float may differ from the fraction that it stands for, and a sum of rounded frequencies from 1.
+_ROUNDING, _SUM = 2.0**-50, 1e-6
 # How many strata a sentence names one by one.
-_MOST_NAMED = 6
+_MOST_NAMED, _LONGEST = 6, 40
 
 
 def stratified(
@@ -31,8 +30,8 @@ def stratified(
 
     .. math:: a_h = n w_h / n_h, \qquad \max_h a_h = \Lambda .
 
-    Where all weights are 1, since as many tasks were drawn as the frequencies say, ``certify`` loses nothing: it counts
-    as for tasks from one distribution, for a delta of at most 1/4.
+    Where all weights are 1, since as many tasks were drawn as the frequencies say, ``certify`` counts as for tasks from
+    one distribution, for a delta of at most 1/4; but for successes with unequal numbers of rollouts.
 
     Args:
         returns: float[..., n, m], as in ``certify``; or a summary, or ``paired``. The n_h tasks of a stratum are
@@ -62,11 +61,11 @@ def stratified(
     sampled = counts / len(place)
     given = frequencies_of(frequencies)
     wanted = _in_order(labels, given) if given else sampled
-    even = np.allclose(wanted, sampled, rtol=_DIGITS, atol=0)
+    even = np.allclose(wanted, sampled, rtol=_ROUNDING, atol=0)
     # Up: two quotients.
     each = np.ones(len(labels)) if even else wanted / sampled * (1 + 2.0**-50)
     texts = tuple(f"{label}={frequency!r}" for label, frequency in given.items())
-    return Weighted(returns, each[place], float(each.max()), _in_words(labels, wanted), texts, bool(even))
+    return Weighted(returns, each[place], float(each.max()), _in_words(labels, wanted, bool(given)), texts, bool(even))
 
 
 def frequencies_of(given: Mapping[Any, float] | Sequence[str] | None) -> dict[str, float]:
@@ -92,6 +91,8 @@ def _strata_of(strata: Sequence[Any]) -> tuple[list[str], np.ndarray, np.ndarray
     if not entries or not all(isinstance(entry, str | int | np.integer) for entry in entries):
         raise ValueError(f"strata are {strata!r:.60}; expected a label for each task, a word or a whole number")
     labels = [str(entry) for entry in entries]
+    if not all(map(str.strip, labels)):
+        raise ValueError("the label of a stratum is blank; expected a word or a whole number for each task")
     index = {label: i for i, label in enumerate(dict.fromkeys(labels))}
     place = np.asarray([index[label] for label in labels])
     return list(index), place, np.bincount(place)
@@ -110,13 +111,13 @@ def _in_order(labels: Sequence[str], given: Mapping[str, float]) -> np.ndarray:
     return found / found.sum()
 
 
-def _in_words(labels: Sequence[str], frequencies: np.ndarray) -> str:
+def _in_words(labels: Sequence[str], frequencies: np.ndarray, are_given: bool) -> str:
     """Which strata a new task is from, and how often."""
-    are_equal = np.ptp(frequencies) == 0
-    if len(labels) > _MOST_NAMED:
-        often = "each as likely" if are_equal else "with the frequencies that were declared"
-        return f"one of {len(labels)} strata, {often}"
-    parts = [f"{label[:40]}{'' if are_equal else f' ({w:.4g})'}" for label, w in zip(labels, frequencies, strict=True)]
-    *first, last = parts
-    named = f"{', '.join(first)} or {last}" if first else last
-    return f"{named}, each as likely" if are_equal and first else named
+    are_equal, names = np.ptp(frequencies) == 0, [label[:_LONGEST] for label in labels]
+    if len(labels) > _MOST_NAMED or len({*names}) < len(names):
+        other = "with the frequencies that were declared" if are_given else "as frequent as in the sample"
+        return f"one of {len(labels)} strata, {'each as likely' if are_equal else other}"
+    if len(names) == 1:
+        return f"the stratum {names[0]}"
+    *first, last = names if are_equal else [f"{name} ({w:.4g})" for name, w in zip(names, frequencies, strict=True)]
+    return f"{', '.join(first)} or {last}{', each as likely' if are_equal else ''}"

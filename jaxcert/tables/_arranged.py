@@ -55,7 +55,7 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     read, values = Read(columns, task, episode, others, rows.column), [rows.column(name) for name in names]
     pooled, constant = check_read(read, values)
     if len(parts) > 1:
-        if roles.strata not in parts:  # a part that is a kind of tasks is said to be one
+        if roles.strata not in parts or len(parts) > 2:  # of two parts one is said to be a kind of tasks
             ask_about_label(columns, parts, rows.labels)
     else:
         ask_about_labels(task.listed())

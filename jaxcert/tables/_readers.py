@@ -6,6 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jaxcert._files import check_suffix, content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._columns import Columns
@@ -207,7 +209,15 @@ def _told(found: Returns, read: Columns, roles: Roles) -> str:
     count = found.num_unfinished
     lacking = f"; {count} without an outcome, counted as {roles.unfinished:g}" if count else ""
     tasks = how_many(len(found.tasks), "task")
-    return f"{tasks} from {read.task}, {trials}{of_trial}, {what} from {read.value}{picked}{lacking}"
+    strata = "" if found.strata is None else _told_strata(found.strata, roles.strata)
+    return f"{tasks} from {read.task}{strata}, {trials}{of_trial}, {what} from {read.value}{picked}{lacking}"
+
+
+def _told_strata(strata: np.ndarray, column: str | None) -> str:
+    """How many strata there are, and how many tasks each of them has."""
+    sizes = np.unique([str(label) for label in strata], return_counts=True)[1]
+    each = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
+    return f" in {len(sizes)} {'stratum' if len(sizes) == 1 else 'strata'} of {each} from {column}"
 
 
 def _own_kind(path: Path) -> str:

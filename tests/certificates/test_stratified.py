@@ -149,7 +149,10 @@ def test_compiled_and_in_batches_it_is_the_same():
     [
         (["push", "pick"] * 20, None, "push or pick, each as likely"),
         (["push", "push", "push", "pick"] * 10, None, "push (0.75) or pick (0.25)"),
-        (["push"] * 40, None, "push"),
+        (["push"] * 40, None, "the stratum push"),
+        (["listed"] * 40, None, "the stratum listed"),
+        (["p" * 50, "p" * 60] * 20, None, "one of 2 strata, each as likely"),
+        ([*range(8), 0, 0] * 4, None, "one of 8 strata, as frequent as in the sample"),
         ([*range(8)] * 5, None, "one of 8 strata, each as likely"),
         (
             [*range(8)] * 5,
@@ -170,6 +173,7 @@ def test_the_sentence_names_the_strata(kinds, frequencies, words):
         ("ab", None, "expected a label for each task"),
         ([1.5, 2.5], None, "expected a label for each task"),
         ([], None, "expected a label for each task"),
+        (["a", " "], None, "the label of a stratum is blank"),
         (["a", "b", "b"], None, r"weights have shape \(3,\); expected one for each task, \(2,\)"),
         (["a", "b"], {"a": 1.0}, "nothing is known of a stratum without a task"),
         (["a", "b"], {"a": 0.5, "c": 0.5}, "are of a, c; expected those of the strata of the tasks, a, b"),
@@ -205,3 +209,10 @@ def test_a_shift_is_one_of_the_tasks_from_all_strata():
     found = certify_stratified(passed(3), 0.5, strata=["a", "b"] * 100, delta=0.05)
     shifted = jaxcert.certify_shift(found, divergence="kl", radius=0.01)
     assert "within KL divergence 0.01 of that of tasks from a or b, each as likely, the probability" in str(shifted)
+
+
+@pytest.mark.parametrize("ask", [jaxcert.certify_mean, lambda x, **how: jaxcert.certify_cvar(x, 0.2, cap=1.0, **how)])
+def test_a_mean_of_strata_has_no_record(ask):
+    found = ask(stratified(passed(3), ["a", "b"] * 100), delta=0.05)
+    with pytest.raises(ValueError, match=r"is of tasks from strata, the question .* has no record of these"):
+        jaxcert.report.certificate_record(found, support=(0, 1))

@@ -27,6 +27,7 @@ def test_a_column_gives_each_task_its_stratum_in_the_order_of_tasks(file):
         assert list(found.strata) == ["a", "b"] * 10
         assert [label[0] for label in found.tasks] == list(found.strata)
     assert data.pooled == ()
+    assert data.told == "20 tasks from task in 2 strata of 10 from kind, 4 trials from trial, value from success"
     assert read_returns(file).strata is None
     picked = read_returns(file, strata="kind", where="kind = b")
     assert set(picked.strata) == {"b"}
@@ -80,3 +81,20 @@ def test_two_policies_have_their_tasks_in_the_same_strata(file, tmp_path):
     assert "from a or b, each as likely" in command(*words).out
     other.write_text(TABLE.replace("a,a3", "b,a3"))
     assert "in one stratum for one policy, and in another for the other" in refused(*words)
+
+
+def test_of_a_label_of_three_columns_the_others_are_still_asked_about(tmp_path):
+    rows = [f"{env},{goal},{who},{trial},1" for env in "ab" for goal in "pqr" for who in "xyz" for trial in range(2)]
+    (tmp_path / "t.csv").write_text("\n".join(["env,goal,operator,trial,success", *rows, ""]))
+    with pytest.warns(UserWarning, match="together are the label of a task: if one of them varies from trial to trial"):
+        read_returns(tmp_path / "t.csv", task="env,goal,operator", strata="env")
+
+
+def test_choose_has_the_questions_of_strata_alone(file):
+    out = command("choose", file, "--strata", "kind").out
+    assert "--question stratified" in out
+    assert out.count(" --strata kind") == 1
+    assert "--question stratified" not in command("choose", file).out
+    assert "a leaderboard is about tasks from one distribution" in refused(
+        "choose", file, file, file, "--strata", "kind"
+    )
