@@ -129,7 +129,7 @@ def _decimal(text: str) -> Decimal:
 Quiet = Annotated[bool, flag("Show no progress, only the result.", "--quiet")]
 Support = Annotated[
     tuple[float, float] | None,
-    option("A B", "Smallest and largest possible return, known in advance; 0 1 for successes."),
+    option("A B", "Smallest and largest possible return, known in advance; not needed for successes."),
 ]
 Strict = Annotated[
     bool,

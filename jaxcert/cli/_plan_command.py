@@ -34,6 +34,8 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
     asked.check()
     reading = reading_of(roles)
+    if reading["strata"] is not None:
+        raise ValueError("--strata is given; a plan is for tasks from one distribution, or of a list: expected none")
     if reading["unfinished"] is not None and asked.pilot is None:
         raise ValueError("--unfinished is about rollouts of PILOT; expected its file")
     if asked.suite == 0 and asked.against is None:

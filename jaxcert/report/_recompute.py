@@ -163,8 +163,8 @@ def _check_strata(question: Question, data: Sequence[Returns]) -> None:
         raise ValueError(f"the question {question.name!r} is about strata; expected their column (--strata)")
     if known and not question.takes("strata"):
         raise ValueError(
-            f"the question {question.name!r} is not about strata, within which tasks were drawn; expected another "
-            "question, or no column of strata (--strata)"
+            f"the question {question.name!r} is not about strata, within which tasks were drawn; expected --threshold, "
+            "or in Python certify_mean or certify_cvar of stratified returns"
         )
     if any(strata != known[0] for strata in known):
         raise ValueError("a task is in one stratum for one policy, and in another for the other; expected the same")

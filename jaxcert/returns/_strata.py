@@ -13,7 +13,7 @@ from jaxcert.returns.summaries import Summary
 # By how much a float may differ from the fraction that it stands for, and a sum of rounded frequencies from 1.
 _ROUNDING, _SUM = 2.0**-50, 1e-6
 # How many strata a sentence names one by one.
-_MOST_NAMED, _LONGEST = 6, 40
+_MOST_NAMED, _LONGEST = 12, 40
 
 
 def stratified(
@@ -76,12 +76,12 @@ def frequencies_of(given: Mapping[Any, float] | Sequence[str] | None) -> dict[st
     found = {}
     for label, value in pairs:
         try:
-            found[str(label)] = float(value)
+            found[str(label).strip()] = float(value)
         except (TypeError, ValueError) as error:
             expected = "expected a number, as flat=0.5"
             raise ValueError(f"the frequency of {label!r:.40} is {value!r:.40}; {expected}") from error
     if len(found) < len(pairs) or "" in found:
-        raise ValueError(f"frequencies are {given!r:.60}; expected one for the label of each stratum")
+        raise ValueError("two frequencies are of one stratum, or of none; expected one for the label of each stratum")
     return found
 
 
@@ -90,8 +90,8 @@ def _strata_of(strata: Sequence[Any]) -> tuple[list[str], np.ndarray, np.ndarray
     entries = [] if isinstance(strata, str) or np.ndim(strata) != 1 else np.asarray(strata, object).tolist()
     if not entries or not all(isinstance(entry, str | int | np.integer) for entry in entries):
         raise ValueError(f"strata are {strata!r:.60}; expected a label for each task, a word or a whole number")
-    labels = [str(entry) for entry in entries]
-    if not all(map(str.strip, labels)):
+    labels = [str(entry).strip() for entry in entries]
+    if not all(labels):
         raise ValueError("the label of a stratum is blank; expected a word or a whole number for each task")
     index = {label: i for i, label in enumerate(dict.fromkeys(labels))}
     place = np.asarray([index[label] for label in labels])
@@ -100,14 +100,15 @@ def _strata_of(strata: Sequence[Any]) -> tuple[list[str], np.ndarray, np.ndarray
 
 def _in_order(labels: Sequence[str], given: Mapping[str, float]) -> np.ndarray:
     """The frequency of each stratum, 1 together."""
-    if given.keys() != set(labels):
-        raise ValueError(
-            f"frequencies are of {', '.join(given)}; expected those of the strata of the tasks, {', '.join(labels)}: "
-            "nothing is known of a stratum without a task"
-        )
+    if lacking := [label for label in labels if label not in given]:
+        raise ValueError(f"the stratum {lacking[0]!r:.40} has tasks and no frequency; expected one for each stratum")
+    if empty := [label for label in given if label not in labels]:
+        raise ValueError(f"the stratum {empty[0]!r:.40} has a frequency and no task; nothing is known of it")
     found = np.asarray([given[label] for label in labels])
-    if not (np.all(found > 0) and abs(found.sum() - 1) <= _SUM):
-        raise ValueError(f"frequencies are {', '.join(f'{x:g}' for x in found)}; expected positive numbers, 1 together")
+    if not np.all(found > 0):
+        raise ValueError(f"frequencies are {', '.join(f'{x:g}' for x in found)}; expected positive numbers")
+    if abs(found.sum() - 1) > _SUM:
+        raise ValueError(f"frequencies are {found.sum():.6g} together; expected 1")
     return found / found.sum()
 
 

@@ -76,7 +76,7 @@ def test_a_binomial_tail_above_a_quarter_is_none_of_strata():
     plain = certify(values, 0.5, delta=delta, **settings)
     assert failure(sizes, np.asarray(sizes) / 12, np.asarray(plain.epsilon[..., 0], np.float64)) > delta
     sample = stratified(values, np.repeat([0, 1], sizes))
-    with pytest.raises(ValueError, match=r"delta is 0\.4; for tasks drawn within strata at most 0\.25 is proved"):
+    with pytest.raises(ValueError, match=r"delta is 0\.39.*; for tasks drawn within strata at most 0\.25 is proved"):
         certify(sample, 0.5, delta=delta, **settings)
     assert np.all(certify(sample, 0.5, delta=delta, method="soft", support=(0, 1)).epsilon > 0)  # for any delta
     traced = jax.jit(lambda level: certify(sample, 0.5, delta=level, **settings).epsilon)
@@ -152,12 +152,12 @@ def test_compiled_and_in_batches_it_is_the_same():
         (["push"] * 40, None, "the stratum push"),
         (["listed"] * 40, None, "the stratum listed"),
         (["p" * 50, "p" * 60] * 20, None, "one of 2 strata, each as likely"),
-        ([*range(8), 0, 0] * 4, None, "one of 8 strata, as frequent as in the sample"),
-        ([*range(8)] * 5, None, "one of 8 strata, each as likely"),
+        ([*range(18), 0, 0] * 2, None, "one of 18 strata, as frequent as in the sample"),
+        ([*range(20)] * 2, None, "one of 20 strata, each as likely"),
         (
-            [*range(8)] * 5,
-            {0: 0.3, **dict.fromkeys(range(1, 8), 0.1)},
-            "one of 8 strata, with the frequencies that were declared",
+            [*range(20)] * 2,
+            {0: 0.05 + 0.019, **dict.fromkeys(range(1, 20), 0.049)},
+            "one of 20 strata, with the frequencies that were declared",
         ),
     ],
 )
@@ -175,11 +175,11 @@ def test_the_sentence_names_the_strata(kinds, frequencies, words):
         ([], None, "expected a label for each task"),
         (["a", " "], None, "the label of a stratum is blank"),
         (["a", "b", "b"], None, r"weights have shape \(3,\); expected one for each task, \(2,\)"),
-        (["a", "b"], {"a": 1.0}, "nothing is known of a stratum without a task"),
-        (["a", "b"], {"a": 0.5, "c": 0.5}, "are of a, c; expected those of the strata of the tasks, a, b"),
-        (["a", "b"], {"a": 0.5, "b": 0.6}, "frequencies are 0.5, 0.6; expected positive numbers, 1 together"),
-        (["a", "b"], {"a": 0.0, "b": 1.0}, "expected positive numbers, 1 together"),
-        (["a", "b"], {"a": np.nan, "b": 1.0}, "expected positive numbers, 1 together"),
+        (["a", "b"], {"a": 1.0}, "the stratum 'b' has tasks and no frequency"),
+        (["a", "b"], {"a": 0.5, "b": 0.3, "c": 0.2}, "the stratum 'c' has a frequency and no task"),
+        (["a", "b"], {"a": 0.5, "b": 0.6}, "frequencies are 1.1 together; expected 1"),
+        (["a", "b"], {"a": 0.0, "b": 1.0}, "frequencies are 0, 1; expected positive numbers"),
+        (["a", "b"], {"a": np.nan, "b": 1.0}, "frequencies are nan, 1; expected positive numbers"),
         (["a", "b"], ["a=0.5", "b"], "frequency of '' is 'b'; expected a number"),
         (["a", "b"], ["a=0.5", "a=0.5"], "expected one for the label of each stratum"),
         (["a", "b"], "a=0.5", "expected numbers by labels of strata"),

@@ -65,10 +65,11 @@ def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
     assert status == 0, err
     assert "on a new task from a or b, each as likely" in out
     assert command("verify", tmp_path / "c.json", file).status == 0
-    uneven = command(*words, "--frequency", "a=0.25", "--frequency", "b=0.75")
+    uneven = command(*words, "--frequency", "a = 0.25", "--frequency", "b=0.75")
     assert "from a (0.25) or b (0.75)" in uneven.out
-    assert "nothing is known of a stratum without a task" in refused(*words, "--frequency", "c=1")
+    assert "the stratum 'a' has tasks and no frequency" in refused(*words, "--frequency", "c=1")
     assert "'mean' is not about strata" in refused("certify", file, "--strata", "kind", "--mean", "--delta", 0.1)
+    assert "a plan is for tasks from one distribution" in refused("plan", "--strata", "kind", "--delta", 0.1)
     asked = ("certify", file, "--question", "stratified", "--threshold", 0.5, "--delta", 0.1)
     assert "is about strata; expected their column (--strata)" in refused(*asked)
 
