@@ -235,7 +235,7 @@ def test_returns_are_not_offered_as_episodes(tmp_path, text):
 def test_a_log_of_trials_is_no_file_of_returns(tmp_path):
     log = tmp_path / "arm.jsonl"
     worked("trial", "start", log, "--tasks", "a,b", "--threshold", 0.5, "--delta", 0.1, "--successes")
-    assert "is a log of single trials; jaxcert trial status says what it certifies" in refused("certify", log)
+    assert "is a log of single trials; jaxcert trial status says what it proves" in refused("certify", log)
 
 
 def test_verify_says_which_files_it_needs(tmp_path):

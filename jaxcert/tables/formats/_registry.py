@@ -14,7 +14,7 @@ from jaxcert.tables.formats._recipes import known_recipes, recipe_of
 # Each recognises its own files by their content, whatever they are called, and none of another.
 FORMATS = (*(each.format() for each in known_recipes()), *FORMATS_BY_HAND)
 # How a log of `rollouts.Trials` begins.
-_TRIALS = b'{"number": 0, "format": "jaxcert-trials-'
+_LOGS = tuple(f'{{"number": 0, "format": "jaxcert-{kind}-'.encode() for kind in ("trials", "pairs"))
 
 
 def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[Returns, dict[str, Any]] | None:
@@ -32,8 +32,8 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
             raise ValueError(f"is not {kind.name}: it lacks what its recipe recognises it by")
         # What a format of another tool holds besides is known; of a recipe's records it is not.
         return arranged(kind, kind.read(content)._replace(others=recipe.others(content)), roles)
-    if data.startswith(_TRIALS):
-        raise ValueError("is a log of single trials; jaxcert trial status says what it certifies, and --json writes it")
+    if data.startswith(_LOGS):
+        raise ValueError("is a log of single trials; jaxcert trial status says what it proves")
     kind = kind_of(content, (*OF_ONE_TASK, *FORMATS), own=own)
     if kind is not None and kind.alone:
         raise ValueError(f"{kind.alone}; {_a_file_per_task(path)}")
