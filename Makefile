@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test long-tests test-all budget lint docs proofs notebooks benchmark clean
+.PHONY: demo test long-tests test-all budget lint docs proofs notebooks benchmark release clean
 
 demo: $(STAMP)
 	$(BIN)/jaxcert demo --force
@@ -127,6 +127,13 @@ USED := $(addprefix tests/,returns rollouts/test_collect.py rollouts/test_collec
   certificates/test_attained.py test_compilations.py)
 oldest newest: %: .venvs/%/.installed
 	$(call elsewhere,$@,$(AGREED)) && cd ../../.. && $(call elsewhere,$@,-m "not slow or listed" $(USED))
+
+# Builds and checks what is published, and tags the commit; publishing it is left to `git push --tags` and `twine upload`.
+release: $(STAMP)
+	$(BIN)/python .ci/release_check.py
+	$(BIN)/python -m pip install --quiet build twine
+	rm -rf dist && $(BIN)/python -m build --outdir dist . && $(BIN)/python -m twine check --strict dist/*
+	version=$$(sed -n 's/__version__ = "\(.*\)"/\1/p' jaxcert/_version.py) && git tag -a "v$$version" -m "jaxcert $$version"
 
 clean:
 	rm -rf .venv .venvs build dist site jaxcert-demo

@@ -1,0 +1,42 @@
+"""What `make release` looks at before it builds."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+FILE = Path(__file__).parents[1] / ".ci/release_check.py"
+GOOD = {
+    "citation": "version: 1.2.0\n",
+    "changelog": "# Changelog\n\n## 1.2.0 (2026-11-29)\n",
+    "uncommitted": "",
+    "tags": [],
+}
+
+
+@pytest.fixture
+def faults():
+    if not FILE.is_file():
+        pytest.skip("needs the checkout")
+    spec = importlib.util.spec_from_file_location("release_check", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
+    return module.faults
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"citation": "version: 1.1.0\n"}, "CITATION.cff has version 1.1.0; expected 1.2.0"),
+        ({"citation": "title: jaxcert\n"}, "CITATION.cff has version None"),
+        ({"changelog": "## 1.2.0 (unreleased)\n"}, "expected '## 1.2.0 (YYYY-MM-DD)'"),
+        ({"changelog": "## 1.1.0 (2026-11-29)\n"}, "expected '## 1.2.0 (YYYY-MM-DD)'"),
+        ({"uncommitted": " M README.md"}, "changes are not committed"),
+        ({"tags": ["v1.1.0", "v1.2.0"]}, "the tag v1.2.0 exists"),
+    ],
+)
+def test_a_release_says_its_version_once(faults, change, message):
+    assert faults("1.2.0", **GOOD) == []
+    (found,) = faults("1.2.0", **GOOD | change)
+    assert message in found
