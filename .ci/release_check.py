@@ -1,4 +1,4 @@
-"""Before a release is built: one version everywhere, its date in the changelog, nothing uncommitted, a tag that is free."""
+"""Before a release is built: one version, its date in the changelog, nothing uncommitted, a tag that is free."""
 
 import re
 import subprocess

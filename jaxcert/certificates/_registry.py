@@ -35,7 +35,12 @@ from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
 from jaxcert.returns._sample import Sample
 
-_ALL = (BINOMIAL, SCENARIO, SOFT, ATTAINED)
+_ALL = (
+    BINOMIAL,
+    SCENARIO,
+    SOFT,
+    ATTAINED,
+)
 METHODS = {method.name: method for method in _ALL}
 # The methods that need no more than the number of violations.
 COUNTING = {name: method for name, method in METHODS.items() if method.bound is None}
