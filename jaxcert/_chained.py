@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 
 
 class _Read(NamedTuple, Generic[Value]):
-    """What was read of a log; replaced as a whole, so that the next read goes on from there after an interruption."""
+    """The read part of a log; replaced as a whole, so an interrupted read resumes from there."""
 
     size: int  # in bytes
     number: int  # of lines
@@ -75,7 +75,7 @@ class ChainedLog(Generic[Value]):
 
     @property
     def value(self) -> Value:
-        """What the entries that were read come to."""
+        """The value of the entries read so far."""
         return self._read.value
 
     @property
@@ -153,7 +153,7 @@ class ChainedLog(Generic[Value]):
             warnings.warn(f"{self.path}: {words}: {self._read.torn[:60]!r}", stacklevel=3)
 
     def _added(self) -> bytes:
-        """What follows the bytes that were read."""
+        """The bytes after those already read."""
         before = self._read
         if not before.size:
             return content_of(self.path, self._kind)

@@ -14,5 +14,5 @@ def import_extra(module: str, extra: str) -> Any:
 
 
 def installing(extra: str) -> str:
-    """What installs an extra, in a checkout: no release is on an index yet."""
+    """The command that installs an extra, in a checkout: no release is on an index yet."""
     return f"pip install '.[{extra}]' in the checkout of jaxcert"

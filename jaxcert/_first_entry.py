@@ -1,4 +1,4 @@
-"""What the first entry of a log declares: fields of a NamedTuple, each of the type that it is annotated with."""
+"""The first entry of a log: fields of a NamedTuple, each of its annotated type."""
 
 from collections.abc import Iterable, Mapping
 from types import UnionType
@@ -8,7 +8,7 @@ _WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true o
 
 
 def declared_in(entry: Mapping[str, Any] | None, kinds: Mapping[str, Any]) -> Any:
-    """What the first entry of a log declares, a kind by its format; ValueError for anything else."""
+    """The declaration in the first entry of a log, a kind by its format; ValueError for anything else."""
     if entry is None:
         raise ValueError("holds no complete line; expected what was declared as the first one")
     if entry.get("format") not in [*kinds]:

@@ -91,7 +91,7 @@ def require_real(name: str, value: Any) -> None:
 
 
 def _instead(value: Any) -> str:
-    """What to pass in place of something that holds the numbers."""
+    """Advice on an object that holds the numbers: what to pass instead."""
     if hasattr(value, "returns") and hasattr(value, "where"):
         return ", the arrays data.returns and where=data.where"
     return ": jaxcert.from_frame makes an array of a table" if hasattr(value, "columns") else ""

@@ -1,4 +1,4 @@
-"""What would be certified if performances were known, and the same from averages of rollouts: no certificate."""
+"""Certificates from known performances, and the same from averages of rollouts, which certify nothing."""
 
 import dataclasses
 import functools
@@ -27,15 +27,16 @@ def certify_known_performances(
     delta: chex.Numeric,
     validate: bool = True,
 ) -> Certificate:
-    r"""Certify from the exact performances of the sampled tasks: what no number of rollouts can improve on.
+    r"""Certify from the exact performances of the sampled tasks, the limit of infinitely many rollouts.
 
     With k the number of sampled tasks with J < B, at each threshold B, fixed before the data are seen,
 
     .. math:: \hat\varepsilon(B) = U(k; n, \delta), \qquad P[\mathrm{Bin}(n, U) \le k] = \delta,
 
-    which is the binomial certificate with beta = 0 (one-sided). Sound where the performances are known, as in a world
-    with an exact truth. The distance from it is what a method loses by the rollouts; what is lost by the tasks, it
-    loses too. For averages of rollouts in place of performances, which is not sound, see ``certify_plug_in``.
+    which is the binomial certificate with beta = 0 (one-sided). It is sound if the performances are known, as in a
+    world with an exact truth. Another certificate lies below it by the loss from finitely many rollouts; both share the
+    loss from finitely many tasks. For averages of rollouts in place of performances, which is not sound, see
+    ``certify_plug_in``.
 
     Args:
         performances: J, float[..., n], finite, of n i.i.d. tasks; leading axes are batched.
@@ -96,7 +97,7 @@ def _prepare(performances: Any, validate: bool) -> Any:
 class PlugInEstimate(Certificate):
     """The form of a ``Certificate`` with what is none: ``status`` is ``UNSOUND`` throughout, or ``INVALID_INPUT``.
 
-    ``lower_bounds`` are averages of rollouts, which no lower bounds are, and ``safety`` is not certified.
+    ``lower_bounds`` are averages of rollouts, not lower bounds, and ``safety`` is not certified.
 
     Example:
         >>> import jax.numpy as jnp
@@ -129,7 +130,7 @@ def certify_plug_in(
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> PlugInEstimate:
-    r"""What is claimed if rollouts are not accounted for. Unsound: this certifies nothing, and is for comparison.
+    r"""Claims that ignore the randomness of rollouts. Unsound: this certifies nothing, and is for comparison.
 
     With k the number of tasks whose average return is below B,
 

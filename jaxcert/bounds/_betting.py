@@ -94,8 +94,8 @@ class _Tested(NamedTuple):
 def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Nearly the best t, and the mean of r**2.
 
-    It is where ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r, r = (x - a)/reference - 1. This Jensen gap
-    grows with t. The objective is quasi-concave, so there is one such t, or none and t = 1 is best.
+    The best t solves ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r, r = (x - a)/reference - 1. This
+    Jensen gap grows with t. The objective is quasi-concave, so there is one such t, or none and t = 1 is best.
     """
     x, low = _numbers(data, reference)
     means = _means_of(data, reference, x, low)
@@ -128,7 +128,7 @@ def _start(spread: jax.Array, cubes: jax.Array, goal: jax.Array) -> jax.Array:
 def _look(
     tested: _Tested, log_odds: jax.Array, means: tuple[jax.Array, ...], goal: jax.Array, top: jax.Array
 ) -> tuple[_Tested, jax.Array, jax.Array]:
-    """What these log-odds of t and the means there tell; the next log-odds, and whether those are surely better."""
+    """Evaluate log-odds of t from the means there: the next log-odds, and whether those are surely better."""
     t, (log_mean, loss, square) = jax.nn.sigmoid(log_odds), means
     gap = log_mean + jnp.log1p(-loss)
     slope = (1 - t) * (square - loss * loss) / (1 - loss)

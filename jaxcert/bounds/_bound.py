@@ -1,4 +1,4 @@
-"""What a per-task bound is, what it starts from, and the lower and upper bounds of all tasks of a sample."""
+"""The type of a per-task bound, its input, and the lower and upper bounds of all tasks of a sample."""
 
 import dataclasses
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class Rollouts(NamedTuple):
 
     @property
     def _arrays(self) -> list[jax.Array]:
-        """The returns, and how much they count if that differs."""
+        """The returns, with the mask and the numbers of repeats where there are any."""
         return [array for array in (self.x, self.mask, self.repeats) if array is not None]
 
     def sum(self, term: Callable[[jax.Array], Sums], *, many: bool = False) -> Sums:

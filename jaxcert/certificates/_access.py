@@ -1,4 +1,4 @@
-"""What every answer has: its sentences, its numbers as plain values and tables, and itself at one of its thresholds."""
+"""Common parts of all answers: sentences, numbers as plain values and tables, and selection of one threshold."""
 
 import dataclasses
 import itertools
@@ -156,7 +156,7 @@ class Answer(Batched):
 
     @property
     def not_about(self) -> str:
-        """What it says nothing about, in words."""
+        """The topics that it does not cover, in words."""
         listed = getattr(self, "source", SAMPLED) == LISTED
         return "tasks that are not in the list, or a single episode" if listed else "a single task or episode"
 
@@ -184,7 +184,7 @@ class Answer(Batched):
         return f"{self._start}: nothing is certified about {what}{note}."
 
     def _note(self, index: int, *noted: Status) -> str:
-        """What to do about the status of a row, if it is one of those: by default, about invalid input."""
+        """Advice on the status of a row; by default only on invalid input."""
         (code,) = self._held(index, "status")
         return f" ({Status(code).advice})" if code in (noted or (Status.INVALID_INPUT,)) else ""
 
@@ -271,5 +271,5 @@ def listed(line: Callable[[int], str], count: int) -> str:
 
 
 def headline(certificate: Answer, index: int) -> Headline:
-    """What a certificate, concrete and without batch axes, says in one of its rows; figures are on the safe side."""
+    """The statement of one row of a concrete certificate without batch axes; figures are on the safe side."""
     return certificate._headline(index)

@@ -1,4 +1,4 @@
-"""What holds at every moment while tasks come in: the risk, and certificates of returns in the order of their tasks."""
+"""Risks and certificates that hold at every moment while tasks come in, in the order of the tasks."""
 
 import dataclasses
 import functools
@@ -173,11 +173,11 @@ class AnytimeCertificate(Certificate):
     def counted_as(
         self, stated: float, sure: np.ndarray, near: np.ndarray, below: int, rounding: float
     ) -> np.ndarray | None:
-        """As of a ``Certificate``; here it matters which of the tasks they are, since each moment has its count.
+        """As in ``Certificate``; here the order of the tasks matters, since each moment has its own count.
 
-        Sets of tasks are not tried: a way through the counts of all moments is looked for, on which no risk is smaller
-        than stated and one is equal, up to the relative rounding. What is found is no better than what is certified
-        here of a threshold that is lower by rounding, where none of these tasks is a violation.
+        Instead of sets of tasks, it searches a path through the counts of all moments on which no risk is smaller than
+        stated and one is equal, up to the relative rounding. The result is no better than the certificate for a
+        threshold lower by rounding, where none of these tasks is a violation.
         """
         choices, places = np.arange(below + 1), np.arange(1, sure.size + 1)
         if sure.size * choices.size > _MOST:

@@ -78,8 +78,8 @@ def lower_bounds(found: Successes, sample: Sample, shown: Shown) -> jax.Array:
 class Tried(NamedTuple):
     """The c that are tried and their levels, [t, levels], where every task has as many rollouts.
 
-    ``deltas`` are of every set of levels with the same c, as ``delta_of_sets``, or one for all; ``table`` has the risks
-    at these, if they are known.
+    ``deltas`` has one delta for each set of levels with the same c (``delta_of_sets``), or one for all. ``table`` has
+    the risks at these deltas, if they are known.
     """
 
     enough: Enough

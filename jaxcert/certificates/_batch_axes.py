@@ -98,7 +98,7 @@ def check_single(certificate: Any) -> None:
 
 
 def same_for_all(values: Any, own: Sequence[str]) -> np.ndarray | None:
-    """What all elements of a batch share, by the field's own axes alone; None if they differ."""
+    """The value shared by all elements of a batch, on the field's own axes; None if they differ."""
     held = np.asarray(values)
     rows = held.reshape(-1, *held.shape[held.ndim - len(own) :])
     return rows[0] if len(rows) and all(np.array_equal(row, rows[0], equal_nan=True) for row in rows) else None

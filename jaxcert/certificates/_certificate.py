@@ -106,7 +106,7 @@ class Certificate(ByThreshold):
 
     @property
     def _apart(self) -> str:
-        """What a legend says of it, unless it is of one policy on tasks like the sampled ones; in words."""
+        """Label for plot legends; empty for an ordinary certificate of one policy."""
         if is_difference(self.quantity):
             return _MINUS
         return {SAMPLED: "", REWEIGHTED: "reweighted tasks"}.get(self.source, "tasks from strata")
@@ -155,7 +155,7 @@ class Certificate(ByThreshold):
 
     @property
     def delta_below(self) -> jax.Array:
-        """What of delta the certified safety has."""
+        """The part of delta that the certified safety uses."""
         return self.delta
 
     @property
@@ -166,7 +166,7 @@ class Certificate(ByThreshold):
 
 
 def sentence(certificate: Certificate, index: int) -> str:
-    """What the certificate says at one threshold, with every figure rounded to the safe side.
+    """The statement of the certificate at one threshold, with every figure rounded to the safe side.
 
     The threshold has seven significant figures; see ``floor_figures``.
 
@@ -184,7 +184,7 @@ def sentence(certificate: Certificate, index: int) -> str:
 
 
 def quantity_of(bound: str, returns: Any = None) -> str:
-    """What a mean of returns is, in words: returns of 0 and 1 alone have the bound for them, or the type bool."""
+    """The name of the mean. Successes are of type bool, or have the bound for returns of 0 and 1."""
     if isinstance(returns, Weighted):
         return quantity_of(bound, returns.returns)
     if isinstance(returns, Paired):

@@ -88,7 +88,7 @@ def certify_shift(
     performance_shift: chex.Numeric | None = None,
     validate: bool = True,
 ) -> ShiftCertificate:
-    r"""What a certificate says about new tasks that differ from the sampled ones by a stated amount.
+    r"""Certify new tasks that differ from the sampled ones by a stated amount, from a certificate.
 
     If the certificate has the risk epsilon at B for tasks from D, then for every distribution D' within the radius, and
     every environment in which the policy's performance on a task, J', is at least J - c,

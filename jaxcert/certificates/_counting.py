@@ -215,7 +215,7 @@ def any_of(tasks: jax.Array, n: chex.Numeric) -> jax.Array:
 
 
 def bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
-    """Where a level is outside its interval: one that was not checked."""
+    """Mask of levels outside their interval."""
     return ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
 
 

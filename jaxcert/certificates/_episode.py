@@ -96,7 +96,7 @@ def _root(tau: jax.Array, k: jax.Array) -> jax.Array:
 
 
 def in_a_row(thresholds: Any, num_episodes: int, bound: Bound, returns: Any, validate: bool) -> tuple[Any, str]:
-    """What J has to reach so that so many episodes all succeed with probability ``thresholds``, and what that is of."""
+    """The J at which all episodes succeed with probability ``thresholds``, and the quantity of this J."""
     check_count("num_episodes", num_episodes)
     if num_episodes == 1:
         return thresholds, quantity_of(bound.name, returns)
@@ -156,7 +156,7 @@ class EpisodeCertificate(ByThreshold):
 
     @property
     def _apart(self) -> str:
-        """What a legend says of it: that it is of episodes, not of expected returns."""
+        """Label for plot legends: it is about episodes, not expected returns."""
         return f"the next {'episode' if self.num_episodes == 1 else f'{self.num_episodes} episodes'}"
 
     def _sentence(self, index: int) -> str:

@@ -33,7 +33,7 @@ MOST_DELTA = 0.25
 
 
 class Solution(NamedTuple):
-    """What a method gives for each number of violations, elementwise.
+    """Result of a method for each number of violations, elementwise.
 
     The risk, 1 where nothing is certified; how many valid lower bounds it is derived from, n - k where the method does
     not choose; and whether the method has a solution at all.

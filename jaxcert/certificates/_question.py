@@ -1,4 +1,4 @@
-"""What can be asked of returns: each question described once, for every surface that asks, records or shows it."""
+"""Questions about returns, each described once for every surface that asks, records or shows it."""
 
 import dataclasses
 import inspect
@@ -46,7 +46,7 @@ class Option(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What an answer says in each of its rows; by default what a count of violations says."""
+    """The columns of an answer's rows; by default those of a count of violations."""
 
     columns: Mapping[str, str] = MappingProxyType(COUNTED)  # names of what it says, and the fields that hold it
     certified: str = "safety"  # the column that is certified; a larger number says more
@@ -68,7 +68,7 @@ NO_ROWS = Rows({}, "", {}, {})
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Question:
-    """What can be asked of the returns of a policy, or of several; surfaces read this, and branch on no type.
+    """A question about the returns of one policy or several; surfaces read it, and branch on no type.
 
     Attributes:
         name: by which it is asked.
@@ -148,7 +148,7 @@ class Question:
 
     @property
     def numbers_of_policies(self) -> tuple[int, ...]:
-        """Of how many policies it may be asked: as many files of returns."""
+        """The allowed numbers of policies, one file of returns each."""
         return (1, 2) if self.paired else (sum(name.startswith("returns") for name in self.inputs),)
 
     @property

@@ -164,7 +164,7 @@ def _of_successes(bound: Bound, sample: Sample, valid: jax.Array, thresholds, be
 
 
 def _lost(level: jax.Array, worst: jax.Array) -> jax.Array:
-    """What a task with a level of its own loses if it does not pass, 1 / (1 - level), in units of the largest loss."""
+    """The loss of a task with its own level if it does not pass, 1 / (1 - level), in units of the largest loss."""
     tiny = float(jnp.finfo(level.dtype).tiny)
     most = jnp.broadcast_to(complement_up(worst)[..., None, :], level.shape)
     rest = quotient(most, jnp.maximum(complement_down(level), tiny))

@@ -91,7 +91,7 @@ class RequirementsCertificate(Answer):
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """What was required, as lines that ``certify_requirements`` reads."""
+        """The requirements, as lines that ``certify_requirements`` reads."""
         rows = zip(self._claims, self.of_successes, self.low, self.high, strict=True)
         return tuple(
             claim if binary else f"{claim} in {_decimal(low, 'down')} {_decimal(high, 'up')}"

@@ -24,7 +24,7 @@ BETS = (0.625, 0.9375)
 
 
 def least_evidence(num_rollouts: int, dtype: np.dtype) -> np.ndarray:
-    """At most the evidence of that many rollouts, or fewer, that all return a."""
+    """Upper limit on the evidence of at most ``num_rollouts`` rollouts that all return a."""
     least = sum((1 - bet) ** num_rollouts for bet in BETS) / len(BETS)
     return cast_host(np.asarray(least * (1 - 1e-12)), dtype, "down")
 

@@ -64,7 +64,7 @@ _ALLOWED = Tail(_allowed, lambda found, k, n, beta: found, of_beta=True)
 
 
 class Known(NamedTuple):
-    """What is known before the returns are, where tasks have one level; otherwise None."""
+    """Numbers known before the returns, if tasks have one level; otherwise None."""
 
     enough: Any  # the successes that are enough and their levels, [1, t, levels]; None for bounds
     allowed: Any  # x for k = 0, 1, ..., [levels, t or 1, k]

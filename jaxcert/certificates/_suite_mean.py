@@ -137,7 +137,7 @@ def _of_successes(sample: Sample, delta: jax.Array) -> jax.Array:
 
 
 class _Bets(NamedTuple):
-    """What may be bet on the rollouts of each task."""
+    """Admissible bets on the rollouts of each task."""
 
     data: Rollouts  # the returns above a
     total: jax.Array  # Lambda of each, the sum of its bets on a task, [..., bets]

@@ -1,4 +1,4 @@
-r"""What proves that a task passes, so that anyone can check it in exact arithmetic: a bet, or its successes.
+r"""Proofs that a task passes, for anyone to check in exact arithmetic: a bet, or its successes.
 
 By theorem 1 of Ming, Shen and Wang every bet :math:`\lambda \in [0, 1]` with
 :math:`\prod_j (1 - \lambda + \lambda (X_j - a)/(B - a)) \ge 1/\beta` proves it, however it was found. So it is searched
@@ -117,7 +117,7 @@ def _won(bet: np.ndarray, gains: np.ndarray) -> np.ndarray:
 
 
 def _best(gains: np.ndarray) -> np.ndarray:
-    """Where the sum of ln(1 + l g), which is concave, is largest in [0, 1]: where its slope changes its sign."""
+    """The maximiser in [0, 1] of the sum of ln(1 + l g), which is concave: its slope changes sign there."""
     low, high = np.zeros(len(gains)), np.ones(len(gains))
     for _ in range(_HALVINGS):
         bet = (low + high) / 2

@@ -34,7 +34,7 @@ from jaxcert.returns._weighted import Weighted
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class TailCertificate(ByThreshold):
-    """What the worst share of new tasks can be relied on for; a pytree of arrays.
+    """Lower bounds on the performance of the worst share of new tasks; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts, for all shares v and the band together:
     P[J < quantile(v)] <= v for a new task, and the mean of J over the worst share v of tasks is at least cvar(v).

@@ -88,7 +88,7 @@ def _summary(run: Run, result: AdaptiveCertificate, seed: int, *, goes_on: bool)
 
 
 def _missed(run: AdaptiveCertificate, asked: Rolling) -> list[str]:
-    """What became of the tasks where less than wanted is certified, and a setting that would have lost fewer."""
+    """The fate of the tasks where less than wanted is certified, and a setting that would have lost fewer."""
     state, lines = run.state, []
     passed, is_open = np.asarray(state.passed), np.asarray(state.is_open)
     safeties = np.asarray(run.certificate.safety, np.float64)

@@ -153,7 +153,7 @@ def _write_page(answer: Answer, path: Path, **how: Any) -> None:
 def verify_command(
     json: Path, data: Sequence[ReturnsFile], roles: Mapping[str, Any], protocol: Path | None = None
 ) -> str:
-    """What to type beside the files of returns to compute the certificate file again; a table of all policies once."""
+    """Options, beside the files of returns, that compute the certificate file again; a table of all policies once."""
     is_one = len({each.path for each in data}) == 1
     files = [data[0].path.name] if is_one else names_of([dataclasses.replace(each, called=None) for each in data])
     words = [] if protocol is None else ["--protocol", no_option(protocol.name)]

@@ -1,4 +1,4 @@
-"""What goes to the terminal."""
+"""Output to the terminal."""
 
 import contextlib
 import functools

@@ -37,7 +37,7 @@ class Locked(NamedTuple):
             raise ValueError(f"{self.path}: {'; '.join(differences)}")
 
     def settle(self, asking: Asking) -> Asking:
-        """What is asked by the protocol; a contradiction to it is an error."""
+        """The protocol's question and settings; a contradiction is an error."""
         given = {name: getattr(asking, name) for name in _SETTLED}
         self.check({"thresholds": asking.threshold, "safeties": asking.safety, **given})
         settled = {name: getattr(self.protocol, name) for name in _SETTLED}

@@ -16,7 +16,7 @@ from jaxcert.tables.folders._read_summary import type_in_folder
 
 
 class FolderOptions(NamedTuple):
-    """What is said of a folder; None where nothing is."""
+    """The line about a folder; None if there is none."""
 
     num_bins: Annotated[
         int | None,

@@ -1,4 +1,4 @@
-"""What answers say on the terminal, and why they say no more."""
+"""Answers on the terminal, and the reasons why they certify no more."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ _UNKNOWN = "not for too few tasks alone; no more is known "
 
 
 def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
-    """What was found, of each group of rows by itself if a column tells them; and with which confidence all holds."""
+    """Print the answers, one for each group of rows if a column names groups, and their joint confidence."""
     for group, answer in answers.items():
         around = ([f"{request.by} = {group}"], [""]) if request.by is not None else ([], [])
         _console.say(*around[0])

@@ -1,4 +1,4 @@
-"""What is rolled out: the policy, the tasks, and when the rollouts of a task end."""
+"""The policy, the tasks, and when the rollouts of a task end."""
 
 import contextlib
 import math
@@ -136,7 +136,7 @@ class Run(NamedTuple):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What determines the returns, besides the seed and how many there are of a task."""
+        """The facts that determine the returns, besides the seed and the numbers of rollouts."""
         about = {"num_tasks": self.num_tasks, "episode_length": self.found.env.episode_length}
         versions = {}
         for package in ("jaxcert", "jax", "mujoco-mjx"):

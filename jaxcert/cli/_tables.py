@@ -37,7 +37,7 @@ def _num_shown(certificate: Certificate, question: Question) -> int:
 
 
 def curve_note(certificate: Certificate, question: Question) -> str:
-    """What the points of a curve say, how many are not shown, and how many of its steps they are."""
+    """The note below a curve: the meaning of its points, and how many steps are not shown."""
     left_out = len(certificate) - _num_shown(certificate, question)
     points = f"{left_out:,} points" if left_out > 1 else "point"
     above = f"Nothing is certified at the {points} above these.\n" if left_out else ""
@@ -54,7 +54,7 @@ def _steps_note(certificate: Certificate) -> str:
 
 
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
-    """What was certified and how, of one policy or of two."""
+    """The question and settings, for one policy or two."""
     certificate, *_ = certificates.values()
     tasks = how_many(certificate.num_tasks, "task")
     lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
@@ -99,7 +99,7 @@ def way(certificate: Any) -> str:
 
 
 def answer_table(certificate: Any, question: Question, given: Sequence[float]) -> Table:
-    """What is certified, row by row; ``given``: what was fixed beforehand, as it was given."""
+    """The certified statements, row by row; ``given``: the numbers fixed beforehand, as typed."""
     return plain_table(shortened(_texts(certificate, question, given), "..."))
 
 

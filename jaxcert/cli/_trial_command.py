@@ -23,9 +23,9 @@ Log = Annotated[Path, argument("LOG", "The log of `jaxcert trial start`.")]
 
 @group.callback()
 def command() -> None:
-    """Certify trial by trial, as with a robot: declare, record, and stop whenever you like. The tasks are drawn at
-    random from those that new ones come from; of a fixed list, make as many trials of each, and then `jaxcert certify
-    FILE --suite`. Two policies are tried in pairs, until one is shown to be better.
+    """Certify trial by trial, as with a robot: declare, record, and stop whenever you like. Tasks are drawn at
+    random from the distribution of new tasks. For a fixed list, run equally many trials of each task, then `jaxcert
+    certify FILE --suite`. Two policies are tried in pairs, until one is shown to be better.
     """
 
 

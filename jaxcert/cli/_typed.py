@@ -49,7 +49,7 @@ def refuse_both(*options: str) -> None:
 
 
 def typed_among(options: Sequence[str]) -> list[str]:
-    """Those of these options that were typed."""
+    """The typed ones of these options."""
     names = {word.partition("=")[0] for word in _TYPED.get()}
     return [option for option in options if option in names]
 
@@ -103,7 +103,7 @@ def usage_told(error: Any, arguments: Sequence[str]) -> str:
 
 
 def _value_of(option: str, arguments: Sequence[str]) -> str:
-    """What follows an option, by a blank or =; empty if nothing does."""
+    """The text after an option and a blank or =; empty if there is none."""
     for each, after in zip(arguments, [*arguments[1:], ""], strict=True):
         name, mark, value = each.partition("=")
         if name == option:

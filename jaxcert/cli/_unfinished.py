@@ -1,4 +1,4 @@
-"""What is left of rollouts that were stopped, and how they go on."""
+"""The files of stopped rollouts, and how to resume."""
 
 import contextlib
 import secrets
@@ -135,7 +135,7 @@ def _lock_file(out: Path) -> Path:
 
 
 def _record_facts(path: Path) -> dict[str, Any]:
-    """What a certificate file says of the rollouts that it is of."""
+    """Entries of a certificate file about its rollouts."""
     (record,) = read_certificate(path)["certificates"]
     rollouts = record.get("rollouts")
     return rollouts if isinstance(rollouts, dict) else {}

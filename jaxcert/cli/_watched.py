@@ -1,4 +1,4 @@
-"""What `jaxcert monitor` watches: the claim of a certificate or one's own, in a file, and tasks as they arrive."""
+"""Inputs of `jaxcert monitor`: a certificate's or the user's claim, in a file, and tasks as they arrive."""
 
 import contextlib
 import csv
@@ -21,7 +21,7 @@ _HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
 
 
 class Wished(NamedTuple):
-    """What is fixed when a monitor begins; None for what is not given."""
+    """Settings fixed when a monitor begins; None if not given."""
 
     threshold: Annotated[float | None, option("B", "Which threshold of the certificate; or a claim of your own.")] = (
         None
@@ -43,7 +43,7 @@ class Wished(NamedTuple):
 
 
 class _Certified(NamedTuple):
-    """What a certificate's file claims, the support that is known, and whether its returns are successes."""
+    """The claim of a certificate's file, the known support, and whether its returns are successes."""
 
     claim: MonitoredClaim
     support: tuple[float, float] | None
@@ -81,7 +81,7 @@ def _begun(state: Path, certificate: Path | None, wished: Wished, *, complete: b
 
 
 def _as_certified(declared: Declared, certificate: Path, wished: Wished) -> Declared:
-    """What was declared, with the claim of a certificate, which has to be the one that is watched.
+    """The declaration with the certificate's claim, which must be the watched one.
 
     Who alters the file of a monitor can compute its hashes again, so that the claim is not taken from there. A monitor
     that began without a certificate's file, as in Python, takes one of the very claim that it watches.
@@ -108,7 +108,7 @@ def _in_full(claim: MonitoredClaim) -> str:
 
 
 def _certified(certificate: Path, wished: Wished, watched: MonitoredClaim | None = None) -> _Certified:
-    """What is monitored; ``watched``: whose threshold is meant where a certificate has several and none is given."""
+    """The monitored claim; ``watched`` supplies the threshold if a certificate has several and none is given."""
     threshold = wished.threshold
     if wished.epsilon is not None:
         raise ValueError(f"--epsilon is {wished.epsilon:g}; the certificate has its own, expected none")

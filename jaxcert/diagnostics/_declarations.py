@@ -15,7 +15,7 @@ _NARROW = 0.25
 _CLOSE = 0.05
 # A grid of about 1000 values or fewer, on which an end is an outcome like others, such as 500 steps without a fall.
 _COARSE = 1e-3
-# A gap of this part of the range is between roundings of the same value, also in single precision.
+# Values closer than this part of the range are roundings of one value, also in single precision.
 _ROUNDING = 1e-6
 _BETA = 0.05
 

@@ -20,7 +20,7 @@ class Sample:
 
     @functools.cached_property
     def values(self) -> np.ndarray:
-        """Those that are there, [r]."""
+        """The present ones, [r]."""
         return self.returns[~np.isnan(self.returns)]
 
     @functools.cached_property
@@ -36,8 +36,8 @@ class Sample:
         rows = self.returns[several & ~self.is_constant]
         if not len(rows):
             return rows
-        # In a unit of each task's own, so that squares neither overflow nor vanish: half of it first, as a range may be
-        # twice the largest number, and powers of two, which round nothing else away.
+        # Scale each task by its own power of two, which rounds nothing, so that squares neither overflow nor vanish.
+        # Halve first: a range may be twice the largest number.
         rows = np.ldexp(rows, -2 - _exponent(rows))
         rows = rows - np.nanmin(rows, axis=1, keepdims=True)
         rows = np.ldexp(rows, -_exponent(rows))

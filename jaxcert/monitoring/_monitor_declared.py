@@ -17,7 +17,7 @@ _MOST_ROLLOUTS = 100_000
 
 
 class Declared(NamedTuple):
-    """What is fixed before the first deployed task."""
+    """Settings fixed before the first deployed task."""
 
     claim: MonitoredClaim  # what is monitored; its words are those of the certificate that was given, and in no file
     support: tuple[float, float]  # (a, b); (0, 1) for successes
@@ -32,7 +32,7 @@ class Declared(NamedTuple):
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> "Declared":
-        """What an entry declares; ValueError for anything that cannot be declared."""
+        """The declaration in an entry; ValueError for an invalid one."""
         claim = entry.get("claim")
         if not isinstance(claim, dict):
             raise ValueError(f"its claim is {claim!r:.40}; expected its numbers {', '.join(_NUMBERS)}")
@@ -62,7 +62,7 @@ class Declared(NamedTuple):
 
 
 def declare(claim: MonitoredClaim, certificate_sha256: str | None, **settings: Any) -> Declared:
-    """What a new monitor with these settings of ``init`` declares; ValueError for what cannot be monitored."""
+    """The declaration of a new monitor with these settings of ``init``; ValueError if they cannot be monitored."""
     _check_rollouts(settings["num_rollouts"])
     test, alpha, beta = init(claim.threshold, claim.epsilon, **settings).test, settings["alpha"], settings["beta"]
     claim = claim._replace(**{name: float(getattr(claim, name)) for name in _NUMBERS})
@@ -83,7 +83,7 @@ def declare(claim: MonitoredClaim, certificate_sha256: str | None, **settings: A
 
 
 def with_claim(declared: Declared, claim: MonitoredClaim) -> Declared:
-    """What was declared, with the words of the claim that was given; ValueError for a claim of other numbers."""
+    """The declaration with the words of the given claim; ValueError if its numbers differ."""
     for name in _NUMBERS:
         found, stated = getattr(declared.claim, name), getattr(claim, name)
         if found != stated:
@@ -134,7 +134,7 @@ def _is_same(value: Any, known: Any) -> bool:
 def first_entry(declared: Declared) -> dict[str, Any]:
     """The entry with which a log begins.
 
-    It has no words of the claim: whoever alters a file can compute its hashes again, and words would be believed.
+    It omits the words of the claim: readers would trust them, yet anyone who alters a file can recompute its hashes.
     """
     claim = {name: getattr(declared.claim, name) for name in _NUMBERS}
     fields = {**declared._asdict(), "claim": claim}
@@ -142,7 +142,7 @@ def first_entry(declared: Declared) -> dict[str, Any]:
 
 
 def declared_of(entry: Mapping[str, Any] | None) -> Declared:
-    """What the first entry of a monitor declares."""
+    """The declaration in the first entry of a monitor."""
     return declared_in(entry, {_FORMAT: Declared})
 
 

@@ -107,8 +107,8 @@ def init(
 def update(state: MonitorState, returns: chex.Array, *, validate: bool = True) -> MonitorState:
     """Take in the next task, in the order in which tasks arrived.
 
-    A task that was left out is a task that was chosen, and a rollout that broke off counts as a. Impossible returns
-    that are traced make the state invalid for good, so that it never concludes anything from them.
+    Leave no task out: that would select tasks. A rollout that broke off counts as a. Impossible traced returns make the
+    state permanently invalid; it then supports no conclusion.
 
     Args:
         state: before the task.

@@ -18,7 +18,7 @@ _BLOCK = 256
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class MonitorState:
-    """What deployed tasks have said of a claim so far; a pytree, for ``jit``, ``scan`` and ``vmap``.
+    """Evidence of the deployed tasks against a claim so far; a pytree, for ``jit``, ``scan`` and ``vmap``.
 
     Attributes:
         products: ln of the product of each bet's factors since the first task, at most, float[bets].
@@ -52,7 +52,7 @@ class MonitorState:
 
 
 class Evidence(NamedTuple):
-    """What a state says.
+    """The evidence of a state.
 
     Attributes:
         log_evidence: ln of the evidence that the claim does not hold, at most.
@@ -99,7 +99,7 @@ def advance(state: MonitorState, score: jax.Array, fine: jax.Array) -> MonitorSt
 
 
 def evidence(state: MonitorState) -> Evidence:
-    """What the tasks so far say against the claim.
+    """Evidence of the tasks so far against the claim.
 
     Args:
         state: after some tasks.
@@ -141,15 +141,15 @@ class Task(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What was known after one task.
+    """The record of one task, and the evidence after it.
 
     Attributes:
-        number: of the task, from 1.
-        label: of the task.
-        returns: of its rollouts.
-        is_against: whether it spoke against the claim: was flagged, or had a score above 1.
-        log_evidence: ln of the evidence, at most.
-        log_change: ln of the sum over starting times, at most.
+        number: position of the task, from 1.
+        label: label of the task.
+        returns: returns of its rollouts.
+        is_against: whether the task counts against the claim: it was flagged, or scored above 1.
+        log_evidence: upper limit on ln of the evidence.
+        log_change: upper limit on ln of the sum over starting times.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""What one task says of the claim: a score, nonnegative and of mean at most 1 as long as the claim holds."""
+"""The score of one task: nonnegative, with a mean of at most 1 while the claim holds."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from jaxcert.returns._prepared import Support, probability, split_support
 
 # How a task is judged: by its successes, by an upper bound on its mean return, or by its one return itself.
 SUCCESSES, UPPER_BOUND, RETURN = "successes", "upper bound", "return"
-# By default the level of an upper bound is a share of the risk; a larger one where rollouts say so little that a bound
-# at a small level is hardly ever below the threshold. Found by `python -m benchmarks.monitoring --only levels`.
+# The default level of an upper bound is a share of the risk. With few rollouts the share is larger, since a bound at a
+# small level is hardly ever below the threshold. Found by `python -m benchmarks.monitoring --only levels`.
 _SHARE, _SHARE_OF_FEW, _FEW = 0.2, 0.5, 7
 
 

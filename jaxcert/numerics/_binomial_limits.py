@@ -114,7 +114,7 @@ def _searched(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
 
 
 def _are_valid(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
-    """Where all arguments are valid; n and the level come from ``_no_constants``."""
+    """Mask of valid arguments; n and the level come from ``_no_constants``."""
     whole = (k == jnp.floor(k)) & (n == jnp.floor(n)) & (n < jnp.inf)
     return whole & (k >= 0) & (n >= 1) & (level > 0) & (level < 1)
 

@@ -68,7 +68,7 @@ def _sequence_limit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax
 
 
 def _problem(k, n, delta, alpha, gamma) -> tuple[jax.Array, ...]:
-    """What does not depend on q: k, n, alpha (1 - delta), and a and b of posterior and prior, in rows.
+    """The inputs that do not depend on q: k, n, alpha (1 - delta), and a and b of posterior and prior, in rows.
 
     Last ln((alpha + k) / (alpha delta)), which the ratio of the sums has to reach, and its error.
     """

@@ -153,7 +153,7 @@ def check(
     bound: str = "betting",
     method: str = "binomial",
 ) -> tuple[Advice, ...]:
-    """What a planned experiment cannot certify, whatever its returns are: to be called before the rollouts.
+    """Limits of a planned experiment that hold for all returns; call it before the rollouts.
 
     Args:
         num_tasks: n.

@@ -77,7 +77,7 @@ def advice_by(most: Most, n: int, sizes: str, threshold: float | None, wanted: f
 
 
 def _too_few(num_tasks: int, found: Advice, returns: str, sizes: str = "") -> str:
-    """What so many tasks, of sizes in words, certify at most with the best returns, and how many the wish needs."""
+    """The most that these tasks certify with the best returns, and the number of tasks that the wish needs."""
     most = f"can certify {floor_to(found.max_safety, 4)} at most" if found.max_safety > 0 else "can certify nothing"
     needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
     return f"{how_many(num_tasks, 'task')}{sizes} {most}, {returns}: {wish_of(found.safety)} needs {needed}"
@@ -89,7 +89,7 @@ def wish_of(safety: float) -> str:
 
 
 class Setting(NamedTuple):
-    """What a certificate was, or will be, computed with."""
+    """The settings of a finished or a planned certificate."""
 
     method: Method
     num_tasks: int
@@ -103,7 +103,7 @@ class Setting(NamedTuple):
     difference: bool = False
 
     def safety(self, k: int, n: int, beta: float | None = None) -> float:
-        """What k violations of n certify."""
+        """The safety that k violations of n certify."""
         beta = self.beta_for(n) if beta is None else beta
         return float(safety_of(self.method, k, n, beta, self.delta, self.dtype))
 
@@ -148,7 +148,7 @@ def advice_on(setting: Setting, threshold: float | None, wanted: float, k: int) 
 
 
 def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advice:
-    """What stands in the way whatever the returns are; without text if nothing does."""
+    """Obstacles that hold for all returns; the text is empty if there are none."""
     found, texts = Advice(threshold, wanted, setting.safety(0, setting.num_tasks)), []
     if not reaches(found.max_safety, wanted):
         found = _with_tasks(setting, found)

@@ -77,7 +77,7 @@ def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
 
 
 def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -> Advice:
-    """What is likely with more tasks, and with more trials."""
+    """The likely certificates with more tasks, and with more trials."""
     assert found.threshold is not None
     n, settings = certificate.num_tasks, {"delta": certificate.delta, "power": _OFTEN}
     settings |= {"dtype": certificate.safety.dtype, "beta": _given(certificate)}

@@ -1,4 +1,4 @@
-"""What is to be certified, and the description of a kind of designs: how it is simulated and certified."""
+"""The wish, and a kind of designs: how it is simulated and certified."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from jaxcert.sequential import certify_sequential
 
 
 class Wish(NamedTuple):
-    """What is to be certified: at a threshold, or at a safety, or both."""
+    """The wanted certificate: at a threshold, at a safety, or both."""
 
     support: tuple[float, float]
     delta: float
@@ -23,7 +23,7 @@ class Wish(NamedTuple):
 
 
 def check_wish(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Wish:
-    """What is to be certified, if that makes sense."""
+    """The checked wish; ValueError for an impossible one."""
     for name, value in (("delta", delta), ("threshold", threshold), ("safety", safety)):
         if value is not None and np.ndim(value):
             raise ValueError(f"{name} has shape {np.shape(value)}; expected one number")
@@ -41,7 +41,7 @@ def check_wish(support: Support | None, delta: float, threshold: float | None, s
 
 
 class PerTask(NamedTuple):
-    """What becomes of imagined tasks [N] at levels [G]."""
+    """Results of simulated tasks [N] at levels [G]."""
 
     lower: np.ndarray  # lower bounds, or the scores of a kind whose certificates need the tasks together, [G, N]
     used: np.ndarray  # the rollouts that each takes, [G, N]

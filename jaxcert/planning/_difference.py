@@ -162,7 +162,7 @@ def _luck(sources: Any, wish: Margin) -> float:
 
 
 def _sources(pilot_a: Any, pilot_b: Any, support: Support | None, *, listed: bool) -> tuple[Any, Any]:
-    """What imagines tasks of either policy, or trials of a list."""
+    """A simulator of tasks of either policy, or of trials of a list."""
     if listed:
         a, b = trials_of("pilot_a", pilot_a, support), trials_of("pilot_b", pilot_b, support)
     else:

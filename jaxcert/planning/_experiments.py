@@ -49,7 +49,7 @@ class Experiments(NamedTuple):
         return np.pad(found.astype(np.float32), [(0, 0)] * (found.ndim - 1) + [(0, length - found.shape[-1])])
 
     def fresh(self, rng: np.random.Generator, size: int) -> list[np.ndarray]:
-        """As many as are allowed."""
+        """Draw as many batches as the limit allows."""
         first = self.drawn(rng, size)
         count = self.most_fresh // first[..., : size * self.unit].size
         return [first, *(self.drawn(rng, size) for _ in range(min(max(count, 1), TIMES) - 1))]
@@ -83,7 +83,7 @@ def _sure(experiments: Experiments, found: int, power: float, seed: tuple[int, .
 
 
 class Margin(NamedTuple):
-    """What is certified of two policies: a margin c between their means, from differences in a row."""
+    """Certificates for two policies: a margin c between their means, from differences in sequence."""
 
     margin: float  # c
     width: float  # b - a, of the support of either policy

@@ -1,4 +1,4 @@
-"""What makes one design better than another: goals, which turn what becomes of imagined tasks into designs.
+"""Goals: they turn the results of simulated tasks into designs, and rank these.
 
 This file has the goals that have a budget: the least risk at a threshold, the highest return at a safety. The goal of
 the cheapest wanted certificate is in ``_cheapest.py``.
@@ -19,7 +19,7 @@ from jaxcert.planning._least_tasks import MOST_TASKS, most_violations, on_rows, 
 from jaxcert.planning._plan import Costs, Design
 
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-# A beta as good as none, which leaves the risk itself.
+# A negligible beta: the tasks' own risk remains.
 _NO_BETA = 1e-9
 # Pilot tasks may be luckier than tasks in general: the failure probability of a limit that allows for it.
 _DOUBT = 0.1
@@ -28,7 +28,7 @@ _QUANTILES, _PILOTS = 1024, 50
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """What all goals have; ``lower`` are lower bounds of imagined tasks, [G, N], and n, k and beta are [G].
+    """The base of all goals; ``lower`` are lower bounds of simulated tasks, [G, N], and n, k and beta are [G].
 
     ``doubted`` is the number of pilot tasks if these are taken to be luckier than tasks in general. ``tried`` holds
     (name, m, betas, passing, rollouts) where a wanted safety may turn out to be out of reach.
@@ -69,7 +69,7 @@ class Goal:
         return dataclasses.replace(self, doubted=num_tasks, tried=[])
 
     def cost_to_beat(self, design: Design) -> float:
-        """What others have to be cheaper than, if that is what makes them better."""
+        """The cost that other designs must undercut; infinite for goals that do not compare costs."""
         return math.inf
 
     def designs_of(self, name: str, rows: Iterable[tuple[int, np.ndarray, PerTask]]) -> list[Design]:

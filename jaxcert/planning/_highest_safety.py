@@ -123,7 +123,7 @@ def reaches(safety: float, wanted: float) -> bool:
 
 
 def most_together(certificate: Certificate, num_rollouts: int | None) -> Most | None:
-    """Of a method that adds up tasks or chooses among levels; None where the numbers of rollouts are not known."""
+    """The highest safety if the method adds up tasks or chooses among levels; None for unknown numbers of rollouts."""
     method = METHODS[certificate.method]
     if method.bound is None:
         assert method.choice

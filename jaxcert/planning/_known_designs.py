@@ -160,7 +160,7 @@ def _stopped_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> Pe
 
 
 def _stopped(course: PerTask, m: int, low: float) -> PerTask:
-    """What the first m rollouts decide, which depends on no later one."""
+    """Decisions after the first m rollouts; later rollouts do not affect them."""
     return PerTask(np.where(course.used <= m, course.lower, np.float32(low)), np.minimum(course.used, m))
 
 

@@ -73,8 +73,8 @@ _LEAST_SPREAD = 1e-8
 class Assumptions:
     """A guess in place of pilot returns: how performances and returns are distributed.
 
-    Performances J are a + (b - a) times a beta variable, as are the returns of a task, around its J. A spread of
-    returns that the support does not allow around some J becomes the largest that it allows: returns of a or b.
+    Performances J are a + (b - a) times a beta variable, as are the returns of a task, around its J. If the support
+    does not allow the spread around some J, returns there are a or b, which spread the most.
 
     Attributes:
         mean: of the performances J over tasks, in the unit of the returns.
@@ -148,12 +148,12 @@ class PilotReturns:
 
     @property
     def less_varied(self) -> str:
-        """In which way resampled rollouts differ from new ones; empty for successes, which are drawn anew."""
+        """The difference of resampled rollouts from new ones; empty for successes, which are drawn anew."""
         share = f"{100 / self.returns.shape[1]:.2g} %"
         return "" if self.binary else f"resampled rollouts of a task vary {share} less than new ones (variance)"
 
     def notes(self) -> list[str]:
-        """What the reader has to know about plans from such a pilot."""
+        """Notes for the reader on plans from this pilot."""
         n, m = self.returns.shape
         unseen = 1 - 0.1 ** (1 / n)
         return [
@@ -221,7 +221,7 @@ class AssumedReturns:
         return np.minimum(self.low + self.width * unit, self.low + self.width).astype(np.float32)
 
     def notes(self) -> list[str]:
-        """What the reader has to know about plans from assumptions."""
+        """Notes for the reader on plans from assumptions."""
         return ["planned from assumptions, which the certificate does not use: if they are wrong it still holds"]
 
 

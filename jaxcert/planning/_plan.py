@@ -20,7 +20,7 @@ _OPTIONAL = "at least", "pessimistic", "violations allowed"
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """What is fixed before an experiment; in a plan, with what it costs and what can be expected of it.
+    """Settings fixed before an experiment; in a plan, with the cost and the expected result.
 
     Attributes:
         name: ``"betting"`` and ``"clopper_pearson"``, bounds for a fixed number of rollouts; ``"attained"``, numbers of
@@ -92,7 +92,7 @@ class Design:
 
 
 class Costs(NamedTuple):
-    """What a task, and a rollout of it, costs, and what there is to spend; None for as much as it takes."""
+    """Costs of a task and of a rollout, and the budget; None for no limit."""
 
     per_task: float = 0.0
     per_rollout: float = 1.0
@@ -138,7 +138,7 @@ def figures(value: float, *, is_share: bool = False) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What ``plan``, the plans for two policies or a list, and the tables of tasks give; printing it gives a table.
+    """Result of ``plan``, of plans for two policies or a list, and of tables of tasks; it prints as a table.
 
     Attributes:
         heading: what was asked for, in a sentence.

@@ -1,8 +1,8 @@
-"""Imagined tasks, and what chosen designs come to in experiments that chose none of them.
+"""Simulated tasks, and the results of chosen designs on tasks that did not choose them.
 
-The cheapest of many designs is one that was lucky in the tasks that it was chosen by. So those that are shown are
-imagined again, on other tasks, and sixteen times as many. What a task's probability to pass is at least, holds for all
-of them together with 95 % confidence, by a Clopper-Pearson limit for each.
+The cheapest of many designs was lucky with the tasks that chose it. So the designs shown are simulated again, on
+sixteen times as many other tasks. The lower limits on a task's probability to pass hold for all designs together with
+95 % confidence, by a Clopper-Pearson limit for each.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ class Simulation:
         self.courses: dict[tuple, PerTask] = {}
 
     def run(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
-        """What becomes of the tasks, [G, N], N = repeats × tasks."""
+        """Results of the tasks, [G, N], N = repeats × tasks."""
         most = m if kind.stopped is None else self.most
         key = kind.name, most, betas.tobytes()
         if key not in self.courses:
@@ -46,7 +46,7 @@ class Simulation:
         return course if kind.stopped is None else kind.stopped(course, m, self.wish.support[0])
 
     def course(self, design: Design) -> PerTask:
-        """What becomes of the tasks by a design, [1, N]."""
+        """Results of the tasks under a design, [1, N]."""
         return self.run(design.kind, design.num_rollouts, np.asarray([design.beta]))
 
     def value(self, goal: Goal, design: Design) -> float:
@@ -90,7 +90,7 @@ class Simulation:
 
 
 def least_share(passed: np.ndarray, num_claims: int) -> float:
-    """What the probability to pass is at least, with the confidence that is left to each of so many claims."""
+    """Lower confidence limit on the probability to pass; the claims share the error probability."""
     level = np.float32(_DOUBT / num_claims)
     return float(clopper_pearson_lower(np.int32(passed.sum()), np.int32(passed.size), level))
 
@@ -131,13 +131,13 @@ class Finish:
         )
 
     def _course(self, design: Design) -> PerTask:
-        """What becomes of all tasks, [1, N]."""
+        """Results of all tasks, [1, N]."""
         found = [each.course(design) for each in self.fresh]
         lower, used = (np.concatenate([getattr(one, name) for one in found], axis=1) for name in ("lower", "used"))
         return PerTask(lower, used, found[0].passing)
 
     def _least_passing(self, course: PerTask) -> float:
-        """What the probability that a task passes is at least, with the confidence that is left to a design."""
+        """Lower confidence limit on the probability that a task passes, at the confidence of one design."""
         if self.goal.wish.threshold is None:
             return 0.0
         if course.passing is not None:

@@ -54,7 +54,7 @@ def levels_of(num_rollouts: int, threshold: float, delta: Any, dtype: Any, beta:
 
 
 class Prospects(NamedTuple):
-    """Certificates with several numbers of trials [c]: what they count, and how many tasks miss it."""
+    """Certificates with several numbers of trials [c]: their levels, and the probability that a task misses."""
 
     levels: Levels  # of each number of trials, [c, levels]
     misses: np.ndarray  # the probability that a task has too few successes, [c, levels]
@@ -66,7 +66,7 @@ class Prospects(NamedTuple):
         return np.max(safety_in(self.power, self.misses, n, self.levels.levels, self.levels.deltas), axis=-1)
 
     def limit(self) -> np.ndarray:
-        """What ever more tasks approach, [c]."""
+        """The limit with ever more tasks, [c]."""
         certain = self.levels.levels >= 1
         return np.max(np.where(certain, 0, 1 - self.misses / np.where(certain, 1, 1 - self.levels.levels)), axis=-1)
 
@@ -90,7 +90,7 @@ def prospects(
     dtype: Any = None,
     beta: jax.Array | None = None,
 ) -> Prospects:
-    """What certificates with m trials [c] promise, at their own levels or at one; without a law, tasks never fail."""
+    """Prospects of certificates with m trials [c], at their own levels or at one; without a law, tasks never fail."""
     dtype = np.dtype(dtype or jnp.result_type(float))
     rows = [levels_of(m, threshold, delta, dtype, beta) for m in num_rollouts]
     levels = Levels(*(np.stack(arrays) for arrays in zip(*rows, strict=True)))

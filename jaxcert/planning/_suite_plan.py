@@ -146,7 +146,7 @@ def check_trials(max_rollouts: int) -> None:
 
 
 def trials_of(name: str, pilot: Any, support: Support | None) -> Chances | PilotReturns:
-    """What draws trials of the tasks of a list: their success probabilities, [n], or returns of them, checked."""
+    """A checked source of trials on a list's tasks: their success probabilities, [n], or their returns."""
     if isinstance(pilot, Assumptions):
         raise ValueError(
             f"{name} is Assumptions about new tasks; expected success probabilities or returns of the list"

@@ -1,4 +1,4 @@
-"""What can be asked of returns: one entry a question, which files, reports, plots and the command line read."""
+"""Questions about returns: one entry each, which files, reports, plots and the command line read."""
 
 from jaxcert.questions._answers import question_of, rows_of
 from jaxcert.questions._registry import QUESTIONS

@@ -1,4 +1,4 @@
-"""What an answer says, row by row."""
+"""Rows of an answer, as values and as text."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ def question_of(certificate: Any) -> Question:
     """The question that a certificate answers; after a shift, the one about the sampled tasks counts.
 
     Raises:
-        ValueError: for an answer to none that is known; a subclass may mean another thing.
+        ValueError: if the type answers no known question; subclasses are refused, as their meaning may differ.
 
     Example:
         >>> import jaxcert
@@ -44,11 +44,11 @@ def sampled(certificate: Any) -> Any:
 
 
 def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
-    """What a certificate says, as plain values: its columns and a sentence, for each number that was fixed beforehand.
+    """Rows of a certificate as plain values: its columns and its sentence for each number fixed beforehand.
 
     Args:
         certificate: for one set of tasks, with values.
-        question: which it answers.
+        question: the question that it answers.
 
     Returns:
         A dictionary for each row; a number that is not finite is None.
@@ -132,7 +132,7 @@ def texts_of(
     ``shown``: the text of some columns, by their names, in place of the usual one.
     """
     fields = {**_fields(certificate, question), "status": "status"}
-    # What follows from other columns is left out: the valid tasks do, unless the method chooses them.
+    # Leave out columns that follow from others, such as the valid tasks unless the method chooses them.
     method = METHODS.get(getattr(certificate, "method", ""))
     left_out = {"epsilon", "status"} | (set() if method is not None and method.chooses_valid else {"num_valid"})
     first = [question.each] if question.each else []
@@ -144,14 +144,14 @@ def texts_of(
 
 
 def _column_of(name: str, question: Question) -> Column:
-    """As known, or with figures that are rounded up where the larger of two numbers claims less."""
+    """The known column, or a new one; it rounds up if larger numbers claim less."""
     heading = name.replace("_", " ")
     usual = Column(heading, lambda value, _: ceil_figures(value, 7)) if question.rows.claims.get(name) is max else None
     return _TEXTS.get(name) or usual or Column(heading)
 
 
 def heading(name: str, question: Question, certificate: Any) -> str:
-    """The heading of a column: what is certified has words of its own."""
+    """The heading of a column; the certified one has its own words."""
     column = _column_of(name, question)
     certified = is_difference(getattr(sampled(certificate), "quantity", "")) and column.of_difference
     return (name == question.rows.certified and (certified or column.certified)) or column.heading

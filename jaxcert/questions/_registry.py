@@ -60,7 +60,7 @@ _WORDS = {
 def usual_questions(
     fixed: Mapping[str, Sequence[float] | None], *, shortcut: str = "", listed: bool = False, num_policies: int = 1
 ) -> list[Question]:
-    """What is asked where no question is named, by the numbers that were fixed beforehand; a first one if none are.
+    """The question if none is named, from the numbers fixed beforehand; the first one if there are none.
 
     ``shortcut``: the word that stands for a question, empty where these numbers do; ``listed``: whether it is about a
     fixed list, in place of new tasks.

@@ -67,7 +67,7 @@ def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
 
 
 class Groups(NamedTuple):
-    """What is certified of each group of rows, all of it together."""
+    """Certificates of all groups of rows, which hold together."""
 
     question: Question  # which is asked of each
     names: Sequence[str]
@@ -78,7 +78,7 @@ class Groups(NamedTuple):
 
     @property
     def questions(self) -> list[Question]:
-        """Those that are answered."""
+        """The questions of the groups."""
         return [self.question]
 
     @property
@@ -95,7 +95,7 @@ class Groups(NamedTuple):
 
     @property
     def axis(self) -> dict[str, Any]:
-        """What the numbers are that are drawn."""
+        """The name of the numbers that are drawn."""
         return axis_of(self.answers[0], self.question)
 
 

@@ -78,7 +78,7 @@ def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _misfit(document: Any) -> str | None:
-    """Where the document has not the form of the schema, and why; of several places, the one nearest to the top."""
+    """The place and reason of the document's first deviation from the schema, the nearest to the top."""
     jsonschema = import_extra("jsonschema_rs", "cli")
     try:
         validator = jsonschema.Draft202012Validator(certificate_schema())

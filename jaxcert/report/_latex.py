@@ -1,4 +1,4 @@
-"""What is certified, as a paper in LaTeX takes it: sentences, and a table."""
+"""Certificates for a paper in LaTeX: sentences and a table."""
 
 from collections.abc import Mapping, Sequence
 

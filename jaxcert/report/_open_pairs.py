@@ -1,4 +1,4 @@
-"""What would tell policies apart that are not: about how many new tasks, or trials of a list."""
+"""The evidence missing to distinguish policies: about how many new tasks, or trials of a list."""
 
 import itertools
 from collections.abc import Sequence

@@ -20,7 +20,7 @@ from jaxcert.tables._returns import how_many
 
 @dataclasses.dataclass(frozen=True)
 class Verification:
-    """What differs between a certificate file and what the returns give.
+    """Differences between a certificate file and the certificate of the returns.
 
     Attributes:
         differences: one sentence each; empty if everything agrees.

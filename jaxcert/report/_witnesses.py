@@ -68,7 +68,7 @@ def where_proven(
 
 
 def _wrong(record: dict[str, Any], check: Callable[[bytes], Iterable[tuple[bool | None, str]]]) -> dict[int, str]:
-    """What is wrong with each row that is not proven, by its place."""
+    """The fault of each unproven row, by its place."""
     document = document_text(certificate_document([record])).encode("utf-8", "backslashreplace")
     try:
         found = list(check(document))

@@ -164,7 +164,7 @@ def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
 
 
 def _said(fact: Any) -> Any:
-    """What a certificate says of its log: a number, the trials that were withdrawn, or a hash."""
+    """A certificate's entry about its log: a number, the withdrawn trials, or a hash."""
     if isinstance(fact, list):
         return sorted(
             (exact_number(each["number"]), each["task"], exact_number(each["value"]), each["why"]) for each in fact
@@ -233,7 +233,7 @@ def _withdrawn_later(lines: list[bytes], before: int) -> str:
 
 
 def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction, Fraction]], set[int]]:
-    """What a log declares, the outcomes of A and B in each complete pair, and the places of those that lost a trial."""
+    """A log's declaration, the outcomes of A and B in each complete pair, and the places of pairs that lost a trial."""
     need(content.endswith(b"\n"), "its last line is cut short: the next jaxcert trial that adds to it ends it")
     (declared, *entries), *_ = read_entries(content, PAIRS)
     labels, low, high = declared["labels"], *map(exact_number, declared["support"])
@@ -281,7 +281,7 @@ def shown(declared: Any, pairs: list[tuple[Fraction, Fraction]], lost: set[int])
 
 
 def check_pairs(content: bytes) -> Iterator[str]:
-    """What a log of pairs proves, in words; ValueError for one that was altered."""
+    """The conclusion that a log of pairs proves, in words; ValueError for an altered log."""
     declared, pairs, touched = read_pairs(content)
     what = "succeeds more often than" if declared["successes"] is True else "has a larger expected score than"
     margin = "" if exact_number(declared["margin"]) == 0 else f", by more than {declared['margin']}"

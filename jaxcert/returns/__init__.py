@@ -1,4 +1,4 @@
-"""What a rollout is worth: from rewards or events; supports, summaries, and the samples shipped here."""
+"""Returns of rollouts, from rewards or events; supports, summaries, and the samples shipped here."""
 
 from jaxcert.returns import summaries
 from jaxcert.returns._example_data import sample_returns

@@ -1,4 +1,4 @@
-"""What a question needs; supports and probabilities as the user gives them, checked and rounded to the safe side."""
+"""A question's needs; the user's supports and probabilities, checked and rounded to the safe side."""
 
 import dataclasses
 import math
@@ -17,7 +17,7 @@ Support = tuple[chex.Numeric, chex.Numeric]
 
 @dataclasses.dataclass(frozen=True)
 class Needs:
-    """What a question, or a bound, needs of the returns."""
+    """Properties of returns that a question or a bound needs."""
 
     name: str  # in messages
     _: dataclasses.KW_ONLY

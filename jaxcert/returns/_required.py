@@ -1,4 +1,4 @@
-"""What the tasks have to meet: a metric at least, at most, or between two numbers, in Python and as a line of text."""
+"""Requirements: a metric at least, at most, or between two numbers, in Python and as a line of text."""
 
 import dataclasses
 import math
@@ -24,11 +24,11 @@ _EXAMPLES = "'reward >= 300 in 0 1000', or 'success >= 0.9' for successes"
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Requirement:
-    """What a metric has to meet: an expected value of at least ``low``, of at most ``high``, or both.
+    """A limit on the expected value of a metric: at least ``low``, at most ``high``, or both.
 
     Attributes:
-        low: the least; None for none.
-        high: the most; None for none.
+        low: lower limit on the expected value; None for no limit.
+        high: upper limit on the expected value; None for no limit.
         support: (a, b), in which every value of the metric lies; None for successes.
 
     Example:
@@ -99,7 +99,7 @@ def between(low: Any, high: Any, *, support: Support | None = None) -> Requireme
 
 
 def requirements_of(given: Mapping[str, Requirement] | Sequence[str]) -> dict[str, Requirement]:
-    """Requirements by their metrics, from such a mapping, or from lines: 'cost <= 25 in 0 500'.
+    """Parse lines such as 'cost <= 25 in 0 500' into requirements by metric, or check a mapping of these.
 
     Raises:
         ValueError: there are none; a line is no requirement, or repeats one.

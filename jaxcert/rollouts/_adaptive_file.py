@@ -160,7 +160,7 @@ def _check_head(about: Mapping[str, Any]) -> None:
 
 
 def _to_arrays(found: AdaptiveCertificate) -> dict[str, np.ndarray]:
-    """What ``load_adaptive`` needs, on the host."""
+    """The arrays that ``load_adaptive`` needs, on the host."""
     held = {name: np.asarray(getattr(found.state, name)) for name in FIXED}
     begun(held, found.state.valid.size)
     fixed = {f"{_FIXED}{name}": array for name, array in held.items()}

@@ -132,7 +132,7 @@ def _check_shapes(env: MultiTaskEnv, apply: Any, structure: Any, leaves: tuple) 
 
 
 def _check_action(env: MultiTaskEnv, task: Any, state: Any, action: Any) -> None:
-    """By its shape, where the environment states one, else by a step with it."""
+    """Check the shape if the environment states one; otherwise try a step."""
     wanted = jax.eval_shape(lambda task: _blank_action(env.environment(task)), task)
     if wanted is None:
         try:

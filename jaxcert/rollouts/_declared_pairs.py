@@ -1,4 +1,4 @@
-"""What an experiment with two policies fixes before its first pair, and in which order the trials of a pair come."""
+"""Settings of an experiment with two policies before its first pair, and the order of the trials in a pair."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _BLIND = ("X", "Y")
 
 
 class DeclaredPairs(NamedTuple):
-    """What is fixed before the first trial; numbers as they were given, in double precision."""
+    """Settings fixed before the first trial; numbers as given, in double precision."""
 
     policies: tuple[str, str]  # their names, A and B
     labels: tuple[str, str]  # by which their trials are recorded, in this order; of blinded ones X and Y, or Y and X
@@ -36,7 +36,7 @@ class DeclaredPairs(NamedTuple):
 
     @property
     def role(self) -> str:
-        """What a label stands for."""
+        """The meaning of a label."""
         return "policy"
 
     @property
@@ -103,7 +103,7 @@ class DeclaredPairs(NamedTuple):
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> "DeclaredPairs":
-        """What an entry declares; ValueError for anything that cannot be declared."""
+        """The declaration in an entry; ValueError for an invalid one."""
         found = cls(**fields_of(entry, cls, cls._fields))
         found.state()
         return found
@@ -119,7 +119,7 @@ def declare_pairs(
     seed: int,
     blinded: bool,
 ) -> DeclaredPairs:
-    """What is declared, with the usual rule where nothing else is given; ValueError for what cannot be declared."""
+    """The declaration, with the default rule if none is given; ValueError for an invalid one."""
     if isinstance(policies, str) or len(names := tuple(policies)) != 2:
         raise ValueError(f"policies are {policies!r:.60}; expected the names of two")
     one, other = _BLIND if _drawn(seed, "labels") else _BLIND[::-1]

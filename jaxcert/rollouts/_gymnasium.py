@@ -21,7 +21,7 @@ from jaxcert.rollouts._policy import episode_key
 
 
 class Step(NamedTuple):
-    """What a step of one environment gave: the state after it, as far as it is observed.
+    """Result of a step of one environment: the observed state after it.
 
     Attributes:
         obs: the observation after the step.

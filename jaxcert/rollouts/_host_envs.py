@@ -10,7 +10,7 @@ from jaxcert.rollouts._host_policy import Actor, as_action
 
 
 class Stepped(NamedTuple):
-    """What a step gave: observations and infos as the environments have them, the others [n]."""
+    """Results of a step: observations and infos as the environments return them, the others [n]."""
 
     obs: Any
     rewards: np.ndarray

@@ -96,7 +96,7 @@ _OF_SPACES: dict[str, Callable[..., Any]] = {
 
 
 class Actor(NamedTuple):
-    """What chooses the actions of some episodes that run side by side, from their observations and the step.
+    """Chooses the actions of episodes that run side by side, from their observations and the step.
 
     ``takes_batch``: whether it takes the observations of all at once even where environments give them one by one.
     """

@@ -1,4 +1,4 @@
-"""What an environment with many tasks is, and how tasks are drawn from a distribution."""
+"""Environments with many tasks, and how to draw tasks from a distribution."""
 
 import dataclasses
 from collections.abc import Callable

@@ -77,7 +77,7 @@ def check_together(env: MultiTaskEnv, policy: Policy, text: str) -> None:
 
 
 def _found(option: str, text: str) -> tuple[Any, Path]:
-    """What the module has under the name, and its file."""
+    """The module's object of that name, and its file."""
     module_name, mark, name = text.partition(_MARK)
     if not (mark and all(part.isidentifier() for part in (*module_name.split("."), name))):
         raise ValueError(f"{option} is {text!r}; expected MODULE:NAME, such as my_package.module:NAME")
@@ -128,7 +128,7 @@ class _NoModuleError(ValueError):
 
 @contextlib.contextmanager
 def _telling(what: str, but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-    """What a user's program raises becomes a ValueError with its type, its text and its place there."""
+    """Turn an error of a user's program into a ValueError with its type, text and place."""
     try:
         yield
     except but:

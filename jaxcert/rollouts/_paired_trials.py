@@ -92,7 +92,7 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
 
     @property
     def num_pairs(self) -> int:
-        """Of the pairs that are complete and count."""
+        """The number of complete pairs that count."""
         return len(self._counted.trials) // 2
 
     @property
@@ -114,7 +114,7 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
         return [(one, other) if place == 0 else (other, one) for place, one, other in both]
 
     def num_out_of_order(self) -> int:
-        """Of the pairs that began with the other policy than the one that was drawn."""
+        """The number of pairs that did not begin with the drawn policy."""
         first = [each.task for each in self._counted.trials[::2]]
         return sum(place != self.declared.first(pair) for pair, place in enumerate(first))
 

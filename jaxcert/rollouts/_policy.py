@@ -131,7 +131,7 @@ class _Same:
 
 @dataclasses.dataclass(frozen=True)
 class _Plain:
-    """A function with the current values of its outer variables: if those are reassigned, it is another policy."""
+    """A function with the current values of its outer variables; reassigning these makes another policy."""
 
     function: Callable[[Any, jax.Array], Any]
     captured: tuple[_Same, ...]

@@ -1,4 +1,4 @@
-"""What is common to logs of single trials: opening, adding, withdrawing, and going on in another process."""
+"""Common operations on logs of single trials: open, add, withdraw, and resume in another process."""
 
 import difflib
 import os
@@ -27,7 +27,7 @@ Kind = TypeVar("Kind", bound=Declared | DeclaredPairs)
 
 
 class _Known(NamedTuple):
-    """What a log says, and what its trials come to."""
+    """The content of a log, and the result of its trials."""
 
     log: Log
     counted: Counted
@@ -62,7 +62,7 @@ class RecordedTrials(Generic[Kind]):
 
     @property
     def declared(self) -> Kind:
-        """What was fixed before the first trial."""
+        """Settings fixed before the first trial."""
         return self._file.value.log.declared
 
     @property
@@ -153,7 +153,7 @@ class RecordedTrials(Generic[Kind]):
 
 
 def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
-    """What a log says with more entries; trials that count are taken in one by one, unless one was withdrawn."""
+    """The content of a log after more entries; trials are added one by one unless one was withdrawn."""
     log = with_entry(None, next(entries, None)) if before is None else before.log
     for entry in entries:
         log = with_entry(log, entry)

@@ -1,4 +1,4 @@
-"""What proves a certificate of an adaptive run in exact arithmetic: after how many rollouts each task has passed."""
+"""Proof of an adaptive run's certificate in exact arithmetic: the number of rollouts after which each task passed."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def stops_of(run: AdaptiveCertificate, index: int) -> dict[str, Any] | None:
 
 
 def declared_by(run: AdaptiveCertificate) -> dict[str, Any]:
-    """What was fixed beforehand, by the names that a log of trials has for it."""
+    """The settings fixed beforehand, under their names in a log of trials."""
     state = run.state
     return {
         "thresholds": np.asarray(state.thresholds).tolist(),

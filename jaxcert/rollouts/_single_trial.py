@@ -31,7 +31,7 @@ class Outcomes(NamedTuple):
 
     @property
     def wanted(self) -> str:
-        """What a trial has, in words."""
+        """The form of an outcome, in words."""
         return "a success or a failure" if self.successes else "a score in [{:g}, {:g}]".format(*self.support)
 
     def check(self, value: Any) -> None:

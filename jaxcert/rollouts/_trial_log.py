@@ -27,7 +27,7 @@ _KINDS: dict[str, type[Declared] | type[DeclaredPairs]] = {
 
 
 class Log(NamedTuple):
-    """What a log says: what was fixed beforehand, and all trials in their order, with those that were withdrawn."""
+    """The content of a log: the declaration and all trials in order, including withdrawn ones."""
 
     declared: Declared | DeclaredPairs
     trials: tuple[Trial, ...] = ()
@@ -81,7 +81,7 @@ def _withdrawal(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:
 
 
 def that_count(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
-    """Those that were not withdrawn."""
+    """The trials that were not withdrawn."""
     return tuple(trial for trial in trials if trial.withdrawn is None)
 
 
@@ -109,7 +109,7 @@ class Counted(NamedTuple):
 
 
 def counted(declared: Declared | DeclaredPairs, trials: Iterable[Trial]) -> Counted:
-    """What these trials come to.
+    """The result of these trials.
 
     It is computed in the precision that JAX has now: in each, a wealth is at most its exact value (theory page,
     section 8), so that a log may be read in another one than it was written in.

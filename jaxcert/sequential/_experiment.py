@@ -117,7 +117,7 @@ def certificate(state: SequentialState, delta: chex.Numeric) -> SequentialCertif
     """The certificate at this moment; it holds at all moments together, with probability at least 1 - delta.
 
     Args:
-        state: of the experiment so far.
+        state: state of the experiment so far.
         delta: failure probability of each threshold's certificates, in (0, 1); fixed before the data are seen.
 
     Returns:
@@ -136,7 +136,7 @@ def certificate(state: SequentialState, delta: chex.Numeric) -> SequentialCertif
 
 
 def _checked_tasks(tasks: np.ndarray, n: int) -> np.ndarray:
-    """The tasks in 32 bits; ValueError for numbers that are no task, or one that occurs twice."""
+    """Convert task numbers to 32 bits; ValueError for an unknown or repeated task."""
     bad = np.flatnonzero((tasks >= n) | ((tasks < -1) if tasks.dtype.kind == "i" else False))
     if bad.size:
         raise ValueError(f"tasks hold {tasks[bad[0]]}; expected numbers below {n}, or -1 for none")

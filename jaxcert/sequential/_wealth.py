@@ -21,7 +21,7 @@ from jaxcert.sequential._rule import Settings
 
 
 class SequentialState(NamedTuple):
-    """What is known of n tasks at t thresholds after some rollouts; arrays of one float type.
+    """State of n tasks at t thresholds after some rollouts; arrays of one float type.
 
     Attributes:
         wealth: of each bet, at most its exact value, float[..., n, t, bets]; ``mean_wealth`` is the evidence.
@@ -124,8 +124,8 @@ def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> Sequentia
 class SequentialCertificate(Certificate):
     """A ``Certificate`` at one moment of a sequential experiment.
 
-    The lower bound of a task is the largest threshold that it has passed, and the lower end of the support if none; for
-    binary returns, the largest up to which it has passed all.
+    The lower bound of a task is the largest threshold that it has passed, or the lower end of the support if it has
+    passed none. For binary returns, it must also have passed all smaller thresholds.
 
     Attributes:
         num_rollouts_used: rollouts of each task until it passed, was given up or the data ended, int32[..., n, t].

@@ -114,7 +114,7 @@ class SweepResult:
         return pandas.DataFrame(columns)
 
     def categories(self) -> dict[str, tuple[str, ...]]:
-        """What the codes in ``columns`` stand for."""
+        """The meaning of the codes in ``columns``."""
         status = tuple(each.name.lower() for each in sorted(Status, key=lambda each: each.value))
         return {"bound": self.grid.bounds, "method": self.grid.methods, "status": status}
 

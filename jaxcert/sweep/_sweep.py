@@ -178,7 +178,7 @@ def settled(grid: Grid, returns: Any) -> Grid:
 
 
 class Pass(NamedTuple):
-    """What is computed from the first m rollouts of each task, for some of the budgets."""
+    """Certificates from the first m rollouts of each task, for some of the budgets."""
 
     bound: str
     num_rollouts: int

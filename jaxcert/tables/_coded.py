@@ -38,7 +38,7 @@ class Coded(NamedTuple):
         return self.entries.tolist()
 
     def each(self, of: Callable[[Any], Any]) -> np.ndarray:
-        """What a function says of the entry of each row, of numbers or bools [rows]."""
+        """The value of a function at each row's entry, numbers or bools [rows]."""
         return np.asarray([of(entry) for entry in self.listed()])[self.places]
 
     def numbers(self) -> np.ndarray:
@@ -65,7 +65,7 @@ class Coded(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What is read of a table, and the names of what is not; ``column`` gives the entries of any of these."""
+    """The read columns of a table, and names of the others; ``column`` gives the entries of any of them."""
 
     columns: Columns
     task: Coded
@@ -181,7 +181,7 @@ def as_totals(column: Coded, name: str) -> np.ndarray:
 
 
 def _words_of(column: Coded) -> dict[Any, bool] | None:
-    """What stands for success and failure in a column, by all of its entries if it may, else by the first one."""
+    """The words for success and failure in a column, from all entries if possible, else from the first."""
     first = words_like(column.listed()[column.places[0]]) if len(column.places) else None
     return first and (words_that_hold({*map(spelled, column.listed())}) or first)
 
@@ -232,7 +232,7 @@ def combined(*columns: Coded) -> tuple[list[tuple[Any, ...]], np.ndarray]:
 
 
 def pair_counts(one: Coded, other: Coded) -> np.ndarray:
-    """How often each pair of entries of two columns occurs that does."""
+    """Counts of the pairs of entries that occur in two columns."""
     codes, most = one.places * len(other.entries) + other.places, len(one.entries) * len(other.entries)
     if most <= 8 * len(codes) + _FEW:
         counts = np.bincount(codes, minlength=0)

@@ -10,7 +10,7 @@ from jaxcert.tables._told_names import LIKE, lowered, tells
 
 
 class NotNamedError(ValueError):
-    """What to read was not named; ``expected`` names it as an example, by the arguments of ``read_returns``.
+    """A column is not named; ``expected`` gives an example, by the arguments of ``read_returns``.
 
     ``unread`` are columns that the example would not read, where they may tell apart what has to be told apart.
     """

@@ -1,4 +1,4 @@
-"""What an entry of a table means: a label, a number, a success in words, a count or a rate of successes, or nothing."""
+"""Meaning of a table entry: label, number, success in words, count or rate of successes, or nothing."""
 
 import contextlib
 import decimal
@@ -138,7 +138,7 @@ def told_of(place: str, strict: bool, stacklevel: int) -> Iterator[None]:
 
 
 def meant_by(entry: Any) -> str:
-    """What is expected in place of an entry that is no number."""
+    """The expected input in place of an entry that is no number."""
     text = entry.strip().lower() if isinstance(entry, str) else ""
     if nearly := next((meant for pattern, meant in _NEARLY.items() if re.fullmatch(pattern, text)), None):
         return nearly
@@ -177,12 +177,12 @@ def rated(rate: Any, trials: Any, digits: int) -> int | None:
 
 
 def words_like(entry: Any) -> dict[Any, bool] | None:
-    """What stands for success and failure in a column that begins with this entry; None for numbers."""
+    """The words for success and failure in a column that begins with this entry; None for numbers."""
     return next((words for words in _WORDS if spelled(entry) in words), None)
 
 
 def words_that_hold(found: set[Any]) -> dict[Any, bool] | None:
-    """What stands for success and failure among words, by all of them; None if no two do."""
+    """The words for success and failure among all words; None if there are none."""
     return next((words for words in _WORDS if found and found <= words.keys()), None)
 
 

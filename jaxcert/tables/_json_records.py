@@ -1,4 +1,4 @@
-"""Where the records of a JSON file stand: in a list, in lists or objects of named things, or as columns."""
+"""Find the records of a JSON file: in a list, in lists or objects of named things, or as columns."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -75,7 +75,7 @@ def _not_records(value: Any, path: str) -> str:
 
 
 def places_in(value: Any, path: str = "") -> str:
-    """Where records may stand, in words that go on after an error; empty for nowhere."""
+    """Possible places of records, to append to an error; empty if there are none."""
     found = list(dict.fromkeys(map(quote, _places(value, f"{path}." if path else ""))))
     if len(found) > 1:
         return f", or the place of one of their lists by records (--records): {', '.join(found)[:200]}"

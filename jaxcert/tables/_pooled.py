@@ -70,7 +70,7 @@ def _is_of_another(name: Any, entries: Coded, columns: Columns) -> bool:
 
 
 def _check_told(name: Any, entries: Coded, task: Coded, picked: str, *, is_trial: bool, repeats: bool) -> None:
-    """Of a column whose name tells policies or moments."""
+    """Check a column whose name suggests policies or moments of training."""
     differs, has_all, is_balanced = _spread(task, entries)
     is_log = tells(name).moment and not is_trial and len(entries.entries) > 1 and not (repeats and differs)
     # How long an episode was may tell how it ended.

@@ -200,7 +200,7 @@ def policies_of(path: Path, policy: str, where: str | Sequence[str] = ()) -> lis
 
 
 def _told(found: Returns, read: Columns, roles: Roles) -> str:
-    """What was read of a table, in one line."""
+    """A line about the columns that were read."""
     fewest, most = int(found.num_rollouts.min()), int(found.num_rollouts.max())
     trials = how_many(most, "trial") if fewest == most else f"{fewest} to {most} trials"
     of_trial = f" from {read.trial}" if read.trial is not None and not found.counted else ""

@@ -89,7 +89,7 @@ class Returns:
 
     @property
     def _name(self) -> str:
-        """What messages call it, where it has a name of its own."""
+        """Its name in messages, if it has its own."""
         return ""
 
     @property
@@ -193,7 +193,7 @@ class ReturnsFile(Returns):
 
     @property
     def how_read(self) -> dict[str, Any]:
-        """What a record says besides, so that the returns can be read again."""
+        """Further entries of a record from which the returns can be read again."""
         picked = self.roles.picked
         return {"roles": {**picked, "where": list(self.roles.where)}} if picked else {}
 

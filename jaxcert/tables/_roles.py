@@ -1,4 +1,4 @@
-"""What the columns of a table are for: one value that every file, folder and frame is read by."""
+"""Roles of the columns of a table: one value for every file, folder and frame."""
 
 from collections.abc import Collection, Sequence
 from shlex import quote
@@ -57,7 +57,7 @@ class Roles(NamedTuple):
 
     @property
     def picked(self) -> dict[str, Any]:
-        """What a record has to say besides the columns, so that the same rows are read again."""
+        """Entries of a record, besides the columns, that select the same rows again."""
         found = {name: getattr(self, name) for name in PICKED if name != "value" and getattr(self, name)}
         return found | ({"value": self.value} if self.is_rate else {})
 
@@ -124,7 +124,7 @@ def _only_other(names: list[Any], columns: Columns, read: Collection[Any]) -> di
 
 
 def _of_header(names: list[Any]) -> str:
-    """What is wrong with a first line that holds no names of columns, or not all of them."""
+    """The error message for a first line that lacks column names."""
     if sum(lowered(name) == "" for name in names) > 1:
         return "; some columns have no name: if there are two lines of names, keep one, with a name for each column"
     are_entries = [not np.isnan(number_of(name)) or words_like(name) is not None for name in names]

@@ -34,7 +34,7 @@ _FEWEST_COPIES = 10
 
 
 def sums_up(label: Any) -> bool:
-    """Whether it is the label of a row that sums up others.
+    """Whether a row with this label summarises others.
 
     Example:
         >>> [*map(sums_up, ("**Total**", "Mean HNS", "Gesamt", "all tasks", "total_recall", "mean_reversion"))]

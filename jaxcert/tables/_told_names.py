@@ -1,4 +1,4 @@
-"""What the names of columns tell: tasks, outcomes, policies, conditions, moments of training, how a trial ended."""
+"""Meanings of column names: tasks, outcomes, policies, conditions, moments of training, how a trial ended."""
 
 import functools
 import itertools
@@ -109,7 +109,7 @@ _MARK = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]:[0-9]{2}|[0-9]{9}|^[0-9a-f
 
 
 class Tells(NamedTuple):
-    """What the name of a column tells of its entries."""
+    """The meaning of a column's name."""
 
     task: bool  # they label tasks
     trial: bool  # they number trials
@@ -134,7 +134,7 @@ def lowered(name: Any) -> str:
 
 
 def tells(name: Any) -> Tells:
-    """What a name tells."""
+    """The meaning of a name."""
     return _tells(str(name))
 
 

@@ -197,7 +197,7 @@ def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
 
 
 def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
-    """What to do with a file without an array `returns`."""
+    """Advice on a file without an array `returns`."""
     listed = ", ".join(f"{name[:40]!r} {shape}" for name, shape in [*shapes.items()][:8]) or "no array at all"
     fitting = [name for name, shape in shapes.items() if len(shape) == 2] or ["NAME"]
     return (
@@ -207,7 +207,7 @@ def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
 
 
 def read_npy(content: bytes, value: str, *, strata: str | None, metric: bool) -> tuple[Returns, dict[str, Any]]:
-    """The one array of an `.npy` file. Nothing is ever unpickled."""
+    """The only array of an `.npy` file. Nothing is ever unpickled."""
     if value != Columns().value or strata is not None:
         raise ValueError(f"has one array and no name {strata or value!r:.60}; expected no value and no strata")
     if not content.startswith(b"\x93NUMPY"):

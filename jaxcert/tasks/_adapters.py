@@ -11,7 +11,7 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 
 
 class _State(NamedTuple):
-    """What an episode has come to; ``inner`` is the library's own state, ``key`` is for the steps to come."""
+    """The state of an episode; ``inner`` is the library's own state, ``key`` is for later steps."""
 
     obs: Any
     reward: jax.Array

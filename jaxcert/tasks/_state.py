@@ -6,7 +6,7 @@ import jax
 
 
 class State(NamedTuple):
-    """Where it is, what that brought, and the key for the steps to come; a reward of NaN where that has no meaning."""
+    """The position, the reward (NaN if it has no meaning), and the key for later steps."""
 
     obs: jax.Array
     reward: jax.Array

@@ -29,7 +29,7 @@ def steps_per_frame(seconds_per_step: float, frames_per_second: int) -> int:
 
 
 def write_video(path: Path, frames: Iterable[np.ndarray], rate: float, extra: str, *, replace: bool = True) -> None:
-    """Write frames, uint8[height, width, 3] each, so many per second; one after the other, since they may be many."""
+    """Write frames, uint8[height, width, 3] each, at ``rate`` per second. They stream, which limits memory."""
     write = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
     with whole_file(path, replace=replace) as file:
         write(file, frames, rate, extra)

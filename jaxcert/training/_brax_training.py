@@ -69,7 +69,7 @@ def train_with_brax(
     checkpoints: str | Path | None,
     progress_fn: Callable[[int, dict[str, Any]], None],
 ) -> tuple[Callable[..., Any], Any]:
-    """As ``train``: the function that makes a policy of parameters, and the parameters."""
+    """Train as ``train`` does; return the function from parameters to a policy, and the parameters."""
     ppo = import_extra("brax.training.agents.ppo.train", "brax")
     last = last_checkpoint(checkpoints, env, settings)
     done = int(last.name) if last is not None else 0
@@ -110,7 +110,7 @@ def _left_over(settings: PPOSettings, done: int) -> dict[str, Any]:
     options = {name: value for name, value in dataclasses.asdict(settings).items() if not name.endswith("_layers")}
     left = max(settings.num_timesteps - done, 0)
     share = left / max(settings.num_timesteps, 1)
-    # The first evaluation, before training, trains nothing.
+    # The first evaluation comes before any training.
     num_evals = 1 + max(1, round((settings.num_evals - 1) * share)) if settings.num_evals > 1 else settings.num_evals
     # A new seed, so that the environments differ from those already seen.
     return {**options, "num_timesteps": left, "num_evals": num_evals, "seed": settings.seed + done}

@@ -1,4 +1,4 @@
-"""What is certified at a checkpoint, and the record of it."""
+"""The certificate of a checkpoint, and its record."""
 
 import warnings
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class Reached(Exception):  # noqa: N818 -- no error: training ends as it was mea
 
 
 class Certified(NamedTuple):
-    """What is known of a checkpoint.
+    """Results of a checkpoint.
 
     ``sample`` has returns whose mean estimates the policy's mean return; NaN for what was not rolled out.
     """

@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Its name, and whether it samples its actions, if that is known."""
+        """Its name, and, if known, whether it samples its actions."""
         kind = {True: ", deterministic", False: ", stochastic", None: ""}
         return f"{self.source}{kind[self.policy.deterministic]}"
 
@@ -51,7 +51,7 @@ class Found(NamedTuple):
 
     @property
     def files(self) -> list[tuple[str, Path]]:
-        """What is read, by what the user calls it; a file with both the environment and the policy once."""
+        """The files that are read, by the user's names; a file with both environment and policy appears once."""
         files = {self.own.file: ENV} if self.own else {}
         files |= {self.file: POLICY} if self.file else {}
         return [(name, file) for file, name in files.items()]
@@ -92,7 +92,7 @@ def _own_environment(text: str) -> Named:
 
 
 def environment_facts(text: str) -> dict[str, str]:
-    """What a protocol locks of an environment: its name, and of one of one's own its digest."""
+    """Facts that a protocol locks: the environment's name, and the digest of a user's own."""
     if not is_named(text):
         return {"environment": text}
     own = _own_environment(text)

@@ -22,7 +22,7 @@ def digest(params: Any) -> str:
 
 
 class _Spent(NamedTuple):
-    """What was begun and what is done."""
+    """The checkpoints begun and finished."""
 
     deltas: dict[int, Fraction]
     done: dict[tuple[int, str], bool]
@@ -43,7 +43,7 @@ class Ledger:
 
     @property
     def deltas(self) -> dict[int, Fraction]:
-        """What each checkpoint that was begun takes of delta, by its number."""
+        """The part of delta of each begun checkpoint, by its number."""
         return self._file.value.deltas
 
     @property
@@ -85,7 +85,7 @@ class Ledger:
 
 
 def _after(before: _Spent, entries: Iterator[Mapping[str, Any]]) -> _Spent:
-    """What is spent and done after more entries: each is the next checkpoint, or the result of one of them."""
+    """The spent delta and the results after more entries: the next checkpoint, or the result of one."""
     deltas, done = dict(before.deltas), dict(before.done)
     for entry in entries:
         _check(entry)

@@ -19,7 +19,7 @@ Kind = Literal["clopper_pearson", "hoeffding"]
 
 
 def count_transitions(trajectories: jax.Array, successors: jax.Array, max_visits: jax.Array | None) -> jax.Array:
-    """How often each transition occurs, in all visits of a state or in the first ones: int32[..., n, S, K].
+    """Count each transition over all visits of a state, or over the first ``max_visits``: int32[..., n, S, K].
 
     Visits are ordered by rollout, as if one were run after another, and within a rollout by step. -1 for a state that
     is left by a transition that is not in the graph, or where an episode ends early, and for all states if an episode

@@ -71,7 +71,7 @@ def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: 
 
 
 def level_of(certificate: Certificate) -> str:
-    """With which probability a drawn lower bound may be too high, at most; empty where none was computed.
+    """Upper limit on the probability that a drawn lower bound is too high; empty where none was computed.
 
     Where each threshold has a level of its own, the bounds are at the smallest that it may have.
     """
@@ -95,7 +95,7 @@ def tasks_svg(certificate: Certificate, sample: Sample) -> str:
 
 
 def intervals_svg(rows: Mapping[str, Interval], **axis: Any) -> str:
-    """What is certified of each name."""
+    """The certificate of each name."""
     with _axes() as ax:
         plot_intervals(rows, ax=ax, **axis)
         ax.figure.set_figheight(_SIZE[1] + more_lines(ax))

@@ -153,7 +153,7 @@ def write_report(
 
 
 def _called(policies: Sequence[str] | None, *files: Any) -> Sequence[str]:
-    """What the policies are called: as is said, or by the names of their files."""
+    """The names of the policies: given names, or their files' names."""
     if policies is None and all(isinstance(file, ReturnsFile) for file in files):
         policies = [file.path.name for file in files]
     if policies is None or len(policies) != 2 or policies[0] == policies[1]:

@@ -19,7 +19,7 @@ _NOT_ONE = "certificate is about two policies; expected the returns of policy B 
 
 
 class Sample(NamedTuple):
-    """What a page knows of the returns, beside the certificate."""
+    """A page's knowledge of the returns, beside the certificate."""
 
     means: np.ndarray  # the mean return of each task, [n]; of two policies the difference
     support: Support | None = None  # of the returns of each policy
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
 
     @property
     def returned(self) -> str:
-        """What the mean of a task is of."""
+        """The quantity that a task's mean averages."""
         return "difference" if self.policies else "return"
 
     @property

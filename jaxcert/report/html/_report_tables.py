@@ -34,7 +34,7 @@ _SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision",
 
 
 def certified_table(certificate: Any, question: Question) -> list[dict[str, str]]:
-    """What is certified, row by row."""
+    """The certified statements, row by row."""
     return rows_of_table(shortened(texts_of(certificate, question), "…"))
 
 
@@ -51,7 +51,7 @@ def shortened(columns: dict[str, list[str]], mark: str) -> dict[str, list[str]]:
 def settings_table(
     certificate: Any, question: Question, sample: Sample, files: Sequence[Returns | None]
 ) -> dict[str, str]:
-    """What was computed, and from which files."""
+    """The computation and its files."""
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
     # Settings that have no row of their own, nor a column. The row of tasks says how many.
     known = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
@@ -110,7 +110,7 @@ def level_words(beta: Any) -> str:
 
 
 def shown_facts(path: Path) -> dict[str, Any]:
-    """What a page may show of the origin of a file's returns."""
+    """The facts about a file's origin that a page may show."""
     found = {name: value for name, value in returns_facts(path).items() if name in _SHOWN}
     if isinstance(environment := found.get("environment"), str):  # a path is no name
         found["environment"] = re.split(r"[/\\]", environment)[-1] if _PATH.match(environment) else environment
@@ -121,7 +121,7 @@ def shown_facts(path: Path) -> dict[str, Any]:
 
 
 def facts_table(facts: Mapping[str, Any]) -> dict[str, str]:
-    """What is said of the origin of the returns, without what is empty."""
+    """The known facts about the returns' origin; empty ones are dropped."""
     shown = {_FACTS.get(name, name.replace("_", " ")): _fact(value) for name, value in facts.items()}
     return {name: text for name, text in shown.items() if text}
 

@@ -1,4 +1,4 @@
-"""What a page says first, and for whom numbers are too much: the headline, the tasks that miss, and why not more."""
+"""The opening of a page, for readers who skip the numbers: headline, tasks that miss, and why not more."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -73,7 +73,7 @@ def _missed(line: str, sample: Sample, places: np.ndarray, means: np.ndarray | N
 def reasons_of(
     certificate: Any, question: Question, sample: Sample, num_rows: int, wanted: float | None
 ) -> list[tuple[str, str]]:
-    """What is not certified of each row with a headline, and why; empty where no advice is known.
+    """The gap of each row with a headline, and its reason; empty where no advice is known.
 
     That is the safety ``wanted`` or, where it is certified or none is given, the next of a few usual ones.
     """

@@ -12,7 +12,7 @@ _OBSERVED, _CERTIFIED, _SHARED = "observed", "certified", "same letter: not told
 
 
 class Interval(NamedTuple):
-    """What is known of a name.
+    """The data of one name.
 
     Attributes:
         low: the certified lower end; None where nothing is certified.

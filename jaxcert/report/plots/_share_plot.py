@@ -156,7 +156,7 @@ def _axis_names(certificates: Mapping[str, Certificate]) -> dict[str, str]:
 
 
 def _label(label: str, certificate: Any, policies: Sequence[str], band: str) -> str | None:
-    """Its entry in the legend, which says if the curve is none of one policy on tasks like the sampled ones."""
+    """The legend entry; it says if the curve is not about one policy on tasks like the sampled ones."""
     note = naming(certificate._apart, policies)
     text = " ".join(filter(None, [label, f"({note})" if label and note else note]))
     return (median_words(text, band, *certificate.batch_shape) if certificate.batch_shape else text) or None

@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is read: the column or the partition of tasks, the column of returns, and what does not tell tasks apart."""
+    """Parts to read: the tasks' column or partition, the returns' column, and partitions that do not separate tasks."""
 
     task: str
     value: str
@@ -48,7 +48,7 @@ class Wanted(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What has to be the same in all files of a folder, but for the columns that are not read."""
+    """Properties that all files of a folder must share, except in unread columns."""
 
     columns: Columns  # of tasks and returns; there is none of episodes
     tasks: str  # "integers" or "text"
@@ -201,7 +201,7 @@ def _batches(parquet: Any, group: int, columns: list[str]) -> Iterator[Any]:
 
 
 def _layout(parquet: Any, part: Part, wanted: Wanted) -> Layout:
-    """What the columns of a file are, none of which is read."""
+    """The columns of a file, from its head alone."""
     schema, outer, across = parquet.schema_arrow, part.partitions, wanted.across
     names = [*schema.names, *(name for name in outer if name not in across)]
     columns = check_names(names, Columns(wanted.task, None, wanted.value))

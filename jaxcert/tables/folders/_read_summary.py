@@ -59,7 +59,7 @@ class ReturnsFolder(ReturnsFile):
 
     @property
     def how_read(self) -> dict[str, Any]:
-        """What a record says of the folder, so that it can be read again."""
+        """Entries of a record from which the folder can be read again."""
         bins = len(self.returns.values) - 1 if isinstance(self.returns, Histogram) else None
         return {"folder": {"num_files": self.num_files, "num_bins": bins, "across": list(self.across)}}
 

@@ -1,4 +1,4 @@
-"""What a file holds, parsed once."""
+"""The content of a file, parsed once."""
 
 import functools
 import io

@@ -1,4 +1,4 @@
-"""What a file of another tool holds, one entry per rollout, and the returns that are read from it."""
+"""Rollouts in another tool's file, one entry each, and the returns read from them."""
 
 import dataclasses
 from collections import Counter

@@ -186,6 +186,6 @@ def _recipe(given: dict[str, Any]) -> Recipe:
 
 
 def known_recipes() -> list[Recipe]:
-    """Those of the tools that are known, in the form of a recipe of one's own."""
+    """Recipes of the known tools, in the form of a user's recipe."""
     text = importlib.resources.files("jaxcert.tables.formats").joinpath("recipes.toml").read_text(encoding="utf-8")
     return [_recipe(each) for each in tomllib.loads(text)["recipe"]]

@@ -18,7 +18,7 @@ _LOGS = tuple(f'{{"number": 0, "format": "jaxcert-{kind}-'.encode() for kind in 
 
 
 def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[Returns, dict[str, Any]] | None:
-    """The returns of a file of another tool, and what else is known of it; None for a file of no known kind.
+    """Returns of another tool's file, with its other facts; None if no format recognises the file.
 
     ``own`` says that the suffix is one of jaxcert's files.
     """

@@ -68,7 +68,7 @@ class World:
 
     @property
     def start_cell(self) -> int:
-        """Where episodes begin."""
+        """The cell in which episodes begin."""
         return self.start[0] * self.num_columns + self.start[1]
 
     def cells(self) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What every kind of distribution builds on: exact parameters, many digits, and the four divergences."""
+"""Foundations of all distributions: exact parameters, many digits, and the four divergences."""
 
 import functools
 import math

@@ -105,7 +105,7 @@ def _mixture(distribution: Any) -> list[MixtureLaw]:
 
 
 class ImageLaw(NamedTuple):
-    """What a map makes of a distribution; ``entry`` is the place in a batch of maps."""
+    """The image of a distribution under a map; ``entry`` is the place in a batch of maps."""
 
     bijector: Any
     entry: int

@@ -30,7 +30,7 @@ class Constant(Formula):
 
 @dataclasses.dataclass(frozen=True)
 class Proposition(Formula):
-    """What holds or does not hold at a position of a trace; ValueError for a name that ``parse`` does not read."""
+    """A proposition, true or false at each position of a trace; ValueError for a name that ``parse`` rejects."""
 
     name: str
 

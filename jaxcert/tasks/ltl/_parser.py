@@ -100,7 +100,7 @@ class _Reader:
         return formula
 
     def error(self, expected: str) -> ValueError:
-        """What stands at the next token, what could, and a line that points there."""
+        """The next token, the possible ones, and a line that points there."""
         text, start = self.tokens[self.place]
         found = repr(text[:_SHOWN]) if text else "its end"
         first, last = max(start - _SHOWN, 0), start + _SHOWN

@@ -159,7 +159,7 @@ def is_violated(state: chex.Array) -> jax.Array:
 
 
 def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
-    """What a policy sees of a task: the stages still to go, from the most advanced one that is left.
+    """A policy's view of a task: the remaining stages, from the most advanced one.
 
     An earlier stage that is also left is not shown. If the most advanced one fails, it is shown again. A stage in which
     some propositions finish the task is shown as the last one, with these to reach, as the shorter way to the end.

@@ -174,7 +174,7 @@ def _alternatives(formula: Formula, expected: str) -> list[Proposition]:
 
 
 def _operands(join: type[And] | type[Or], formula: Formula) -> list[Formula]:
-    """What an operator joins, however it is nested."""
+    """The operands of an operator, however nested."""
     if not isinstance(formula, join):
         return [formula]
     return _operands(join, formula.left) + _operands(join, formula.right)
@@ -214,6 +214,6 @@ def _on_the_host(task: ReachAvoid, num_propositions: int) -> tuple[np.ndarray, n
 
 
 def _any_of(propositions: list[Proposition], on: np.ndarray) -> Formula | None:
-    """Those that are on, joined by ``|``; None if there are none."""
+    """The active formulas, joined by ``|``; None if there are none."""
     chosen: list[Formula] = [proposition for proposition, here in zip(propositions, on, strict=True) if here]
     return reduce(Or, chosen) if chosen else None

@@ -34,7 +34,7 @@ LARGEST_MOTION = (FORCE, FORCE, *[FORCE * STEP * (1 - DRAG) / DRAG] * 2, TURN)
 
 
 class Robot(NamedTuple):
-    """Where the robot is and how it moves, in the axes of the square, in m, s and rad; the heading is in [-pi, pi).
+    """Position and motion of the robot, in the axes of the square, in m, s and rad; the heading is in [-pi, pi).
 
     Turn and acceleration, without drag, are those of the last step.
     """
@@ -144,7 +144,7 @@ _MIDDLES = (np.arange(NUM_BINS) + NUM_BINS // 2) % NUM_BINS - NUM_BINS // 2 + 0.
 
 
 def lidar(robot: Robot, centres: jax.Array) -> jax.Array:
-    """What the robot measures of each colour in 16 directions, counted counterclockwise from its heading; float[4, 16].
+    """Measurements of each colour in 16 directions, counterclockwise from the robot's heading; float[4, 16].
 
     A zone at distance d and at the angle (i + f) 2π/16 from the heading, with i from 0 to 15 and f in [0, 1), gives
     exp(-d/2) in bin i, f times that in the next one, and 1 - f times that in the one before; bins 15 and 0 are

@@ -30,7 +30,7 @@ _DEPTH, _STAGES, _REACH, _AVOID = 3, (1, 3), (1, 2), (0, 3)
 
 
 class Observation(NamedTuple):
-    """What a policy sees.
+    """The observation of a policy.
 
     Attributes:
         motion: acceleration in m/s^2 and velocity in m/s, both in the axes of the square, and angular velocity in rad/s

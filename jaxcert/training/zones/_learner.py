@@ -39,7 +39,7 @@ class Learner(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What is known of an update.
+    """Metrics of an update.
 
     Attributes:
         success: share of the episodes that ended which satisfied their formula; NaN if none ended.

@@ -71,7 +71,7 @@ def advantages(
 
 
 def loss(params: Params, sample: Sample, settings: ZonesSettings) -> tuple[jax.Array, Losses]:
-    r"""What is minimised over a minibatch (PPO, arXiv 1707.06347, eq. 9), with A scaled to mean 0 and deviation 1.
+    r"""The loss of a minibatch (PPO, arXiv 1707.06347, eq. 9), with A scaled to mean 0 and deviation 1.
 
     .. math:: -\operatorname{E} \min(\rho A, \operatorname{clip}(\rho, 1 - c, 1 + c) A)
         + c_V \operatorname{E} (V - V^*)^2 - c_H H
@@ -96,7 +96,7 @@ class Episodes(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a step brought, [episodes] each.
+    """Results of a step, [episodes] each.
 
     The reward is 1 for a formula that is satisfied, -1 for one that is violated or an action that leaves the square.
     Episodes also end by their length, which the policy cannot see and which is no failure here.

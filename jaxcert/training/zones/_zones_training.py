@@ -74,7 +74,7 @@ def _last(folder: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Learner |
 
 
 def _facts(env: MultiTaskEnv, settings: ZonesSettings) -> dict[str, Any]:
-    """What must not change when training goes on; as JSON has it, with numbers of NumPy as numbers."""
+    """Settings that must not change when training resumes, as plain JSON values."""
     fixed = {name: value for name, value in dataclasses.asdict(settings).items() if name not in _FREE}
     facts = {"environment": env.name, "jax_enable_x64": jax.config.read("jax_enable_x64"), **fixed}
     return json.loads(json.dumps(facts, default=lambda number: number.item()))
@@ -167,6 +167,6 @@ def train_on_zones(
 
 
 def _marks(settings: ZonesSettings) -> list[int]:
-    """After how many updates there are checkpoints, the one before training left out."""
+    """Numbers of updates at which checkpoints are saved, without the one before training."""
     parts = max(settings.num_evals - 1, 1)
     return sorted({math.ceil(settings.num_batches * part / parts) for part in range(1, parts + 1)})
