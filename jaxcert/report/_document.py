@@ -53,8 +53,7 @@ def assumptions_of(questions: Iterable[str]) -> list[str]:
 
 _OF_SAMPLED = (
     "The tasks were sampled independently from the distribution that new tasks come from or, where a statement names "
-    "another one, from a distribution that differs from it as stated; where it names strata, as many from each as were "
-    "settled."
+    "another one, from a distribution that differs from it as stated; from strata, as many of each as was settled."
 )
 _OF_LISTS = "Where a statement is about a list of tasks, the list was fixed beforehand."
 _AT_EVERY_MOMENT = "; the number of tasks need not be where a statement holds at every moment of their sampling"
