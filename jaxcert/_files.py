@@ -82,7 +82,7 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterato
 
 @contextlib.contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """A name beside it that nobody else has; what is left there in the end is taken away."""
+    """A free name beside the target; a file that is left there in the end is removed."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_TEMPORARY}")
     try:
         yield temporary

@@ -73,7 +73,7 @@ class Certificate(ByThreshold):
         source: the distribution that ``epsilon``, ``safety`` and ``status`` speak of: "sampled", "reweighted" where
             tasks have weights, or the strata in words where tasks were drawn within these (static).
         max_weight: of weights, what none of them exceeds, as declared, rounded up, a scalar; None without weights.
-        frequencies: of strata, as they were given (static); None for those of the sample, or without strata.
+        frequencies: those given for strata (static); None if the sample has them, or without strata.
 
     Example:
         >>> import jax.numpy as jnp
