@@ -27,8 +27,8 @@ from jaxcert.returns._sample import Sample
 
 # The level of a lower bound if none is given: its only cost is the factor 1/(1 - beta).
 USUAL_BETA = 0.05
-# A sum of unequal coins has at most the lower tail of the binomial with its mean, up to this mean less 1 (Hoeffding 1956).
-# A binomial tail below this delta ends there (Greenberg and Mohri 2014).
+# A sum of unequal coins has at most the lower tail of the binomial with its mean, up to that mean less 1 (Hoeffding
+# 1956). A binomial tail below this delta ends there (Greenberg and Mohri 2014).
 MOST_DELTA = 0.25
 
 
