@@ -1,4 +1,4 @@
-"""What is asked of files of returns, before they are read, and what was certified of them."""
+"""Requests to files of returns, before they are read, and the answers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -34,12 +34,12 @@ class Request(NamedTuple):
 
     @property
     def digest(self) -> str | None:
-        """What identifies the protocol."""
+        """The digest of the protocol."""
         return self.locked and self.locked.protocol.digest
 
 
 class Answer(NamedTuple):
-    """What was certified."""
+    """The certificates of one request."""
 
     request: Request
     data: Sequence[ReturnsFile]  # the returns of the policy, or of A and of B
@@ -60,7 +60,7 @@ class Answer(NamedTuple):
 
     @property
     def answered(self) -> list[tuple[Question, Any]]:
-        """What was fixed beforehand, with its question; nothing of a curve."""
+        """The numbers fixed beforehand, with their question; empty for a curve."""
         return [] if self.is_curve else [(QUESTIONS[name], each) for name, each in self.certificates.items()]
 
     @property
@@ -74,5 +74,5 @@ def together(request: Request, answers: Mapping[str, Answer]) -> str:
     if len(answers) < 2:
         return ""
     of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
-    sure = f"with confidence {confidence(float(request.asking.delta or 0))}, what is said of each holds"
+    sure = f"with confidence {confidence(float(request.asking.delta or 0))}, every statement holds"
     return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."

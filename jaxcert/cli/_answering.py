@@ -72,11 +72,11 @@ def _check(request: Request) -> None:
         raise ValueError("--by is not in a protocol; expected one of each group, or --where with one of them")
     if not asked.numbers and (outputs.latex or (by is not None and outputs.report is not None)):
         what = "--latex has" if outputs.latex else "--report of groups has"
-        raise ValueError(f"{what} no curves; expected what is asked, such as --threshold")
+        raise ValueError(f"{what} no curves; expected a setting of the question, such as --threshold")
 
 
 def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
-    """What is certified of these returns; ``show`` tells the step."""
+    """The certificates of these returns; ``show`` reports each step."""
     by, asking, locked = request.by, request.asking, request.locked
     data, question = list(read) if request.metrics else as_stated(read, asking.support), request.asked.questions[0]
     if by is not None and data[0].columns is not None and data[0].columns.task == by:

@@ -1,4 +1,4 @@
-"""What a command asks: its options, and the question by its name, by a word or an option, or by the numbers alone."""
+"""The question of a command: its options, and how names, words, options or numbers select it."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ _OF_ONE, _OF_TWO = askable(num_inputs=1), askable(num_inputs=2)
 
 
 class Asking(NamedTuple):
-    """What is asked, as it was typed; ``options`` are settings that few questions have, by their names."""
+    """The typed question; ``options`` are settings that few questions have, by their names."""
 
     support: Support = None
     delta: Annotated[float | None, option("D", "Failure probability of the certificate.")] = None
@@ -40,7 +40,7 @@ class Asking(NamedTuple):
         Any,
         option(
             "P",
-            "Failure probability of one task's lower bound. By default 0.05 for thresholds, what costs nothing "
+            "Failure probability of one task's lower bound. By default 0.05 for thresholds, the largest free value "
             "for safeties, delta / num_tasks with scenario; auto chooses one for each threshold. With soft, the "
             "weight of the evidence; with attained, one for each threshold or safety by default.",
             parser=level,
@@ -65,8 +65,8 @@ class Asking(NamedTuple):
     listed: Annotated[
         bool | None,
         flag(
-            "Whether the tasks are a fixed list, all of them run, and the statement is about this list alone; or "
-            "a random sample, and it is about new tasks. Asked for where a file holds a benchmark; else a sample.",
+            "Tasks are a fixed list, all of them run, and the statement is about this list alone; or they are "
+            "a random sample, and it is about new tasks. Required for a file with a benchmark; otherwise a sample.",
             "--suite/--sampled",
         ),
     ] = None
@@ -79,7 +79,7 @@ class Asking(NamedTuple):
 
     @property
     def numbers(self) -> dict[str, list[float] | None]:
-        """What may have been fixed beforehand, by the options of all questions."""
+        """The numbers that the options of all questions may fix beforehand."""
         return {"threshold": self.threshold, "safety": self.safety}
 
     @property

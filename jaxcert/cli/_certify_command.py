@@ -43,9 +43,7 @@ def command(
             "with probability delta.",
         ),
     ] = None,
-    wanted: Annotated[
-        float | None, option("S", "Wanted safety at the thresholds: where it is missed, say why.")
-    ] = None,
+    wanted: Annotated[float | None, option("S", "Wanted safety at the thresholds; explain where it is missed.")] = None,
     strict: Strict = False,
     quiet: Quiet = False,
     *,

@@ -21,19 +21,19 @@ from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many
 
-_NEW = "If the tasks were drawn at random from those that new ones come from:"
-_LISTED = "If the tasks are a fixed list, all of which was run, and that list alone counts:"
-_OF_MANY = "What follows is about each policy, a file for each, and about their order."
-_OF_TWO = "What follows is about the performance of policy A, the first file, minus that of policy B on the same task."
-_ONE_EACH = "One rollout says little of its task: of such files, the mean and the next episode are worth asking."
+_NEW = "If the tasks are a random sample and new tasks have the same distribution:"
+_LISTED = "If the tasks are a fixed list, all were run, and only this list matters:"
+_OF_MANY = "These questions are about each policy, one file each, and about their order."
+_OF_TWO = "Differences are the performance of policy A, the first file, minus that of policy B on the same task."
+_ONE_EACH = "One rollout says little about its task: the mean and the next episode are worth asking."
 _BEFOREHAND = (
-    "X, LOW and HIGH are yours to fill in, from what is wanted and what is possible, before a look at the returns: "
-    "none is shown here, since a number that is chosen by them is not certified. LOW and HIGH are the smallest and the "
+    "Fill in X (wanted), LOW and HIGH (possible) before you look at the returns: numbers chosen from them are not "
+    "certified, so none is shown here. LOW and HIGH are the smallest and the "
     "largest return that can occur; delta 0.05 means confidence 0.95. --complete declares that no rollout was "
     "cut short."
 )
 _LEADERBOARD = (
-    "a leaderboard: the mean of each policy, what it reaches at a threshold, and who is at least as good as whom"
+    "a leaderboard: each policy's mean, its safety at a threshold, and which policies are at least as good as which"
 )
 # Usual ones; X, LOW and HIGH stand for numbers that only the user knows, and that are not read off the returns.
 _EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X", ("LOW", "HIGH")
@@ -59,9 +59,9 @@ def command(
     """Say what FILE holds and what can be asked of it, each with its command; with OTHER, of all policies together."""
     paths = [file, *(others or [])]
     if roles["unfinished"] is not None and len(paths) > 1:
-        raise ValueError("--unfinished is given; of several policies, it counts for A alone: jaxcert compare --help")
+        raise ValueError("--unfinished is given; with several policies it applies to A alone: jaxcert compare --help")
     if roles["strata"] is not None and len(paths) > 2:
-        raise ValueError("--strata is given; a leaderboard is about tasks from one distribution, expected none")
+        raise ValueError("--strata is given; a leaderboard needs tasks from one distribution: expected none")
     with _console.warnings_on_stderr():
         for path in paths:
             refuse_parquet_folder(path, roles)
@@ -124,7 +124,7 @@ def _value_of(file: ReturnsFile) -> str:
 def _command(
     files: Sequence[ReturnsFile], roles: Mapping[str, Any], listed: bool, has_support: bool, asked: Sequence[str]
 ) -> str:
-    """What is typed to ask this of these files; the support as far as a tool fixes it, never from the returns."""
+    """The command that asks this of these files; a tool may fix the support, the returns never do."""
     of_metrics = "--requirement" in asked
     roles = {**roles, "value": None} if of_metrics else roles  # the requirements name their columns
     words = [*words_of(roles), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list), *asked]
@@ -175,7 +175,7 @@ def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
 
 
 def _facts(file: ReturnsFile) -> list[str]:
-    """What a file holds, a line each; nothing that a threshold could be chosen by."""
+    """The content of a file, a line each, without numbers that could choose a threshold."""
     counts, kind = file.num_rollouts, "successes and failures" if is_successes(file.like) else "numbers"
     each = rollouts_words(counts).partition(",")[0]
     lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"]

@@ -26,7 +26,7 @@ _ASKED = askable(num_inputs=2)
     question=f"What is asked: {', '.join(_ASKED)}. By default improvement for margins, safety_level for a safety, "
     "and else mean_difference.",
     threshold=in_full("Differences for a question at thresholds, such as band; in a leaderboard performances"),
-    safety=in_full("Certify which difference such a share of new tasks reaches"),
+    safety=in_full("Certify the difference that this share of new tasks reaches"),
     beta="As in `jaxcert certify`.",
     bound=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.",
     method="binomial, scenario or soft.",
@@ -41,8 +41,8 @@ def command(
         list[Path] | None,
         argument(
             "[C]...",
-            "Returns of more policies on the same tasks: a leaderboard, with the certified mean of each, what is "
-            "certified of it at --threshold, and which policies it is certified to be at least as good as.",
+            "Returns of more policies on the same tasks, for a leaderboard: each policy's certified mean, its "
+            "certificate at --threshold, and the policies that it is certified to match or exceed.",
         ),
     ] = None,
     called: Annotated[

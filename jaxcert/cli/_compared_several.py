@@ -64,7 +64,9 @@ def _refuse_for_a_board(request: Request, num_policies: int) -> None:
     of_order = asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
     if of_order and (asking.threshold or asking.mean or request.outputs.json):
         given = "--json" if request.outputs.json else "--threshold" if asking.threshold else "--mean"
-        raise ValueError(f"{given} is of what each policy does; expected none with --question {asking.question}")
+        raise ValueError(
+            f"{given} is about each policy, not their order; expected none with --question {asking.question}"
+        )
     others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")[of_order:]}
     for name, value in {**others, **asking.options}.items():
         if value is not None and value is not False:
@@ -75,7 +77,7 @@ def _refuse_for_a_board(request: Request, num_policies: int) -> None:
 
 
 def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> Leaderboard:
-    """What is certified, each statement at its share of delta; successes have a support."""
+    """The certificates, each at its share of delta; successes have a support."""
     asked, delta = board.at or board.mean, float(asking.delta or 0.0)
     of_each = [completed(asked, asking, each.like, each.known_support, instead=OF_EVERY) for each in data]
     support = of_each[0]["support"]

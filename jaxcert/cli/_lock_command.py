@@ -28,7 +28,7 @@ _ASKED = askable(num_inputs=1)
     threshold=in_full("Performance to certify"),
     beta="As in `jaxcert certify`.",
     bound="As in `jaxcert certify`.",
-    method="As in `jaxcert certify`, which takes it whatever the returns are: attained for successes.",
+    method="As in `jaxcert certify`; fixed before the returns exist: attained for successes.",
     question="As in `jaxcert certify`.",
 )
 def command(
@@ -53,7 +53,7 @@ def command(
     if asked.takes("method"):
         asking = asking._replace(method=asking.method or _usual_method(asked, asking))
     if asked.metrics(asking.options) and value is not None:
-        raise ValueError("--value given; the columns of outcomes are those named by --requirement")
+        raise ValueError("--value given; --requirement already names the outcome columns")
     protocol = Protocol(
         support=completed(asked, asking, np.zeros(0)).get("support"),
         delta=asking.delta or 0.0,

@@ -16,7 +16,7 @@ from jaxcert.report import plot_evidence, read_certificate
 
 @with_group("wished", Wished)
 def command(
-    state: Annotated[Path, option("FILE", "Keep the monitor there; made if there is none.")],
+    state: Annotated[Path, option("FILE", "File of the monitor, created if missing.")],
     certificate: Annotated[
         Path | None, argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.")
     ] = None,

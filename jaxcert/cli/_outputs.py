@@ -14,7 +14,7 @@ Force = Annotated[bool, flag("Replace files that exist.", "--force")]
 Witness = Annotated[
     bool,
     flag(
-        "Write into the certificate file what proves it to anyone who has the returns, in exact arithmetic "
+        "Add a proof to the certificate file that anyone with the returns can check in exact arithmetic "
         "(`jaxcert verify --exact`).",
         "--witness",
     ),
@@ -34,8 +34,8 @@ class Outputs(NamedTuple):
         Path | None,
         option(
             "FILE",
-            "Write a page to read, print and send (.html): what is certified, settings and figures. It has none "
-            "of the returns and no labels of tasks.",
+            "Write a page to read, print and send (.html): the statement, settings and figures. It shows no "
+            "single returns and no task labels.",
         ),
     ] = None
     latex: Annotated[Path | None, option("FILE", "Write sentences and table for a paper (.tex, with booktabs).")] = None

@@ -1,4 +1,4 @@
-"""What `jaxcert trial` says of two policies in pairs: lines."""
+"""Texts of `jaxcert trial` about two policies in pairs."""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _LARGE = 0.2
 
 
 def beginning(trials: PairedTrials) -> Iterator[str]:
-    """What was declared, and with which trial to begin."""
+    """The declaration, and the first trial."""
     declared = trials.declared
     margin = f", margin {as_given(declared.margin)}" if declared.margin else ""
     names, most = " and ".join(declared.labels[place] for place in _places(trials)), most_of(declared.max_pairs, "pair")
@@ -47,7 +47,7 @@ def standing(trials: PairedTrials) -> Iterator[str]:
     yield _answer(trials)
     if trials.withdrawn:
         yield withdrawn_in(trials)
-        lost = "With their pairs counted as lost by both, for whatever reason they were withdrawn"
+        lost = "If both policies lose the withdrawn pairs, whatever the reasons"
         found = trials.better(count_withdrawn=True)
         yield f"{lost}: {'neither is shown to be better' if found is None else _better(trials, found)}"
     yield from _next(trials)

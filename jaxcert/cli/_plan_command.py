@@ -35,7 +35,7 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     asked.check()
     reading = reading_of(roles)
     if reading["strata"] is not None:
-        raise ValueError("--strata is given; a plan is for tasks from one distribution, or of a list: expected none")
+        raise ValueError("--strata is given; plans cover tasks from one distribution, or a fixed list: expected none")
     if reading["unfinished"] is not None and asked.pilot is None:
         raise ValueError("--unfinished is about rollouts of PILOT; expected its file")
     if asked.suite == 0 and asked.against is None:
@@ -47,7 +47,7 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
 
 
 def _planned(asked: Planning, reading: dict[str, Any]) -> Planned:
-    """What is asked for: of a fixed list, a table of tasks, of two policies, or the best designs."""
+    """The plan for a fixed list or two policies, a table of tasks, or the best designs."""
     if asked.suite:
         return _of_list(asked, reading)
     if asked.pilot is None and asked.assume is None:

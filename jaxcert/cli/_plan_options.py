@@ -11,7 +11,7 @@ OF_SUCCESSES = [name for name, kind in DESIGNS.items() if kind.counts_successes]
 
 
 class Planning(NamedTuple):
-    """What is known, wanted and allowed; and the files of the result, the plot and a protocol."""
+    """Known, wanted and allowed numbers; files for the result, the plot and a protocol."""
 
     delta: Annotated[float, option("D", "Failure probability of the certificate.")] = 0.0
     pilot: Annotated[
@@ -62,7 +62,7 @@ class Planning(NamedTuple):
     seed: Annotated[int, option("S", "Seed of the resampling.", min=0)] = 0
 
     json: Annotated[Path | None, option("FILE", "Write the result there.")] = None
-    plot: Annotated[Path | None, option("FILE", "Draw what each number of rollouts leads to (.png, .svg, .pdf).")] = (
+    plot: Annotated[Path | None, option("FILE", "Draw the result for each number of rollouts (.png, .svg, .pdf).")] = (
         None
     )
     lock: Annotated[Path | None, option("FILE", "Lock the best design in a protocol (.toml) for `certify`.")] = None
@@ -77,7 +77,7 @@ class Planning(NamedTuple):
 
     @property
     def stated(self) -> dict[str, Any]:
-        """What every plan from a pilot takes."""
+        """The arguments of every plan from a pilot."""
         return {name: getattr(self, name) for name in ("support", "delta", "power", "seed")}
 
     def refuse(self, *names: str, words: str) -> None:

@@ -31,7 +31,7 @@ def check_required(require: float | None, question: Question) -> None:
 
 
 def required_words(questions: Mapping[str, Question]) -> str:
-    """What ``--require`` compares, for each of the questions; as help."""
+    """Help on the number that ``--require`` compares, for each question."""
     names: dict[str, list[str]] = {}
     for name, question in questions.items():
         names.setdefault(question.rows.certified.replace("_", " "), []).append(name)
@@ -55,7 +55,7 @@ def check_rows(require: float, certificate: Any, question: Question) -> None:
 
 
 def not_taken(options: str, question: Question) -> str:
-    """What is said of options that a question does not take."""
+    """The message about options that a question does not take."""
     return f"{options} given, which the question {question.name!r} does not take ({question.words}); expected none"
 
 
@@ -76,13 +76,13 @@ def chosen(name: str, known: Collection[str]) -> Question:
         raise ValueError(f"--question is {name!r}; expected one of {', '.join(known)}")
     question = QUESTIONS[name]
     command = "compare" if len(question.inputs) > 1 else "certify"
-    in_python = f"its weights are given in Python, to {question.function.__name__}" if question.has_weights else ""
-    why = question.unrepeated or in_python or f"it is of {', '.join(question.inputs)}: jaxcert {command}"
+    in_python = f"pass its weights in Python to {question.function.__name__}" if question.has_weights else ""
+    why = question.unrepeated or in_python or f"it needs {', '.join(question.inputs)}: jaxcert {command}"
     raise ValueError(f"--question is {name!r}, which this command does not ask ({why}); expected {', '.join(known)}")
 
 
 def options_of_questions(questions: dict[str, Question]) -> list[inspect.Parameter]:
-    """Of the settings that few of the questions have; no other option of a command has such a name."""
+    """Options for settings of few questions; no other option of a command has such a name."""
     return [_parameter(each, questions) for each in _by_name(questions).values()]
 
 

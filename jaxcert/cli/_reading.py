@@ -42,15 +42,15 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
         added = _flags(expected)
         if unread and len(expected) == 1:
             raise ValueError(
-                f"{error}; {', '.join(map(repr, unread))} would not be read: name what numbers the trials of a task by "
-                "--trial, and make a file of each policy and of each group of tasks if a column tells them "
-                f"apart; otherwise: {typed_with(added)}"
+                f"{error}; {', '.join(map(repr, unread))} would be ignored: name the column of trial numbers with "
+                "--trial; if a column separates policies or groups of tasks, make one file of "
+                f"each; otherwise: {typed_with(added)}"
             ) from error
         is_known = all(expected.get(name, name) for name in ("task", "value"))
         may_leave_out = is_known and bool(expected.get("trial")) and _holds_returns(path, options)
         if unread or may_leave_out or not (is_known and _can_be_read(path, options)):
             raise ValueError(
-                f"{error}; expected {_listed(added)} with the names of such columns, of a table with one row per trial"
+                f"{error}; expected {_listed(added)} with column names of a table with one row per trial"
             ) from error
         raise ValueError(f"{error}; for example: {typed_with(added)}") from error
 
@@ -106,7 +106,7 @@ def _listed(options: Iterable[str]) -> str:
 
 
 class PolicySource(NamedTuple):
-    """Where the returns of a policy are: a file, or its rows in one of several policies."""
+    """The place of a policy's returns: a file, or its rows in a table of several policies."""
 
     file: Path
     only: str | None = None
@@ -157,14 +157,14 @@ def read_two(files: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]
 
 
 def told_of_metrics(files: Sequence[ReturnsFile]) -> list[str]:
-    """What is said of a file of which several columns were read."""
+    """A line about a file with several read columns."""
     columns = {file.columns.value for file in files if file.columns is not None}
     pooled = [name for name in files[0].pooled if name not in columns]
     return list(filter(None, [*dict.fromkeys(file.told for file in files), _pooled(pooled)]))
 
 
 def told(*files: ReturnsFile) -> list[str]:
-    """What is said of files: what was read of each, and what was not and may tell policies apart."""
+    """Lines about files: the read columns, and unread ones that may separate policies."""
     return [
         line if len(files) == 1 else f"{file._name}: {line}"
         for file in files
@@ -176,4 +176,4 @@ def told(*files: ReturnsFile) -> list[str]:
 def _pooled(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     listed = ", ".join(name[:40] for name in names[:_MOST_NAMED]) + more
-    return f"not read, and taken together as one policy whatever they hold: {listed}" if names else ""
+    return f"not read, so all rows count as one policy: {listed}" if names else ""

@@ -33,27 +33,27 @@ _OPTIONS = {
     "trials": ("NAME", "Column that counts trials, with --successes, or --value for a rate."),
     "where": (
         "TEXT",
-        "Read these rows of a table alone: 'arm = clean', 'arm != clean' or 'seed in 1, 2' (repeatable).",
+        "Read only these rows of a table: 'arm = clean', 'arm != clean' or 'seed in 1, 2' (repeatable).",
     ),
-    "policy": ("NAME", "Column of policies, in a table that holds several."),
-    "only": ("NAME", "The policy whose rows are read, an entry of --policy."),
+    "policy": ("NAME", "Column of policies, in a table with several."),
+    "only": ("NAME", "The policy to read, an entry of the --policy column."),
     "strata": (
         "NAME",
-        "Column of the strata, within each of which so many tasks were drawn; the statement is about new tasks from "
+        "Column of the strata, with a fixed number of tasks drawn from each; the statement is about new tasks from "
         "all of them.",
     ),
     "unfinished": (
         "X",
-        "The return of a rollout without an outcome (blank, or a word such as abandoned or error), or that another "
-        "tool's file marks as ended by an error or at a limit, or as never run: the worst one, such as 0. By default, "
-        "a file with such rollouts is refused.",
+        "The return of a rollout without an outcome (blank, or a word such as abandoned or error), or marked "
+        "by another tool as failed with an error, stopped at a limit or never run. Give the worst return, such as 0. "
+        "By default, a file with such rollouts is refused.",
     ),
-    "tasks": ("N", "How many tasks there have to be, or a file with their labels, one in a line."),
+    "tasks": ("N", "Required number of tasks, or a file with their labels, one per line."),
     "records": (
         "PATH",
-        "Where the records stand in a JSON file, as data.runs or 'tasks.*.trials'; column $1 is what the first * is.",
+        "Path to the records in a JSON file, as data.runs or 'tasks.*.trials'; $1 holds the match of the first *.",
     ),
-    "recipe": ("FILE", "A TOML file that says how a JSON file of another tool is read."),
+    "recipe": ("FILE", "A TOML file that describes the JSON files of another tool."),
 }
 _KINDS, _FLAGS = {"where": list[str], "unfinished": float}, {"task": ("--task", "--task-from-path")}
 
@@ -91,7 +91,7 @@ def columns_of(metrics: Sequence[str], reading: Mapping[str, Any]) -> list[dict[
         return [dict(reading)]
     usual = Roles()._asdict()
     if given := [f"--{name}" for name in ("value", "successes", "trials") if reading[name] != usual[name]]:
-        raise ValueError(f"{' and '.join(given)} given; the columns of outcomes are those named by --requirement")
+        raise ValueError(f"{' and '.join(given)} given; --requirement already names the outcome columns")
     return [{**reading, "value": name, "metric": True} for name in metrics]
 
 

@@ -54,7 +54,7 @@ def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile])
     if asking.bound in BOUNDS and BOUNDS[asking.bound].binary:
         instead = typed_with({} if asking.support else {"--support": ["0", "1"]}, without=["--bound"])
         raise ValueError(
-            f"--bound is {asking.bound}, which counts successes; the differences of two policies are none, expected "
+            f"--bound is {asking.bound}, which counts successes, not differences of two policies; expected "
             f"--support without it, for example: {instead}"
         )
     if asking.support is None and all(is_successes(each.returns) for each in data):

@@ -16,7 +16,7 @@ _MOST_TASKS = 10_000
 
 
 class OfTasks(NamedTuple):
-    """What is declared of tasks alone."""
+    """The declaration options for tasks only."""
 
     threshold: Annotated[list[Any] | None, several("X", "Performance to certify")] = None
     tasks: Annotated[str | None, option("A,B,...", "Labels of the tasks; or their number, for 0, 1, ...")] = None
@@ -38,7 +38,7 @@ class OfTasks(NamedTuple):
 
 
 class OfPairs(NamedTuple):
-    """What is declared of two policies alone."""
+    """The declaration options for two policies only."""
 
     policies: Annotated[str | None, option("A,B", "Two policies to try in pairs until one is shown to be better.")] = (
         None
@@ -71,21 +71,21 @@ def start_trials(
 ) -> None:
     """Declare an experiment in LOG, before its first trial.
 
-    Its tasks are drawn at random from those that new ones come from. A fixed list has another command, which is named.
-    With --policies each pair is a trial of both on a scene drawn anew.
+    Draw its tasks at random from the distribution of new tasks; for a fixed list, it names another command. With
+    --policies, each pair tries both policies on a newly drawn scene.
     """
     check_suffix(log, [".jsonl"])
     kind, other = (of_tasks, of_pairs) if of_pairs.policies is None else (of_pairs, of_tasks)
     if given := typed_among([f"--{name.replace('_', '-')}" for name in other._fields]):
         of = "an experiment without --policies" if kind is of_tasks else "--policies"
-        raise ValueError(f"{given[0]} is given; {of} has none")
+        raise ValueError(f"{given[0]} is given; {of} does not take it")
     with _console.warnings_on_stderr():
         found = kind.start(log, successes=successes, support=support, delta=delta)
     _console.say(*texts_of(found).beginning(found))
 
 
 def texts_of(found: Trials | PairedTrials) -> ModuleType:
-    """What is said of this kind of logs: `beginning`, `progress` and `standing`."""
+    """The texts for this kind of logs: `beginning`, `progress` and `standing`."""
     return _pair_texts if isinstance(found, PairedTrials) else _trial_texts
 
 

@@ -1,4 +1,4 @@
-"""What `jaxcert trial` says of trials of tasks: lines, and a table; and what it says in the same way of pairs."""
+"""Texts of `jaxcert trial` about trials of tasks, lines and a table, shared with pairs."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ _AT_ANY_TIME = "This holds at every moment of the experiment: go on, or stop, wh
 
 
 def beginning(trials: Trials) -> Iterator[str]:
-    """What was declared, what it can come to, and where to begin."""
+    """The declaration, the best possible result, and where to begin."""
     declared, fewest = trials.declared, fewest_to_pass(trials.state)
     levels = f"delta {as_given(declared.delta)}, beta {as_given(declared.beta)}"
     most = most_of(declared.max_trials, "trial")
@@ -45,7 +45,7 @@ def most_of(number: int | None, noun: str) -> str:
 
 
 def _of_a_list(trials: Trials) -> str:
-    """What to do instead with tasks that nobody drew: a list needs as many trials of each, whatever they show."""
+    """Advice for tasks that were not drawn: a list needs the same number of trials of each, whatever they show."""
     declared = trials.declared
     options = ["--suite", "--threshold", ",".join(map(as_given, declared.thresholds))]
     options += [] if declared.successes else ["--support", *map(as_given, declared.support)]
@@ -75,21 +75,21 @@ def standing(trials: Trials) -> Iterator[Any]:
     if trials.withdrawn:
         worst = "failures" if trials.declared.successes else "the worst scores"
         yield withdrawn_in(trials)
-        yield f"Counted as {worst}, for whatever reason they were withdrawn:"
+        yield f"Counted as {worst}, whatever the reasons:"
         yield str(trials.run(count_withdrawn=True))
     yield from _outlook(trials)
     yield _next(trials)
 
 
 def withdrawn_in(trials: RecordedTrials[Any]) -> str:
-    """How many were withdrawn, and what rests on the reasons."""
+    """The number of withdrawn trials, and the condition on the reasons."""
     reasons = "; ".join(dict.fromkeys(each.withdrawn or "" for each in trials.withdrawn))
     holds = "the above holds only if none was withdrawn because of how it went"
     return f"{len(trials.withdrawn)} withdrawn ({reasons}): {holds}."
 
 
 def _outlook(trials: Trials) -> Iterator[str]:
-    """What is still needed at each threshold."""
+    """The evidence still needed at each threshold."""
     fewest = fewest_to_pass(trials.state)
     for i, (threshold, safety) in enumerate(zip(trials.declared.thresholds, _at_most(trials), strict=True)):
         passed, may = int(np.sum(fewest[:, i] == 0)), int(np.sum(fewest[:, i] > 0))
@@ -112,7 +112,7 @@ def _tally(trials: Trials, place: int) -> str:
 
 
 def _words(trials: Trials) -> list[list[str]]:
-    """How each task stands at each threshold."""
+    """The state of each task at each threshold, in words."""
     is_open, fewest = np.asarray(trials.state.is_open).tolist(), fewest_to_pass(trials.state).tolist()
     return [[_word(*each) for each in zip(*of, strict=True)] for of in zip(is_open, fewest, strict=True)]
 

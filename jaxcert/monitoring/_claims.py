@@ -1,4 +1,4 @@
-"""What can be monitored: a claim that new tasks reach a threshold, from a certificate, its file, or one's own.
+"""Claims to monitor: new tasks reach a threshold, according to a certificate, its file, or the user.
 
 And whether deployed rows are of what was certified, as far as a certificate's file says it.
 """
@@ -136,13 +136,11 @@ def _check_words(words: str, row: Mapping[str, Any], tasks: list[tuple[str, str]
         share = f"with a probability between {floor_to(row['safety'], 4)} and {ceil_to(row['safety_upper'], 4)}"
     said = [f"on {task}, the {quantity} is at least {each} {share}" for task, quantity in tasks for each in shown]
     if words not in said:
-        raise ValueError(
-            f"its sentence says {words!r}, its numbers that {said[0]}; expected the sentence of its numbers"
-        )
+        raise ValueError(f"its sentence says {words!r}, but its numbers say that {said[0]}; expected them to agree")
 
 
 def _new_tasks(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The tasks of which an entry speaks and what they reach, in words: a return or, if returns were so, a success."""
+    """The tasks and the quantity of an entry, in words, for expected returns and for probabilities of success."""
     settings = record["settings"]
     source = REWEIGHTED if QUESTIONS[record["question"]].has_weights else SAMPLED
     shift = {name: settings.get(name) for name in ("divergence", "radius", "performance_shift")}
@@ -168,20 +166,20 @@ def check_certified(
     for part, read in (("task", columns.task), ("value", columns.value)):
         if known.get(part) in names and known[part] != Columns().task:
             raise ValueError(
-                f"the certificate is of the {part} in {known[part]!r:.42}, which these rows have, too, and "
+                f"the certificate is for the {part} in {known[part]!r:.42}, which these rows also have, but "
                 f"{read!r:.42} is read; expected --{part} {known[part]:.42}"
             )
     value = known.get("value", columns.value)
     if value != columns.value and not {value, columns.value} & _ANY_OUTCOME and not re.search("[/,]", value):
         ask(
-            f"the certificate is of the values in {value!r:.42}, and those in {columns.value!r:.42} are read: if they "
-            "are another outcome, it says nothing of them"
+            f"the certificate is for the values in {value!r:.42}, but {columns.value!r:.42} is read: if this is "
+            "another outcome, the certificate does not cover it"
         )
     _check_picked(data.get("roles") or {}, names, entries)
 
 
 def _check_picked(roles: Mapping[str, Any], names: Sequence[str], entries: Callable[[Any], Coded]) -> None:
-    """Of the rows that were picked for a certificate."""
+    """Compare these rows with those that the certificate selected."""
     picked = Roles(where=tuple(roles.get("where", ())), policy=roles.get("policy"), only=roles.get("only"))
     for text in picked.rows_picked:
         try:
@@ -192,10 +190,10 @@ def _check_picked(roles: Mapping[str, Any], names: Sequence[str], entries: Calla
         other = next((each for each in found if (each in wanted) == (sign == "!=")), None)
         if other is None or tells(name).trial:
             continue
-        told = f"the certificate is of rows with {text!r:.80}, and {name:.42} is {other!r:.42} here"
+        told = f"the certificate is for rows with {text!r:.80}, but here {name:.42} is {other!r:.42}"
         if tells(name).apart or name == picked.policy:
-            raise ValueError(f"{told}; expected rows of what is certified")
-        ask(f"{told}: if outcomes depend on it, the certificate says nothing of these rows")
+            raise ValueError(f"{told}; expected only certified rows")
+        ask(f"{told}: if outcomes depend on it, the certificate does not cover these rows")
 
 
 def _check_claims(question: Question) -> None:
@@ -215,13 +213,13 @@ def _is_monitored(question: Question) -> bool:
 
 
 def _claim(rows: list[Any], delta: float, threshold: float | None, *, together: bool) -> MonitoredClaim:
-    """The claim of the row that was chosen; ``together``: whether all rows hold with probability 1 - delta."""
+    """The claim of the chosen row; ``together``: whether all rows hold at once with probability 1 - delta."""
     row = _chosen(rows, threshold)
     any_fails = delta if together else len(rows) * delta
     if not any_fails < 1:
         raise ValueError(
-            f"{len(rows)} thresholds that hold each by itself at delta {ceil_figures(delta)} leave no confidence in "
-            "one that was chosen among them; expected a certificate of one threshold, or a band"
+            f"{len(rows)} thresholds, each certified separately at delta {ceil_figures(delta)}, leave no confidence "
+            "in a choice among them; expected a certificate of one threshold, or a band"
         )
     if not 0 < row["epsilon"] < 1:
         shown = floor_figures(row["threshold"])

@@ -24,7 +24,7 @@ from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task,
 
 
 class _Known(NamedTuple):
-    """What a monitor knows: what was declared, the state, a row for each task, and its returns by its label."""
+    """The contents of a monitor: the declaration, the state, a row for each task, and returns by task label."""
 
     declared: Declared
     state: MonitorState
@@ -136,7 +136,7 @@ class Monitor:
 
     @property
     def evidence(self) -> Evidence:
-        """What the tasks so far say."""
+        """The evidence of the tasks so far."""
         return evidence(self.state)
 
     def add(self, tasks: Sequence[tuple[str, Sequence[float]]]) -> list[Row]:
@@ -162,7 +162,7 @@ class Monitor:
         return self.rows[before:]
 
     def __str__(self) -> str:
-        """What may be said at this moment, with which confidence."""
+        """The conclusion at this moment, with its confidence."""
         found, claim, alpha = self.evidence, self.declared.claim, self.declared.alpha
         seen = f"{int(found.num_tasks)} tasks, {int(found.num_against)} of them against it"
         sure = confidence(claim.delta + alpha)
@@ -181,7 +181,7 @@ class Monitor:
         )
 
     def _new(self, given: list[Task]) -> list[Task]:
-        """Those that are not recorded yet."""
+        """The tasks that are not recorded yet."""
         new: dict[str, Task] = {}
         for task in given:
             known = self._known.returns
@@ -189,7 +189,7 @@ class Monitor:
             if before != task.returns:
                 raise ValueError(
                     f"task {task.label} is recorded with returns {_few(before)}; expected the same, not "
-                    f"{_few(task.returns)}: a label is of one task"
+                    f"{_few(task.returns)}: a label names one task"
                 )
             if task.label not in known:
                 new.setdefault(task.label, task)
@@ -197,7 +197,7 @@ class Monitor:
 
 
 def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
-    """What a monitor knows with more entries, of which its very first one declares it."""
+    """The contents of a monitor after more entries; its very first entry is the declaration."""
     if before is None:
         declared = declared_of(next(entries, None))
         before = _Known(declared, declared.state(), [], {})

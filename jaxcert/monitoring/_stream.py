@@ -197,7 +197,7 @@ class _Rows:
 
 
 class _OtherColumns:
-    """What else rows say, which may be that they are of several policies, or steps in place of episodes.
+    """Warn if rows may come from several policies, or be steps in place of episodes.
 
     They are looked at as those of a file: all rows of one read, of the task that is open, and the first ones.
     """
@@ -236,7 +236,7 @@ class _OtherColumns:
                 if aside:
                     ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
                 if pooled := [name for name in pooled if not any(repr(name) in str(each.message) for each in caught)]:
-                    ask(f"not read, and taken together as one policy whatever they hold: {', '.join(pooled)}")
+                    ask(f"not read, so all rows count as one policy: {', '.join(pooled)}")
             except ValueError as error:
                 raise ValueError(_PICKED.sub("", str(error))) from error
         for text in dict.fromkeys(_PICKED.sub("", str(each.message)) for each in caught):

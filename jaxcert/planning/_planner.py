@@ -187,7 +187,7 @@ def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Ki
 
 
 def _wanted(goal: Goal) -> str:
-    """What was asked for."""
+    """The heading of the plan: the wish in words."""
     _, delta, threshold, safety = goal.wish
     paid = "" if goal.costs.budget is None else f" from a budget of {goal.costs.budget:g}"
     sure = f"confidence {confidence(delta)}"
@@ -222,14 +222,14 @@ def _notices(goal: Goal, best: Design | None, within: Design | None, limit: floa
 
 
 def _remarks(shown: list[Design], wish: Wish) -> list[str]:
-    """What has to be said beside the table."""
+    """Notes below the table."""
     said = []
     if any(design.least is not None for design in shown):
         said.append("at least: the power at 95 % confidence in the simulation, for all these designs together")
     if any(design.pessimistic is not None for design in shown):
         said.append("pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence")
     if shown:
-        said.append("what is said of a design holds with its own beta alone (--beta), fixed now, as --lock does")
+        said.append("a design's figures hold only with its own beta (--beta), fixed now, as --lock does")
     if any(design.kind.stopped for design in shown):
         said.append("the cost of a sequential design is a mean, not a limit")
     if wish.threshold is None:

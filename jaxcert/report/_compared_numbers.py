@@ -26,12 +26,12 @@ _APART = ("sentence", "advice", "sampled", "witness")
 def of_row(
     row: Mapping[str, Any], computed: Mapping[str, Any], question: Question, u: float, slack: float
 ) -> list[str]:
-    """What differs in a row beyond rounding, where a number that was found may be off by ``slack``."""
+    """Differences of a row beyond rounding; a found number may be off by ``slack``."""
     before, after, lines = row.get("sampled"), computed.get("sampled"), []
     if isinstance(before, dict) and isinstance(after, dict):
         lines = [f"sampled {line}" for line in of_row(before, after, question, u, slack)]
     elif before is not after:
-        lines = ["sampled is of a shift, which only one of the two is of"]
+        lines = ["only one of the two has sampled, the certificate before a shift"]
     for name in (name for name in {**computed, **row} if name not in _APART):
         stated, found = row.get(name), computed.get(name)
         if type(stated) is type(found) and not isinstance(stated, list | dict) and stated == found:
@@ -85,7 +85,7 @@ def slack_of(
 
 
 def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
-    """The sizes of the returns that count, [n, all rollouts]; NaN for the others. Of summaries, no less: [n, 1]."""
+    """The sizes of the returns that count, [n, all rollouts]; NaN for the others. Of summaries upper limits, [n, 1]."""
     values = [
         np.where(True if each.where is None else each.where, each.returns, np.nan)
         if each.has_rollouts
@@ -96,7 +96,7 @@ def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
 
 
 def _largest_mean(summary: Any) -> np.ndarray:
-    """What the mean size of the returns of a task does not exceed by more than rounding, [n]."""
+    """An upper limit on the mean size of a task's returns, up to rounding, [n]."""
     low = float(summary.low)
     if isinstance(summary, Moments):
         return abs(low) + np.asarray(summary.mean_down(), float)
@@ -110,7 +110,7 @@ def told(found: Iterator[tuple[str, Any, Any]], given: str) -> Iterator[str]:
 
 
 def differing(place: str, stated: Any, found: Any, relative: float = 0.0) -> Iterator[tuple[str, Any, Any]]:
-    """What differs between plain values: the place of each, what is stated there, and what was found."""
+    """Differences between plain values: the place, the stated value, and the found value."""
     if isinstance(stated, dict) and isinstance(found, dict):
         for key in {**found, **stated}:
             yield from differing(f"{place} {key}".strip(), stated.get(key), found.get(key), relative)

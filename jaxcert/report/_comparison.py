@@ -22,7 +22,7 @@ from jaxcert.tables._readers import ReturnsFile
 
 
 class Compared(NamedTuple):
-    """What differs beyond rounding, and what is worth knowing, one sentence each."""
+    """Differences beyond rounding, and notes, one sentence each."""
 
     differences: list[str]
     notes: list[str]
@@ -45,7 +45,7 @@ def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Compared:
 
 
 def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
-    """What a record of an answer to that question does not hold, or what it holds besides."""
+    """Fields that a record of this question lacks or must not have."""
     fixed = record["fixed_beforehand"]
     if fixed != question.each:
         yield f"fixed_beforehand is {fixed!r}; in an answer to {question.name!r} it is {question.each!r}"
@@ -54,16 +54,16 @@ def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
     needed, possible = {*question.rows.columns, "sentence"}, {"beta", "advice", "sampled", "witness"}
     for i, row in enumerate(record["rows"]):
         for name in sorted(needed - row.keys()):
-            yield f"rows {i + 1} has no {name}, which an answer to {question.name!r} has"
+            yield f"rows {i + 1} lacks {name}, which {question.name!r} requires"
         for name in sorted(row.keys() - needed - possible):
-            yield f"rows {i + 1} has {name}, which no answer to {question.name!r} has"
+            yield f"rows {i + 1} has {name}, which {question.name!r} does not allow"
         for each in (row, row.get("sampled", row)):
             if question.each is not None and not isinstance(each.get(question.each), int | float):
                 yield f"rows {i + 1} has no number as its {question.each}"
 
 
 def _apart_from_rows(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What is the same for all rows; a file may be renamed."""
+    """The entries of a record apart from its rows, without file names, since files may be renamed."""
     data, *others = [held and {**held, "file": ""} for held in (record["data"], *record.get("others", []))]
     return {**record, "rows": None, "data": data, "others": others}
 
@@ -77,7 +77,7 @@ def _record(record: Mapping[str, Any], found: Any, data: Sequence[ReturnsFile] =
 def _of_rows(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, computed: Sequence[dict[str, Any]]
 ) -> Compared:
-    """What differs in the rows, and in what they say."""
+    """Differences in the rows and in their sentences."""
     u = float(np.finfo(record["settings"]["dtype"]).eps) / 2
     question, rows = QUESTIONS[record["question"]], record["rows"]
     policies = data[:-1] if "max_weight" in record["settings"] else data
@@ -158,7 +158,7 @@ def of_words(
             # A figure of a risk is far coarser than its rounding; one of a threshold or a mean that was found is not.
             if name in question.rows.risks:
                 words = name.replace("_", " ")
-                lines.append(f"rows {i + 1}: the sentence is of a {words} of {row[name]!r}, here {other[name]!r}")
+                lines.append(f"rows {i + 1}: the sentence states a {words} of {row[name]!r}, here {other[name]!r}")
             else:
                 notes.append(f"rows {i + 1}: the {name} {row[name]!r} is {other[name]!r} here, within rounding")
     return lines, notes
@@ -173,7 +173,7 @@ def _weaker(
 
 
 def _entries(found: Any, field: str, column: list[Any]) -> jax.Array:
-    """What a column holds, as the field of the answer."""
+    """The column as a field of the answer."""
     values = getattr(found, field)
     if field == "status":
         column = [Status[name.upper()].value for name in column]

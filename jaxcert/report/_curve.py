@@ -49,7 +49,9 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         [0 1]
     """
     if sampled(certificate) is not certificate:
-        raise ValueError("certificate is of a shift, expected the one of the sampled tasks: shift its curve instead")
+        raise ValueError(
+            "certificate is shifted; expected the certificate of the sampled tasks: shift its curve instead"
+        )
     if curve_of(certificate) is None:
         name = question_of(certificate).name
         raise ValueError(f"certificate answers {name!r}, which has no curve: certify more thresholds instead")
@@ -83,7 +85,7 @@ def curve_of(certificate: Any) -> Callable[[Any, Any, np.ndarray], Any] | None:
 
 
 def thinned(values: np.ndarray, most: int | None) -> np.ndarray:
-    """At most so many of these values, evenly spaced in their order, the first and the last among them."""
+    """At most ``most`` of these values, evenly spaced in their order, including the first and the last."""
     if most is None or len(values) <= most:
         return values
     if most < 2:

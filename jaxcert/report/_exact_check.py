@@ -41,7 +41,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
         ValueError: what is wrong with the certificate file as a whole, such as another file of returns.
 
     Warns:
-        UserWarning: of the choice of rows, as when they were certified.
+        UserWarning: about the choice of rows, as at certification.
 
     Example:
         >>> import pathlib, tempfile
@@ -80,7 +80,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
 
 
 def _check_rows(document: bytes, returns: str | PathLike[str]) -> Iterator[tuple[bool | None, str]]:
-    """What is proven of the rows that a certificate says were read, which is said of each statement."""
+    """Check the rows that a certificate names, and prove each statement from them."""
     told = ""
 
     def read(data: Any) -> tuple[list[list[Fraction]], str]:
@@ -101,7 +101,7 @@ def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
     worst return, or at an upper end.
     """
     if held["assumptions"] != assumptions_of(record["question"] for record in held["certificates"]):
-        raise ValueError("its assumptions are not those of this format for its questions")
+        raise ValueError("its assumptions differ from those that this format states for its questions")
     for record in () if stops else held["certificates"]:
         settings, counted = record["settings"], record["data"].get("unfinished")
         if counted and (settings.get("complete") or float(counted["counted_as"]) != float(settings["support"][0])):

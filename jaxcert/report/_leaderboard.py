@@ -27,7 +27,7 @@ _ORDER = "at least as good as"
 
 
 class Board(NamedTuple):
-    """What a leaderboard asks of each policy, and how delta is shared."""
+    """The questions of a leaderboard, and the division of delta."""
 
     mean: Question  # about one policy
     at: Question | None  # about one policy at thresholds; None without any
@@ -37,7 +37,7 @@ class Board(NamedTuple):
 
     @property
     def questions(self) -> list[Question]:
-        """Those about one policy."""
+        """The questions about one policy."""
         return [self.mean] * self.has_means + ([] if self.at is None else [self.at])
 
     @property
@@ -66,7 +66,7 @@ def board_of(
 
 
 class Leaderboard(NamedTuple):
-    """What is certified of each policy and of their order."""
+    """Certificates of each policy and of their order."""
 
     board: Board  # what was asked
     delta: float  # failure probability of all of it together
@@ -78,7 +78,7 @@ class Leaderboard(NamedTuple):
 
     @property
     def questions(self) -> list[Question]:
-        """Those that are answered."""
+        """The answered questions."""
         return self.board.questions or [self.board.mean]
 
     @property
@@ -103,7 +103,7 @@ class Leaderboard(NamedTuple):
 
     @property
     def together(self) -> str:
-        """What all of it says, and how delta is shared."""
+        """The joint statement, and the division of delta."""
         board, counts = self.board, self.board.counts
         counted = ", ".join(f"{count} {name}" for name, count in counts.items())
         what = "this holds at once, means and their order" if board.has_means else "this order holds at once,"
@@ -194,7 +194,7 @@ def leaderboard_document(found: Leaderboard) -> dict[str, Any]:
 
 
 def _entry(found: Leaderboard) -> dict[str, Any]:
-    """What is said of all policies together."""
+    """The statements about all policies together."""
     key = _ORDER.replace(" ", "_")
     return {
         "delta": found.delta,
@@ -222,7 +222,7 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
         file, policy = data.get("file"), data.get("called") or (data.get("roles") or {}).get("only")
         if (Path(name).name != file) if policy is None else (name != policy):
             what = f", {policy!r}" if policy else ""
-            yield f"leaderboard order: the policy {name!r} is of the file {file!r}{what}"
+            yield f"leaderboard order: the policy {name!r} comes from the file {file!r}{what}"
     support = support_of(records[0])
     with precision(str(dtype)):
         order = order_of(board, files, support, stated["delta"])

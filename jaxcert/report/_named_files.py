@@ -1,4 +1,4 @@
-"""What policies are called in statements, compared with the files that were given."""
+"""Names of policies in statements, compared with the given files."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]])
         sources = [each.source for each in policies]
         for each, source in zip(policies, sources, strict=True):
             if each.name in sources if each.by_hand else (each.file.policy or each.recorded) != source:
-                yield f"its statements call {each.name!r} what is {source!r} here"
+                yield f"its statements say {each.name!r}, these files {source!r}"
 
 
 def told_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> str:

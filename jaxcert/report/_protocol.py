@@ -1,4 +1,4 @@
-"""What is settled before the data are seen, as a file that can be shown and checked."""
+"""Settings fixed before the data are seen, as a file to show and check."""
 
 import dataclasses
 import hashlib
@@ -143,9 +143,9 @@ class Protocol:
         question = self._question
         if len(question.inputs) > 1 or question.unrepeated or question.takes("strata"):
             more = "weights" if question.has_weights else "strata" if question.takes("strata") else ""
-            several = f"its {more} are no part of a protocol" if more else "it is of several policies"
+            several = f"a protocol has no {more}" if more else "it compares several policies"
             why = question.unrepeated or several
-            raise ValueError(f"question is {question.name!r}, of which there is no protocol: {why}")
+            raise ValueError(f"question is {question.name!r}, which has no protocol: {why}")
         for name in ("beta", "bound"):
             if getattr(self, name) is not None and not question.takes(name):
                 raise ValueError(f"{name} is given; the question {question.name!r} has none")
@@ -222,7 +222,7 @@ class Protocol:
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
     def contradictions(self, found: Mapping[str, Any]) -> list[str]:
-        """What differs from the protocol, in words: settings in use, or facts of the data, by their name.
+        """Differences from the protocol, in words: settings in use, or facts of the data, by their name.
 
         Values of None are not compared, nor facts that the protocol leaves open. Its default of beta is compared.
         """
@@ -235,7 +235,7 @@ class Protocol:
         ]
 
     def _entries(self) -> dict[str, Any]:
-        """What is settled, as plain values."""
+        """The settings as plain values."""
         entries = {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
         if not self._question.takes("method"):
             del entries["method"]

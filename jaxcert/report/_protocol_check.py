@@ -33,7 +33,7 @@ def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[R
     elif document["protocol"] != locked.digest:
         yield f"it names the protocol {document['protocol'][:12]}..., the file is {locked.digest[:12]}..."
     if len(document["certificates"]) > 1:
-        yield f"it holds {len(document['certificates'])} certificates, the protocol is of one"
+        yield f"it holds {len(document['certificates'])} certificates, the protocol has one"
     for place, (record, files) in enumerate(zip(document["certificates"], data, strict=True)):
         lines = locked.contradictions(_settled(record, locked)) or _of_settings(record, locked, files)
         yield from (f"certificate {place + 1}: {line}" for line in (*lines, *of_origin(locked, files[0])))
@@ -89,7 +89,7 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[Ret
 
 
 def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
-    """What a record says of the entries of a protocol, which are in its precision."""
+    """The protocol's entries in a record, at its precision."""
     settings, kind = record["settings"], np.dtype(record["settings"]["dtype"])
     counts = [each["num_rollouts"] for each in (record["data"], *record.get("others", [])) if each is not None]
     rollouts = [each[end] for each in counts for end in ("min", "max")]

@@ -52,8 +52,8 @@ def ask(
 ) -> Any:
     """The answer to a question about files of returns, one for each of its inputs or metrics, on the same tasks.
 
-    Two files for a question that takes one are pairs of two policies, where it takes these. With ``max_weight``, a last
-    one has the weight of each task, whether the question has weights or the sample.
+    If a question of one file accepts pairs of policies, two files form such pairs. With ``max_weight``, the last file
+    has the weight of each task, for the question or for the sample.
 
     Raises:
         ValueError: for another number of files, other tasks, or what the question's function refuses.
@@ -62,7 +62,7 @@ def ask(
     num_policies, metrics = len(data) - is_weighted, question.metrics(options)
     if num_policies not in ((len(metrics),) if metrics else question.numbers_of_policies):
         wanted = ", ".join(("returns", "weights") if is_weighted else metrics or question.inputs)
-        raise ValueError(f"the question {question.name!r} is of {wanted}; given is {len(data)} of them")
+        raise ValueError(f"the question {question.name!r} needs {wanted}; given: {len(data)} of them")
     required = requirements_of(options["requirements"]) if metrics else {}
     for place, each in enumerate(data[:num_policies]):
         support = required[metrics[place]].support if metrics else options.get("support")

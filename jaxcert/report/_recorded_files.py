@@ -56,12 +56,12 @@ def recorded_files(
 
 
 def _files_of(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What a record says of its files; of one that names none, nothing."""
+    """The entries of a record about its files; empty if it names none."""
     return [record["data"] or {}, *record.get("others", [])]
 
 
 def _policies_of_one_table(document: Mapping[str, Any]) -> int:
-    """Of how many policies, or metrics, a document is that are rows or columns of one table; 1 for other ones."""
+    """The number of policies or metrics that are rows or columns of one table; 1 for other documents."""
     files = [file for record in document["certificates"] for file in _files_of(record)]
     of_metrics = any(map(_takes_metrics, document["certificates"]))
     of_rows = all((file.get("roles") or {}).get("only") for file in files)
@@ -88,7 +88,7 @@ def rows_read(files: Sequence[ReturnsFile]) -> str:
 
 @contextlib.contextmanager
 def only_warned_of_rows() -> Iterator[None]:
-    """Of all warnings of the library, only those about the choice of rows are given, once each."""
+    """Show only the library's warnings about the choice of rows, once each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
@@ -101,7 +101,7 @@ def _check_policies(certificate: str | PathLike[str], document: Mapping[str, Any
     """Raise ValueError unless there is a file for each policy of a leaderboard, and as many certificates of each."""
     names, held = [each["policy"] for each in document["leaderboard"]["order"]], len(document["certificates"])
     if len(names) != given:
-        raise ValueError(f"{certificate}: is of {len(names)} policies, {', '.join(names)}; given are {given} files")
+        raise ValueError(f"{certificate}: has {len(names)} policies, {', '.join(names)}; given are {given} files")
     if not held or held % given:
         raise ValueError(f"{certificate}: holds {held} certificates of {given} policies; expected as many of each")
 
@@ -125,7 +125,7 @@ def _read(
     given: Mapping[str, str],
     known: dict[Any, ReturnsFile],
 ) -> ReturnsFile:
-    """The returns, from the columns that are given or that a record names; once for all records that say the same.
+    """Returns from the given columns, or those in a record; records with the same columns share one reading.
 
     Rollouts without an outcome count as the record says, which the comparison checks like its other entries. Numbers of
     0 and 1 that were certified as successes are successes again.

@@ -159,7 +159,7 @@ def _of_document(document: Mapping[str, Any]) -> Iterator[str]:
     if not document["certificates"]:
         yield "it holds no certificate"
     if document["assumptions"] != assumptions_of(record["question"] for record in document["certificates"]):
-        yield "its assumptions are not those of this format for its questions"
+        yield "its assumptions differ from those that this format states for its questions"
     part = document["checkpoint"]
     for place, record in enumerate(document["certificates"] if part else ()):
         if not equal(record["settings"]["delta"], part["delta"], np.dtype(np.float32)):

@@ -223,7 +223,7 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
             try:
                 lacking, others = columns - row.keys(), row.keys() - columns - chosen - {"witness", "advice"}
                 need(not lacking, f"it has no {', '.join(sorted(lacking))}")
-                need(not others, f"it has {', '.join(sorted(others))}, which no answer to its question has")
+                need(not others, f"it has {', '.join(sorted(others))}, which its question does not allow")
                 statement(row, case)
                 yield True, f"proven: {place}: {row['sentence'].partition(' (')[0]}"
             except WRONG as error:

@@ -81,7 +81,7 @@ def frequencies_of(given: Mapping[Any, float] | Sequence[str] | None) -> dict[st
             expected = "expected a number, as flat=0.5"
             raise ValueError(f"the frequency of {label!r:.40} is {value!r:.40}; {expected}") from error
     if len(found) < len(pairs) or "" in found:
-        raise ValueError("two frequencies are of one stratum, or of none; expected one for the label of each stratum")
+        raise ValueError("a stratum has two frequencies, or a frequency no stratum; expected one per stratum label")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What an experiment trial by trial fixes before its first trial."""
+"""Settings of a trial-by-trial experiment before its first trial."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _MOST_TRIALS = 100
 
 
 class Declared(NamedTuple):
-    """What is fixed before the first trial, as ``Trials.start`` takes it; numbers in double precision."""
+    """Settings fixed before the first trial, as ``Trials.start`` takes them; numbers in double precision."""
 
     tasks: tuple[str, ...]  # their labels; every one of them counts, whether it is ever tried or not
     thresholds: tuple[float, ...]
@@ -36,12 +36,12 @@ class Declared(NamedTuple):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """By which trials are recorded."""
+        """The labels by which trials are recorded."""
         return self.tasks
 
     @property
     def role(self) -> str:
-        """What a label stands for."""
+        """The meaning of a label."""
         return "task"
 
     @property
@@ -67,8 +67,8 @@ class Declared(NamedTuple):
         for threshold in self.thresholds:
             if threshold >= self.support[1]:
                 raise ValueError(
-                    f"threshold is {threshold:g}; expected one below {self.support[1]:g}, the largest possible value, "
-                    "which no number of trials shows that a task has on average"
+                    f"threshold is {threshold:g}; expected one below {self.support[1]:g}, the largest possible value: "
+                    "no number of trials can show such an average"
                 )
         return state
 
@@ -86,7 +86,7 @@ class Declared(NamedTuple):
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> "Declared":
-        """What an entry declares; ValueError for anything that cannot be declared."""
+        """The declaration in an entry; ValueError for an invalid one."""
         is_open = isinstance(entry.get("support"), list) and entry["support"][1:] == [None]
         support = [entry["support"][0], math.inf] if is_open else entry.get("support")
         found = cls(**fields_of({**entry, "support": support}, cls, cls._fields))
@@ -106,7 +106,7 @@ def declare(
     max_trials: int | None,
     schedule: str,
 ) -> Declared:
-    """What is declared, with the usual rule where nothing else is given; ValueError for what cannot be declared."""
+    """The declaration, with the default rule if none is given; ValueError for an invalid one."""
     if not successes and support is None:
         raise ValueError(
             "support is not given; expected support=(a, b), the smallest and the largest possible score (--support A "

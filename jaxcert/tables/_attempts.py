@@ -37,8 +37,8 @@ def ask_about_attempts(read: Read, names: Iterable[Any]) -> None:
         else:
             continue
         ask(
-            f"column {str(name)!r:.42} {told}: if a trial is the best of several attempts, what is certified is of "
-            "these together, and of no single attempt"
+            f"column {str(name)!r:.42} {told}: if a trial is the best of several attempts, the certificate is "
+            "about these together, not about a single attempt"
         )
 
 

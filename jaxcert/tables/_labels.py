@@ -46,8 +46,8 @@ def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Col
         if are_trials or (crossing(others, entries) >= 0.5 and not are_anew):
             ask(
                 f"{str(part)!r:.42} and {rest!r:.80} together are the label of a task: if one of them varies from "
-                "trial to trial, as an operator, a seed or a camera does, trials of one task are counted as tasks of "
-                "their own, which they are not; expected the other alone as task"
+                "trial to trial, as an operator, a seed or a camera does, trials of one task are wrongly counted as "
+                "separate tasks; expected the other alone as task"
             )
             return
 
@@ -86,12 +86,12 @@ def ask_about_unique_labels(read: Read) -> None:
     if any(_hold_marks(texts, pattern) for pattern in (_MOMENT, _ID)):
         ask(
             f"each row has a task of its own, and its label, such as {texts[0]!r:.60}, holds a time or an id: if it is "
-            "one of a trial, trials of one task are counted as tasks of their own, which they are not"
+            "one of a trial, trials of one task are wrongly counted as separate tasks"
         )
     elif name := next(repeated, None):
         ask(
             f"each row has a task of its own, and entries of column {str(name)!r:.42} repeat: if it labels the "
-            "tasks, rows of one task are counted as tasks of their own, which they are not (--task)"
+            "tasks, rows of one task are wrongly counted as separate tasks (--task)"
         )
 
 

@@ -62,7 +62,7 @@ def arrange(
     if several and names.trial is not None:
         ask(
             f"column {names.value} counts several trials in each row, and {names.trial} tells rows of a task apart: "
-            "if a row is one trial and its entry is of points, it is no number of successes"
+            "if a row is one trial with points as its entry, these are not numbers of successes"
         )
     counts = [np.bincount(of_rows, totals), np.bincount(of_rows)] if several else [totals]
     _ask_about_running(names.value, tasks, counts, read.trial)
@@ -75,28 +75,28 @@ def arrange(
 
 
 def check_sense(name: str, returns: np.ndarray) -> None:
-    """Refuse successes that are none by the name of their array; warn of what is better if it is less."""
+    """Refuse successes whose array is named after failures; warn of costs."""
     if np.all((returns == 0) | (returns == 1)):
         check_successes(name)
     ask_about_cost(name, returns)
 
 
 def ask_about_cost(name: str, returns: np.ndarray) -> None:
-    """Warn of a name of what is better if it is less."""
+    """Warn of a cost, by its name."""
     words = words_in(name)
     told = words & _COSTS or next((each for each in _TIMES if each <= words), set())
     if told and not _is_denied(name) and returns.dtype != bool:
         ask(
-            f"column {name} is of what is better if it is less, by its name ({min(told)}); certificates say "
-            "that returns are at least so large: negate it to certify that it is at most so large"
+            f"column {name} is a cost by its name ({min(told)}), better when smaller; certificates bound returns "
+            "from below: negate it to certify an upper limit"
         )
 
 
 def check_successes(name: str) -> None:
-    """Raise ValueError for a column of zeros and ones that says by its name what is no success."""
+    """Raise ValueError for a column of zeros and ones named after failures."""
     if words_in(name) & _FAILURES and not _is_denied(name):
         raise ValueError(
-            f"column {name} says by its name what is no success; expected the opposite of it, a column of successes"
+            f"column {name} is named after failures, not successes; expected the opposite of it, a column of successes"
         )
 
 

@@ -265,7 +265,9 @@ def test_refused_certificates():
 
 def test_what_starts_from_the_lower_bounds_again_refuses_it():
     found = certify_shift(sampled(), **KL)
-    with pytest.raises(ValueError, match="of a shift, expected the one of the sampled tasks: shift its curve instead"):
+    with pytest.raises(
+        ValueError, match="shifted; expected the certificate of the sampled tasks: shift its curve instead"
+    ):
         step_curve(found)
     with pytest.raises(ValueError, match="one of a shift; expected the one of the sampled tasks, and a larger safety"):
         advise(found, support=(0, 1000), safety=0.9)

@@ -181,7 +181,7 @@ def test_the_sentence_names_the_strata(kinds, frequencies, words):
         (["a", "b"], {"a": 0.0, "b": 1.0}, "frequencies are 0, 1; expected positive numbers"),
         (["a", "b"], {"a": np.nan, "b": 1.0}, "frequencies are nan, 1; expected positive numbers"),
         (["a", "b"], ["a=0.5", "b"], "frequency of '' is 'b'; expected a number"),
-        (["a", "b"], ["a=0.5", "a=0.5"], "expected one for the label of each stratum"),
+        (["a", "b"], ["a=0.5", "a=0.5"], "expected one per stratum label"),
         (["a", "b"], "a=0.5", "expected numbers by labels of strata"),
         (["a", "b"], 0.5, "expected numbers by labels of strata"),
     ],

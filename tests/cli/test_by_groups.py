@@ -41,7 +41,7 @@ def test_each_group_has_its_share_of_delta(trials, tmp_path):
         assert record["rows"][0]["safety"] == pytest.approx(float(expected.safety[0]), abs=1e-7)
         assert f"category = {name}" in found.out
     assert found.out.count("With confidence 0.98: ") == 3
-    assert "All 3 groups together: with confidence 0.94, what is said of each holds." in found.out
+    assert "All 3 groups together: with confidence 0.94, every statement holds." in found.out
 
 
 def test_the_file_of_all_groups_is_verified_and_an_altered_one_is_not(trials, tmp_path):
@@ -107,7 +107,7 @@ def test_a_page_has_a_row_for_each_group(trials, tmp_path):
     assert "<svg" in text
     for others in (("--safety", 0.5), ("--suite", "--mean"), ("--suite", "--threshold", "0.5,0.6", "--each-task")):
         assert command(*asked, *others).status == 0
-    assert "expected what is asked" in refused(*asked)
+    assert "expected a setting of the question" in refused(*asked)
     assert "shows thresholds or safeties" in refused(*asked, "--threshold", 0.5, "--safety", 0.5)
 
 

@@ -292,4 +292,4 @@ def test_labels_of_several_parts(tmp_path):
 
 def test_a_column_of_failures_is_no_success(tmp_path):
     file = table(tmp_path / "r.csv", "task,trial,failed", [(t, i, WORDS[i > 2]) for t in range(5) for i in range(4)])
-    assert "says by its name what is no success" in refused("certify", file, *DELTA, "--mean", "--value", "failed")
+    assert "is named after failures, not successes" in refused("certify", file, *DELTA, "--mean", "--value", "failed")

@@ -91,7 +91,7 @@ def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_
     assert first == f"{passes}: 20 tasks, 4 rollouts each, successes and failures"
     assert columns == "  20 tasks from task, 4 trials from trial, success from passed"
     assert (new, words.strip()) == (
-        "If the tasks were drawn at random from those that new ones come from:",
+        "If the tasks are a random sample and new tasks have the same distribution:",
         QUESTIONS["safety"].words,
     )
     assert line == f"    jaxcert certify '{passes}' --threshold X --delta 0.05"
@@ -99,7 +99,7 @@ def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_
     path.write_text(json.dumps(TAU))
     listed = command("choose", path).out
     assert "read as tau-bench results: 6 runs, value reward" in listed
-    assert listed.index("a fixed list, all of which") < listed.index("drawn at random")
+    assert listed.index("If the tasks are a fixed list") < listed.index("If the tasks are a random sample")
     assert "2 rollouts each, successes and failures" in " ".join(listed.split())
     assert f"jaxcert certify {path} --suite --threshold X --delta 0.05\n" in listed
     assert f"jaxcert certify {path} --sampled --threshold X --delta 0.05\n" in listed

@@ -113,7 +113,7 @@ def test_a_bound_for_successes_is_answered_with_a_command_that_works(tmp_path, w
     for file, level in zip(files, (0.1, 0.5), strict=True):
         np.savez(file, returns=(level < A).astype(np.float32))
     told = refused("compare", *files, *words, "--delta", 0.1, "--bound", "clopper_pearson")
-    assert "--bound is clopper_pearson, which counts successes; the differences of two policies are none" in told
+    assert "--bound is clopper_pearson, which counts successes, not differences of two policies" in told
     _, *arguments = shlex.split(told.split("for example: ")[1])
     assert arguments[-3:] == ["--support", "0", "1"]
     assert "--bound" not in arguments

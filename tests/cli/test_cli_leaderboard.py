@@ -80,11 +80,11 @@ def test_a_table_of_all_policies_is_given_once(arms, tmp_path):
         assert said.startswith("verified: ")
         assert said.endswith(f"{told}\n")
     if len(arms) == 3:
-        assert "is of 3 policies, a, b, c; given are 2 files" in refused("verify", out, table, table)
+        assert "has 3 policies, a, b, c; given are 2 files" in refused("verify", out, table, table)
         document = json.loads(out.read_text())
         document["leaderboard"]["order"][0]["policy"] = "c"
         out.write_text(json.dumps(document | {"digest": document_digest(document)}))
-        assert "leaderboard order: the policy 'c' is of the file 't.csv', 'a'" in command("verify", out, table).out
+        assert "leaderboard order: the policy 'c' comes from the file 't.csv', 'a'" in command("verify", out, table).out
 
 
 @pytest.mark.parametrize("num_policies", [3, 4, 7])
@@ -230,9 +230,9 @@ ALTERATIONS = {
     ),
     "a policy of another name": (
         lambda d: d["leaderboard"]["order"][0].update(policy="better.npz"),
-        "the policy 'better.npz' is of the file 'worst.npz'",
+        "the policy 'better.npz' comes from the file 'worst.npz'",
     ),
-    "no data": (lambda d: d["certificates"][0].update(data=None), "the policy 'worst.npz' is of the file None"),
+    "no data": (lambda d: d["certificates"][0].update(data=None), "the policy 'worst.npz' comes from the file None"),
     "no rows": (lambda d: d["certificates"][4].update(rows=[]), "are not of one or two questions"),
     "no settings": (lambda d: d["certificates"][0]["settings"].pop("support"), "are not of one or two questions"),
     "another kind of rows": (
@@ -257,7 +257,7 @@ def test_an_altered_leaderboard_differs(written, files, tmp_path, name):
 def test_a_leaderboard_of_other_files_differs(written, files, tmp_path):
     document, path, *_ = written
     assert "sha256" in str(verify(path, files[1], others=[files[0], files[2]]))
-    with pytest.raises(ValueError, match=r"is of 3 policies, worst.npz, best.npz, near.npz; given are 2 files"):
+    with pytest.raises(ValueError, match=r"has 3 policies, worst.npz, best.npz, near.npz; given are 2 files"):
         verify(path, files[0], others=files[1:2])
     for number in (0, 1, 4):
         cut = altered(
@@ -364,7 +364,7 @@ def test_the_order_alone_has_all_of_delta(files, tmp_path, kind):
     assert "best.npz is at least as good as worst.npz" in outputs[0].read_text()
     assert order_share(3, has_means=False) == pytest.approx(2 * order_share(3))
     for option, value in (("--threshold", 0.2), ("--json", tmp_path / "c.json")):
-        assert f"{option} is of what each policy does" in refused(*asked, option, value)
+        assert f"{option} is about each policy, not their order" in refused(*asked, option, value)
 
 
 def order_share(num_policies, **options):
@@ -422,7 +422,7 @@ def test_names_of_files_are_those_of_the_files_that_are_checked(files, tmp_path,
     else:
         text = text.replace(names[0], "?").replace(names[1], names[0]).replace("?", names[1])
     exchanged = verify(altered(json.loads(text), lambda _: None, path), files[0], others=files[1:count])
-    assert f"its statements call {names[1]!r} what is {names[0]!r} here" in exchanged.differences
+    assert f"its statements say {names[1]!r}, these files {names[0]!r}" in exchanged.differences
 
 
 @pytest.mark.parametrize("names", ["a", "a,a", "a,", "a,b,c", "a,b\x07"])

@@ -69,7 +69,7 @@ def test_an_edited_sentence_of_a_certificate_is_no_claim(stream, tmp_path):
     stream("task,return\na,900\n")
     told = refused("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--complete")
     assert f"{tmp_path / 'c.json'}: its sentence says 'on a new task" in told
-    assert "its numbers that on a new task from the same distribution, the expected return is at least 500 with" in told
+    assert "its numbers say that on a new task from the same distribution, the expected return is at least 500" in told
     assert not (tmp_path / "m").exists()
     written = tmp_path / "c.json"
     write_certificates(written, [certificate_record(found, support=(0, 1000))])
@@ -288,7 +288,7 @@ POOLED = {
 def test_a_column_of_failures_is_no_column_of_successes(stream, tmp_path):
     stream("task,failed\na,yes\nb,yes\n")
     told = refused("monitor", "--state", tmp_path / "m", *OWN, "--value", "failed")
-    assert "column failed says by its name what is no success" in told
+    assert "column failed is named after failures, not successes" in told
 
 
 def test_a_column_of_costs_is_asked_about(stream, tmp_path):
@@ -296,7 +296,7 @@ def test_a_column_of_costs_is_asked_about(stream, tmp_path):
     own = ("--threshold", 0.5, "--epsilon", 0.1, "--support", 0, 1, "--complete")
     said = command("monitor", "--state", tmp_path / "m", *own, "--value", "cost")
     assert said.status == 0
-    assert "column cost is of what is better if it is less" in said.err
+    assert "column cost is a cost by its name" in said.err
 
 
 @pytest.fixture(scope="module")
@@ -315,11 +315,15 @@ def certified(tmp_path_factory):
 @pytest.mark.parametrize(
     ("header", "row", "message"),
     [
-        ("policy,grasp", "act,1", "error: the certificate is of rows with 'policy = pi0', and policy is 'act' here"),
-        ("arm,grasp", "noisy,1", "error: the certificate is of rows with 'arm != noisy', and arm is 'noisy' here"),
-        ("grasp,success", "1,1", "error: the certificate is of the value in 'grasp', which these rows have, too, and"),
-        ("success", "1", "warning: the certificate is of the values in 'grasp', and those in 'success' are read"),
-        ("task_id,grasp", "{0}x,1", "error: the certificate is of the task in 'task', which these rows have, too, and"),
+        ("policy,grasp", "act,1", "error: the certificate is for rows with 'policy = pi0', but here policy is 'act'"),
+        ("arm,grasp", "noisy,1", "error: the certificate is for rows with 'arm != noisy', but here arm is 'noisy'"),
+        ("grasp,success", "1,1", "error: the certificate is for the value in 'grasp', which these rows also have, but"),
+        ("success", "1", "warning: the certificate is for the values in 'grasp', but 'success' is read"),
+        (
+            "task_id,grasp",
+            "{0}x,1",
+            "error: the certificate is for the task in 'task', which these rows also have, but",
+        ),
         ("policy,arm,trial,grasp", "pi0,clean,4,1", ""),
         ("return", "1", ""),
     ],
@@ -343,7 +347,7 @@ def test_what_other_columns_of_a_stream_say_is_told(stream, tmp_path):
     stream("task,return,nudges,intervention\n" + "".join(f"{i},1,{i % 2},{i % 3 == 0}\n" for i in range(20)))
     err = command("monitor", "--state", tmp_path / "m", *OWN).err
     assert "column 'intervention' sets trials aside" in err
-    assert "taken together as one policy whatever they hold: nudges\n" in err
+    assert "all rows count as one policy: nudges\n" in err
 
 
 def test_a_second_header_is_no_task_and_a_deep_field_no_fault(stream, tmp_path):

@@ -183,8 +183,7 @@ def test_files_without_what_is_needed_are_told_so(tmp_path):
     (tmp_path / "notes.csv").write_text("task,seed,notes\na,0,x\na,1,y\n")
     told = refused("certify", tmp_path / "notes.csv", "--threshold", 0.5).strip()
     assert told.endswith(
-        "found 'task', 'seed', 'notes'; expected --value with the names of such columns, "
-        "of a table with one row per trial"
+        "found 'task', 'seed', 'notes'; expected --value with column names of a table with one row per trial"
     )
     assert (
         refused("certify", written(tmp_path, []))
@@ -214,7 +213,7 @@ def test_a_table_with_a_column_for_each_trial_is_told_what_is_expected(tmp_path,
 def test_a_task_of_no_known_name_is_asked_for_beside_trials(tmp_path):
     (tmp_path / "r.csv").write_text("task_index,rollout_index,reward\n0,0,1\n0,1,0\n1,0,0\n1,1,0\n")
     told = refused("certify", tmp_path / "r.csv", "--threshold", 0.5).strip()
-    assert told.endswith("--task and --trial with the names of such columns, of a table with one row per trial")
+    assert told.endswith("--task and --trial with column names of a table with one row per trial")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +227,7 @@ def test_a_task_of_no_known_name_is_asked_for_beside_trials(tmp_path):
 def test_returns_are_not_offered_as_episodes(tmp_path, text):
     (tmp_path / "r.csv").write_text(text)
     told = refused("certify", tmp_path / "r.csv", "--threshold", 0.5).strip()
-    assert told.endswith("--value with the names of such columns, of a table with one row per trial")
+    assert told.endswith("--value with column names of a table with one row per trial")
     assert "first" not in told.partition("expected")[2]
 
 

@@ -121,7 +121,7 @@ def test_trials_that_were_withdrawn(log):
     lines = said("status", log).splitlines()
     assert lines[0] == "7 pairs: new won 7, old 0, 0 alike"
     assert lines[2].startswith("1 withdrawn (typed failure, it was a success): the above holds only if none was")
-    counted = "With their pairs counted as lost by both, for whatever reason they were withdrawn"
+    counted = "If both policies lose the withdrawn pairs, whatever the reasons"
     assert lines[3] == f"{counted}: neither is shown to be better"
     checked = [*check_pairs(log.read_bytes())]
     assert checked[0].startswith("proven after 7 pairs: ")
@@ -163,7 +163,7 @@ def test_scores(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((*PAIRS, "--threshold", 0.5), "--threshold is given; --policies has none"),
+        ((*PAIRS, "--threshold", 0.5), "--threshold is given; --policies does not take it"),
         ((*PAIRS, "--beta=0.1"), "--beta is given; --policies has none"),
         ((*PAIRS, "--successes", "--support", 0, 1), "--successes and --support are given; expected one of them"),
         (("--policies", "a", "--delta", 0.05), "policies are ['a']; expected the names of two"),

@@ -90,7 +90,7 @@ def test_a_protocol_of_successes_asks_as_certify_does(folder, tmp_path):
     assert told[0] == told[1] != ""
     refused = command("lock", tmp_path / "q.toml", *asked, "--tasks", 40, "--rollouts", 20, "--value", "reward")
     assert refused.status == 2
-    assert "named by --requirement" in refused.err
+    assert "--requirement already names" in refused.err
 
 
 def test_a_protocol_locks_them(folder, tmp_path):
@@ -136,7 +136,7 @@ def test_what_is_chosen_can_be_typed(folder):
     ("arguments", "message"),
     [
         (ASKED[:-1], "cost is to be at most a number; expected complete=True (--complete)"),
-        ([*ASKED, "--value", "reward"], "--value given; the columns of outcomes are those named by --requirement"),
+        ([*ASKED, "--value", "reward"], "--value given; --requirement already names the outcome columns"),
         (["--requirement", "time >= 1 in 0 2"], "has no column time"),
         (["--requirement", "reward > 1 in 0 2"], "expected a line such as"),
         (["--requirement", "reward >= 0.5"], "reward: a support is missing (in LOW HIGH after the number"),

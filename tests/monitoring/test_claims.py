@@ -122,7 +122,7 @@ def test_a_sentence_that_its_numbers_do_not_say_is_refused():
             "probability": "probability 0.9, and",
         }.items():
             altered = {**row, "sentence": row["sentence"].replace(old, new)}
-            with pytest.raises(ValueError, match=r"its numbers that on a new task from .* the sentence of its numbers"):
+            with pytest.raises(ValueError, match=r"its numbers say that on a new task from .* expected them to agree"):
                 claim_of_record({**record, "rows": [altered]})
         with pytest.raises(ValueError, match=r"its safety is .* epsilon 0\.01; expected 1 as their sum"):
             claim_of_record({**record, "rows": [{**row, "epsilon": 0.01}]})

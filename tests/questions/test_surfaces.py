@@ -123,7 +123,7 @@ def test_a_protocol_is_kept_or_refused(files, name, tmp_path):
     elif question.each:
         options[question.each] = FIXED[question.each]
     if len(question.inputs) > 1 or question.unrepeated or question.takes("strata"):
-        with pytest.raises(ValueError, match="of which there is no protocol"):
+        with pytest.raises(ValueError, match="which has no protocol"):
             Protocol(**settings)
         return
     locked = Protocol(**settings)

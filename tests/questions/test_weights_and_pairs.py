@@ -132,7 +132,7 @@ def test_answers_about_weighted_tasks_have_records_that_files_of_returns_alone_d
     assert held["settings"]["max_weight"] == 1.5
     assert all("from the reweighted distribution" in row["sentence"] for row in held["rows"])
     write_certificates(tmp_path / "c.json", [held])
-    assert "is of returns, weights; given is 1 of them" in str(verify(tmp_path / "c.json", files / "a.npz"))
+    assert "needs returns, weights; given: 1 of them" in str(verify(tmp_path / "c.json", files / "a.npz"))
     del held["settings"]["max_weight"]
     write_certificates(tmp_path / "c.json", [held])
     assert not verify(tmp_path / "c.json", files / "a.npz").ok

@@ -239,7 +239,7 @@ def test_an_upper_end_is_refused(cases):
     path = altered_record(case.certificate, with_upper_end)
     assert verdicts(path, case.returns)[0] == (
         False,
-        "refused: certificate 1, row 1 of 2: it has num_below, safety_upper, which no answer to its question has",
+        "refused: certificate 1, row 1 of 2: it has num_below, safety_upper, which its question does not allow",
     )
 
 

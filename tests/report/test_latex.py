@@ -73,7 +73,7 @@ def test_a_difference_is_that_of_two_names(files, tmp_path):
     ("options", "message"),
     [
         (("--latex", "a.txt", "--threshold", 0.5), "expected one of .tex"),
-        (("--latex", "a.tex"), "--latex has no curves; expected what is asked"),
+        (("--latex", "a.tex"), "--latex has no curves; expected a setting of the question"),
         (("--latex", "a.tex", "--json", "a.tex", "--threshold", 0.5), "name the same file"),
     ],
 )

@@ -147,8 +147,8 @@ def test_a_careful_alteration_is_noticed(tmp_path, change, reason):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda d: d.update(assumptions=[]), "its assumptions are not those"),
-        (lambda d: d["assumptions"].pop(), "its assumptions are not those"),
+        (lambda d: d.update(assumptions=[]), "its assumptions differ from those"),
+        (lambda d: d["assumptions"].pop(), "its assumptions differ from those"),
         (lambda d: d.update(certificates=[]), "it holds no certificate"),
         (lambda d: d.update(checkpoint={"number": 1, "step": 1, "delta": 0.5}), "of the checkpoint 0.5"),
     ],
@@ -178,7 +178,7 @@ def test_what_was_chosen_afterwards_breaks_the_protocol(tmp_path, options, reaso
 def test_more_certificates_or_fewer_rollouts_break_the_protocol(tmp_path):
     LOCKED.write(tmp_path / "p.toml")
     path = altered(recorded(tmp_path), lambda d: d.update(certificates=d["certificates"] * 2))
-    assert "2 certificates, the protocol is of one" in str(
+    assert "2 certificates, the protocol has one" in str(
         verify(path, tmp_path / "returns.npz", protocol=tmp_path / "p.toml")
     )
     where = np.arange(800).reshape(40, 20) % 20 < np.where(np.arange(40) < 3, 20, 5)[:, None]

@@ -158,7 +158,7 @@ def test_no_figure_of_a_safety_is_better_than_what_is_computed(tmp_path, monkeyp
     figure = f"{np.ceil(document['certificates'][0]['rows'][1]['safety'] * 1e4) / 1e4:.4f}"
     found = verify(altered(path, lambda document: change(document, figure)), tmp_path / "returns.npz")
     assert found.differences == (
-        f"certificate 1: rows 2: the sentence is of a safety of {float(higher)!r}, here {lower!r}",
+        f"certificate 1: rows 2: the sentence states a safety of {float(higher)!r}, here {lower!r}",
     )
 
 

@@ -551,7 +551,7 @@ def test_an_average_is_no_policy(tmp_path):
     assert "holds the entry 'Average'" in refused("compare", tmp_path / "t.csv", "--policy", "policy", "--delta", 0.1)
 
 
-SPLIT = "trials of one task are counted as tasks"
+SPLIT = "task are wrongly counted as separate tasks"
 
 
 @pytest.mark.parametrize("name", ["operator", "seed", "camera", "layout"])
@@ -601,7 +601,7 @@ def test_columns_that_no_name_explains_are_named(tmp_path):
     path.write_text("\n".join(["task,trial,success,planner,manual_override,seconds", *rows, ""]))
     assert read_returns(path).pooled == ("planner", "manual_override")
     told = command("certify", str(path), "--delta", "0.1", "--threshold", "0.2").out
-    assert "not read, and taken together as one policy whatever they hold: planner, manual_override\n" in told
+    assert "not read, so all rows count as one policy: planner, manual_override\n" in told
 
 
 @pytest.mark.parametrize(
@@ -680,7 +680,7 @@ def test_columns_of_numbers_are_named_too(tmp_path, suffix, entries):
     path = tmp_path / f"trials.{suffix}"
     frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
     assert read_returns(path).pooled == ("nudges",)
-    assert "whatever they hold: nudges\n" in command("choose", path).out
+    assert "all rows count as one policy: nudges\n" in command("choose", path).out
 
 
 def test_columns_of_a_folder_are_named(tmp_path):
@@ -688,7 +688,7 @@ def test_columns_of_a_folder_are_named(tmp_path):
     (tmp_path / "runs").mkdir()
     frame.drop(columns="trial").to_parquet(tmp_path / "runs" / "part.parquet")
     assert read_summary(tmp_path / "runs").pooled == ("nudges",)
-    assert "whatever they hold: nudges\n" in command("certify", tmp_path / "runs", *ASK).out
+    assert "all rows count as one policy: nudges\n" in command("certify", tmp_path / "runs", *ASK).out
 
 
 def test_other_arrays_are_named_and_moments_of_training_refused(tmp_path):

@@ -445,7 +445,7 @@ def test_short_bytes_and_lists_of_a_table_are_looked_at(tmp_path, entries):
 
 def test_an_array_of_failures_is_refused(tmp_path):
     np.savez(tmp_path / "r.npz", failed=np.ones((5, 4), bool), cost=np.full((5, 4), 0.5))
-    with pytest.raises(ValueError, match="column failed says by its name what is no success"):
+    with pytest.raises(ValueError, match="column failed is named after failures, not successes"):
         read_returns(tmp_path / "r.npz", value="failed")
-    with pytest.warns(UserWarning, match="column cost is of what is better if it is less"):
+    with pytest.warns(UserWarning, match="column cost is a cost by its name"):
         read_returns(tmp_path / "r.npz", value="cost")

@@ -96,7 +96,7 @@ def test_a_row_counts_trials(tmp_path):
     assert found.returns.shape == (3, 5)
     np.testing.assert_array_equal(found.rows[:, 0], [1, 2, 3])
     path = written(tmp_path, "two.csv", "task,run,result\na,0,3/5\nb,0,1/5\na,1,1/2\nb,1,2/2\n")
-    with pytest.warns(UserWarning, match="if a row is one trial and its entry is of points"):
+    with pytest.warns(UserWarning, match="if a row is one trial with points as its entry"):
         two = read_returns(path)
     np.testing.assert_array_equal(two.returns.sum(axis=1), [4, 3])
     for entry in ("6/5", "0/0", "x", "1", "1/2/3", "-1/5"):

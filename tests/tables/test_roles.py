@@ -189,7 +189,7 @@ def test_a_table_for_each_task(table):
 @pytest.mark.parametrize("name", ["failed", "no_failures", "no_of_failure"])
 def test_what_failed_is_no_success(table, name):
     rows = table(f"task,{name}\na,true\nb,false\n")
-    refused(rows, "says by its name what is no success", trial=None, value=name)
+    refused(rows, "is named after failures, not successes", trial=None, value=name)
 
 
 @pytest.mark.parametrize("name", ["no_collision", "not_failed", "non-error", "noError"])

@@ -69,7 +69,7 @@ def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
     assert "from a (0.25) or b (0.75)" in uneven.out
     assert "the stratum 'a' has tasks and no frequency" in refused(*words, "--frequency", "c=1")
     assert "'mean' is not about strata" in refused("certify", file, "--strata", "kind", "--mean", "--delta", 0.1)
-    assert "a plan is for tasks from one distribution" in refused("plan", "--strata", "kind", "--delta", 0.1)
+    assert "plans cover tasks from one distribution" in refused("plan", "--strata", "kind", "--delta", 0.1)
     asked = ("certify", file, "--question", "stratified", "--threshold", 0.5, "--delta", 0.1)
     assert "is about strata; expected their column (--strata)" in refused(*asked)
 
@@ -96,6 +96,4 @@ def test_choose_has_the_questions_of_strata_alone(file):
     assert "--question stratified" in out
     assert out.count(" --strata kind") == 1
     assert "--question stratified" not in command("choose", file).out
-    assert "a leaderboard is about tasks from one distribution" in refused(
-        "choose", file, file, file, "--strata", "kind"
-    )
+    assert "a leaderboard needs tasks from one distribution" in refused("choose", file, file, file, "--strata", "kind")

@@ -56,7 +56,7 @@ def _of_board(found: Leaderboard) -> dict[str, Any]:
         "none": "No order is certified",
         "about": f"By the mean over {'these tasks' if board.mean.listed else 'new tasks'}, {about}",
         "note": f"{note}column does." if board.has_means else "Only the last column proves an order.",
-        "caption": f"{_DOTS} Policies with a letter in common are not told apart.",
+        "caption": f"{_DOTS} Policies that share a letter are not distinguished.",
         "picture": intervals_svg(intervals_of_board(found), xlabel="mean"),
         "settings": {
             "tasks": str(len(found.data[0].tasks)),
