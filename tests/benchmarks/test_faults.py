@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from benchmarks.faults.__main__ import RUNS, ROOT, first_failure, plant
+from benchmarks.faults.__main__ import ROOT, RUNS, first_failure, plant
 from benchmarks.faults.planted import FAULTS
 
 
