@@ -1,12 +1,13 @@
 """The planted faults are what they were: each stands in its place, and its area has tests."""
 
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 
-from benchmarks.faults.__main__ import ROOT, first_failure, plant
+from benchmarks.faults.__main__ import ROOT, RUNS, first_failure, plant
 from benchmarks.faults.planted import FAULTS
 
 
@@ -41,6 +42,7 @@ def test_the_first_failure_is_named(tmp_path):
     ("status", "printed", "found"),
     [
         (0, "5 passed", None),
+        (5, "7 deselected", None),
         (1, "FAILED tests/test_a.py::test_b[c - d] - assert [1] == [2]\n1 failed", "tests/test_a.py::test_b[c - d]"),
         (2, "ERROR tests/test_a.py - ImportError: no\n1 error", "tests/test_a.py"),
     ],
@@ -48,6 +50,15 @@ def test_the_first_failure_is_named(tmp_path):
 def test_what_pytest_ends_with(status, printed, found, monkeypatch):
     monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, status, printed))
     assert first_failure(ROOT, ["tests"], 1) == found
+
+
+def test_the_runs_are_those_of_make_test():
+    if not (ROOT / "Makefile").is_file():
+        pytest.skip("needs the checkout")
+    recipe = re.search(r"^test: .*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe is not None
+    assert {f'-m "{marked}"' for marked, _ in RUNS} == set(re.findall(r'-m ".*?"', recipe[1]))
+    assert [bool(settings) for marked, settings in RUNS if "not exact" in marked] == [True]
 
 
 def test_tests_that_are_not_there_are_no_result(monkeypatch):
