@@ -167,8 +167,11 @@ def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
         for choice in choices:
             _console.say(f"\n  {choice.words}")
             print(f"    {choice.command}")  # in one line, to be copied
-    others = [f"  {question.words} ({where})" for question, where in _elsewhere(files)]
-    _console.say(*(["\nAsked elsewhere:\n", *others] if others else []))
+    others: dict[str, list[str]] = {}
+    for question, where in _elsewhere(files):
+        others.setdefault(where, []).append(f"    {question.words}")
+    _console.say(*(["\nAsked elsewhere:"] if others else []))
+    _console.say(*(line for where, words in others.items() for line in (f"\n  {where}", *words)))
     if all(int(each.num_rollouts.max()) == 1 for each in files):
         _console.say(f"\n{_ONE_EACH}")
     _console.say(f"\n{_BEFOREHAND}")

@@ -12,6 +12,7 @@ from jaxcert.cli._outputs import Force, Json, Witness, check_outputs, check_witn
 from jaxcert.cli._trial_start import start_trials, texts_of
 from jaxcert.cli._typed import refuse_both
 from jaxcert.report import write_certificates
+from jaxcert.report._exact_check import proof_command
 from jaxcert.report._run_record import trial_records, witnessed_trials
 from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
 from jaxcert.rollouts._paired_trials import open_trials
@@ -107,6 +108,4 @@ def _write_files(trials: Trials, json: Path | None, out: Path | None, *, witness
 def _refuse_files(log: Path, json: Path | None, out: Path | None) -> None:
     """Raise ValueError if files are wanted of pairs, whose log is the proof."""
     if json is not None or out is not None:
-        raise ValueError(
-            f"{log}: --json and --out are for tasks; of pairs the log is the proof: python check_trials.py {log}"
-        )
+        raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof_command(log)}")

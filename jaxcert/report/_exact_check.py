@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shlex
 from collections.abc import Iterator
 from fractions import Fraction
 from os import PathLike
@@ -68,6 +69,11 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
             yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
         else:
             yield from _check_rows(document, returns)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{certificate}: is not one JSON document; expected a file of --json with --witness. A log of pairs "
+            f"is its own proof: {proof_command(certificate)}"
+        ) from error
     except ValueError as error:
         raise ValueError(f"{certificate}: {error}") from error
     except RecursionError as error:
@@ -77,6 +83,11 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
             needed = "was written without witnesses, which an exact check needs; expected --witness with --json"
             raise ValueError(f"{certificate}: {needed}") from error
         raise ValueError(f"{certificate}: has not the form of a certificate file ({error!r})") from error
+
+
+def proof_command(log: str | PathLike[str]) -> str:
+    """The command that checks a log of pairs by Python's standard library alone."""
+    return f"python {shlex.quote(check_trials.__file__)} {shlex.quote(str(log))}"
 
 
 def _check_rows(document: bytes, returns: str | PathLike[str]) -> Iterator[tuple[bool | None, str]]:

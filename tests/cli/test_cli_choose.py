@@ -128,7 +128,7 @@ def test_three_policies_have_a_leaderboard(tmp_path):
     assert found["elsewhere"] == []
     _run_all(found)
     assert "their order" in command("choose", *paths, *columns).out
-    assert "(jaxcert compare A B C)" in command("choose", paths[0], *columns).out
+    assert "\n  jaxcert compare A B C\n" in command("choose", paths[0], *columns).out
 
 
 def test_three_logs_of_a_benchmark_have_a_leaderboard(tmp_path):

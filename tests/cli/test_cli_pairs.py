@@ -2,6 +2,9 @@
 
 import functools
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import cli_harness
@@ -9,6 +12,7 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
+from jaxcert.report import check_trials
 from jaxcert.report.check_trials import check_pairs
 from jaxcert.rollouts import PairedTrials
 
@@ -196,9 +200,15 @@ def test_what_is_no_trial(log, arguments, message):
 
 
 def test_files_are_of_tasks(log, tmp_path):
+    tried(log, True, False)
     for option, name in (("--json", "c.json"), ("--out", "r.npz")):
         message = refused("trial", "status", log, option, tmp_path / name)
-        assert "--json and --out are for tasks; of pairs the log is the proof: python check_trials.py" in message
+        assert "--json and --out are for tasks; of pairs the log is the proof: python " in message
+        checked = subprocess.run([sys.executable, *shlex.split(message.split(": python ")[1])], capture_output=True)
+        assert (checked.returncode, checked.stderr) == (0, b"")
+    told = refused("verify", "--exact", log, log)
+    assert "is not one JSON document; expected a file of --json with --witness" in told
+    assert shlex.split(told.split(": python ")[1]) == [check_trials.__file__, str(log)]
     assert [each.name for each in tmp_path.iterdir() if each.suffix != ".lock"] == ["ab.jsonl"]
 
 
