@@ -46,8 +46,8 @@ def failure(sizes, frequencies, epsilon):
 @pytest.mark.parametrize(
     ("sizes", "frequencies"),
     [
-        ((3, 9), None),
         ((1, 1), None),
+        ((3, 9), None),
         ((6, 6), None),
         ((2, 10), (0.5, 0.5)),
         ((9, 3), (0.1, 0.9)),
@@ -68,16 +68,26 @@ def test_it_fails_with_probability_at_most_delta_whatever_the_strata(sizes, freq
     assert failure(sizes, frequencies, epsilon) <= delta
 
 
+def test_a_delta_above_a_quarter_is_refused():
+    sample = stratified(np.ones((12, 4), np.float32), np.repeat([0, 1], (3, 9)))
+    with pytest.raises(ValueError, match=r"delta is 0\.39.*; for tasks drawn within strata at most 0\.25 is proved"):
+        certify(sample, 0.5, support=(0, 1), delta=0.4, beta=BETA)
+
+
+def test_weights_are_frequencies_by_those_of_the_sample():
+    sample = stratified(np.ones((8, 2)), [0] * 2 + [1] * 6, frequencies={0: 0.5, 1: 0.5})
+    np.testing.assert_allclose(sample.weights, [2] * 2 + [2 / 3] * 6, rtol=1e-12)
+    assert sample.max_weight == max(sample.weights)
+
+
 def test_a_binomial_tail_above_a_quarter_is_none_of_strata():
-    """Where the ordinary certificate is false, so that a delta above 1/4 is refused; traced, it counts as 1/4."""
+    """Where the ordinary certificate is false; traced, a delta above 1/4 counts as 1/4."""
     sizes, delta = (3, 9), 0.4
     values = outcomes(sizes)
     settings = {"support": (0, 1), "beta": BETA}
     plain = certify(values, 0.5, delta=delta, **settings)
     assert failure(sizes, np.asarray(sizes) / 12, np.asarray(plain.epsilon[..., 0], np.float64)) > delta
     sample = stratified(values, np.repeat([0, 1], sizes))
-    with pytest.raises(ValueError, match=r"delta is 0\.39.*; for tasks drawn within strata at most 0\.25 is proved"):
-        certify(sample, 0.5, delta=delta, **settings)
     assert np.all(certify(sample, 0.5, delta=delta, method="soft", support=(0, 1)).epsilon > 0)  # for any delta
     traced = jax.jit(lambda level: certify(sample, 0.5, delta=level, **settings).epsilon)
     np.testing.assert_array_equal(traced(delta), traced(0.25))
