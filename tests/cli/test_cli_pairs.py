@@ -168,7 +168,7 @@ def test_scores(tmp_path):
     ("arguments", "message"),
     [
         ((*PAIRS, "--threshold", 0.5), "--threshold is given; --policies does not take it"),
-        ((*PAIRS, "--beta=0.1"), "--beta is given; --policies has none"),
+        ((*PAIRS, "--beta=0.1"), "--beta is given; --policies does not take it"),
         ((*PAIRS, "--successes", "--support", 0, 1), "--successes and --support are given; expected one of them"),
         (("--policies", "a", "--delta", 0.05), "policies are ['a']; expected the names of two"),
         (("--policies", "a,b,c", "--delta", 0.05), "policies are ['a', 'b', 'c']; expected the names of two"),

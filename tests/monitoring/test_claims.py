@@ -58,7 +58,7 @@ def test_thresholds_that_hold_together_may_be_chosen_at_no_cost():
     each = jaxcert.certify_safety_level(RETURNS, [0.3, 0.5], **SETTINGS)
     assert claim_of(each, threshold=float(each.thresholds[0])).delta == 2 * float(each.delta)
     many = jaxcert.certify(RETURNS, np.linspace(100.0, 300.0, 30), **SETTINGS)
-    with pytest.raises(ValueError, match="30 thresholds that hold each by itself at delta 0"):
+    with pytest.raises(ValueError, match="30 thresholds, each certified separately at delta 0"):
         claim_of(many, threshold=100)
 
 
@@ -145,7 +145,7 @@ def test_the_other_questions_are_refused_in_words():
     for name, question in QUESTIONS.items():
         record = {"question": name, "settings": {"delta": 0.05}, "rows": [row]}
         if name in monitored:
-            with pytest.raises(ValueError, match="its sentence says 'it is', its numbers that on a new task from"):
+            with pytest.raises(ValueError, match="says 'it is', but its numbers say that on a new task from"):
                 claim_of_record(record)
             stated = between if name == "interval" else words[name]
             said = {**row, "sentence": f"With confidence 0.95: {stated}. (More tasks would say more.)"}
