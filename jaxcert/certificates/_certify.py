@@ -9,7 +9,6 @@ import numpy as np
 
 from jaxcert.certificates._arguments import (
     choose,
-    chosen_level,
     levels_of,
     padded_rows,
     prepare_lower_bounds,
@@ -164,9 +163,8 @@ def certified(
     is_even = source != SAMPLED and returns.even and (sample.is_full or not chosen.counts_successes)
     if is_even:
         chosen, sample = EVEN_METHODS[usual.name], sample.replace(weights=None)
-    if sample.weights is None or chosen.counts_successes:
-        beta = chosen_level(chosen, delta, beta, int(sample.num_tasks), sample.dtype)
-    delta, beta = levels_of(chosen, delta, beta, sample, validate)
+    chooses = sample.weights is None or chosen.counts_successes
+    delta, beta = levels_of(chosen, delta, beta, sample, validate, chooses=chooses)
     if is_even and chosen.tail:  # evidence is added up by a bound for any delta
         check_even(delta, validate)
     fields = solved(chosen, per_task, sample, rows, beta, delta)

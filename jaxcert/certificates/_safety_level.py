@@ -124,7 +124,7 @@ def certify_safety_level(
     """
     returns = as_successes(returns, support, where, bound, method)
     per_task, chosen = defaults(bound, method, returns, beta)
-    if chosen.counts_successes:
+    if chosen.counts_successes and isinstance(beta, str):
         beta = chosen_level(chosen, delta, beta, 0, np.dtype(float))
     refuse_choice(beta, "a number, or None for the largest level that costs nothing")
     if simultaneous and chosen not in (BINOMIAL, ATTAINED):
