@@ -148,7 +148,7 @@ def certify_safety_level(
         fields = _at_levels(counting, per_task, sample, rows, rounded, beta, validate, both)
     names, settings = (per_task.name, chosen.name, returns), {"simultaneous": simultaneous, "question": "safety_level"}
     certificate = certificate_of(Certificate, fields, sample.num_tasks, len(wanted), *names, **settings)
-    return warned(certificate) if validate else certificate
+    return warned(certificate) if validate and chosen.caveat else certificate
 
 
 def _at_levels(
