@@ -2,7 +2,6 @@
 
 import importlib
 import pkgutil
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from jaxcert._version import __version__
@@ -157,11 +156,12 @@ _ROOMS = ("certificates", "returns", "tables", "sequential", "rollouts")
 if not TYPE_CHECKING:  # which know the names from above
 
     def __getattr__(name):
-        room = next((room for room in _ROOMS if name in __all__ and name in _imported(room).__all__), None)
+        rooms = (importlib.import_module(f"jaxcert.{room}") for room in _ROOMS if name in __all__)
+        room = next((room for room in rooms if name in room.__all__), None)
         if room is not None:
-            return getattr(_imported(room), name)
+            return getattr(room, name)
         if name in _packages():
-            return _imported(name)
+            return importlib.import_module(f"jaxcert.{name}")
         raise AttributeError(f"module 'jaxcert' has no attribute {name!r}")
 
 
@@ -171,7 +171,3 @@ def __dir__() -> list[str]:
 
 def _packages() -> list[str]:
     return [found.name for found in pkgutil.iter_modules(__path__) if found.ispkg]
-
-
-def _imported(room: str) -> ModuleType:
-    return importlib.import_module(f"jaxcert.{room}")

@@ -105,12 +105,13 @@ def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.
     top = jnp.where(jnp.min(x, axis=-1) - low > u * reference, -math.log(u / 4), -math.log(16 * u)).astype(x.dtype)
     step = jnp.minimum(_start(spread, cubes, goal), top)
     nothing = _Tested(jnp.full_like(top, -20), top, jax.nn.sigmoid(step), jnp.full_like(top, -jnp.inf))
-
-    def look(_: jax.Array, s: tuple) -> tuple:
-        return _look(s[0], s[1], means(jax.nn.sigmoid(s[1]), _TERMS), goal, top)
-
     steps = _FEW_STEPS if x.shape[-1] > _MANY and x.dtype == jnp.float32 else _STEPS
-    tested, step, closer = jax.lax.fori_loop(0, steps, look, (nothing, step, jnp.zeros_like(step, bool)))
+    tested, step, closer = jax.lax.fori_loop(
+        0,
+        steps,
+        lambda _, s: _look(s[0], s[1], means(jax.nn.sigmoid(s[1]), _TERMS), goal, top),
+        (nothing, step, jnp.zeros_like(step, bool)),
+    )
     # Returns of an invalid task may be NaN, which must not reach derivatives.
     bet = jnp.where(data.valid, jnp.where(closer, jax.nn.sigmoid(step), tested.best), 0.5)
     return bet, jnp.where(data.valid, spread, 0)
@@ -160,7 +161,7 @@ def _numbers(data: Rollouts, reference: jax.Array) -> tuple[jax.Array, jax.Array
     counted = data.mask if data.repeats is None else data.repeats > 0
     if counted is None:
         return data.x, data.low
-    x = by_column(jnp.where(counted, data.excess, reference[..., None]))
+    x = by_column(jnp.where(counted, data.excess(data.x, data.mask), reference[..., None]))
     return jax.lax.optimization_barrier(x), jnp.zeros_like(data.low)
 
 

@@ -55,20 +55,11 @@ class Rollouts(NamedTuple):
     high: jax.Array
     moments: Moments | None = None
 
-    @property
-    def excess(self) -> jax.Array:
-        """x - a >= 0, [..., m]; 0 where masked or outside the support."""
-        return self._excess(self.x, self.mask)
-
-    def _excess(self, x: jax.Array, mask: jax.Array | None) -> jax.Array:
+    def excess(self, x: jax.Array, mask: jax.Array | None) -> jax.Array:
+        """x - a >= 0 of some of the returns, 0 where masked or outside the support."""
         # Entries that do not count may be NaN, which must not reach derivatives either.
         counted = possible(x, self.low, self.high, False)
         return jnp.where(counted if mask is None else counted & mask, x, self.low) - self.low
-
-    @property
-    def _arrays(self) -> list[jax.Array]:
-        """The returns, with the mask and the numbers of repeats where there are any."""
-        return [array for array in (self.x, self.mask, self.repeats) if array is not None]
 
     def sum(self, term: Callable[[jax.Array], Sums], *, many: bool = False) -> Sums:
         """The sum of ``term(x - a)`` over the rollouts that count, [...], by ``tree_sum_of``."""
@@ -79,10 +70,12 @@ class Rollouts(NamedTuple):
             return jax.tree.map(lambda value: jnp.where(repeats > 0, repeats * value, 0), values)
 
         def once(x: jax.Array, mask: jax.Array | None = None) -> Sums:
-            values = term(self._excess(x, mask))
+            values = term(self.excess(x, mask))
             return values if mask is None else jax.tree.map(lambda value: jnp.where(mask, value, 0), values)
 
-        return tree_sum_of(once if self.repeats is None else repeated, *self._arrays, many=many)
+        if self.repeats is not None:
+            return tree_sum_of(repeated, self.x, self.repeats, many=many)
+        return tree_sum_of(once, *((self.x,) if self.mask is None else (self.x, self.mask)), many=many)
 
     def sum_of_groups(
         self,
@@ -104,7 +97,7 @@ class Rollouts(NamedTuple):
         def group(*parts: list[jax.Array]) -> jax.Array:
             return last(in_pairs(merge, [one(*part) for part in zip(*parts, strict=True)]))
 
-        return tree_sum_of_groups(group, *self._arrays)
+        return tree_sum_of_groups(group, *((self.x,) if self.mask is None else (self.x, self.mask)))
 
 
 def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts:

@@ -69,8 +69,9 @@ def _ordered(data: Rollouts) -> tuple[jax.Array, jax.Array, jax.Array | int]:
     """Values in increasing order, how many rollouts come before each, and how many it stands for."""
     if data.repeats is not None:
         # Integers within the significand: the sums are exact.
-        return data.excess, jnp.cumsum(data.repeats, axis=-1) - data.repeats, data.repeats
-    x = data.excess if data.mask is None else jnp.where(data.mask, data.excess, jnp.inf)
+        return data.excess(data.x, None), jnp.cumsum(data.repeats, axis=-1) - data.repeats, data.repeats
+    excess = data.excess(data.x, data.mask)
+    x = excess if data.mask is None else jnp.where(data.mask, excess, jnp.inf)
     rank = jnp.arange(x.shape[-1], dtype=x.dtype)
     return jnp.sort(x, axis=-1), rank.reshape((1,) * (x.ndim - 1) + (-1,)), 1
 

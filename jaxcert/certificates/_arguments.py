@@ -39,12 +39,17 @@ def default_bound(bound: str | None, returns: Any) -> str:
     return bound or (CLOPPER_PEARSON.name if is_successes(returns) else BETTING.name)
 
 
-def levels_of(method: Method, delta: Any, beta: Any, sample: Sample, validate: bool) -> tuple[Any, Any]:
+def levels_of(
+    method: Method, delta: Any, beta: Any, sample: Sample, validate: bool, *, chooses: bool = False
+) -> tuple[Any, Any]:
     """Delta rounded down, and beta, by default the method's own, to nearest, since the rounded one is used.
 
-    Beta is None for a method that chooses one for each threshold; ``Levels`` stay as they are.
+    Beta is None for a method that chooses one for each threshold. ``chooses``: whether it may be "auto".
     """
-    refuse_choice(beta, "a number, or None for the default")
+    if isinstance(beta, str):
+        if not chooses:
+            refuse_choice(beta, "a number, or None for the default")
+        beta = chosen_level(method, delta, beta, int(sample.num_tasks), sample.dtype)
     if sample.is_summary and not method.summaries:
         raise ValueError("returns are a summary, without single rollouts; this method needs an array")
     checks, n = {"validate": validate, "scalar": True}, int(sample.num_tasks)
@@ -55,13 +60,13 @@ def levels_of(method: Method, delta: Any, beta: Any, sample: Sample, validate: b
     return delta, probability("beta", beta, sample.dtype, "nearest", **checks)
 
 
-def chosen_level(method: Method, delta: Any, beta: Any, num_tasks: int, dtype: np.dtype) -> Any:
-    """Beta, with the levels in place of "auto", or None where the method chooses one for each threshold anyway.
+def chosen_level(method: Method, delta: Any, beta: str, num_tasks: int, dtype: np.dtype) -> Any:
+    """The levels for "auto"; None where the method chooses one for each threshold anyway.
 
     ValueError for another word, or a method without a choice.
     """
-    if not isinstance(beta, str) or (method.counts_successes and beta == AUTO):
-        return None if isinstance(beta, str) else beta
+    if method.counts_successes and beta == AUTO:
+        return None
     if beta != AUTO:
         refuse_choice(beta, f"a number, None or {AUTO!r}" if method.counts_successes else f"a number, or {AUTO!r}")
     choice = method.choice

@@ -28,7 +28,7 @@ from jaxcert.certificates._attained import (
     shown_at,
 )
 from jaxcert.certificates._counting import any_of, at_least, fields_of_limits, largest_betas
-from jaxcert.certificates._levels import LEVELS, delta_shares, together, too_few, with_level
+from jaxcert.certificates._levels import LEVELS, delta_shares, part_of, together, too_few, with_level
 from jaxcert.certificates._method import TAIL, inflate, solve_every, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._coins import coins_suffice
@@ -52,8 +52,7 @@ def limits_each(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
 def deltas_of_levels(num_rollouts: Any, delta: Any) -> Any:
     """The delta of each of the usual levels, from the most rollouts of a task."""
     shares = [np.asarray(part).astype(delta.dtype) for part in delta_shares(np.asarray(num_rollouts, delta.dtype))]
-    parts = np.stack(shares) if isinstance(num_rollouts, np.generic | np.ndarray) else jnp.stack(shares)
-    return delta * parts * delta.dtype.type(1 - 8 * unit_roundoff(delta.dtype))
+    return part_of(delta, np.stack(shares) if isinstance(num_rollouts, np.generic | np.ndarray) else jnp.stack(shares))
 
 
 def usual_limits(num_tasks: int, num_rollouts: Any, wanted: Any, delta: Any) -> tuple[jax.Array, jax.Array]:

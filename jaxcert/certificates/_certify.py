@@ -9,7 +9,6 @@ import numpy as np
 
 from jaxcert.certificates._arguments import (
     choose,
-    chosen_level,
     levels_of,
     padded_rows,
     prepare_lower_bounds,
@@ -19,7 +18,6 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
 from jaxcert.certificates._counting import solved
-from jaxcert.certificates._figures import REWEIGHTED, SAMPLED
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import (
@@ -147,8 +145,8 @@ def certified(
     """``certify``, called by a public function; ``name``: what its messages call the thresholds."""
     if support is None:
         returns = as_successes(returns, support, where, bound, method)
-    plain, methods = (returns.returns, WEIGHTED_METHODS) if isinstance(returns, Weighted) else (returns, METHODS)
-    source = source_of(returns)
+    weighted = returns if isinstance(returns, Weighted) else None
+    plain, methods = (weighted.returns, WEIGHTED_METHODS) if weighted else (returns, METHODS)
     if method is not None:
         # Differences of successes are no successes.
         counted = {name: each for name, each in methods.items() if not each.counts_successes}
@@ -161,23 +159,23 @@ def certified(
     sample = sample_of(dataclasses.replace(per_task, **needs), returns, support, where, validate)
     rounded = thresholds_of(sample, thresholds, validate, name=name, stacklevel=4)
     rows = padded_rows(rounded, sample, *(() if chosen.tail else (1,)))
-    is_even = source != SAMPLED and returns.even and (sample.is_full or not chosen.counts_successes)
+    is_even = weighted and weighted.even and (sample.is_full or not chosen.counts_successes)
     if is_even:
         chosen, sample = EVEN_METHODS[usual.name], sample.replace(weights=None)
-    if sample.weights is None or chosen.counts_successes:
-        beta = chosen_level(chosen, delta, beta, int(sample.num_tasks), sample.dtype)
-    delta, beta = levels_of(chosen, delta, beta, sample, validate)
+    chooses = sample.weights is None or chosen.counts_successes
+    delta, beta = levels_of(chosen, delta, beta, sample, validate, chooses=chooses)
     if is_even and chosen.tail:  # evidence is added up by a bound for any delta
         check_even(delta, validate)
     fields = solved(chosen, per_task, sample, rows, beta, delta)
-    if source == REWEIGHTED and sample.weights is not None:
-        fields["max_weight"] = sample.weights.largest
+    settings: dict[str, Any] = {}
+    if weighted:
+        settings = {"source": source_of(weighted), "frequencies": weighted.frequencies or None}
+        settings["question"] = "stratified" if weighted.strata else "weighted"
+        if sample.weights is not None and not weighted.strata:
+            fields["max_weight"] = sample.weights.largest
     names = per_task.name, chosen.name, plain
-    settings: dict[str, Any] = {"question": {SAMPLED: "safety", REWEIGHTED: "weighted"}.get(source, "stratified")}
-    if isinstance(returns, Weighted):
-        settings |= {"source": source, "frequencies": returns.frequencies or None}
     found = certificate_of(Certificate, fields, sample.num_tasks, len(rounded), *names, **settings)
-    return warned(found) if validate else found
+    return warned(found) if validate and chosen.caveat else found
 
 
 def certify_lower_bounds(
@@ -227,7 +225,7 @@ def certify_lower_bounds(
     beta = probability("beta", beta, lower.dtype, "up", zero_allowed=chosen.zero_beta, **checks)
     thresholds = prepare_thresholds(thresholds, lower.dtype, validate)
     certificate = certify_given("given", chosen, lower, thresholds, beta, delta)
-    return warned(certificate) if validate else certificate
+    return warned(certificate) if validate and chosen.caveat else certificate
 
 
 def certify_given(name: str, method: Method, lower: Any, thresholds: Any, beta: Any, delta: Any) -> Certificate:

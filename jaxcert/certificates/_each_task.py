@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, bound_for, padded_rows, thresholds_of
@@ -20,11 +19,10 @@ from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import reached, valid_rows
 from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
-from jaxcert.certificates._levels import with_level
+from jaxcert.certificates._levels import part_of, with_level
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.numerics._batches import in_front
-from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import next_down, unit_roundoff
+from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
@@ -173,11 +171,13 @@ def certify_each_task(
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     rows = padded_rows(needed, sample, 1)
     if complete:
-        arguments = placed((sample, raised, rows, delta, _share(delta, n)))
+        level = part_of(delta, np.asarray(1 / n, sample.dtype))
+        arguments = placed((sample, raised, rows, delta, level))
         fields = _both_sides(per_task, isinstance(returns, Paired), *arguments)
     else:
         so_far = _named_so_far(n)
-        fields = _one_side(per_task, *placed((sample, rows, delta, _share(delta, n - so_far), so_far)))
+        levels = part_of(delta, (1 / (n - so_far)).astype(sample.dtype))
+        fields = _one_side(per_task, *placed((sample, rows, delta, levels, so_far)))
     settings = {"bound": per_task.name, "quantity": quantity, "complete": complete, "num_episodes": num_episodes}
     fields |= {"thresholds": padded_rows(row, sample, 1), "delta": delta}
     return answer(TasksCertificate, fields, n, len(row), tasks=_names(tasks, n), **settings)
@@ -193,14 +193,6 @@ def _names(tasks: Sequence[Any] | None, num_tasks: int) -> tuple[str, ...]:
         if name in names[:place]:
             raise ValueError(f"tasks hold {name!r:.60} twice; expected a name of its own for each task")
     return names
-
-
-def _share(delta: Any, parts: int | np.ndarray) -> Any:
-    """Delta over that many, rounded down; NaN for an invalid delta, a share of which might be a valid one."""
-    xp, number = np if is_concrete(delta) else jnp, np.asarray(parts, delta.dtype)
-    delta = xp.where((delta > 0) & (delta < 1), delta, delta.dtype.type(np.nan))
-    share = delta / number if xp is np else quotient(jnp.broadcast_to(delta, number.shape), jnp.asarray(number))
-    return xp.where(number > 1, share * delta.dtype.type(1 - 4 * unit_roundoff(delta.dtype)), delta)
 
 
 def _named_so_far(num_tasks: int) -> np.ndarray:

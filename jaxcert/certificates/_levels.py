@@ -98,17 +98,24 @@ def delta_shares(num_rollouts: Any) -> list[Any]:
     return [1 - 3 * other, other, other, other]
 
 
+def part_of(delta: Any, share: Any) -> Any:
+    """A share of delta, rounded down, for shares of its type to nearest; all of it for a share of 1.
+
+    NaN for an invalid delta, a part of which might be a valid one.
+    """
+    xp = np if is_concrete(delta, share) else jnp
+    whole = xp.where((delta > 0) & (delta < 1), delta, delta.dtype.type(np.nan))
+    return xp.where(share < 1, whole * share * delta.dtype.type(1 - 8 * unit_roundoff(delta.dtype)), whole)
+
+
 def delta_of_sets(num_rollouts: Any, delta: Any, beta: Any = None) -> Any:
     """The delta of every set of levels, by its number of bits, rounded down; of one level all of delta.
 
     Levels with the same c are one certificate, at the sum of their shares.
     """
     parts = [1.0] if beta is not None else delta_shares(float(num_rollouts))
-    sums = [sum(part for g, part in enumerate(parts) if index >> g & 1) for index in range(2 ** len(parts))]
-    shares = np.asarray([min(total, 1) for total in sums], delta.dtype)
-    xp = np if is_concrete(delta) else jnp
-    whole = np.arange(len(shares)) == len(shares) - 1  # all of them together
-    return xp.where(whole, delta, delta * shares * delta.dtype.type(1 - 4 * unit_roundoff(delta.dtype)))
+    sums = [sum(part for g, part in enumerate(parts) if index >> g & 1) for index in range(2 ** len(parts) - 1)]
+    return part_of(delta, np.asarray([*sums, 1.0], delta.dtype))  # all of them together
 
 
 def sets_of(successes: Any) -> jax.Array:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Answer
-from jaxcert.certificates._arguments import choose, chosen_level, levels_of
+from jaxcert.certificates._arguments import choose, levels_of
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, new_task_from
@@ -236,8 +236,7 @@ def certify_requirements(
     dtype = np.result_type(*(each.sample.dtype for each in metrics))
     longest = max(metrics, key=lambda each: int(each.sample.num_rollouts)).sample
     common = longest.replace(low=longest.low.astype(dtype))
-    level = chosen_level(chosen, delta, beta, int(common.num_tasks), dtype)
-    delta, level = levels_of(chosen, delta, level, common, validate)
+    delta, level = levels_of(chosen, delta, beta, common, validate, chooses=True)
     fields = solved_together(chosen, metrics, level, delta)
     ends, bounds = [each.support or (0, 1) for each in sides], [each.bound for each in metrics]
     rows = {

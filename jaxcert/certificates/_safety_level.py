@@ -124,7 +124,7 @@ def certify_safety_level(
     """
     returns = as_successes(returns, support, where, bound, method)
     per_task, chosen = defaults(bound, method, returns, beta)
-    if chosen.counts_successes:
+    if chosen.counts_successes and isinstance(beta, str):
         beta = chosen_level(chosen, delta, beta, 0, np.dtype(float))
     refuse_choice(beta, "a number, or None for the largest level that costs nothing")
     if simultaneous and chosen not in (BINOMIAL, ATTAINED):
@@ -148,7 +148,7 @@ def certify_safety_level(
         fields = _at_levels(counting, per_task, sample, rows, rounded, beta, validate, both)
     names, settings = (per_task.name, chosen.name, returns), {"simultaneous": simultaneous, "question": "safety_level"}
     certificate = certificate_of(Certificate, fields, sample.num_tasks, len(wanted), *names, **settings)
-    return warned(certificate) if validate else certificate
+    return warned(certificate) if validate and chosen.caveat else certificate
 
 
 def _at_levels(

@@ -21,7 +21,7 @@ from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._attained import Successes, counted
 from jaxcert.certificates._counting import reached
-from jaxcert.certificates._levels import Enough, known_enough, near, together
+from jaxcert.certificates._levels import Enough, known_enough, near, part_of, together
 from jaxcert.certificates._method import Tail, table_of
 from jaxcert.numerics._batches import in_blocks, in_front
 from jaxcert.numerics._coins import coins_allowed, equal_coins_allowed
@@ -84,7 +84,7 @@ def known_before(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delt
         enough, levels, shares = None, betas[:, None], _shares_of_bounds(betas)[:, None]
     if levels.size > _MOST_ROWS:
         return Known(enough, None)
-    deltas = np.broadcast_to(_part_of(np.asarray(delta), shares), levels.shape)
+    deltas = np.broadcast_to(part_of(np.asarray(delta), shares), levels.shape)
     pairs = zip(levels.reshape(-1), deltas.reshape(-1), strict=True)
     rows = [table_of(_ALLOWED, n, size, each, level) for level, each in pairs]
     return Known(enough, None if rows[0] is None else np.concatenate(rows).reshape(*levels.shape, size + 1))
@@ -98,12 +98,6 @@ def _equal_parts(shape: tuple[int, ...], like: Any) -> Any:
 def _shares_of_bounds(betas: Any) -> Any:
     parts = _equal_parts(betas.shape, betas)
     return parts if betas.size == 1 else parts * betas.dtype.type(1 - 2 * unit_roundoff(betas.dtype))
-
-
-def _part_of(delta: Any, shares: Any) -> Any:
-    """A share of delta, rounded down."""
-    xp = np if isinstance(delta, np.ndarray) else jnp
-    return xp.where(shares < 1, shares * delta * shares.dtype.type(1 - 2 * unit_roundoff(shares.dtype)), delta)
 
 
 def passes(bound: Bound, sample: Sample, thresholds: jax.Array, betas: jax.Array, known: Known) -> Passes:
@@ -149,7 +143,7 @@ def allowances(found: Passes, delta: jax.Array, n: Any, known: Known) -> tuple[j
         levels, rows = jnp.arange(allowed.shape[0])[:, None], jnp.arange(allowed.shape[1])[None]
         allowed = allowed[jnp.broadcast_to(levels, k.shape), jnp.broadcast_to(rows, k.shape), k]
     else:
-        allowed = _searched(found, k, n, jnp.broadcast_to(_part_of(delta, found.shares), k.shape))
+        allowed = _searched(found, k, n, jnp.broadcast_to(part_of(delta, found.shares), k.shape))
     valid = jnp.any(found.valid & in_front(found.valid, n), axis=-1)[..., None, None]
     usable = (delta > 0) & (delta < 1) & valid
     return violations, jnp.where(usable, jnp.minimum(allowed, n - k), n - k).astype(np.int32)

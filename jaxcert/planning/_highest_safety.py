@@ -18,7 +18,7 @@ from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates._soft import least_evidence, shares
 from jaxcert.numerics._rounding import cast, unit_roundoff
 from jaxcert.planning._least_tasks import MOST_TASKS, least_number, safety_of
-from jaxcert.returns._sample import Sample, check_range, support_for
+from jaxcert.returns._sample import Sample, support_for
 from jaxcert.returns.summaries import Histogram
 
 MOST_ROLLOUTS = 10**6
@@ -33,10 +33,9 @@ class BestTask:
 
     def __init__(self, bound: str, support: Any, dtype: Any) -> None:
         self.bound = BOUNDS[bound]
-        low, high = map(float, support_for(self.bound, support))
-        self.support = low, high
         self.dtype = np.dtype(dtype or jnp.result_type(float))
-        check_range((low, high), self.dtype)
+        low, high = map(float, support_for(self.bound, support, self.dtype, of_tasks=False))
+        self.support = low, high
         self.ends = cast(low, self.dtype, "down"), cast(high, self.dtype, "up")
         self.best = cast(high, self.dtype, "down")
         # Repeated returns are summed in another order than single ones: where that can matter, single ones decide.

@@ -124,8 +124,11 @@ def split_support(support: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def support_for(needs: Needs, support: Any) -> Support:
-    """The ends of the support, or ValueError if it does not suit, whatever the returns are."""
+def support_for(needs: Needs, support: Any, dtype: np.dtype | None = None, *, of_tasks: bool = True) -> Support:
+    """The ends of the support, or ValueError if it does not suit, whatever the returns are.
+
+    ``dtype``: what has to hold the ends; of several tasks their distance, too, where it is needed.
+    """
     low, high = split_support(support)
     if not is_concrete(low, high):
         return low, high
@@ -133,21 +136,17 @@ def support_for(needs: Needs, support: Any) -> Support:
         raise ValueError(f"support is ({low:g}, {high:g}); {needs.name} expects binary returns with support (0, 1)")
     if needs.needs_width and not np.isfinite(float(high)):
         raise ValueError(f"support is ({low:g}, {high:g}); {needs.name} needs a finite upper end")
-    return low, high
-
-
-def check_range(support: Support, dtype: np.dtype, *, needs_width: bool = False) -> None:
-    """Raise ValueError for ends of the support that the type cannot hold, or whose distance, if it is needed."""
-    if not is_concrete(*support):
-        return
-    (low, high), largest = map(float, support), float(jnp.finfo(dtype).max)
-    for end in (low, high):
+    if dtype is None:
+        return low, high
+    least, most, largest = float(low), float(high), float(jnp.finfo(dtype).max)
+    for end in (least, most):
         if np.isfinite(end) and abs(end) > largest:
             raise ValueError(f"support holds {end:g}; expected numbers within the range of {dtype}")
-    if needs_width and high / largest - low / largest >= 1:
+    if needs.needs_width and of_tasks and most / largest - least / largest >= 1:
         raise ValueError(
             f"support is ({low:g}, {high:g}), wider than {dtype} can hold; certify returns in a larger unit"
         )
+    return low, high
 
 
 def rounded_ends(ends: Support, dtype: np.dtype, *, exact: bool = False) -> tuple[Any, Any]:

@@ -21,7 +21,6 @@ from jaxcert.returns._checks import check_counts, check_returns, check_sums, che
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import (
     Needs,
-    check_range,
     declared_support,
     returns_dtype,
     rounded_ends,
@@ -165,28 +164,29 @@ def _of_array(
     needs: Needs, x: Any, support: Any, where: Any, validate: bool, of_tasks: bool, first: tuple[int, ...], side: Side
 ) -> Sample:
     x, where = checked_shapes(x, where, of_tasks=of_tasks)
-    ends = support_for(needs, declared_support(needs, x, support)) if needs.support else (-np.inf, np.inf)
-    few = needs.padded and _is_few(x, where, ends, validate)
+    dtype, ends = returns_dtype(x), (-np.inf, np.inf)
+    if needs.support:
+        ends = support_for(needs, declared_support(needs, x, support), dtype if validate else None, of_tasks=of_tasks)
+    shapes = _padded_shapes(x, where, ends, validate) if needs.padded else None
+    few = shapes is not None
     if few:
         x, where = np.asarray(x), None if where is None or np.asarray(where).all() else np.asarray(where)
     elif isinstance(x, np.ndarray) and x.dtype == bool:
         with jax.ensure_compile_time_eval():  # exact there, too, and checked by all threads
             x, where = jax.device_put((x, where))
-    dtype, (n, m) = returns_dtype(x), (1, *x.shape)[-2:]
+    n, m = (1, *x.shape)[-2:]
     if m < needs.min_rollouts:
         raise ValueError(f"returns have {m} rollout per task; {needs.name} needs at least {needs.min_rollouts}")
     if validate:
-        check_range(ends, dtype, needs_width=needs.needs_width and of_tasks)
         check_counts(needs, where, first)
         # Host values are checked before they are rounded, which would move some into the support.
         check_returns(x, *ends, where, binary=needs.binary, first=first, axes=of_tasks)
     values: Any = convert_host(x, dtype, side) if few else convert(x, dtype, side)
     if validate and of_tasks and needs.support:
         check_sums(values, where, ends)
-    if few:
+    if shapes is not None:
         # Tasks with their own numbers of successes are coins of their own, for which the work grows with their square.
-        costly = needs.costly or (needs.binary and where is not None)
-        shape = _padded_shape(x.shape, _FEWEST_COSTLY if costly else _FEWEST_TASKS)
+        shape = shapes[needs.costly or (needs.binary and where is not None)]
         values, where = padded_to(values, shape), None if where is None else padded_to(where, shape)
     low, high = rounded_ends(ends, dtype, exact=needs.binary)
     return Sample(values, low, high, where, np.int32(n), np.int32(m), padded=few)
@@ -214,19 +214,20 @@ _MOST = 2**17
 _FEWEST_TASKS, _FEWEST_COSTLY, _FEWEST_ROLLOUTS = 512, 32, 128
 
 
-def _is_few(x: Any, where: Any, ends: Any, validate: bool) -> bool:
-    """Whether the returns can be read here, are few enough to be padded, and may be waited for."""
+def _padded_shapes(x: Any, where: Any, ends: Any, validate: bool) -> list[tuple[int, ...]] | None:
+    """The usual shape with a padding, and that for costly tasks; None for returns that get none.
+
+    Few enough do, that can be read here and may be waited for.
+    """
     arrays = [array for array in (x, where) if isinstance(array, jax.Array)]
     if not is_concrete(x, where, ends) or (arrays and not validate):
-        return False
-    here = all(array.sharding.device_set == {jax.devices()[0]} for array in arrays)
-    return here and math.prod(_padded_shape(x.shape)) <= _MOST
-
-
-def _padded_shape(shape: tuple[int, ...], fewest_tasks: int = _FEWEST_TASKS) -> tuple[int, ...]:
-    *others, m = shape
-    tasks = [power_of_two(n, fewest_tasks) for n in others[-1:]]
-    return *others[:-1], *tasks, power_of_two(m, _FEWEST_ROLLOUTS)
+        return None
+    if not all(array.sharding.device_set == {jax.devices()[0]} for array in arrays):
+        return None
+    *batch, n, m = (1, *x.shape) if x.ndim == 1 else x.shape
+    rows = [power_of_two(n, fewest) for fewest in (_FEWEST_TASKS, _FEWEST_COSTLY)]
+    found = [(*batch, *(row,) * (x.ndim > 1), power_of_two(m, _FEWEST_ROLLOUTS)) for row in rows]
+    return found if math.prod(found[0]) <= _MOST else None
 
 
 def power_of_two(size: int, fewest: int) -> int:

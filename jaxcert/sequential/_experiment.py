@@ -15,7 +15,7 @@ from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import check_range, placed, support_for
+from jaxcert.returns._sample import placed, support_for
 from jaxcert.sequential._rule import NO_LIMIT, Bets, Settings, prepare_rule
 from jaxcert.sequential._wealth import SequentialCertificate, SequentialState, advance, certificate_of, start
 
@@ -59,8 +59,7 @@ def init(
     """
     check_count("num_tasks", num_tasks)
     dtype = compute_dtype(thresholds)
-    low, high = support_for(BETTING, support)  # betting asks the same of it
-    check_range((low, high), dtype)
+    low, high = support_for(BETTING, support, dtype)  # betting asks the same of it
     ends = cast(low, dtype, "down"), cast(high, dtype, "up")
     level = probability("beta", beta, dtype, "nearest", validate=True, scalar=True)
     rows: Any = prepare_thresholds(thresholds, dtype, True)
