@@ -58,8 +58,8 @@ $(STAMP): pyproject.toml
 ENVIRONMENTS := core cli brax worlds oldest newest
 .PHONY: environments $(ENVIRONMENTS)
 WITH_cli := [cli]
-WITH_brax := [brax,gymnax,xland,dev]
-WITH_worlds := [jumanji,navix,jaxmarl,dev]
+WITH_brax := [brax,gymnax,dev]
+WITH_worlds := [jumanji,navix,jaxmarl,xland,dev]
 WITH_oldest := [dev]
 AND_oldest := "jax==0.7.0" "chex==0.1.89"
 WITH_newest := [dev]
@@ -108,13 +108,13 @@ cli: .venvs/cli/.installed
 # Training and simulated robots: what the extras add to the tests that run without them.
 brax: .venvs/brax/.installed
 	$(call elsewhere,$@,$(addprefix tests/,training/test_brax_env.py training/test_ppo.py training/test_log.py \
-	  tasks/test_locomotion.py tasks/test_adapters.py tasks/test_gymnax.py tasks/test_xland.py cli/test_cli_brax.py \
+	  tasks/test_locomotion.py tasks/test_adapters.py tasks/test_gymnax.py cli/test_cli_brax.py \
 	  tasks/test_environments.py::test_returns_lie_in_the_support \
 	  rollouts/test_collect_gymnasium.py::test_an_environment_of_mujoco_whose_physics_depends_on_the_task \
 	  test_docs.py::test_python_runs_with_brax test_docs.py::test_commands_of_robots_run \
-	  test_docs.py::test_robots_are_trained_and_drawn_as_the_page_says) "tests/test_notebooks.py::test_runs_again[brax_training]")
+	  test_docs.py::test_robots_are_trained_as_the_page_says) "tests/test_notebooks.py::test_runs_again[brax_training]")
 
-# Environments of Jumanji, NAVIX and JaxMARL.
+# Environments of Jumanji, NAVIX, JaxMARL and XLand-MiniGrid.
 worlds: .venvs/worlds/.installed
 	$(call elsewhere,$@,tests/tasks/test_other_libraries.py "tests/test_docs.py::test_python_runs[docs/any_policy.md]")
 

@@ -13,7 +13,6 @@ EXTRAS = {
     "brax",
     "hypothesis",
     "gymnasium",
-    "imageio",
     "matplotlib",
     "mpmath",
     "mujoco",

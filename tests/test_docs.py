@@ -308,21 +308,16 @@ def test_commands_of_robots_run():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-def test_robots_are_trained_and_drawn_as_the_page_says(monkeypatch):
+def test_robots_are_trained_as_the_page_says(monkeypatch):
     """Training with fewer steps and smaller certificates."""
     pytest.importorskip("brax", reason="needs the extra brax")
     sizes = {"num_timesteps": 1, "num_envs": 4, "batch_size": 4, "num_minibatches": 1, "num_evals": 1}
     monkeypatch.setattr(training, "SMALL", dataclasses.replace(training.SMALL, **sizes))
-    learn, draw = (text for text in python("docs/training.md") if OF_ROBOTS.search(text))
+    (learn,) = (text for text in python("docs/training.md") if OF_ROBOTS.search(text))
     with contextlib.redirect_stdout(io.StringIO()) as stream:
         exec(learn.replace("num_tasks=50, num_rollouts=10", "num_tasks=2, num_rollouts=1"), {})
     assert "certify/safety@500" in stream.getvalue()
     assert {"certificates.jsonl", "000000000000.npz"} < {path.name for path in Path("walker").iterdir()}
-    try:
-        exec(draw, {})
-    except ImportError as error:
-        pytest.skip(f"no drawing here: {error}")
-    assert Path("video.mp4").is_file()
 
 
 def test_nothing_is_installed_by_name():

@@ -8,12 +8,10 @@ import subprocess
 import sys
 import threading
 
-import numpy as np
 import pytest
 
 from jaxcert import _files
 from jaxcert._files import whole_file, write_new, write_whole
-from jaxcert.tasks._video import write_video
 
 
 def names(folder):
@@ -69,16 +67,6 @@ def test_of_several_who_write_a_new_file_at_once_one_does_and_nobody_reads_a_par
         assert set(told) <= ({content} if links else {content, b""})
         assert (names(tmp_path), path.read_bytes()) == (["log.jsonl"], content)
         path.unlink()
-
-
-def test_a_video_replaces_nothing_either(tmp_path):
-    pytest.importorskip("PIL")
-    path = tmp_path / "v.gif"
-    path.write_bytes(b"another")
-    with pytest.raises(FileExistsError, match=r"v\.1\.gif$"):
-        write_video(path, [np.zeros((8, 8, 3), np.uint8)] * 2, 10, "zones", replace=False)
-    assert path.read_bytes() == b"another"
-    assert (tmp_path / "v.1.gif").read_bytes().startswith(b"GIF")
 
 
 def write_or_fail(path, fail):

@@ -2,7 +2,7 @@
 
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks import bridge_world, ltl, pendulum, simple_grid, zones
-from jaxcert.tasks._adapters import from_functions, from_gymnax, from_xland
+from jaxcert.tasks._adapters import from_functions, from_gymnax
 from jaxcert.tasks._brax import from_brax
 from jaxcert.tasks.divergences import task_divergence
 
@@ -12,7 +12,6 @@ __all__ = [
     "from_brax",
     "from_functions",
     "from_gymnax",
-    "from_xland",
     "ltl",
     "pendulum",
     "simple_grid",

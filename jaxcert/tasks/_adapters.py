@@ -1,4 +1,4 @@
-"""Environments of other libraries as they are: those of gymnax and XLand-MiniGrid, and any two functions."""
+"""Environments of other libraries as they are: those of gymnax, and any two functions."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -57,7 +57,7 @@ def from_functions(
     name: str = "",
     binary: bool = False,
 ) -> MultiTaskEnv:
-    """An environment given as two functions, such as a library in JAX has them: Jumanji, NAVIX, JaxMARL and others.
+    """An environment given as two functions, as libraries in JAX have them: Jumanji, NAVIX, XLand-MiniGrid, JaxMARL.
 
     Both are called under ``jit`` and ``vmap``, for one episode.
 
@@ -142,45 +142,3 @@ def from_gymnax(
 
     name = str(env.name) if name is None else name
     return from_functions(reset, step, sample_params, episode_length=episode_length, support=support, name=name)
-
-
-def from_xland(
-    env: Any, params: Any, sample_ruleset: Callable[[chex.PRNGKey], Any], *, name: str = "xland_minigrid"
-) -> MultiTaskEnv:
-    """An environment of XLand-MiniGrid whose ruleset is the task.
-
-    An episode lasts at most ``params.max_steps`` steps and its return lies in [0, 1]: 1 less 0.9 times the share of the
-    steps that it took to the goal, or 0. An action is a whole number from 0 to 5.
-
-    Args:
-        env: the environment, the first result of ``xminigrid.make``.
-        params: its parameters, the second one; the map of the grid is sampled anew in every episode.
-        sample_ruleset: from a JAX random key to a ruleset, as ``sample_ruleset`` of a benchmark of XLand-MiniGrid.
-        name: of the tasks.
-
-    Returns:
-        A ``MultiTaskEnv`` for ``collect`` and ``certify_policy``.
-
-    Raises:
-        ValueError: for parameters without rulesets or without ``max_steps``.
-
-    Example:
-        >>> import xminigrid  # doctest: +SKIP
-        >>> env, params = xminigrid.make("XLand-MiniGrid-R1-9x9")  # doctest: +SKIP
-        >>> rulesets = xminigrid.load_benchmark("trivial-21k").sample_ruleset  # doctest: +SKIP
-        >>> tasks = from_xland(env, params, rulesets)  # doctest: +SKIP
-    """
-    if not hasattr(params, "ruleset") or params.max_steps is None:
-        raise ValueError("params have no ruleset or no max_steps; expected parameters of XLand-MiniGrid")
-
-    def read(time_step: Any) -> Any:
-        return time_step, time_step.observation, time_step.reward, time_step.last()
-
-    def reset(ruleset: Any, key: jax.Array) -> Any:
-        return read(env.reset(params.replace(ruleset=ruleset), key))[:2]
-
-    def step(ruleset: Any, state: Any, action: Any, key: jax.Array) -> Any:
-        return read(env.step(params.replace(ruleset=ruleset), state, action))
-
-    options = {"episode_length": params.max_steps, "support": (0.0, 1.0), "name": name}
-    return from_functions(reset, step, sample_ruleset, **options)

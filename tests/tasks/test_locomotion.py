@@ -1,7 +1,6 @@
 """Scaled robots against MuJoCo's own compiler, and the authors' version against returns of their policies."""
 
 import copy
-import functools
 from pathlib import Path
 
 import jax
@@ -11,8 +10,7 @@ import pytest
 
 from jaxcert.rollouts import Policy, collect, sample_returns
 from jaxcert.rollouts._mujoco_warnings import mujoco_warnings
-from jaxcert.tasks import pendulum
-from jaxcert.tasks.locomotion import Task, _environments, cheetah, render, walker
+from jaxcert.tasks.locomotion import Task, _environments, cheetah, walker
 from jaxcert.training import sample_policy
 
 mujoco = pytest.importorskip("mujoco", reason="needs the extra brax")
@@ -293,43 +291,3 @@ def test_the_shipped_policies_run(name):
     env = ROBOTS[name]()
     tasks = env.sample_tasks(jax.random.key(7), 100)
     assert collect(env, sample_policy(name), tasks, jax.random.key(8), num_rollouts=2).mean() >= 700
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "suffix"), [("cheetah", "gif"), ("walker", "mp4")])
-def test_videos_are_drawn_without_a_screen_and_replace_nothing(tmp_path, name, suffix):
-    path, task = tmp_path / f"video.{suffix}", Task(jnp.float32(1.3), jnp.float32(0.7))
-    path.write_bytes(b"another")
-    drawn = functools.partial(render, path, ROBOTS[name](), sample_policy(name), task, jax.random.key(0), num_steps=60)
-    try:
-        with pytest.raises(FileExistsError, match=rf"video\.1\.{suffix}$"):
-            drawn(replace=False)
-    except ImportError as error:
-        pytest.skip(f"no drawing here: {error}")
-    assert path.read_bytes() == b"another"
-    drawn()
-    for file in (path, tmp_path / f"video.1.{suffix}"):
-        frames = _frames(file)
-        assert frames.shape[1:] == (240, 320, 3)
-        assert len(frames) > 10
-        assert frames[0].std() > 10  # something is there
-        assert np.abs(frames[-1].astype(float) - frames[0]).mean() > 1  # and it moves
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-def _frames(path):
-    import imageio.v3
-
-    return np.stack(list(imageio.v3.imiter(path)))[..., :3]
-
-
-def test_what_cannot_be_drawn_is_refused(tmp_path):
-    task, key = Task(jnp.float32(1), jnp.float32(1)), jax.random.key(0)
-    for name, env, words in (
-        ("v.png", cheetah(), "suffix '.png', expected one of .gif, .mp4"),
-        ("none/v.gif", cheetah(), "does not exist"),
-        ("v.gif", pendulum.ENV, "Pendulum has no pictures; expected the cheetah or the walker"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            render(tmp_path / name, env, sample_policy("cheetah"), task, key)
-    assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,6 @@ Reference:
 """
 
 from jaxcert.tasks.locomotion._environments import cheetah, walker
-from jaxcert.tasks.locomotion._render import render
 from jaxcert.tasks.locomotion._task import Task, task_distribution
 
-__all__ = ["Task", "cheetah", "render", "task_distribution", "walker"]
+__all__ = ["Task", "cheetah", "task_distribution", "walker"]

@@ -11,7 +11,7 @@ Reference:
 
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._trajectories import OUTCOMES, Trajectories, trajectories
-from jaxcert.tasks.zones._trajectory_plot import plot_trajectories, render
+from jaxcert.tasks.zones._trajectory_plot import plot_trajectories
 from jaxcert.tasks.zones._zone_env import ENV, Observation, env
 from jaxcert.tasks.zones._zone_policies import sequence_policy, steering_policy
 
@@ -23,7 +23,6 @@ __all__ = [
     "Trajectories",
     "env",
     "plot_trajectories",
-    "render",
     "sequence_policy",
     "steering_policy",
     "trajectories",

@@ -1,9 +1,7 @@
-"""Pictures and videos of trajectories in zones."""
+"""Pictures of trajectories in zones."""
 
 import math
 import textwrap
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import chex
@@ -11,11 +9,9 @@ import jax
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._validation import check_count
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import PolicyOrFunction
 from jaxcert.tasks import ltl
-from jaxcert.tasks._video import check_video_path, steps_per_frame, write_video
 from jaxcert.tasks.zones._robot import COLOURS, HALF_SIDE, RADIUS, STEP
 from jaxcert.tasks.zones._trajectories import OUTCOMES, Trajectories, formula_of, trajectories
 
@@ -31,8 +27,6 @@ _LETTER, _LINE = 0.56, 1.35
 # In inches, and in points.
 _PANEL, _LEGEND = 2.5, 0.45
 _TITLE, _SMALL, _LETTERS = 10.0, 8.0, 7.0
-# Of a video, in pixels; both sides come in blocks of so many. How long its last picture stays, in s.
-_SIDE, _DPI, _BLOCK, _LAST = 448, 100, 16, 1.5
 
 
 def _draw_world(axes: Any, centres: np.ndarray) -> None:
@@ -47,18 +41,6 @@ def _draw_world(axes: Any, centres: np.ndarray) -> None:
     for name, centre in zip(np.repeat(COLOURS, centres.shape[1]), centres.reshape(-1, 2), strict=True):
         axes.add_patch(patches.Circle(tuple(centre), RADIUS, facecolor=(_PALETTE[name], 0.6), edgecolor=_PALETTE[name]))
         axes.text(*centre, name[0].upper(), color=_DARK, zorder=5, **words)
-
-
-def _robot_corners(position: Any, heading: float, length: float) -> np.ndarray:
-    """An arrowhead of this length, in m, along the heading, around the position; [4, 2]."""
-    angles = heading + np.array([0.0, 2.5, np.pi, -2.5])
-    radii = length * np.array([0.6, 0.5, 0.15, 0.5])
-    return position + radii[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-
-
-def _wrapped(text: str, width: float) -> list[str]:
-    """The lines of a title of this width, in inches."""
-    return textwrap.wrap(text, max(1, math.floor(width * 72 / (_LETTER * _TITLE))), break_long_words=False)
 
 
 def plot_trajectories(
@@ -94,9 +76,11 @@ def plot_trajectories(
     found = jax.tree.map(np.asarray, trajectories(env, policy, task, key, num_episodes=num_episodes))
     columns = num_episodes if num_episodes <= 3 else math.ceil(math.sqrt(num_episodes))
     rows, width = math.ceil(num_episodes / columns), columns * _PANEL
-    title = _wrapped(str(formula_of(env, task)), width - 0.3)
+    letters = max(1, math.floor((width - 0.3) * 72 / (_LETTER * _TITLE)))
+    title = textwrap.wrap(str(formula_of(env, task)), letters, break_long_words=False)
     height = rows * (_PANEL + 0.2) + len(title) * _TITLE * _LINE / 72 + _LEGEND
-    figure = _titled(title, width, height, 120, "plot")
+    figure = import_extra("matplotlib.figure", "plot").Figure((width, height), dpi=120, layout="constrained")
+    figure.suptitle("\n".join(title), fontsize=_TITLE)
     for episode in range(num_episodes):
         axes = figure.add_subplot(rows, columns, episode + 1)
         _draw_episode(axes, jax.tree.map(lambda leaf, episode=episode: leaf[episode], found))
@@ -104,12 +88,6 @@ def plot_trajectories(
     entries = sorted(known.values(), key=lambda artist: artist.get_zorder())
     together = {"ncols": 2 if columns == 1 else len(entries), "handletextpad": 0.1, "columnspacing": 1.2}
     figure.legend(handles=entries, loc="outside lower center", fontsize=_SMALL, frameon=False, **together)
-    return figure
-
-
-def _titled(title: list[str], width: float, height: float, dpi: int, extra: str) -> Any:
-    figure = import_extra("matplotlib.figure", extra).Figure(figsize=(width, height), dpi=dpi, layout="constrained")
-    figure.suptitle("\n".join(title), fontsize=_TITLE)
     return figure
 
 
@@ -129,82 +107,4 @@ def _draw_episode(axes: Any, episode: Trajectories) -> None:
     outcome = OUTCOMES[episode.outcomes]
     end = {"marker": _END_MARKERS[outcome], "markersize": _END_SIZES[outcome], "label": outcome}
     axes.plot(*way[-1], zorder=7, **plain | {"color": _DARK, "markeredgecolor": "white"}, **end)
-    axes.set_title(_ending(episode), fontsize=_SMALL, pad=2)
-
-
-def _ending(episode: Trajectories) -> str:
-    """How an episode ended, and when."""
-    return f"{OUTCOMES[episode.outcomes]} after {episode.num_steps * STEP:.1f} s"
-
-
-def render(
-    path: str | Path,
-    env: MultiTaskEnv,
-    policy: PolicyOrFunction,
-    task: ltl.ReachAvoid,
-    key: chex.PRNGKey,
-    *,
-    frames_per_second: int = 20,
-    replace: bool = True,
-) -> None:
-    """Write a video of one episode, with the formula as its title: the first of ``plot_trajectories`` for this key.
-
-    Above the square is the number of the stage. It ends with the episode, after ``env.episode_length`` steps at the
-    latest.
-
-    Args:
-        path: ``.gif`` or ``.mp4``.
-        env: the result of ``zones.env``.
-        policy: as in ``rollouts.collect``.
-        task: one task, such as ``env.sample_task`` or ``ltl.from_formula`` gives.
-        key: a JAX random key.
-        frames_per_second: frames per second of simulated time.
-        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
-
-    Raises:
-        FileExistsError: with `replace=False`, for a file that exists.
-        ImportError: if the extra ``zones`` is missing.
-        TypeError: for what is no task.
-        ValueError: for another file type, or as ``trajectories``.
-
-    Example:
-        >>> from jaxcert.tasks import zones
-        >>> task = zones.ENV.sample_task(jax.random.key(3))
-        >>> render("video.gif", zones.ENV, zones.steering_policy(), task, jax.random.key(0))  # doctest: +SKIP
-    """
-    check_count("frames_per_second", frames_per_second)
-    target = check_video_path(path, "zones")
-    found = trajectories(env, policy, task, key, num_episodes=1)
-    episode = jax.tree.map(lambda leaf: np.asarray(leaf)[0], found)
-    every = steps_per_frame(STEP, frames_per_second)
-    rate = 1 / (every * STEP)
-    moments = [*range(0, int(episode.num_steps), every), *[int(episode.num_steps)] * math.ceil(_LAST * rate)]
-    frames = _frames(episode, str(formula_of(env, task)), int(task.num_stages), moments)
-    write_video(target, frames, rate, "zones", replace=replace)
-
-
-def _frames(episode: Trajectories, formula: str, num_stages: int, moments: list[int]) -> Iterator[np.ndarray]:
-    """The pictures of these moments. What does not move is drawn once for each stage."""
-    title = _wrapped(formula, _SIDE / _DPI - 0.3)
-    height = _BLOCK * math.ceil((_SIDE + (len(title) * _TITLE * _LINE / 72 + 0.3) * _DPI) / _BLOCK)
-    figure = _titled(title, _SIDE / _DPI, height / _DPI, _DPI, "zones")
-    canvas = import_extra("matplotlib.backends.backend_agg", "zones").FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    _draw_world(axes, np.asarray(episode.centres))
-    moving = {"animated": True, "color": _DARK, "zorder": 4}
-    (way,) = axes.plot([], [], linewidth=1.2, **moving)
-    (robot,) = axes.fill([0, 0, 0, 0], [0, 0, 0, 0], edgecolor="white", **moving)
-    background = None
-    for moment in moments:
-        words = f"stage {min(int(episode.stages[moment]) + 1, num_stages)} of {num_stages}"
-        words = f"{words}: {_ending(episode)}" if moment == episode.num_steps else words
-        if words != axes.get_title():
-            axes.set_title(words, fontsize=_SMALL, pad=2)
-            canvas.draw()
-            background = canvas.copy_from_bbox(figure.bbox)
-        canvas.restore_region(background)
-        way.set_data(*episode.positions[: moment + 1].T)
-        robot.set_xy(_robot_corners(episode.positions[moment], float(episode.headings[moment]), 0.4))
-        for artist in (way, robot):
-            axes.draw_artist(artist)
-        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
+    axes.set_title(f"{outcome} after {episode.num_steps * STEP:.1f} s", fontsize=_SMALL, pad=2)
