@@ -222,7 +222,24 @@ def test_a_shift_is_one_of_the_tasks_from_all_strata():
 
 
 @pytest.mark.parametrize("ask", [jaxcert.certify_mean, lambda x, **how: jaxcert.certify_cvar(x, 0.2, cap=1.0, **how)])
-def test_a_mean_of_strata_has_no_record(ask):
-    found = ask(stratified(passed(3), ["a", "b"] * 100), delta=0.05)
-    with pytest.raises(ValueError, match=r"is of tasks from strata, the question .* has no record of these"):
-        jaxcert.report.certificate_record(found, support=(0, 1))
+def test_a_mean_of_strata_has_a_record_with_their_own_frequencies_and_file(ask, tmp_path):
+    kinds = ["a", "b"] * 100
+    np.savez(tmp_path / "r.npz", returns=passed(3), kind=kinds)
+    with_strata, without = (jaxcert.tables.read_returns(tmp_path / "r.npz", strata=name) for name in ("kind", None))
+    found = ask(stratified(passed(3), kinds), delta=0.05)
+    record = jaxcert.report.certificate_record(found, support=(0, 1), data=with_strata)
+    assert "from a or b, each as likely" in record["rows"][0]["sentence"]
+    other = ask(stratified(passed(3), kinds, frequencies={"a": 0.9, "b": 0.1}), delta=0.05)
+    for answer, data in ((found, None), (found, without), (other, with_strata)):
+        with pytest.raises(ValueError, match=r"has a record of these with their frequencies in a file that names"):
+            jaxcert.report.certificate_record(answer, support=(0, 1), data=data)
+
+
+@pytest.mark.parametrize("method", ["binomial", "attained", "soft"])
+def test_advice_is_that_of_one_distribution_and_none_for_unequal_weights(method):
+    x, kinds, ask = passed(30), np.tile(["a", "b"], 100), {"delta": 0.05, "method": method}
+    wanted = {"support": (0, 1), "num_rollouts": 20, "safety": 0.95}
+    same = jaxcert.planning.advise(certify(x, 0.5, **ask), **wanted)
+    assert jaxcert.planning.advise(certify_stratified(x, 0.5, strata=kinds, **ask), **wanted) == same
+    uneven = certify_stratified(x, 0.5, strata=kinds, frequencies={"a": 0.9, "b": 0.1}, **ask)
+    assert jaxcert.planning.advise(uneven, **wanted) == (None,)

@@ -90,9 +90,16 @@ def test_an_adaptive_run_is_monitored_by_its_certificate(tmp_path):
 
 def test_certificates_of_other_tasks_are_monitored_from_files_as_from_memory(tmp_path):
     sampled = jaxcert.certify(RETURNS, 200.0, **SETTINGS)
+    frequencies = ["a, the b=0.3", "c=0.7"]
+    strata = jaxcert.certify_stratified(
+        RETURNS, 200.0, strata=["a, the b", "c"] * 30, frequencies=frequencies, **SETTINGS
+    )
     for name, found in {
         "shift": jaxcert.certify_shift(sampled, divergence="kl", radius=0.02),
         "weighted": jaxcert.certify_weighted(RETURNS, 200.0, weights=jnp.ones(60), max_weight=2.0, **SETTINGS),
+        "strata": strata,
+        "shifted strata": jaxcert.certify_shift(strata, divergence="kl", radius=0.02),
+        "strata elsewhere": jaxcert.certify_shift(strata, divergence="kl", radius=0.02, performance_shift=1.5),
     }.items():
         write_certificates(tmp_path / name, [certificate_record(found, support=(0, 1000))])
         (record,) = read_certificate(tmp_path / name)["certificates"]
@@ -135,8 +142,9 @@ def test_a_safety_level_is_monitored_at_the_threshold_that_it_found():
 
 def test_the_other_questions_are_refused_in_words():
     shares = {name for name, each in QUESTIONS.items() if {"threshold", "epsilon"} <= set(each.rows.columns)}
-    monitored = shares - {"episode", "stratified"}  # whose strata a record names in its sentence alone
-    assert monitored == {"safety", "safety_level", "band", "anytime", "interval", "sequential", "weighted"}
+    monitored = shares - {"episode"}
+    of_one = {"safety", "safety_level", "band", "anytime", "interval", "sequential"}
+    assert monitored == of_one | {"weighted", "stratified"}
     reached = "the expected return is at least 0.5 with probability at least 0.9000"
     words = dict.fromkeys(monitored, f"on a new task from the same distribution, {reached}")
     between = words["interval"].replace("probability at least 0.9000", "a probability between 0.9000 and 0.9500")

@@ -190,7 +190,7 @@ def test_advice_or_words_that_none_is_known(answers, name):
     if QUESTIONS[name].advised:
         assert len(advise(answers[name], support=(0.0, 1.0), num_rollouts=20)) == len(answers[name])
     else:
-        known = "safety, safety_level, interval, sequential, improvement"
+        known = "safety, safety_level, interval, sequential, stratified, improvement"
         with pytest.raises(ValueError, match=f"'{name}'.* there is no advice; expected one of {known}$"):
             advise(answers[name], support=(0.0, 1.0))
 
