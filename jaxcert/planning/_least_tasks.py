@@ -16,18 +16,18 @@ MOST_TASKS = 10**6
 _ROW = 2048
 
 
-def least_tasks(wanted: Any, k: Any, beta: Any, delta: Any, method: Method = BINOMIAL) -> np.ndarray:
+def least_tasks(wanted: Any, k: Any, beta: Any, delta: Any) -> np.ndarray:
     r"""The fewest tasks that can certify a safety s with k violations, elementwise; 0 where a million do not suffice.
 
     .. math:: \min \{ n : 1 - \hat\varepsilon(k; n, \beta, \delta) \ge s \}
 
-    A beta of NaN is the method's default. With this n and k ``certify`` reports a safety of at least s; with n - 1 and
+    A beta of NaN is the default. With this n and k ``certify`` reports a safety of at least s; with n - 1 and
     k it does not: both were computed.
     """
     wanted, k, beta, delta = (np.array(array) for array in np.broadcast_arrays(wanted, k, beta, delta))
 
     def holds(n: np.ndarray) -> np.ndarray:
-        return reaches(method, wanted, k, n, beta, delta)
+        return reaches(BINOMIAL, wanted, k, n, beta, delta)
 
     return least_true(holds, np.minimum(k, MOST_TASKS), MOST_TASKS)
 
