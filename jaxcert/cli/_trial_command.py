@@ -16,6 +16,7 @@ from jaxcert.report._exact_check import proof_command
 from jaxcert.report._run_record import trial_records, witnessed_trials
 from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
 from jaxcert.rollouts._paired_trials import open_trials
+from jaxcert.rollouts._single_trial import outcomes_of
 
 group = typer.Typer()
 group.command("start")(start_trials)
@@ -43,7 +44,8 @@ def add_trial(
     with _console.warnings_on_stderr():
         found = open_trials(log)
         if len(given) != 1:
-            raise ValueError(f"expected one of --success, --failure and --score, for {found.declared.outcomes.wanted}")
+            wanted = outcomes_of(found.declared.successes, found.declared.support)
+            raise ValueError(f"expected one of --success, --failure and --score, for {wanted}")
         found.add(label, given[0])
     _console.say(texts_of(found).progress(found, label))
 

@@ -14,7 +14,7 @@ from jaxcert.report._recompute import precision
 from jaxcert.report._witnesses import where_proven
 from jaxcert.report._writers import certificate_record, sizes_of
 from jaxcert.rollouts import AdaptiveCertificate, Trials
-from jaxcert.rollouts._run_witness import stops_of
+from jaxcert.rollouts._resumption import stops_of
 
 _LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"
 _COUNTED = "counted as the worst return, at their places: this holds for whatever reason they were withdrawn"

@@ -10,7 +10,7 @@ from jaxcert._first_entry import fields_of
 from jaxcert._validation import as_numbers, check_count
 from jaxcert.certificates._arguments import choose
 from jaxcert.returns._prepared import probability
-from jaxcert.rollouts._single_trial import Outcomes, Trial, check_labels, one_number, two_ends
+from jaxcert.rollouts._single_trial import Trial, check_labels, one_number, two_ends
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.sequential import SequentialState, init, update
 from jaxcert.sequential._rule import MOST_ROLLOUTS, usual_rule
@@ -43,11 +43,6 @@ class Declared(NamedTuple):
     def role(self) -> str:
         """The meaning of a label."""
         return "task"
-
-    @property
-    def outcomes(self) -> Outcomes:
-        """The values that a trial may have."""
-        return Outcomes(self.successes, self.support)
 
     def state(self) -> SequentialState:
         """The tasks before their first trial; ValueError for what cannot be declared."""

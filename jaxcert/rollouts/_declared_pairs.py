@@ -10,7 +10,7 @@ import numpy as np
 from jaxcert._first_entry import fields_of
 from jaxcert._validation import check_count
 from jaxcert.numerics._rounding import cast
-from jaxcert.rollouts._single_trial import Outcomes, Trial, check_labels, one_number, two_ends
+from jaxcert.rollouts._single_trial import Trial, check_labels, one_number, two_ends
 from jaxcert.sequential import SequentialState, init_pairs, update, update_pairs
 from jaxcert.sequential._pairs import MOST_PAIRS, PAIR_BETS
 from jaxcert.sequential._rule import calibrated_goals, probability_up, wealth_up
@@ -38,11 +38,6 @@ class DeclaredPairs(NamedTuple):
     def role(self) -> str:
         """The meaning of a label."""
         return "policy"
-
-    @property
-    def outcomes(self) -> Outcomes:
-        """The values that a trial may have."""
-        return Outcomes(self.successes, self.support)
 
     @property
     def is_exact(self) -> bool:

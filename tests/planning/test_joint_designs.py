@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from simulated import simulate
 
 import jaxcert
 from jaxcert.certificates._soft import soft_epsilon
-from jaxcert.planning import Design, plan, simulate
+from jaxcert.planning import Design, plan
 
 WISH = {"support": (0.0, 1000.0), "delta": 0.01}
 FEW = {"max_rollouts": 16}  # one length of programs

@@ -40,19 +40,15 @@ def test_the_default_beta_is_that_of_the_method():
     assert fewest(0.9, delta=0.01) == fewest(0.9, delta=0.01, beta=0.05) == 47
 
 
-def certified(n: int, k: int, method: str) -> float:
+def certified(n: int, k: int) -> float:
     lower = np.where(np.arange(n) < k, 0.0, 1.0).astype(np.float32)
-    return float(certify_lower_bounds(lower, 0.5, delta=0.05, beta=0.2, method=method, validate=False).safety[0])
+    return float(certify_lower_bounds(lower, 0.5, delta=0.05, beta=0.2).safety[0])
 
 
-@pytest.mark.parametrize("method", ["binomial", "scenario"])
 @pytest.mark.parametrize(("safety", "k"), [(0.7, 0), (0.75, 2)])
-def test_certify_agrees(method, safety, k):
-    n = fewest(safety, k, delta=0.05, beta=0.2, method=method)
-    if method == "scenario":  # at so large a beta it may never get there
-        assert n == 0 or certified(n, k, method) >= safety > certified(n - 1, k, method)
-        return
-    assert certified(n, k, method) >= safety > certified(n - 1, k, method)
+def test_certify_agrees(safety, k):
+    n = fewest(safety, k, delta=0.05, beta=0.2)
+    assert certified(n, k) >= safety > certified(n - 1, k)
 
 
 def test_the_table_of_the_usual_safeties():
@@ -121,7 +117,6 @@ def test_other_returns_do_not_get_higher():
         (task_table, {"safeties": 1.0, "delta": 0.1}, r"safeties.* is 1"),
         (task_table, {"safeties": 0.9, "delta": 0.0}, "delta is 0"),
         (task_table, {"safeties": 0.9, "delta": 0.1, "beta": 1.5}, "beta is 1.5"),
-        (task_table, {"safeties": 0.9, "delta": 0.1, "method": "best"}, "method is 'best'"),
         (task_table, {"safeties": 0.9, "delta": 0.1, "max_violations": -1}, "max_violations is -1"),
     ],
 )

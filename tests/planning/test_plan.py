@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 from scipy import stats
+from simulated import simulate
 
-from jaxcert.planning import Assumptions, Design, plan, simulate
+from jaxcert.planning import Assumptions, Design, plan
 
 SUPPORT = (0.0, 1.0)
 ASSUMED = Assumptions(mean=0.8, task_spread=0.06, rollout_spread=0.1)

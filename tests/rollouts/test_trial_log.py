@@ -115,7 +115,7 @@ def test_what_was_interrupted_is_read_again(path, monkeypatch):
     for record in (lambda: trials.add(LABELS[0], False), lambda: trials.undo("mistyped")):
         before = len(path.read_bytes().splitlines())
         with monkeypatch.context() as patch:
-            patch.setattr("jaxcert.rollouts._recorded_trials.with_entry", interrupted)
+            patch.setattr("jaxcert.rollouts._trial_log._with_entry", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 record()
         assert len(path.read_bytes().splitlines()) == before + 1
