@@ -1,12 +1,11 @@
 """Settings of a trial-by-trial experiment before its first trial."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._first_entry import fields_of
 from jaxcert._validation import as_numbers, check_count
 from jaxcert.certificates._arguments import choose
 from jaxcert.returns._prepared import probability
@@ -73,20 +72,6 @@ class Declared(NamedTuple):
     def advanced(self, state: SequentialState, before: Sequence[Trial], trial: Trial) -> SequentialState:
         """The state after one more trial; where its task is decided already, it changes nothing."""
         return update(state, np.array([trial.value]), np.array([trial.task]))
-
-    def to_json(self) -> dict[str, Any]:
-        """As values for JSON, which has no infinite number."""
-        low, high = self.support
-        return {**self._asdict(), "support": [low, high if math.isfinite(high) else None]}
-
-    @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> "Declared":
-        """The declaration in an entry; ValueError for an invalid one."""
-        is_open = isinstance(entry.get("support"), list) and entry["support"][1:] == [None]
-        support = [entry["support"][0], math.inf] if is_open else entry.get("support")
-        found = cls(**fields_of({**entry, "support": support}, cls, cls._fields))
-        found.state()
-        return found
 
 
 def declare(

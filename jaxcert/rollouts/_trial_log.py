@@ -5,13 +5,15 @@ are not there, and keeps what an archive of the rollouts that count has no place
 """
 
 import datetime
+import functools
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._first_entry import declared_in
+from jaxcert._first_entry import declared_in, fields_of
 from jaxcert.numerics._rounding import convert_host
 from jaxcert.rollouts._declared import Declared
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
@@ -39,7 +41,20 @@ class Log(NamedTuple):
 def first_entry(declared: Declared | DeclaredPairs) -> dict[str, Any]:
     """The entry with which a log begins."""
     (name,) = (name for name, kind in _KINDS.items() if isinstance(declared, kind))
-    return {"format": name, "time": _now(), **declared.to_json()}
+    return {"format": name, "time": _now(), **fields_in(declared)}
+
+
+def fields_in(declared: Declared | DeclaredPairs) -> dict[str, Any]:
+    """The fields as values for JSON, which has no infinite number."""
+    low, high = declared.support
+    return {**declared._asdict(), "support": [low, high if math.isfinite(high) else None]}
+
+
+def _declared(kind: type[Any], entry: Mapping[str, Any]) -> Declared | DeclaredPairs:
+    """The declaration in an entry; ValueError for an invalid one."""
+    found = kind(**fields_of(entry, kind, kind._fields))
+    found.state()
+    return found
 
 
 def trial_entry(log: Log, task: int, value: float) -> dict[str, Any]:
@@ -55,8 +70,10 @@ def withdrawal_entry(log: Log, why: str) -> dict[str, Any]:
 
 def after(before: Log | None, entries: Iterator[Mapping[str, Any]]) -> Log:
     """The content after more entries, of which the very first is the declaration; ValueError for one out of place."""
-    log = begun(declared_in(next(entries, None), _KINDS)) if before is None else before
-    trials = log.trials
+    if before is None:
+        kinds = {name: functools.partial(_declared, kind) for name, kind in _KINDS.items()}
+        before = begun(declared_in(next(entries, None), kinds))
+    log, trials = before, before.trials
     for entry in entries:
         trials = _with_entry(log.declared, trials, entry)
     return with_trials(log, trials)

@@ -1,7 +1,9 @@
 """How many tasks a safety needs: against exact arithmetic, and with ``certify`` as the judge."""
 
+import re
 from fractions import Fraction
 from math import comb
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -66,7 +68,7 @@ def test_a_single_task_suffices_beside_what_needs_more():
     assert "> 1,000,000" in str(task_table(1 - 1e-6, delta=0.01))
 
 
-# --- rollouts -----------------------------------------------------------------------------------------------------
+# --- rollouts ----------------------------------------------------------------------------------------------------
 
 
 def lower_bound(name: str, m: int, beta: float, support: tuple[float, float]) -> float:
@@ -124,3 +126,22 @@ def test_what_is_refused(function, arguments, message):
     name = next(iter(arguments))
     with pytest.raises(ValueError, match=message):
         function(arguments.pop(name), **arguments)
+
+
+# --- the numbers on the front pages -----------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_readme_says_what_the_command_gives():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    said = r"a safety of 0\.8, 0\.9, 0\.95 or 0\.99 takes (\d+), (\d+), (\d+) or (\d+) tasks"
+    [numbers] = re.findall(said + r"; if one misses, (\d+), (\d+), (\d+) or (\d+)\.", text)
+    wanted = task_table([0.8, 0.9, 0.95, 0.99], delta=0.05).num_tasks
+    assert list(map(int, numbers)) == [*wanted[:, 0], *wanted[:, 1]]
+
+
+def test_the_first_page_says_what_the_table_says():
+    text = " ".join((ROOT / "docs" / "index.md").read_text().split())
+    [number] = re.findall(r"0\.05\$, (\d+) tasks certify a safety of 0\.9", text)
+    assert int(number) == task_table([0.9], delta=0.05).num_tasks[0, 0]
