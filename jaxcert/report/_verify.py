@@ -69,10 +69,10 @@ def verify(
     Checked are the digest of the document, the file of returns (its SHA-256) and the columns that were read, what was
     fixed beforehand, every setting and number of violations exactly, every computed number within rounding, every
     sentence, that policies called by their files have the names of the files given here and, given a protocol, that it
-    was kept to. Rounding is 16 units (2**-24 in single precision) of the size: of a risk its own, of a threshold or a mean
-    that was found that of the returns or of the lower end of the support. A safety in words is never larger than what is
-    computed here. This finds alterations. It cannot find a forgery: whoever makes up returns can compute a certificate
-    of them.
+    was kept to. Rounding is 16 units (2**-24 in single precision) of a number's size: of a risk its own, of a threshold
+    or a mean that was found that of the returns or of the lower end of the support. A safety in words is never larger
+    than what is computed here. This finds alterations. It cannot find a forgery: whoever makes up returns can compute a
+    certificate of them.
 
     Args:
         certificate: the certificate file.
