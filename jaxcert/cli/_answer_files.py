@@ -102,7 +102,7 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
     wanted, (first, *_) = request.outputs, answers.values()
     title = wanted.title or " against ".join(first.policies) or first.data[0].path.name
     shown = [pair for each in answers.values() for pair in each.answered]
-    with drawing(None, wanted.size) as ax:
+    with drawing(None) as ax:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
             return draw_intervals(_groups(request, answers, shown[0][0]), title, ax)
         found = [(group, _curve(each)) for group, each in answers.items()]

@@ -11,8 +11,8 @@ from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer import Answer, Request
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
+from jaxcert.cli._answering import advice_of, reasons
 from jaxcert.cli._asking import Asking
-from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, aligned, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed
 from jaxcert.questions import QUESTIONS

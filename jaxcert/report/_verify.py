@@ -11,10 +11,9 @@ from jaxcert.report._certificate_schema import read_certificate
 from jaxcert.report._comparison import Compared, compare
 from jaxcert.report._document import assumptions_of, document_digest
 from jaxcert.report._leaderboard import of_leaderboard
-from jaxcert.report._named_files import of_names, told_names
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol
-from jaxcert.report._recorded_files import recorded_files, rows_read
+from jaxcert.report._recorded_files import of_names, recorded_files, rows_read, told_names
 from jaxcert.tables._returns import how_many
 
 
