@@ -172,6 +172,17 @@ def _check_strata(question: Question, data: Sequence[Returns]) -> None:
         raise ValueError("a task is in one stratum for one policy, and in another for the other; expected the same")
 
 
+def stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
+    """The returns of several policies or seeds, [p, n, m], and which count: those with fewer rollouts are filled up."""
+    shape = (len(data), len(data[0].tasks), max(each.most_rollouts for each in data))
+    returns, where = np.zeros(shape, np.result_type(*(each.returns for each in data))), np.zeros(shape, bool)
+    for i, each in enumerate(data):
+        place = i, slice(None), slice(each.most_rollouts)
+        where[place] = True if each.where is None else each.where
+        returns[place] = np.where(where[place], each.returns, 0)
+    return returns, where
+
+
 def _value(value: Any, dtype: np.dtype) -> Any:
     """A setting as the function takes it: numbers in the precision of the certificate."""
     if isinstance(value, list):
