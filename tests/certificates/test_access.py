@@ -6,7 +6,6 @@ import json
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import pytest
 from asked import ways
 
@@ -100,19 +99,6 @@ def _check_part(part, whole):
 
 
 @EVERY
-def test_the_table_has_the_numbers_that_were_given(certificates, name):
-    frame = certificates[name].to_frame()
-    assert frame.threshold.tolist() == THRESHOLDS
-    assert frame.delta.unique().tolist() == [0.05]
-    if name in ("safety", "band", "interval", "improvement"):
-        assert frame.beta.unique().tolist() == [0.05]
-    np.testing.assert_array_equal(frame.safety, getattr(certificates[name], "certificate", certificates[name]).safety)
-    assert isinstance(frame.status.dtype, pd.CategoricalDtype)
-    assert set(frame.status) <= {"certified", "vacuous"}
-    assert list(frame.columns[:3]) == ["threshold", "safety", "epsilon"]
-
-
-@EVERY
 def test_plain_values_are_those_held_and_survive_json(certificates, name):
     whole = getattr(certificates[name], "certificate", certificates[name])
     values = certificates[name].to_dict()
@@ -170,18 +156,7 @@ def test_a_threshold_that_was_not_certified():
 
 def test_parts_under_transformations():
     lower = jnp.linspace(0, 1, 50)
-
-    @jax.jit
-    def second(lower):
-        return certify_lower_bounds(lower, [0.1, 0.3], delta=0.1, beta=0.05)[1]
-
-    whole = certify_lower_bounds(lower, [0.1, 0.3], delta=0.1, beta=0.05)
-    assert jax.tree.all(jax.tree.map(np.array_equal, second(lower), whole[1]))
-    many = jax.vmap(lambda lower: certify_lower_bounds(lower, [0.1, 0.3], delta=0.1, beta=0.05))(
-        jnp.stack([lower, lower / 2])
-    )
-    assert many[..., 1].safety.shape == (2, 1)
-    assert many[..., 1].beta.shape == many.beta.shape
+    many = certify_lower_bounds(jnp.stack([lower, lower / 2]), [0.1, 0.3], delta=0.1, beta=0.05)
     assert str(many.at(0.1)[1]) == str(many[1, 0])
     assert many.to_dict()["status"] == [["certified", "certified"]] * 2
     levels = jax.vmap(lambda level: certify_lower_bounds(lower, level, delta=0.1, beta=0.05))(jnp.array([0.1, 0.3]))

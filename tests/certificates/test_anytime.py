@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from jaxcert import anytime_epsilon, binomial_epsilon, certify, certify_anytime
-from jaxcert.report import step_curve
 from tests.certificates.test_band import returns
 
 N, M = 60, 20
@@ -143,19 +142,6 @@ def test_stops_at_the_first_moment_with_the_wanted_safety():
     assert first[1] == 0
     with pytest.raises(ValueError, match=r"safety is 1\.5; expected a probability"):
         found.first_reached(1.5)
-
-
-def test_says_that_it_holds_at_every_moment():
-    text = str(certify_anytime(returns(shape=(N, M)), [0.4, 0.999], **SETTINGS))
-    assert text.startswith("With confidence 0.95, at every moment of the sampling of tasks: on a new task")
-    assert "tasks: nothing is certified about an expected return of at least 0.999" in text
-
-
-def test_its_curve_is_the_certificate_at_many_thresholds():
-    found = certify_anytime(returns(shape=(N, M)), 0.4, **SETTINGS)
-    curve = step_curve(found)
-    again = certify_anytime(returns(shape=(N, M)), curve.thresholds, **SETTINGS)
-    np.testing.assert_array_equal(curve.epsilon, again.epsilon)
 
 
 @pytest.mark.parametrize(

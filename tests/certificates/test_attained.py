@@ -155,12 +155,6 @@ def test_a_limit_of_unequal_coins_is_safe_and_close(precision, k):
         assert loose > Fraction(level) or k == 7
 
 
-def test_coins_of_the_theory_page():
-    """Half of the tasks at tau = 0.9, half at 0.1, k = 20 of 200; the closed form by the mean gives 0.3202."""
-    q = jnp.asarray(np.repeat([0.1, 0.9], 100)[None], jnp.float32)
-    assert math.isclose(float(coins_limit(q, jnp.full(1, 20.0), jnp.full(1, 0.01))[0]), 0.3131, abs_tol=5e-5)
-
-
 def test_the_closed_form_of_many_coins_is_no_tighter(monkeypatch):
     monkeypatch.setattr("jaxcert.numerics._coins._MOST_COINS", 3)
     q, k = jnp.asarray([[0.2, 0.9, 0.5, 0.7, 0.3, 0.6, 0.8]]), np.arange(8, dtype=np.float32)

@@ -23,12 +23,6 @@ def scenario(dtype: str) -> jaxcert.ScenarioSolution:
     return jaxcert.ScenarioSolution(*map(np.asarray, scenario_epsilon(*arguments(dtype))))
 
 
-def test_table_is_the_whole_one():
-    assert len(TABLE["n"]) == 400
-    assert TABLE["n"].max() == 20_000
-    assert np.sum(TABLE["K"] == 0) == 30
-
-
 def test_binomial_agrees(precision):
     epsilon = np.asarray(binomial_epsilon(*arguments(precision)))
     assert epsilon.dtype == precision

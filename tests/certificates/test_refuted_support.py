@@ -101,15 +101,6 @@ def test_weights_alone_certify_nothing(method):
     assert (float(found.safety[0]), float(found.epsilon[0])) == (0, 1)
 
 
-def test_what_is_masked_refutes_nothing():
-    where = np.ones((N, M), bool)
-    where[3, 1] = False
-    found = jaxcert.certify(LOW, [0.1], where=where, **OPTIONS)
-    assert int(found.status[0]) == Status.CERTIFIED
-    of_two = jaxcert.certify_improvement(LOW, 0.05 * GOOD, [-0.5], where_a=where, **OPTIONS)
-    assert int(of_two.status[0]) == Status.CERTIFIED
-
-
 def test_an_open_end_is_refuted_by_infinity_alone():
     large = GOOD.copy()
     large[3, 1] = 1e30

@@ -256,9 +256,3 @@ def test_a_hook_takes_thresholds_of_successes():
         CertificationHook(COINS, jax.random.key(1), safeties=[0.4], method="attained", **options)
     with pytest.raises(ValueError, match="an adaptive hook has"):
         CertificationHook(COINS, jax.random.key(1), thresholds=[0.4], method="attained", adaptive=True, **options)
-
-
-def test_a_shift_of_successes():
-    found = certify(X, 0.5, **DELTA)
-    moved = jaxcert.certify_shift(found, divergence="total_variation", radius=0.05)
-    assert float(moved.safety[0]) == pytest.approx(float(found.safety[0]) - 0.05, abs=1e-5)
