@@ -119,27 +119,6 @@ def test_limits_are_monotone_up_to_their_looseness(side, precision):
     assert np.all((rise if side == "lower" else -rise) >= -room * 1e-4)
 
 
-@given(n=st.integers(1, 10**6), share=st.floats(0, 1), exponent=st.floats(-15, -0.1))
-@settings(max_examples=60, deadline=None)
-def test_either_limit_is_the_complement_of_the_other(n, share, exponent):
-    k, level = int(share * n), 10**exponent
-    upper, lower = solve("upper", "float32", k, n, level), solve("lower", "float32", n - k, n, level)
-    assert float(upper) + float(lower) == pytest.approx(1, abs=2e-5)
-
-
-@pytest.mark.parametrize("side", ["upper", "lower"])
-def test_a_scalar_and_vmap_agree_with_a_batch(precision, side):
-    k, n, level = random_problems(precision, 1)
-    whole = solve(side, precision, k, n, level)
-    limit = jax.jit(LIMITS[side])
-    arrays = [jnp.asarray(value, precision) for value in (k, n, level)]
-    mapped = np.asarray(jax.vmap(limit)(*arrays))
-    alone = [float(limit(*(a[i] for a in arrays))) for i in range(0, SIZE, 10)]
-    ulps = 4 * np.finfo(precision).eps
-    np.testing.assert_allclose(mapped, whole, rtol=ulps)
-    np.testing.assert_allclose(alone, whole[::10], rtol=ulps)
-
-
 def slopes(limit, k: np.ndarray, n: np.ndarray, dtype: str) -> np.ndarray:
     """Derivatives in the level, at level 0.03."""
     arrays = (jnp.asarray(k, dtype), jnp.asarray(n, dtype), jnp.full(n.shape, 0.03, dtype))

@@ -7,7 +7,6 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from benchmarks.exact import exact, lower_tail
 from jaxcert import certify_lower_bounds_band
@@ -57,16 +56,6 @@ def test_known_figures():
     few = boundary(200, 0.01, num_smallest=20)
     assert (few[0], few[10]) == (pytest.approx(0.0316, abs=5e-5), pytest.approx(0.1128, abs=5e-5))
     assert 0.01 / local_level(200, 0.01, 19) == pytest.approx(6.2, abs=0.05)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "delta", "draws"), [(50, 0.1, 10**6), (200, 0.01, 10**6)])
-def test_simulated_crossings(n, delta, draws):
-    ends, rng, crossed = boundary(n, delta), np.random.default_rng(0), 0
-    for _ in range(20):
-        order = np.sort(rng.random((draws // 20, n)), axis=1)
-        crossed += int(np.sum(np.any(order > ends, axis=1)))
-    assert stats.binomtest(crossed, draws, delta).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("level", [1e-30, 1e-4, 0.3, 0.99])

@@ -177,11 +177,6 @@ def test_type_of_a_computation_with_64_bit_types(x64):
     assert _rounding.compute_dtype(np.float32(0.5), np.float64(0.5)) == np.float64
 
 
-def test_unit_roundoff():
-    assert _rounding.unit_roundoff(FLOAT32) == 2.0**-24
-    assert _rounding.unit_roundoff(np.dtype("float64")) == 2.0**-53
-
-
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_neighbours(precision, steps):
     x = np.array([-2.0, 1.0, 1e-3, 123.456], precision)

@@ -14,7 +14,6 @@ from jaxcert.rollouts import (
 )
 
 GAMMA, LOWEST = 0.9, -1.5
-NORMAL = {"allow_subnormal": False}  # which the device takes for 0
 RETURNS = {
     undiscounted_return: {},
     discounted_return: {"discount": GAMMA},
@@ -146,25 +145,6 @@ def test_long_horizon_is_exact_to_rounding(precision):
     want += gamma**1000 * -1 / (1 - gamma)
     np.testing.assert_allclose(truncated_return(r_t, discount=0.995, min_reward=-1), want, rtol=1e-5)
     assert undiscounted_return(r_t) == 1000
-
-
-@BY_METRIC
-def test_jit_and_vmap(metric, precision):
-    r_t, done_t = (jnp.asarray(array) for array in batch(precision))
-    options = {name: jnp.asarray(value, dtype=precision) for name, value in RETURNS[metric].items()}
-    want = metric(r_t, done_t, **options)
-    close = {"rtol": 0, "atol": _tolerance(precision)}
-    np.testing.assert_allclose(jax.jit(metric)(r_t, done_t, **options), want, **close)
-    rowwise = jax.vmap(jax.vmap(lambda r, done: metric(r, done, **options)))(r_t, done_t)
-    np.testing.assert_allclose(rowwise, want, **close)
-
-
-def test_vmap_over_discounts(precision):
-    r_t = jnp.asarray(batch(precision, (5, 4))[0])
-    discounts = jnp.asarray([0.0, 0.5, 0.9], dtype=precision)
-    result = jax.jit(jax.vmap(lambda g: truncated_return(r_t, discount=g, min_reward=LOWEST)))(discounts)
-    want = [truncated_return(r_t, discount=g, min_reward=LOWEST) for g in (0.0, 0.5, 0.9)]
-    np.testing.assert_allclose(result, want, rtol=0, atol=_tolerance(precision))
 
 
 @pytest.mark.parametrize("discount", [-0.1, 1.0, np.nan])

@@ -2,7 +2,6 @@
 
 import itertools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -53,14 +52,6 @@ def test_avoided_target_fails_unless_excluded():
     target, avoid = np.array([False, True]), np.array([False, True])
     assert reach_avoid(target, avoid) == 0
     assert reach_avoid(target, avoid & ~target) == 1
-
-
-def test_jit_and_vmap():
-    target, avoid, done = (array.reshape(32, 16, 3) for array in all_events())
-    want = reach_avoid(target, avoid, done)
-    np.testing.assert_array_equal(jax.jit(reach_avoid)(target, avoid, done), want)
-    np.testing.assert_array_equal(jax.vmap(jax.vmap(reach_avoid))(target, avoid, done), want)
-    np.testing.assert_array_equal(jax.jit(jax.vmap(reach))(target, done), reach(target, done))
 
 
 @pytest.mark.parametrize(
