@@ -140,14 +140,7 @@ def check_arrays_stay_on_the_device(subject: Subject, arguments: tuple) -> None:
         subject.function(*arguments, validate=False)
 
 
-def test_transfers_are_noticed():
-    one, other = BOUNDS["hoeffding"].sets()
-    careless = Subject(lambda x, *_, validate: jnp.sin(x), one, other)
-    with pytest.raises(Exception, match="Disallowed host-to-device transfer"):
-        check_arrays_stay_on_the_device(careless, one)
-
-
-@pytest.mark.parametrize("name", ["hoeffding", "clopper_pearson", "certify-betting-binomial", "undiscounted_return"])
+@pytest.mark.parametrize("name", ["hoeffding", "clopper_pearson", "certify-betting-binomial", "truncated_return"])
 @pytest.mark.parametrize("dtype", ["int32", "bool", "bfloat16", "float16"])
 def test_narrow_types_become_float32(name, dtype, precision):
     data, *rest = SUBJECTS[name].sets()[0]

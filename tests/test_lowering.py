@@ -93,8 +93,3 @@ def test_a_conversion_to_a_narrower_type_is_rounded_before(x64):
     narrowed = [e.invars[0] for e in equations(program) if _narrows(e)]
     assert len(narrowed) == 1
     assert narrowed == rounded
-
-
-def test_an_operation_that_a_tpu_lacks_is_noticed():
-    with pytest.raises(NotImplementedError, match="tpu"):
-        jax.export.export(jax.jit(jax.lax.linalg.eig), platforms=["tpu"])(jax.ShapeDtypeStruct((2, 2), jnp.float32))

@@ -152,15 +152,3 @@ def test_optional_parameters_are_keywords():
     functions = {name: value for name, value in documented().items() if inspect.isfunction(value)}
     assert len(functions) > 100
     assert {name: found for name, function in functions.items() if (found := by_place(function))} == {}
-
-
-def test_what_is_wrong_is_named():
-    def wrong(x, y=1):
-        """A first line.
-
-        Args:
-            x: a number.
-        """
-
-    assert lacking(wrong) == ["a line of code"]
-    assert undescribed(wrong) == by_place(wrong) == ["y"]

@@ -131,7 +131,7 @@ def test_narrow_host_returns_in_a_wide_support(dtype):
 def test_what_is_known_under_jit_is_refused():
     with pytest.raises(ValueError, match="hold no rollouts"):
         jax.jit(lambda x: bounds.betting(x, 0.1, support=(0, 1)))(jnp.zeros((2, 0)))
-    with pytest.raises(ValueError, match="^beta is 2; expected"):
+    with pytest.raises(ValueError, match=r"^beta is 2; expected"):
         jax.jit(lambda x: bounds.hoeffding(x, 2.0, support=(0, 1)))(X)
 
 

@@ -44,11 +44,6 @@ def test_never_below_the_exact_limit_and_near_it(precision):
     assert np.mean(found < 1) > 0.8
 
 
-def test_numbers_of_the_documentation():
-    assert float(anytime_epsilon(0, 200, delta=0.01, beta=0.0)) == pytest.approx(0.03179, abs=1e-5)
-    assert float(binomial_epsilon(0, 200, 0.0, 0.01)) == pytest.approx(0.02276, abs=1e-5)
-
-
 def test_tasks_without_a_violation_until_a_safety():
     n = np.arange(1, 1025)
     every = 1 - np.asarray(anytime_epsilon(0, n, delta=0.01, beta=0.05), float)

@@ -10,7 +10,6 @@ from scipy import stats
 
 from jaxcert import (
     Status,
-    binomial_epsilon,
     certify,
     certify_band,
     certify_lower_bounds,
@@ -51,13 +50,6 @@ def test_without_thresholds_it_is_the_whole_curve():
         alone = certify_band(x[i], found.thresholds[i], **options)
         np.testing.assert_array_equal(found.safety[i], alone.safety)
     assert np.all(np.diff(np.asarray(found.epsilon)) >= 0)
-
-
-def test_wider_than_one_threshold_and_narrower_than_the_union_bound():
-    k = np.arange(N)
-    band = np.asarray(certify_lower_bounds_band(k.astype(np.float32), None, delta=DELTA, beta=0.05).epsilon)
-    assert np.all(band >= np.asarray(binomial_epsilon(k, N, 0.05, DELTA)))
-    assert np.all(band <= np.asarray(binomial_epsilon(k, N, 0.05, DELTA / N)))
 
 
 def test_only_the_smallest_counts():

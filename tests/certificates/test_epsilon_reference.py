@@ -52,18 +52,6 @@ def test_scenario_is_never_below_the_exact_value_of_the_rounded_arguments(precis
     assert all(oracles.scenario_is_safe(*row) for row in rows)
 
 
-@pytest.mark.parametrize("side", ["binomial", "scenario"])
-def test_the_safety_check_itself_can_fail(side):
-    n, k, beta, delta = (TABLE[name] for name in ("n", "k", "beta", "delta"))
-    value = TABLE[f"epsilon_{side}"] * (1 - 1e-12)
-    below = value < 0.9
-    rows = zip(value[below], TABLE["K"][below], k[below], n[below], beta[below], delta[below], strict=True)
-    if side == "binomial":
-        assert not any(oracles.binomial_is_safe(e, *row) for e, _, *row in rows)
-    else:
-        assert not any(oracles.scenario_is_safe(*row) for row in rows)
-
-
 def test_host_levels_are_rounded_to_the_safe_side():
     # In float32 the nearest number to 0.7 is below it and that to 0.1 above: delta must become the one below.
     for delta in (0.7, 0.1, 1e-7, 0.01):

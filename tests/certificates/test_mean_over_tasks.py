@@ -50,17 +50,6 @@ def test_how_the_cap_matters(sample, m, wanted):
     assert np.round(np.asarray(found).mean(axis=0)).tolist() == wanted
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sample", "size", "wanted"), [("cheetah", 20, 389), ("cheetah", 40, 395), ("walker", 20, 520)]
-)
-def test_a_cap_from_a_pilot(sample, size, wanted):
-    """What that page says of pilots: half of alpha as the quantile of one rollout on a few tasks, 100 pilots."""
-    rng, returns = np.random.default_rng(0), jaxcert.sample_returns(sample)
-    caps = [np.quantile(returns[rng.permutation(200)[:size], 0], 0.05) for _ in range(100)]
-    assert certify_cvar(returns, 0.1, cap=caps, **GOOD).mean.mean() == pytest.approx(wanted, abs=5)
-
-
 @pytest.mark.parametrize(("name", "oracle"), [("betting", betting), ("hoeffding", hoeffding)])
 def test_a_mean_is_never_above_the_exact_one_and_close(name, oracle, precision):
     for low, high, (x, mask) in drawn(precision, M):

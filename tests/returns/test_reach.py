@@ -58,15 +58,9 @@ def test_avoided_target_fails_unless_excluded():
     ("call", "message"),
     [
         (lambda: reach(np.ones(3)), "target_t must be bool, got float32"),
-        (
-            lambda: reach(np.bool_(True)),
-            r"target_t must have shape \[\.\.\., T\] with at least one step, got \(\)",
-        ),
+        (lambda: reach(np.bool_(True)), r"target_t must have shape \[\.\.\., T\] with at least one step, got \(\)"),
         (lambda: reach(np.ones((2, 0), bool)), r"target_t must have shape .* got \(2, 0\)"),
-        (
-            lambda: reach(np.ones(3, bool), np.ones(2, bool)),
-            r"done_t must have shape \(3,\), time last, got \(2,\)",
-        ),
+        (lambda: reach(np.ones(3, bool), np.ones(2, bool)), r"done_t must have shape \(3,\), time last, got \(2,\)"),
         (lambda: reach_avoid(np.ones(3, bool), np.ones(3)), "avoid_t must be bool, got float32"),
         (lambda: reach_avoid(np.ones((2, 3), bool), np.ones(3, bool)), r"avoid_t must have shape \(2, 3\)"),
         (lambda: reach_avoid(*np.ones((2, 3), bool), np.ones(3, np.int32)), "done_t must be bool, got int32"),
