@@ -48,10 +48,11 @@ def assert_equal(results, wanted) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_order_and_other_elements(precision, seed):
+def test_shape_order_and_other_elements(precision, seed):
     rng = np.random.default_rng(seed)
     problem = random_problems(precision)
     order = rng.permutation(SIZE)
+    assert_equal(solve(*(value.reshape(4, 30) for value in problem)), whole(precision))
     assert_equal(solve(*(value[order] for value in problem)), [value[order] for value in whole(precision)])
     kept = rng.random(SIZE) < 0.5
     hard = [jnp.asarray(value, precision) for value in (333_333, 10**6, 1e-3, 1e-15)]
@@ -66,18 +67,6 @@ def test_size(precision, size):
         part = slice(start, min(start + size, SIZE))
         results = solve(*(value[part] for value in random_problems(precision)))
         assert_equal(results, [value[part] for value in whole(precision)])
-
-
-@PRECISIONS
-@pytest.mark.parametrize("shape", [(4, 30), pytest.param((SIZE, 1), marks=pytest.mark.slow)])
-def test_shape(precision, shape):
-    assert_equal(solve(*(value.reshape(shape) for value in random_problems(precision))), whole(precision))
-
-
-def test_scalars(precision):
-    problem = random_problems(precision)
-    scalars = [solve(*(value[i] for value in problem)) for i in range(0, SIZE, 4)]
-    assert_equal(zip(*scalars, strict=True), [value[::4] for value in whole(precision)])
 
 
 @pytest.mark.parametrize("method", ["binomial", "scenario"])

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.exact import density, exact, lower_tail, upper_tail
-from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
+from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
 
 SIZE = 400
-LIMITS = {"upper": upper_limit, "lower": lower_limit}
+LIMITS = {"upper": clopper_pearson_upper, "lower": clopper_pearson_lower}
 
 
 def solve(side: str, dtype: str, *values: np.ndarray) -> np.ndarray:
@@ -130,9 +130,9 @@ def test_derivative_in_the_level(precision):
     k = np.clip(np.stack([0 * n, 0 * n + 1, n // 3, n - 2, n - 1])[np.arange(25) % 5, np.arange(25)], 0, n - 1)
     upper, lower = stats.beta.isf(0.03, k + 1, n - k), stats.beta.ppf(0.03, k + 1, n - k)
     rtol = 1e-9 if precision == "float64" else 0.06  # 1 - U of 1e-5 has few digits there
-    found = slopes(upper_limit, np.append(k, 20), np.append(n, 20), precision)
+    found = slopes(clopper_pearson_upper, np.append(k, 20), np.append(n, 20), precision)
     np.testing.assert_allclose(found[:-1], -1 / stats.beta.pdf(upper, k + 1, n - k), rtol=rtol)
     assert found[-1] == 0  # at k = n the limit is 1, whatever the level
-    found = slopes(lower_limit, np.append(k + 1, 0), np.append(n, 20), precision)
+    found = slopes(clopper_pearson_lower, np.append(k + 1, 0), np.append(n, 20), precision)
     np.testing.assert_allclose(found[:-1], 1 / stats.beta.pdf(lower, k + 1, n - k), rtol=rtol)
     assert found[-1] == 0
