@@ -9,23 +9,8 @@ import pytest
 
 import jaxcert
 
-EXTRAS = {
-    "brax",
-    "hypothesis",
-    "gymnasium",
-    "matplotlib",
-    "mpmath",
-    "mujoco",
-    "mujoco_playground",
-    "orbax",
-    "pandas",
-    "PIL",
-    "pyarrow",
-    "rich",
-    "scipy.stats",
-    "tensorboardX",
-    "typer",
-}
+EXTRAS = {"brax", "hypothesis", "gymnasium", "matplotlib", "mpmath", "mujoco", "mujoco_playground", "orbax"}
+EXTRAS |= {"pandas", "PIL", "pyarrow", "rich", "scipy.stats", "tensorboardX", "typer"}
 # A dependency of the core that takes a second to import: only inside the functions that use it.
 LATER = {"tensorflow_probability"}
 # JAX itself imports parts of SciPy; its modules are loaded beforehand.

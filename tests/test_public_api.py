@@ -15,29 +15,13 @@ PACKAGES = [
     *(f"jaxcert.{found.name}" for found in pkgutil.iter_modules(jaxcert.__path__) if found.ispkg),
 ]
 # What users call, documented by its docstring.
-DOCUMENTED = [
-    "jaxcert",
-    "jaxcert.baselines.interval_mdp",
-    "jaxcert.bounds",
-    "jaxcert.diagnostics",
-    "jaxcert.monitoring",
-    "jaxcert.numerics",
-    "jaxcert.planning",
-    "jaxcert.report",
-    "jaxcert.rollouts",
-    "jaxcert.rollouts.summaries",
-    "jaxcert.sequential",
-    "jaxcert.sweep",
-    "jaxcert.tasks",
-    "jaxcert.tasks.bridge_world",
-    "jaxcert.tasks.locomotion",
-    "jaxcert.tasks.ltl",
-    "jaxcert.tasks.pendulum",
-    "jaxcert.tasks.simple_grid",
-    "jaxcert.tasks.zones",
-    "jaxcert.training",
-    "jaxcert.training.zones",
-]
+DOCUMENTED = ["jaxcert"]
+for _names in (
+    "baselines.interval_mdp bounds diagnostics monitoring numerics planning report rollouts rollouts.summaries",
+    "sequential sweep tasks tasks.bridge_world tasks.locomotion tasks.ltl tasks.pendulum tasks.simple_grid",
+    "tasks.zones training training.zones",
+):
+    DOCUMENTED += [f"jaxcert.{name}" for name in _names.split()]
 
 
 def provided(module: ModuleType) -> set[str]:

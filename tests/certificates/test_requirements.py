@@ -77,21 +77,6 @@ def test_tasks_are_counted_that_miss_any_requirement(precision, beta):
     assert float(found.epsilon) == pytest.approx(float(binomial_epsilon(found.num_violations, 60, beta, 0.1)), rel=1e-6)
 
 
-def test_nothing_is_divided_among_requirements():
-    """n = 80, six bad tasks for each of two metrics: where they coincide, and where they do not."""
-
-    def safety(k: int) -> float:
-        return 1 - stats.beta.ppf(0.95, k + 1, 80 - k) / 0.95
-
-    for shift, k, known in ((0, 6, 0.849), (6, 12, 0.756)):
-        a, b = (np.ones((80, 200)) for _ in range(2))
-        a[:6], b[shift : shift + 6] = 0, 0
-        wanted = dict.fromkeys(("a", "b"), at_least(0.5, support=(0, 1)))
-        found = float(certify_requirements({"a": a, "b": b}, wanted, delta=0.05).safety)
-        assert found == pytest.approx(safety(k), abs=1e-5)
-        assert found == pytest.approx(known, abs=1e-3)
-
-
 def _histograms(n: int, kinds: int) -> np.ndarray:
     return np.asarray(list(itertools.combinations_with_replacement(range(kinds), n)))
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from jaxcert import Status, certify
-from jaxcert.bounds import betting
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import evaluate
 from jaxcert.certificates._soft import BETS, default_alpha, evidence, least_evidence, shares, soft_epsilon
@@ -153,16 +152,6 @@ def test_fields_of_the_certificate(precision):
     assert np.all(np.diff(found.epsilon) > 0)
     assert found.epsilon.dtype == np.dtype(precision)
     assert float(found.beta) == pytest.approx(default_alpha(M), rel=1e-6)
-
-
-def test_evidence_of_all_or_nothing_is_the_count():
-    """With E = 1{pass} / beta and alpha = beta, betting on the number of passes, over 1 - beta."""
-    beta, delta = jnp.float32(0.25), jnp.float32(0.05)
-    for failed in (0, 3, 10):
-        passed = np.arange(N) >= failed
-        found = soft_epsilon(jnp.asarray(np.where(passed, 4, 0)[:, None], jnp.float32), beta, delta)
-        share = betting(passed.astype(np.float32), delta, support=(0, 1))
-        assert float(found[0]) == pytest.approx(min(1, (1 - float(share)) / 0.75), rel=1e-5)
 
 
 def test_thresholds_up_to_the_lower_end_are_certified_as_far_as_n_tasks_allow():

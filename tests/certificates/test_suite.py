@@ -100,15 +100,6 @@ def test_at_least_37_of_40():
     assert float(found.share[0]) == pytest.approx(0.925, abs=1e-6)
 
 
-def test_what_failed_counts_where_levels_are_unequal():
-    """20 tasks with a level of 0.376 and 20 with 0.048: of 4 that do not pass, those with 0.048 leave more doubt."""
-    for first, bad in ((4, 11), (2, 9), (0, 7)):
-        levels = np.r_[np.full(first, 0.376), np.full(4 - first, 0.048)]
-        others = np.r_[np.full(20 - first, 0.376), np.full(16 + first, 0.048)]
-        heads = jnp.asarray(1 - np.r_[levels, others], np.float32)
-        assert 4 + int(coins_allowed(heads, jnp.int32(4), jnp.float32(0.05))) == bad
-
-
 def test_all_tasks_and_nothing():
     many = data_set(np.full(10, 50), 50)
     assert "on all of these 10 tasks" in str(certify_suite(many, 0.5, delta=0.05))

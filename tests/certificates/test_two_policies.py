@@ -122,21 +122,12 @@ def test_a_better_policy_certifies_no_less(seed):
 
 def test_masked_returns_may_be_anything():
     nan_a, nan_b = np.where(MASK_A, A, np.nan), np.where(MASK_B, B, np.nan)
-    for wanted, found in (
-        (
-            certify_mean_difference(A, B, **MASKS, **GOOD).mean,
-            certify_mean_difference(nan_a, nan_b, **MASKS, **GOOD).mean,
-        ),
-        (
-            certify_improvement(A, B, [-500.0], **MASKS, **GOOD).lower_bounds,
-            certify_improvement(nan_a, nan_b, [-500.0], **MASKS, **GOOD).lower_bounds,
-        ),
-        (
-            certify_improvement(A, A[::-1], [-500.0], where_a=MASK_A, **GOOD).lower_bounds,
-            certify_improvement(nan_a, A[::-1], [-500.0], where_a=MASK_A, **GOOD).lower_bounds,
-        ),
+    for ask in (
+        lambda a, b: certify_mean_difference(a, b, **MASKS, **GOOD).mean,
+        lambda a, b: certify_improvement(a, b, [-500.0], **MASKS, **GOOD).lower_bounds,
+        lambda a, _: certify_improvement(a, A[::-1], [-500.0], where_a=MASK_A, **GOOD).lower_bounds,
     ):
-        np.testing.assert_array_equal(wanted, found)
+        np.testing.assert_array_equal(ask(A, B), ask(nan_a, nan_b))
 
 
 @pytest.mark.slow
