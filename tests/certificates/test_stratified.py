@@ -3,7 +3,6 @@
 import itertools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -124,34 +123,11 @@ def test_other_frequencies_are_the_weights_that_follow_from_them(method, questio
     assert "from a or b, each as likely" in str(found)
 
 
-def test_unequal_strata_lose_little_to_tasks_drawn_by_the_frequencies():
-    """Five strata of 40 tasks; 0 to 20 tasks are bad, equally often in each."""
-    frequencies = dict(zip("abcde", (0.5, 0.2, 0.1, 0.1, 0.1), strict=True))
-    rng, kinds, lost = np.random.default_rng(0), np.repeat(list("abcde"), 40), []
-    for bad in np.repeat([0, 5, 10, 15, 20], 20):
-        x = rng.permuted(np.arange(200) >= bad)[:, None] & np.ones(20, bool)
-        within = certify_stratified(x, 0.6, strata=kinds, frequencies=frequencies, delta=0.05)
-        lost.append(float(certify(x, 0.6, delta=0.05).safety[0] - within.safety[0]))
-    assert 0 < np.mean(lost) < 0.05
-
-
 def test_successes_that_are_masked_are_counted_with_weights():
     x, where = passed(3), np.arange(20) < np.where(np.arange(200) % 2, 20, 12)[:, None]
     found = certify_stratified(x, 0.5, strata=np.arange(200) % 4, delta=0.05, where=where)
     assert found.method == "weighted_attained"
     assert 0 < found.safety[0] < certify(x, 0.5, delta=0.05, where=where).safety[0]
-
-
-def test_compiled_and_in_batches_it_is_the_same():
-    x, kinds = np.stack([passed(bad) for bad in range(4)]), np.arange(200) % 5
-    found = certify_stratified(x, 0.5, strata=kinds, delta=0.05)
-    for frequencies in (None, {0: 0.6, **dict.fromkeys(range(1, 5), 0.1)}):
-        settings = {"strata": kinds, "frequencies": frequencies, "delta": 0.05}
-        found = certify_stratified(x, 0.5, **settings).epsilon
-        each = jax.jit(jax.vmap(lambda one, settings=settings: certify_stratified(one, 0.5, **settings).epsilon))
-        np.testing.assert_allclose(each(jnp.asarray(x)), found, rtol=1e-5)
-    sample = stratified(jnp.asarray(x[0]), kinds)
-    assert jax.jit(lambda given: certify(given, 0.5, delta=0.05))(sample).source == sample.strata
 
 
 @pytest.mark.parametrize(
