@@ -36,7 +36,6 @@ DOCUMENTED = [
     "jaxcert.tasks.simple_grid",
     "jaxcert.tasks.zones",
     "jaxcert.training",
-    "jaxcert.training.zones",
 ]
 
 

@@ -9,7 +9,6 @@ from jaxcert.training._hook import CertificationHook
 from jaxcert.training._log import tensorboard_writer
 from jaxcert.training._policy_file import load_policy, policy_facts, sample_policy, save_policy
 from jaxcert.training._train import Trained, train
-from jaxcert.training.zones import ZonesSettings
 
 __all__ = [
     "PENDULUM",
@@ -20,7 +19,6 @@ __all__ = [
     "PPOSettings",
     "Reached",
     "Trained",
-    "ZonesSettings",
     "brax_compatibility",
     "brax_env",
     "find_policy",

@@ -53,12 +53,14 @@ def _device_put_replicated(tree: Any, devices: Sequence[Any]) -> Any:
     )
 
 
-def check_brax_training(env: MultiTaskEnv, settings: PPOSettings) -> None:
+def check_brax_training(env: MultiTaskEnv) -> None:
     """Raise for observations that Brax's networks do not take, and if Brax is missing."""
     obs = jax.eval_shape(lambda key: env.environment(env.sample_task(key)).reset(key).obs, jax.random.key(0))
     if isinstance(obs, tuple):
         kind = type(obs).__name__
-        raise ValueError(f"PPOSettings train with Brax, whose networks do not take the {kind} of {env.name or env!r}")
+        raise ValueError(
+            f"Brax's networks do not take the {kind} of {env.name or env!r}; expected observations that are arrays"
+        )
     import_extra("brax.training.agents.ppo.train", "brax")
 
 

@@ -1,6 +1,6 @@
-"""Train a policy by the algorithm of its environment."""
+"""Train a policy on all tasks at once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,15 +9,6 @@ from jaxcert.training._brax_training import check_brax_training, train_with_brax
 from jaxcert.training._certifying import Checkpoint, Reached
 from jaxcert.training._checkpoints import PPOSettings, check_folder
 from jaxcert.training._hook import CertificationHook
-from jaxcert.training.zones import ZonesSettings
-from jaxcert.training.zones._zones_training import check_zones_training, train_on_zones
-
-# What raises for a missing package, and for an environment that does not fit; and what trains, as ``train``, and gives
-# the function that makes a policy of parameters, and the parameters.
-TRAINERS: Mapping[type, tuple[Callable[..., None], Callable[..., tuple[Callable[..., Any], Any]]]] = {
-    PPOSettings: (check_brax_training, train_with_brax),
-    ZonesSettings: (check_zones_training, train_on_zones),
-}
 
 
 class Trained(NamedTuple):
@@ -36,7 +27,7 @@ class Trained(NamedTuple):
 
 def train(
     env: MultiTaskEnv,
-    settings: PPOSettings | ZonesSettings,
+    settings: PPOSettings,
     *,
     hook: CertificationHook | None = None,
     checkpoints: str | Path | None = None,
@@ -46,21 +37,19 @@ def train(
 
     Args:
         env: the tasks and their environments.
-        settings: ``PPOSettings`` train with Brax's PPO, ``ZonesSettings`` a policy that reads formulas, on zones.
+        settings: of Brax's PPO.
         hook: certifies the checkpoints; its ``stop`` ends training.
         checkpoints: a folder for checkpoints (Brax's in its own format, and compact policy files) and the hook's log.
             If it holds checkpoints, training resumes from the last one with the remaining steps; it does not if the
-            hook's ``stop`` had ended it. With Brax it resumes with the parameters, but a new optimiser and new
-            environments; on zones as if it had never stopped, with settings of which only the numbers of steps and
-            evaluations may change. The certificates of a policy are in the log under a hash of its parameters.
+            hook's ``stop`` had ended it. It resumes with the parameters, but a new optimiser and new environments. The
+            certificates of a policy are in the log under a hash of its parameters.
         progress_fn: as in Brax, of the step and metrics; it also gets the scalars of the certificates.
 
     Returns:
         The policy.
 
     Raises:
-        ImportError: if the extra ``brax`` or ``zones`` is missing.
-        TypeError: for settings of no known trainer.
+        ImportError: if the extra ``brax`` is missing.
         ValueError: for checkpoints of another environment, of one without a name, of other networks or other settings,
             for settings that do not fit the environment, for parameters that become infinite or NaN, and as the hook
             does.
@@ -70,10 +59,7 @@ def train(
         >>> from jaxcert.training import PENDULUM
         >>> trained = train(pendulum.ENV, PENDULUM)  # doctest: +SKIP
     """
-    if type(settings) not in TRAINERS:
-        raise TypeError(f"settings are {settings!r}; expected {' or '.join(kind.__name__ for kind in TRAINERS)}")
-    check, run = TRAINERS[type(settings)]
-    check(env, settings)
+    check_brax_training(env)
     if checkpoints is not None and not env.name:
         raise ValueError("checkpoints say which environment they are of: give the MultiTaskEnv a name")
     if hook is not None:
@@ -84,7 +70,7 @@ def train(
         if hook is not None:
             hook.keep_log(Path(checkpoints) / "certificates.jsonl")
     try:
-        make_policy, params = run(env, settings, hook, checkpoints, progress_fn)
+        make_policy, params = train_with_brax(env, settings, hook, checkpoints, progress_fn)
     except Reached as reached:
         return Trained(reached.make_policy, reached.checkpoint.params, reached.checkpoint)
     return Trained(make_policy, params, None)
