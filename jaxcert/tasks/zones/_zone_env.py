@@ -15,7 +15,6 @@ from jaxcert.tasks import ltl
 from jaxcert.tasks.zones._robot import (
     EPISODE_LENGTH,
     NUM_COLOURS,
-    Layout,
     Robot,
     at_rest,
     colours_at,
@@ -70,15 +69,12 @@ class ZoneEnv:
         """Zones and robot anywhere; the robot at rest, with a uniform heading."""
         layout_key, heading_key = jax.random.split(rng)
         layout = sample_layout(layout_key)
-        return self.begin(layout, jax.random.uniform(heading_key, (), layout.start.dtype, -jnp.pi, jnp.pi))
-
-    def begin(self, layout: Layout, heading: jax.Array) -> State:
-        """The state of a robot at rest in these places, with this heading in rad."""
-        robot, nothing = at_rest(layout.start, heading), jnp.zeros((), layout.start.dtype)
+        robot = at_rest(layout.start, jax.random.uniform(heading_key, (), layout.start.dtype, -jnp.pi, jnp.pi))
         progress = ltl.step(self.task, ltl.initial_state(self.task), colours_at(robot, layout.centres))
         obs = self._observe(robot, layout.centres, progress)
         # A task of no meaning goes on to its first step, whose reward is NaN.
-        return State(obs, nothing, _is_over(progress) & self._is_possible(), robot, layout.centres, progress)
+        done = _is_over(progress) & self._is_possible()
+        return State(obs, jnp.zeros((), layout.start.dtype), done, robot, layout.centres, progress)
 
     def step(self, state: State, action: jax.Array) -> State:
         """A step of 0.05 s with a force and an angular velocity, each in [-1, 1] of the largest, and clipped to it.
