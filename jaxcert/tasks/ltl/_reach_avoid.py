@@ -86,7 +86,7 @@ def from_formula(formula: Formula, names: Sequence[str], *, depth: int | None = 
         formula: ``F(reach)``, ``F(reach & rest)``, ``!avoid U reach`` or ``!avoid U (reach & rest)``, where reach and
             avoid are propositions joined by ``|``, and the rest is of this form again; or with
             ``finish | reach & rest`` in place of ``reach & rest``. The order of operands is free, and so is another way
-            to write this form: ``F(a & true)``, ``true U a``, ``(!a & !b) U c``, ``!G !a``, ``(a -> false) U b``.
+            to write this form: ``F(a & true)``, ``true U a``, ``(!a & !b) U c``, ``!G !a``.
         names: the names of all propositions, in their order.
         depth: the number of rows of the arrays; by default the number of stages.
 
