@@ -151,7 +151,7 @@ def test_formulas_only():
         ltl.from_formula("F a", NAMES)
 
 
-TASK = ltl.ReachAvoid(np.eye(2) > 0, np.zeros((2, 2), bool), np.int32(2))
+TASK = ltl.ReachAvoid(np.eye(2) > 0, np.zeros((2, 2), bool), np.int32(2), np.zeros((2, 2), bool))
 
 
 @pytest.mark.parametrize(
