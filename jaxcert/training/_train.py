@@ -1,13 +1,25 @@
-"""Train a policy on all tasks at once."""
+"""Train a policy on all tasks at once, by Brax's PPO."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
+
+from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.training._brax_training import check_brax_training, train_with_brax
+from jaxcert.training._brax_compatibility import brax_compatibility
+from jaxcert.training._brax_env import brax_env
 from jaxcert.training._certifying import Checkpoint, Reached
-from jaxcert.training._checkpoints import PPOSettings, check_folder
+from jaxcert.training._checkpoints import (
+    PPOSettings,
+    check_folder,
+    last_checkpoint,
+    load_params,
+    network_factory,
+    save_checkpoint,
+)
 from jaxcert.training._hook import CertificationHook
 
 
@@ -59,9 +71,8 @@ def train(
         >>> from jaxcert.training import PENDULUM
         >>> trained = train(pendulum.ENV, PENDULUM)  # doctest: +SKIP
     """
-    check_brax_training(env)
-    if checkpoints is not None and not env.name:
-        raise ValueError("checkpoints say which environment they are of: give the MultiTaskEnv a name")
+    _check_observations(env)
+    import_extra("brax.training.agents.ppo.train", "brax")
     if hook is not None:
         progress_fn = hook.progress_fn(progress_fn)
     if checkpoints is not None:
@@ -70,7 +81,66 @@ def train(
         if hook is not None:
             hook.keep_log(Path(checkpoints) / "certificates.jsonl")
     try:
-        make_policy, params = train_with_brax(env, settings, hook, checkpoints, progress_fn)
+        return Trained(*_train(env, settings, hook, checkpoints, progress_fn), None)
     except Reached as reached:
         return Trained(reached.make_policy, reached.checkpoint.params, reached.checkpoint)
-    return Trained(make_policy, params, None)
+
+
+def _check_observations(env: MultiTaskEnv) -> None:
+    obs = jax.eval_shape(lambda key: env.environment(env.sample_task(key)).reset(key).obs, jax.random.key(0))
+    if isinstance(obs, tuple):
+        kind = f"the {type(obs).__name__} of {env.name or env!r}"
+        raise ValueError(f"Brax's networks do not take {kind}; expected observations that are arrays")
+
+
+def _train(
+    env: MultiTaskEnv,
+    settings: PPOSettings,
+    hook: CertificationHook | None,
+    checkpoints: str | Path | None,
+    progress_fn: Callable[[int, dict[str, Any]], None],
+) -> tuple[Callable[..., Any], Any]:
+    """Train from the last checkpoint on; return the function from parameters to a policy, and the parameters."""
+    last = last_checkpoint(checkpoints, env, settings)
+    done = int(last.name) if last is not None else 0
+    options = _left_over(settings, done)
+    if hook is not None and last is not None and hook.has_ended(done, load_params(last)):
+        options["num_timesteps"] = 0
+
+    def keep(step: int, make_policy: Callable[..., Any], params: Any) -> None:
+        restored = step == 0 and last is not None
+        if hook is not None and restored and hook.is_certified(done, params):
+            return
+        if checkpoints is not None and not restored:
+            save_checkpoint(checkpoints, done + step, params, env, settings)
+        if hook is not None:
+            hook(done + step, make_policy, params)
+
+    with brax_compatibility():
+        make_policy, params, _ = import_extra("brax.training.agents.ppo.train", "brax").train(
+            environment=brax_env(env),
+            episode_length=env.episode_length,
+            normalize_observations=True,
+            deterministic_eval=True,
+            # Between resets, Brax returns environments to their first state, and so to their first task.
+            num_resets_per_eval=1,
+            network_factory=network_factory(settings),
+            progress_fn=lambda step, metrics: progress_fn(done + step, metrics),
+            policy_params_fn=keep,
+            restore_checkpoint_path=None if last is None else str(last),
+            **options,
+        )
+        if options["num_timesteps"] == 0:
+            keep(0, make_policy, params)  # Brax does not call it then
+    return make_policy, params
+
+
+def _left_over(settings: PPOSettings, done: int) -> dict[str, Any]:
+    """Arguments of Brax for the remaining steps, with the evaluations that were planned for them."""
+    options = {name: value for name, value in dataclasses.asdict(settings).items() if not name.endswith("_layers")}
+    left = max(settings.num_timesteps - done, 0)
+    share = left / max(settings.num_timesteps, 1)
+    # The first evaluation comes before any training.
+    num_evals = 1 + max(1, round((settings.num_evals - 1) * share)) if settings.num_evals > 1 else settings.num_evals
+    # A new seed, so that the environments differ from those already seen.
+    return {**options, "num_timesteps": left, "num_evals": num_evals, "seed": settings.seed + done}
