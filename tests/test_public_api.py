@@ -19,7 +19,7 @@ DOCUMENTED = ["jaxcert"]
 for _names in (
     "baselines.interval_mdp bounds diagnostics monitoring numerics planning report rollouts rollouts.summaries",
     "sequential sweep tasks tasks.bridge_world tasks.locomotion tasks.ltl tasks.pendulum tasks.simple_grid",
-    "tasks.zones training training.zones",
+    "tasks.zones training",
 ):
     DOCUMENTED += [f"jaxcert.{name}" for name in _names.split()]
 
