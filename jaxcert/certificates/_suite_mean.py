@@ -12,7 +12,7 @@ from jaxcert.bounds._bound import Rollouts, finish, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._arguments import Returns, choose, default_bound
 from jaxcert.certificates._attained import counted
-from jaxcert.certificates._averages import check_averages, mean_over_tasks
+from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._certificate import answer, quantity_of
 from jaxcert.certificates._counting import any_of
 from jaxcert.certificates._figures import LISTED
@@ -27,7 +27,6 @@ from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_sum
 from jaxcert.numerics._tails import limit
-from jaxcert.returns._checks import check_sums
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Needs, Sample, placed, sample_of
 from jaxcert.returns.summaries import Moments
@@ -89,12 +88,6 @@ def certify_suite_mean(
         raise ValueError("returns are moments, without single returns; expected an array or a histogram")
     sample = sample_of(needs, returns, support, where, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
-    if validate and not needs.binary:
-        if sample.is_full:
-            x, ends = sample.unpadded.values, (sample.low, sample.high)
-            check_sums(x.reshape(*x.shape[:-2], -1), None, ends, what="the returns of all tasks")
-        else:
-            check_averages(sample)
     fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}
     quantity = quantity_of(bound, returns)
     return answer(

@@ -17,7 +17,7 @@ import numpy as np
 from jaxcert._validation import is_concrete, kept_readable, require_real
 from jaxcert.numerics._meshes import automatic
 from jaxcert.numerics._rounding import Side, convert, convert_host, is_zero, most_whole
-from jaxcert.returns._checks import check_counts, check_returns, check_sums, checked_shapes, describe_index
+from jaxcert.returns._checks import check_counts, check_returns, checked_shapes, describe_index
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import (
     Needs,
@@ -166,7 +166,9 @@ def _of_array(
     x, where = checked_shapes(x, where, of_tasks=of_tasks)
     dtype, ends = returns_dtype(x), (-np.inf, np.inf)
     if needs.support:
-        ends = support_for(needs, declared_support(needs, x, support), dtype if validate else None, of_tasks=of_tasks)
+        num_returns = math.prod(x.shape[-2:]) if of_tasks else 0
+        declared = declared_support(needs, x, support)
+        ends = support_for(needs, declared, dtype if validate else None, num_returns=num_returns)
     shapes = _padded_shapes(x, where, ends, validate) if needs.padded else None
     few = shapes is not None
     if few:
@@ -182,8 +184,6 @@ def _of_array(
         # Host values are checked before they are rounded, which would move some into the support.
         check_returns(x, *ends, where, binary=needs.binary, first=first, axes=of_tasks)
     values: Any = convert_host(x, dtype, side) if few else convert(x, dtype, side)
-    if validate and of_tasks and needs.support:
-        check_sums(values, where, ends)
     if shapes is not None:
         # Tasks with their own numbers of successes are coins of their own, for which the work grows with their square.
         shape = shapes[needs.costly or (needs.binary and where is not None)]
