@@ -40,7 +40,7 @@ def bound_over_tasks(
     if not (of_trials and name == CLOPPER_PEARSON.name):
         bound = choose("bound", name, OVER_TASKS)
         needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
-        needs = Needs(name, needs_width=needs_width, from_moments=True, apart=True, weights=True)
+        needs = Needs(name, needs_width=needs_width, from_moments=True, averages=True, weights=True)
     return bound, sample_of(needs, returns, support, where, validate), quantity_of(name, returns)
 
 
