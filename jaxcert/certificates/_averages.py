@@ -17,7 +17,7 @@ from jaxcert.numerics._rounding import complement_down, complement_up, next_down
 from jaxcert.returns._prepared import as_successes
 from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, sample_of
 from jaxcert.returns._weighted import Weighted
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 # Averages of unequal numbers of rollouts are not identically distributed.
 OVER_TASKS = {name: bound for name, bound in BOUNDS.items() if bound.non_identical}
@@ -40,13 +40,13 @@ def bound_over_tasks(
     if not (of_trials and name == CLOPPER_PEARSON.name):
         bound = choose("bound", name, OVER_TASKS)
         needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
-        needs = Needs(name, needs_width=needs_width, from_moments=True, averages=True, weights=True)
+        needs = Needs(name, needs_width=needs_width, averages=True, weights=True)
     return bound, sample_of(needs, returns, support, where, validate), quantity_of(name, returns)
 
 
 def is_one_trial_each(returns: Any) -> bool:
     """Whether they are returns [..., n, 1], of one rollout per task."""
-    of_numbers = not isinstance(returns, Summary | Weighted)
+    of_numbers = not isinstance(returns, Histogram | Weighted)
     return of_numbers and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
 
 

@@ -112,9 +112,9 @@ def certify_mean_difference(
     .. math:: P\big[\, E_{M \sim D}[J^A_M - J^B_M] \ge L(\bar X^A_1 - \bar X^B_1, \dots, \bar X^A_n - \bar X^B_n;
               \delta) \,\big] \ge 1 - \delta,
 
-    one-sided: ``certify_mean`` of the two policies, ``paired``. L is a lower bound on the mean of independent numbers in
-    [a - b, b - a]. Both policies run on the same tasks, so that how hard a task is cancels; how many rollouts each has
-    is free. Swap the arguments for the other side.
+    one-sided: ``certify_mean`` of the two policies, ``paired``, with L a lower bound on the mean of independent numbers
+    in [a - b, b - a]. Both policies run on the same tasks, so that how hard a task is cancels; how many rollouts each
+    has is free. Swap the arguments for the other side.
 
     Args:
         returns_a: float[..., n, m_a], m_a rollouts of policy A on each of n i.i.d. tasks; as in ``certify``.

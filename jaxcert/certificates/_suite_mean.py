@@ -29,7 +29,6 @@ from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_su
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Needs, Sample, placed, sample_of
-from jaxcert.returns.summaries import Moments
 
 # Odds of the bets, as multiples of the best bet for returns that vary by as much as their mean; smaller variation wants
 # larger bets. The best bet of all loses little to the nearest of these: next to it, wealth is nearly constant.
@@ -71,7 +70,7 @@ def certify_suite_mean(
         A ``MeanCertificate`` with arrays [...].
 
     Raises:
-        ValueError: for invalid shapes, names or values, as ``certify``; for ``Moments``, which have no single returns.
+        ValueError: for invalid shapes, names or values, as ``certify``.
 
     Example:
         >>> import numpy as np
@@ -84,8 +83,6 @@ def certify_suite_mean(
     returns = as_successes(returns, support, where, bound)
     bound = default_bound(bound, returns)
     needs = choose("bound", bound, _NEEDS)
-    if isinstance(returns, Moments):
-        raise ValueError("returns are moments, without single returns; expected an array or a histogram")
     sample = sample_of(needs, returns, support, where, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}

@@ -24,7 +24,6 @@ class Needs:
     min_rollouts: int = 1  # the fewest rollouts of a task
     needs_width: bool = False  # whether b has to be finite, because b - a is used
     binary: bool = False  # whether returns have to be 0 or 1
-    from_moments: bool = False  # whether ``Moments`` are enough
     support: bool = True  # whether returns have a support at all
     costly: bool = False  # whether a task costs much beside its returns, so that few are added as a padding
     padded: bool = True  # whether few returns get a padding at all, which costs little if they are read once

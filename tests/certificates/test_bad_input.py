@@ -17,7 +17,7 @@ from jaxcert import (
     paired,
     weighted,
 )
-from jaxcert.rollouts.summaries import Histogram, Moments
+from jaxcert.rollouts.summaries import Histogram
 
 WAYS = ways()
 WAYS["scenario"] = WAYS["safety"].asked(method="scenario")
@@ -230,7 +230,6 @@ OWN = [
     ("suite_mean", {"bound": "hoeffding"}, "bound is 'hoeffding'; expected one of betting, clopper_pearson"),
     ("suite_mean", {"bound": "clopper_pearson"}, "0 or 1"),
     ("suite_mean", {"x": weighted(X, np.ones(40), max_weight=1.0)}, "weighted"),
-    ("suite_mean", {"x": Moments.empty(40, support=(0, 1)), "support": None}, "returns are moments"),
     ("each_task", {"complete": 1}, "complete is 1; expected True"),
     ("each_task", {"complete": True, "support": OPEN}, "finite upper end"),
     ("each_task", {"tasks": ["a"]}, "1 names; expected one for each of 40 tasks"),
