@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_up, next_down, unit_roundoff
 from jaxcert.numerics._summation import (
@@ -22,7 +21,7 @@ from jaxcert.numerics._summation import (
 )
 from jaxcert.returns._checks import possible
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Needs, Support, declared_support, probability, split_support
+from jaxcert.returns._prepared import Needs, Support, probability
 from jaxcert.returns._sample import Sample, most_rollouts, padded_to, placed, sample_of
 from jaxcert.returns.summaries import Histogram
 
@@ -280,9 +279,7 @@ def both_sides(
     if isinstance(returns, Paired):
         sample = sample_of(needs, returns, support, where, validate)
         return sample, sample_of(needs, returns.swapped, support, where, validate)
-    low, high = split_support(declared_support(needs, returns, support))
-    if is_concrete(low, high) and not np.isfinite(float(high)):
-        raise ValueError(f"support is ({float(low):g}, {float(high):g}); upper bounds need a finite upper end")
+    needs = dataclasses.replace(needs, needs_width=True)
     sample = sample_of(needs, returns, support, where, validate)
     return sample, sample_of(needs, returns, support, where, validate, side="up")
 

@@ -123,7 +123,7 @@ def _describe(value: Any, place: str, low: Any, high: Any, binary: bool) -> str:
     shown = f"{value:.9g}"
     told = repr(value) if low <= float(shown) <= high else shown  # in all figures where nine would lie inside
     if binary:
-        return f"{place} is {told}; Clopper-Pearson expects binary returns, 0 or 1"
+        return f"{place} is {told}; expected binary returns, 0 or 1"
     return f"{place} is {told}, outside the support ({low:.9g}, {high:.9g})"
 
 
