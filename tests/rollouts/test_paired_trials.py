@@ -162,53 +162,6 @@ def test_a_log_is_read_in_the_other_precision(tmp_path):
     assert float(trials.state.goal[0]) >= trials.declared.goal
 
 
-<<<<<<< HEAD
-=======
-# --- refusals -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"policies": ["a"]}, "policies are ['a']; expected the names of two"),
-        ({"policies": "ab"}, "policies are 'ab'; expected the names of two"),
-        ({"policies": ["a", "a"]}, "policies hold 'a' 2 times; expected a label of its own for each"),
-        ({"policies": ["a", ""]}, "policies hold ''; expected labels of printable characters, at most 200"),
-        ({"policies": ["X", "b"], "blinded": True}, "expected X and Y, for policies with other names"),
-        ({"delta": 0.0}, "delta is 0; expected a probability in (0, 1)"),
-        ({"delta": [0.1]}, "delta has shape (1,); expected one number"),
-        ({"margin": 1.0}, "margin is 1; expected at least 0, and below 1, the largest possible difference"),
-        ({"support": (0.0, np.inf)}, "support is (0, inf); a difference needs a finite upper end"),
-        ({"support": (0.0,)}, "support is (0.0,); expected two numbers (a, b)"),
-        ({"max_pairs": 0}, "max_pairs is 0; expected a whole number of at least 1"),
-        ({"max_pairs": 5}, "max_pairs (--pairs) is 5, within which no policy is shown to be better even if it wins"),
-        ({"max_pairs": 3000}, "is 3000; binary needs a number of at most 2000"),
-    ],
-)
-def test_what_cannot_be_declared(changed, message, tmp_path):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        WINS(tmp_path / "log.jsonl", **changed)
-    assert not [*tmp_path.iterdir()]
-
-
-def test_what_is_no_trial_leaves_no_line(tmp_path):
-    wins, scores = WINS(tmp_path / "wins.jsonl"), SCORES(tmp_path / "scores.jsonl")
-    wins.add("old", True)
-    before = [each.path.read_bytes() for each in (wins, scores)]
-    cases = [
-        (wins, ("old", False), "wins.jsonl: pair 1 has its trial of old; expected the one of new"),
-        (wins, ("mine", False), "has no policy 'mine'; expected one that was declared, such as new"),
-        (wins, ("new", 1.0), "the trial has the score 1.0; expected a success or a failure, as was declared"),
-        (scores, ("new", True), "the trial has a success; expected a score in [-1, 2], as was declared"),
-        (scores, ("new", 2.5), "the trial has the score 2.5; expected a score in [-1, 2], as was declared"),
-    ]
-    for trials, arguments, message in cases:
-        with pytest.raises(ValueError, match=re.escape(message)):
-            trials.add(*arguments)
-    assert [each.path.read_bytes() for each in (wins, scores)] == before
-
-
->>>>>>> af69d3b (Returns of sequential experiments, of pairs and of diagnose are checked as all others are, by check_returns)
 def test_logs_of_the_other_kind_are_refused(tmp_path):
     WINS(tmp_path / "pairs.jsonl")
     Trials.start(tmp_path / "tasks.jsonl", ["a", "b"], 0.5, successes=True, delta=0.1)
