@@ -18,7 +18,6 @@ from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._counting import any_of, fields_of_solution, reached
 from jaxcert.certificates._method import BINOMIAL, Solution, epsilon_arguments, inflate, whole
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._mixture_limit import sequence_limit
 from jaxcert.numerics._rounding import complement_down, compute_dtype, known
@@ -320,5 +319,5 @@ ANYTIME = Question(
     settings=same("delta", "beta", "bound", "prior"),
     options=(Option("prior", list, "Two numbers of the mixture over risks", check=check_prior),),
     curve=_curve,
-    missing=missing_of_counts,
+    missing=Certificate.violated,
 )

@@ -74,6 +74,8 @@ class Certificate(ByThreshold):
             tasks have weights, or the strata in words where tasks were drawn within these (static).
         max_weight: of weights, what none of them exceeds, as declared, rounded up, a scalar; None without weights.
         frequencies: those given for strata (static); None if the sample has them, or without strata.
+        chosen: which of the levels that were tried counts, from 0, int32[..., t]; None where only one was.
+        missed: which tasks are violations, bool[..., n, t]; None where those with the smallest lower bounds are.
 
     Example:
         >>> import jax.numpy as jnp
@@ -101,6 +103,8 @@ class Certificate(ByThreshold):
     source: str = dataclasses.field(default=SAMPLED, kw_only=True, metadata={"static": True})
     max_weight: jax.Array | None = dataclasses.field(default=None, kw_only=True)
     frequencies: tuple[str, ...] | None = dataclasses.field(default=None, kw_only=True, metadata={"static": True})
+    chosen: jax.Array | None = dataclasses.field(default=None, kw_only=True, metadata=along("threshold"))
+    missed: jax.Array | None = dataclasses.field(default=None, kw_only=True, metadata=along("task", "threshold"))
 
     _shown: ClassVar = ("thresholds", "safety", "beta", "delta", "num_tasks", "bound", "method")
 
@@ -143,6 +147,14 @@ class Certificate(ByThreshold):
             return self._no_line("more than the lower end of the support")
         claim, count = at_least(safety)
         return self._line(claim, f"{self._new_task.removeprefix('a new task ')} {reach(count)} {what} of {shown}")
+
+    def violated(self, index: int) -> np.ndarray | None:
+        """The tasks that count as violations at one threshold, bool[n]; None where tasks were weighed."""
+        if self.missed is not None:
+            return np.asarray(self.missed)[:, index]
+        count, lower = int(self.num_violations[index]), np.asarray(self.lower_bounds)
+        found = ~(lower >= np.sort(lower)[count]) if count < self.num_tasks else np.ones(self.num_tasks, bool)
+        return found if int(found.sum()) == count else None
 
     def counted_as(
         self, stated: float, sure: np.ndarray, near: np.ndarray, below: int, rounding: float

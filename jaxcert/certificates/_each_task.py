@@ -270,6 +270,6 @@ EACH_TASK = Question(
     ),
     shortcut="each-task",
     listed=True,
-    missing=lambda found, index, *_: ~np.asarray(found.good)[:, index],
+    missing=lambda found, index: ~np.asarray(found.good)[:, index],
     paired=True,
 )

@@ -19,7 +19,6 @@ from jaxcert.certificates._counting import bad_levels, count_violations, fields_
 from jaxcert.certificates._figures import Headline, ceil_to, floor_figures, floor_to, in_hundred, reach
 from jaxcert.certificates._method import BINOMIAL, TAIL, solve, table_of
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
-from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.certificates._witness import of_both_sides
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
@@ -235,6 +234,6 @@ INTERVAL = Question(
     ),
     advised=True,
     curve=_curve,
-    missing=missing_of_counts,
+    missing=Certificate.violated,
     witness=of_both_sides,
 )

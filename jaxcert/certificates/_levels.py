@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
+from jaxcert.certificates._counting import Best, best_of
 from jaxcert.numerics._batches import in_blocks, kept_rows
 from jaxcert.numerics._coins import coins_limit
 from jaxcert.numerics._root import halved
@@ -163,7 +164,7 @@ def by_coins(passed: jax.Array, level: jax.Array, share_of_delta: jax.Array) -> 
     return coins_limit(coins, too_few(passed).astype(level.dtype), share_of_delta)
 
 
-def risks_at_levels(
+def best_at_levels(
     count: jax.Array,
     num_rollouts: jax.Array,
     thresholds: jax.Array,
@@ -171,25 +172,24 @@ def risks_at_levels(
     delta: jax.Array,
     solve: Solve,
     there: jax.Array,
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Violations, risks, and the largest level of a task, each [..., t, levels], at thresholds [t].
+) -> Best:
+    """The best of the levels at thresholds [t], each of which counts as the largest of a task.
 
     From the successes of each task [..., n], -1 in an invalid one, and its rollouts, or those of all, [..., 1], fixed
     beforehand or independent of all successes. Tasks that are not ``there`` pass, at a level of 1.
     """
 
-    def at(threshold: jax.Array) -> tuple[jax.Array, ...]:
+    def at(threshold: jax.Array) -> Best:
         (enough, level), parts = numbers(num_rollouts, jnp.broadcast_to(threshold, num_rollouts.shape))
         passed = (count[..., None] >= enough) | ~there[..., None]
         every = jnp.where(there[..., None], level, 1)
         risks = solve(passed, every, delta * together(enough, parts.astype(delta.dtype)))
         worst = jnp.max(jnp.where(there[..., None], level, 0), axis=-2)
-        return too_few(passed), risks, jnp.broadcast_to(worst, risks.shape)
+        return best_of(too_few(passed), risks, jnp.broadcast_to(worst, risks.shape), ~passed)
 
     most = _ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE
     columns = in_blocks(jax.vmap(at), thresholds, block=max(1, most // (count.size * 8)))
-    violations, risks, levels = (jnp.moveaxis(column, 0, -2) for column in columns)
-    return violations, risks, levels
+    return jax.tree.map(lambda column: jnp.moveaxis(column, 0, -1), columns)
 
 
 def too_few(passed: jax.Array) -> jax.Array:

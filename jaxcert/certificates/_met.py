@@ -19,13 +19,13 @@ from jaxcert._validation import check_finite, is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import bound_for
 from jaxcert.certificates._attained import ATTAINED, counted
-from jaxcert.certificates._counting import any_of, at_least, fields_of_solution
+from jaxcert.certificates._counting import any_of, best_of, fields_of_best
 from jaxcert.certificates._levels import LEVELS, Enough, by_coins, delta_shares, numbers_for, together, usual_enough
-from jaxcert.certificates._method import TAIL, Levels, Method, Solution, solve, table_of
+from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import cast_host, complement_up, next_down
+from jaxcert.numerics._rounding import cast_host, complement_up
 from jaxcert.returns._prepared import as_successes, is_successes
 from jaxcert.returns._required import Side
 from jaxcert.returns._sample import Sample, placed, sample_of
@@ -222,14 +222,10 @@ def _counted(method: Method, metrics: list[Metric], tried: Tried, delta: jax.Arr
     bad_task, one_level = jnp.any(bad_tasks, axis=-3)[..., 0], all(each.has_one_level for each in metrics)
     there = in_front(bad_task, n)
     found = _risks(jnp.all(passes, axis=-3), jnp.max(levels, axis=-3), there, n, tried, delta, one_level=one_level)
-    missed = ~passes & there[..., None, :, None]
-    missed = at_least(jnp.broadcast_to(found[1][..., None, None, :], missed.shape), missed)
-    violations, epsilon, level = at_least(found[1], found)
-    level = jnp.minimum(level, next_down(jnp.ones_like(level)))
-    solution = Solution(epsilon[..., None], (n - violations)[..., None], jnp.ones((*epsilon.shape, 1), bool))
-    asked = level[..., None] if tried.beta is None else tried.beta  # an invalid one fails closed
-    row = method, violations[..., None], solution, _row(metrics), asked, delta, n, any_of(bad_task, n)
-    return _as_one(fields_of_solution(*row)) | {"level": level, "missed": missed}
+    best = best_of(*found, ~passes & there[..., None, :, None])
+    row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
+    fields = fields_of_best(method, row, _row(metrics), tried.beta, delta, n, any_of(bad_task, n))
+    return _as_one(fields) | {"level": best.level, "missed": best.missed}
 
 
 def _passed(metric: Metric, tried: Tried, place: int, usual: bool) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -289,7 +285,7 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
     settings = _row(metrics), alpha, delta, least, there
     fields = fields_of_evidence(SOFT, jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
     missed = ~(wealth[..., 0] > 1) & there[..., None, :]
-    return _as_one({name: fields[name] for name in fields if name != "lower_bounds"}) | {"missed": missed}
+    return _as_one(fields) | {"missed": missed}
 
 
 def _row(metrics: list[Metric]) -> jax.Array:
@@ -298,5 +294,6 @@ def _row(metrics: list[Metric]) -> jax.Array:
     return jnp.where(jnp.all(finite), 0.0, jnp.nan).reshape(1)
 
 
-def _as_one(fields: dict[str, jax.Array]) -> dict[str, jax.Array]:
-    return {name: value[..., 0] for name, value in fields.items()}
+def _as_one(fields: dict[str, Any]) -> dict[str, jax.Array]:
+    names = "safety", "epsilon", "num_violations", "num_valid", "status"
+    return {name: fields[name][..., 0] for name in names}

@@ -14,13 +14,14 @@ from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row, bound_for, padded_rows, thresholds_of
+from jaxcert.certificates._attained import Tried
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import at_least, valid_rows
 from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
 from jaxcert.certificates._question import Option, Question, Rows, same
-from jaxcert.certificates._suite_counts import USUAL_LEVELS, Known, allowances, known_before, passes
+from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
 from jaxcert.certificates._witness import of_lists
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
@@ -82,6 +83,11 @@ class SuiteCertificate(ByThreshold):
         """``num_good`` of ``num_tasks``, rounded down, float[..., t]."""
         good = self.num_good.astype(self.betas.dtype)
         return jnp.where(good == self.num_tasks, 1, jnp.maximum(next_down(good / self.num_tasks), 0))
+
+    @property
+    def chosen(self) -> jax.Array:
+        """Which of the levels says most, from 0, int[..., t]."""
+        return jnp.argmin(jnp.sum(self.violations, axis=-2, dtype=np.int32) + self.allowance, axis=-2)
 
     def among(self, tasks: chex.Array | Sequence[int]) -> jax.Array:
         """At least how many of some tasks have J >= B, int32[..., t]; for all parts of the list in one event.
@@ -198,17 +204,17 @@ def certify_suite(
     levels = np.asarray(USUAL_LEVELS) if betas is None else betas
     levels = as_row("betas", probability("betas", levels, dtype, "nearest", validate=validate))
     rows = padded_rows(needed, sample)
-    known = known_before(per_task, sample, rows, levels, delta)
-    fields = _counted(per_task, *placed((sample, rows, levels, delta, known)))
+    tried = tried_for(per_task, sample, rows, levels, delta)
+    fields = _counted(per_task, *placed((sample, rows, levels, delta, tried)))
     fields |= {"thresholds": padded_rows(row, sample), "betas": levels, "delta": delta}
     settings = {"bound": per_task.name, "quantity": quantity, "num_episodes": num_episodes}
     return answer(SuiteCertificate, fields, sample.num_tasks, len(row), **settings)
 
 
 @functools.partial(quickly, static_argnums=0)
-def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, known: Known) -> dict[str, jax.Array]:
-    found, n = passes(bound, sample, thresholds, betas, known), sample.num_tasks
-    violations, allowance = allowances(found, delta, n, known)
+def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, tried: Tried | None) -> dict[str, jax.Array]:
+    found, n = passes(bound, sample, thresholds, betas, delta, tried), sample.num_tasks
+    violations, allowance = allowances(found, delta, n, tried)
     k = jnp.sum(violations, axis=-2, dtype=np.int32)
     bad = k + allowance
     good, k, level = at_least(bad, (n - bad, k, jnp.max(found.levels, axis=-2)), axis=-2)
@@ -216,13 +222,6 @@ def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, known: Know
     status = status_where(good > 0, valid)
     fields = {"num_good": good.astype(np.int32), "num_violations": k, "best_level": level, "status": status}
     return fields | {"violations": violations, "allowance": allowance}
-
-
-def _missing(found: SuiteCertificate, index: int, *_: Any) -> np.ndarray:
-    """The tasks that do not pass at the level that says most."""
-    violations = np.asarray(found.violations)[..., index]
-    bad = violations.sum(axis=-1) + np.asarray(found.allowance)[..., index]
-    return violations[np.argmin(bad)]
 
 
 SUITE = Question(
@@ -242,7 +241,7 @@ SUITE = Question(
     ),
     shortcut="",
     listed=True,
-    missing=_missing,
+    missing=lambda found, index: np.asarray(found.violations)[int(found.chosen[index]), :, index],
     paired=True,
     witness=of_lists,
 )
