@@ -11,13 +11,15 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._figures import (
+    NOTHING,
     REWEIGHTED,
     SAMPLED,
-    Headline,
     Status,
+    Told,
     at_least,
     floor_figures,
     floor_to,
+    nothing,
     reach,
 )
 from jaxcert.returns._paired import Paired
@@ -125,28 +127,19 @@ class Certificate(ByThreshold):
         """When it holds, if not just once; in words."""
         return ""
 
-    def _sentence(self, index: int) -> str:
-        threshold, safety, status = self._held(index, "thresholds", "safety", "status")
-        shown = floor_figures(threshold)
-        if not safety > 0:
-            return self._nothing(f"{with_article(self.quantity)} of at least {shown}")
-        note = self._note(index, Status.INFEASIBLE, Status.INVALID_INPUT, Status.UNSOUND)
-        if status == Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
-            note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
-        return (
-            f"{self._start}: on {self._new_task}, the {self.quantity} is at least {shown} "
-            f"with probability at least {floor_to(safety, 4)}.{note}"
-        )
-
-    def _headline(self, index: int) -> Headline:
+    def _told(self, index: int) -> Told:
         threshold, safety, status = self._held(index, "thresholds", "safety", "status")
         shown, what = floor_figures(threshold), with_article(self.quantity)
         if not safety > 0:
-            return self._no_line(f"{what} of at least {shown}")
-        if status == Status.VACUOUS:
-            return self._no_line("more than the lower end of the support")
+            return nothing(f"{what} of at least {shown}")
         claim, count = at_least(safety)
-        return self._line(claim, f"{self._new_task.removeprefix('a new task ')} {reach(count)} {what} of {shown}")
+        about = f"{self._new_task.removeprefix('a new task ')} {reach(count)} {what} of {shown}"
+        note = self._note(index, Status.INFEASIBLE, Status.INVALID_INPUT, Status.UNSOUND)
+        if status == Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
+            note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
+            claim, about = NOTHING, "about more than the lower end of the support"
+        words = f"on {self._new_task}, the {self.quantity} is at least {shown}"
+        return Told(f"{words} with probability at least {floor_to(safety, 4)}.{note}", claim, about)
 
     def violated(self, index: int) -> np.ndarray | None:
         """The tasks that count as violations at one threshold, bool[n]; None where tasks were weighed."""

@@ -19,7 +19,7 @@ from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import at_least, valid_rows
 from jaxcert.certificates._episode import IN_A_ROW, in_a_row
-from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
+from jaxcert.certificates._figures import LISTED, Told, floor_figures, nothing, of_tasks, reach, status_where
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
 from jaxcert.certificates._witness import of_lists
@@ -112,21 +112,17 @@ class SuiteCertificate(ByThreshold):
         inside = jnp.sum(self.violations[..., np.flatnonzero(chosen), :], axis=-2, dtype=np.int32)
         return jnp.max(jnp.maximum(int(chosen.sum()) - inside - self.allowance, 0), axis=-2)
 
-    def _sentence(self, index: int) -> str:
-        good, n = int(self.num_good[index]), self.num_tasks
-        shown, note = floor_figures(float(self.thresholds[index])), self._note(index)
+    def _told(self, index: int) -> Told:
+        threshold, good = self._held(index, "thresholds", "num_good")
+        shown, what, n, note = floor_figures(threshold), with_article(self.quantity), self.num_tasks, self._note(index)
         if not good:
-            what = f"{with_article(self.quantity)} of at least {shown}"
-            return f"{self._nothing(f'how many of these {n} tasks have {what}')}{note}"
-        tasks = f"at least {good} of these {n} tasks" if good < n else f"all of these {n} tasks"
-        return f"{self._start}: on {tasks}, the {self.quantity} is at least {shown}.{note}"
-
-    def _headline(self, index: int) -> Headline:
-        good, n = int(self.num_good[index]), self.num_tasks
-        what = f"{with_article(self.quantity)} of {floor_figures(float(self.thresholds[index]))}"
-        if not good:
-            return self._no_line(f"how many of these {n} tasks reach {what}")
-        return self._line(of_tasks(good, n), f"{reach(good)} {what}")
+            of_these = f"how many of these {n} tasks"
+            return nothing(f"{of_these} have {what} of at least {shown}", after=note)._replace(
+                about=f"about {of_these} reach {what} of {shown}"
+            )
+        claim = of_tasks(good, n)
+        sentence = f"on {claim[0].lower()}{claim[1:]}, the {self.quantity} is at least {shown}.{note}"
+        return Told(sentence, claim, f"{reach(good)} {what} of {shown}")
 
 
 def _chosen(tasks: Any, num_tasks: int) -> np.ndarray:
