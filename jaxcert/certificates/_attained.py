@@ -19,7 +19,6 @@ from jaxcert.certificates._levels import (
     LEVELS,
     Enough,
     Numbers,
-    at_the_ends,
     best_at_levels,
     by_coins,
     delta_of_sets,
@@ -76,15 +75,16 @@ def lower_bounds(found: Successes, sample: Sample, shown: Shown) -> jax.Array:
 
 
 class Tried(NamedTuple):
-    """The c that are tried and their levels, [t, levels], where every task has as many rollouts.
+    """What is tried, where all tasks have the same levels, so that the number of violations decides.
 
-    ``deltas`` has one delta for each set of levels with the same c (``delta_of_sets``), or one for all. ``table`` has
-    the risks at these deltas, if they are known.
+    The numbers of successes with their levels, [t, levels], or the levels of lower bounds; the deltas of their
+    certificates; and what the number of violations says at each delta, if that is known.
     """
 
-    enough: Enough
-    deltas: Any
+    enough: Any
+    deltas: Any  # of each set of levels with the same c (``delta_of_sets``), of each level, or one for all
     table: Any
+    betas: Any = None
 
 
 def usual_tried(num_rollouts: Any, thresholds: Any, beta: Any, delta: Any, num_tasks: int, size: int) -> Tried:
@@ -229,9 +229,9 @@ def _curve(
 def _tried(num_rollouts: jax.Array, thresholds: jax.Array, place: jax.Array) -> Enough:
     """The c that is tried at one of 16 places: each of few, or near a normal quantile."""
     m, thresholds, place = jnp.broadcast_arrays(num_rollouts, thresholds, place)
-    every = at_the_ends(jnp.minimum(place + 1, m), m, thresholds)
     quantile = jnp.asarray(2.5, m.dtype) - jnp.asarray(0.3, m.dtype) * place
-    return with_level(jnp.where(m <= NUM_NUMBERS, every, near(m, thresholds, quantile).successes), m, thresholds)
+    some = near(m, thresholds, quantile).successes
+    return with_level(jnp.where(m <= NUM_NUMBERS, jnp.minimum(place + 1, m), some), m, thresholds)
 
 
 def _tried_at(num_rollouts: Any, thresholds: Any, level: Any, num_tasks: int, size: int) -> Tried:
@@ -248,7 +248,7 @@ def _of_families(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough
     """The c of each task in each of a few families."""
     m, b = num_rollouts[..., None], thresholds[..., None]
     enough, parts = families(num_rollouts)
-    return with_level(at_the_ends(enough, m, b), m, b), parts
+    return with_level(enough, m, b), parts
 
 
 def families(num_rollouts: jax.Array) -> tuple[jax.Array, jax.Array]:

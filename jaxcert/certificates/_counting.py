@@ -78,6 +78,14 @@ def fields_of_solution(
     }
 
 
+def fields_of_risk(
+    method: Method, violations: jax.Array, epsilon: jax.Array, thresholds, beta, delta, n: Any, bad_task: Any
+) -> dict[str, jax.Array]:
+    """The fields of certificates [..., t] at numbers of violations with a risk of their own."""
+    solution = Solution(epsilon, n - violations, jnp.ones(epsilon.shape, bool))
+    return fields_of_solution(method, violations, solution, thresholds, beta, delta, n, bad_task)
+
+
 def only_smallest(fields: dict[str, Any], num_smallest: int | None) -> dict[str, jax.Array]:
     """The fields with nothing certified from so many violations on, if there is such a number."""
     if num_smallest is None:
@@ -138,9 +146,8 @@ def fields_of_best(
     method: Method, best: Best, thresholds, beta, delta, n: Any, bad_task: jax.Array
 ) -> dict[str, jax.Array | None]:
     """The fields of certificates [..., t] at the best level, which is their beta where none was given."""
-    solution = Solution(best.epsilon, n - best.violations, jnp.ones(best.epsilon.shape, bool))
     used = best.level if beta is None else beta
-    fields = fields_of_solution(method, best.violations, solution, thresholds, used, delta, n, bad_task)
+    fields = fields_of_risk(method, best.violations, best.epsilon, thresholds, used, delta, n, bad_task)
     return {**fields, "chosen": best.chosen, "missed": best.missed} | ({"beta": used} if beta is None else {})
 
 

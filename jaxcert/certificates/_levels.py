@@ -43,7 +43,7 @@ def near(num_rollouts: jax.Array, thresholds: jax.Array, quantiles: jax.Array) -
     m, thresholds, z = jnp.broadcast_arrays(num_rollouts, thresholds, quantiles)
     p = jnp.clip(thresholds, 0, 1)
     quantile = m * p + z * jnp.sqrt(m * p * (1 - p)) + (1 - 2 * p) * (z * z - 1) / 6
-    return with_level(at_the_ends(jnp.clip(jnp.rint(quantile + 0.5), 1, m), m, thresholds), m, thresholds)
+    return with_level(jnp.clip(jnp.rint(quantile + 0.5), 1, m), m, thresholds)
 
 
 @jax.jit
@@ -55,23 +55,17 @@ def _at_most(num_rollouts: jax.Array, thresholds: jax.Array, beta: jax.Array) ->
         # The level of this number itself was seen to be at most beta, or it is m + 1.
         return halved(lambda c: tail_up(c - 1, m, p) <= beta, jnp.zeros_like(m), m + 1)[1]
 
-    found = in_blocks(least, jnp.clip(thresholds, 0, 1), m, beta)
-    return with_level(at_the_ends(found, m, thresholds), m, thresholds)
+    return with_level(in_blocks(least, jnp.clip(thresholds, 0, 1), m, beta), m, thresholds)
 
 
 @jax.jit
 def with_level(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> Enough:
-    """Given numbers of successes with their level."""
+    """Given numbers of successes with their level; others where B is no probability."""
     successes, m, thresholds = jnp.broadcast_arrays(successes, num_rollouts, thresholds)
     level = in_blocks(tail_up, successes - 1, m, jnp.clip(thresholds, 0, 1))
-    level = jnp.where((thresholds <= 0) | (thresholds > 1), 0.0, level)
-    return Enough(successes, jnp.where(jnp.isnan(thresholds), 1.0, level))
-
-
-def at_the_ends(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> jax.Array:
-    """c, which is 0 for B <= 0 and m + 1 for B > 1."""
-    inside = jnp.where(thresholds > 1, num_rollouts + 1, successes)
-    return jnp.where(thresholds <= 0, 0, inside)
+    none, all_failed = thresholds <= 0, thresholds > 1
+    enough = jnp.where(none, 0, jnp.where(all_failed, m + 1, successes))
+    return Enough(enough, jnp.where(jnp.isnan(thresholds), 1.0, jnp.where(none | all_failed, 0.0, level)))
 
 
 def usual_enough(num_rollouts: Any, thresholds: Any, beta: Any = None) -> Enough:

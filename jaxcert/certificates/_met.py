@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ import numpy as np
 from jaxcert._validation import check_finite, is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import bound_for
-from jaxcert.certificates._attained import ATTAINED, counted
+from jaxcert.certificates._attained import ATTAINED, Tried, counted
 from jaxcert.certificates._counting import any_of, best_of, fields_of_best
 from jaxcert.certificates._levels import LEVELS, Enough, by_coins, delta_shares, numbers_for, together, usual_enough
 from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
@@ -162,30 +162,23 @@ def _check_tasks(sides: Sequence[Side], metrics: Sequence[Metric]) -> None:
 # --- count, then solve ------------------------------------------------------------------------------------------------
 
 
-class Tried(NamedTuple):
-    """How tasks may pass, each way [ways] with a part of delta; a task has to pass each requirement in the same way."""
-
-    betas: Any  # the levels of bounds, and of successes unless these have the usual ones
-    enough: list[Enough | None]  # of each metric the successes that are enough, where all tasks have one number
-    deltas: Any
-    table: Any  # the risks, if they are known
-    beta: Any  # the level that was given; None where the data choose one
-
-
 def solved_together(method: Method, metrics: list[Metric], beta: Any, delta: Any) -> dict[str, Any]:
     """The fields of a certificate [...] by a method, at rounded levels; beta is None or ``Levels`` where it chooses."""
     if method is SOFT:
         most = max(int(each.sample.num_rollouts) for each in metrics)
         least = least_evidence(most, np.dtype(delta.dtype))
         return _weighed(*placed((metrics, beta, delta, least))) | {"level": beta, "delta": delta}
-    tried = _tried(metrics, beta, delta)
-    fields = _counted(method, *placed((metrics, tried, delta)))
-    return fields | ({} if tried.beta is None else {"level": beta}) | {"delta": delta}
+    given = None if isinstance(beta, Levels) else beta
+    fields = _counted(method, *placed((metrics, _tried(metrics, beta, delta), given, delta)))
+    return fields | ({} if given is None else {"level": beta}) | {"delta": delta}
 
 
 def _tried(metrics: list[Metric], beta: Any, delta: Any) -> Tried:
-    """One way at a given level; the three of "auto"; or the four of successes, at their shares of delta."""
-    given = None if isinstance(beta, Levels) else beta
+    """How tasks may pass: at a given level, the three of "auto", or the four of successes, with their shares of delta.
+
+    A task has to pass each requirement in the same way. Each metric has its own numbers of successes, if all its tasks
+    have as many trials.
+    """
     enough = [each.enough(beta.betas if isinstance(beta, Levels) else beta) for each in metrics]
     if isinstance(beta, Levels):
         betas, deltas = beta
@@ -200,7 +193,7 @@ def _tried(metrics: list[Metric], beta: Any, delta: Any) -> Tried:
         betas, deltas = np.asarray(LEVELS, delta.dtype), delta * together(xp.stack(rows), shares)
     known = all(each.has_one_level for each in metrics)
     table = table_of(TAIL, int(metrics[0].sample.num_tasks), _room(metrics), deltas) if known else None
-    return Tried(betas, enough, deltas, table, given)
+    return Tried(enough, deltas, table, betas)
 
 
 def _room(metrics: list[Metric]) -> int:
@@ -212,9 +205,9 @@ def _room(metrics: list[Metric]) -> int:
 
 
 @functools.partial(quickly, static_argnums=0)
-def _counted(method: Method, metrics: list[Metric], tried: Tried, delta: jax.Array) -> dict[str, jax.Array]:
-    n, usual = metrics[0].sample.num_tasks, method is ATTAINED and tried.beta is None
-    each = [_passed(metric, tried, i, usual and metric.bound.binary) for i, metric in enumerate(metrics)]
+def _counted(method: Method, metrics: list[Metric], tried: Tried, beta: Any, delta: jax.Array) -> dict[str, jax.Array]:
+    n, usual = metrics[0].sample.num_tasks, method is ATTAINED and beta is None
+    each = [_passed(metric, tried, beta, i, usual and metric.bound.binary) for i, metric in enumerate(metrics)]
     # A task for which a sample has no room passes.
     passes, levels, bad_tasks = (
         _together(arrays, metrics, fill) for arrays, fill in zip(zip(*each, strict=True), (True, 0, False), strict=True)
@@ -224,11 +217,11 @@ def _counted(method: Method, metrics: list[Metric], tried: Tried, delta: jax.Arr
     found = _risks(jnp.all(passes, axis=-3), jnp.max(levels, axis=-3), there, n, tried, delta, one_level=one_level)
     best = best_of(*found, ~passes & there[..., None, :, None])
     row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
-    fields = fields_of_best(method, row, _row(metrics), tried.beta, delta, n, any_of(bad_task, n))
+    fields = fields_of_best(method, row, _row(metrics), beta, delta, n, any_of(bad_task, n))
     return _as_one(fields) | {"level": best.level, "missed": best.missed}
 
 
-def _passed(metric: Metric, tried: Tried, place: int, usual: bool) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) -> tuple[jax.Array, ...]:
     """Which tasks pass in each way, the level at which one that misses does, [..., n, ways]; and which are invalid.
 
     By lower bounds at the levels that are tried, or by numbers of successes at these, or near the usual ones.
@@ -251,7 +244,7 @@ def _passed(metric: Metric, tried: Tried, place: int, usual: bool) -> tuple[jax.
     shape = (*found.successes.shape, enough.successes.shape[-1])
     passed = found.successes[..., None] >= jnp.broadcast_to(enough.successes, shape)
     # At levels of which the data choose one, what each is calibrated for counts, and not the smaller one it attains.
-    each_level = enough.level if usual or tried.beta is not None else tried.betas
+    each_level = enough.level if usual or beta is not None else tried.betas
     return passed, jnp.broadcast_to(each_level, shape).astype(tried.deltas.dtype), (found.successes < 0)[..., None]
 
 

@@ -22,12 +22,12 @@ from jaxcert.certificates._counting import (
     any_of,
     count_bounds,
     count_violations,
-    fields_of_solution,
+    fields_of_risk,
     only_smallest,
     reached,
 )
 from jaxcert.certificates._levels import best_at_levels, numbers_for
-from jaxcert.certificates._method import BINOMIAL, MOST_DELTA, Method, Solution
+from jaxcert.certificates._method import BINOMIAL, MOST_DELTA, Method
 from jaxcert.certificates._scenario import SCENARIO
 from jaxcert.certificates._soft import SOFT, evidence, shares
 from jaxcert.numerics._batches import in_front
@@ -143,8 +143,8 @@ def _with_weights(method: Method, find: Callable[..., _Found], known: Callable[.
         lower, violations, epsilon, used = find(bound, sample, valid, thresholds, beta, delta, known)
         # Where no task is valid, as for refuted returns, weights alone certify nothing.
         some, bad_task = any_of(jnp.isfinite(lower), n), any_of(jnp.isneginf(lower), n)
-        solution = Solution(jnp.where(some, epsilon, 1.0), n - violations, jnp.ones(epsilon.shape, bool))
-        fields = fields_of_solution(method, violations, solution, thresholds, used, delta, n, bad_task)
+        epsilon = jnp.where(some, epsilon, 1.0)
+        fields = fields_of_risk(method, violations, epsilon, thresholds, used, delta, n, bad_task)
         return {**fields, "lower_bounds": lower, "beta": used}
 
     return dataclasses.replace(method, name=f"weighted_{method.name}", count=count, known=known, tail=None, choice=None)
