@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._figures import Status
-from jaxcert.certificates._method import Levels, Method, Solution, solve
+from jaxcert.certificates._method import Levels, Method, solve
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
@@ -57,33 +57,33 @@ def fields_of_bounds(
     violations = count_violations(lower, thresholds, n)
     solution = solve(method.tail, violations, n, beta, delta, table, size=lower.shape[-1])
     bad_task = jnp.any(jnp.isnan(lower), axis=-1, keepdims=True) if given else any_of(jnp.isneginf(lower), n)
-    return {"lower_bounds": lower} | fields_of_solution(
-        method, violations, solution, thresholds, beta, delta, n, bad_task
-    )
+    row = thresholds, beta, delta, n, bad_task, solution.num_valid, solution.feasible
+    return {"lower_bounds": lower} | fields_of_risk(method, violations, solution.epsilon, *row)
 
 
-def fields_of_solution(
-    method: Method, violations: jax.Array, solution: Solution, thresholds, beta, delta, n: Any, bad_task: Any
-) -> dict[str, Any]:
-    """The fields of certificates [..., t] at numbers of violations with their solution."""
+def fields_of_risk(
+    method: Method,
+    violations: jax.Array,
+    epsilon: jax.Array,
+    thresholds,
+    beta,
+    delta,
+    n: Any,
+    bad_task: Any,
+    num_valid: Any = None,
+    feasible: Any = True,
+) -> dict[str, jax.Array]:
+    """The fields of certificates [..., t] at numbers of violations with their risks."""
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), violations.shape)
     bad_level = bad_levels(beta, delta)
-    epsilon = jnp.where(bad_threshold | bad_level, 1.0, solution.epsilon)
+    epsilon = jnp.where(bad_threshold | bad_level, 1.0, epsilon)
     return {
         "safety": complement_down(epsilon),
         "epsilon": epsilon,
         "num_violations": violations,
-        "num_valid": solution.num_valid,
-        "status": status_of(method, epsilon, solution.feasible, bad_task | bad_threshold | bad_level, beta, delta, n),
+        "num_valid": n - violations if num_valid is None else num_valid,
+        "status": status_of(method, epsilon, feasible, bad_task | bad_threshold | bad_level, beta, delta, n),
     }
-
-
-def fields_of_risk(
-    method: Method, violations: jax.Array, epsilon: jax.Array, thresholds, beta, delta, n: Any, bad_task: Any
-) -> dict[str, jax.Array]:
-    """The fields of certificates [..., t] at numbers of violations with a risk of their own."""
-    solution = Solution(epsilon, n - violations, jnp.ones(epsilon.shape, bool))
-    return fields_of_solution(method, violations, solution, thresholds, beta, delta, n, bad_task)
 
 
 def only_smallest(fields: dict[str, Any], num_smallest: int | None) -> dict[str, jax.Array]:
