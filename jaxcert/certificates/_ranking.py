@@ -25,7 +25,7 @@ from jaxcert.certificates._averages import (
 )
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer
-from jaxcert.certificates._figures import status_where
+from jaxcert.certificates._figures import nothing, status_where
 from jaxcert.certificates._question import NO_ROWS, Question, same
 from jaxcert.numerics._rounding import cast, is_zero, next_down
 from jaxcert.numerics._tails import limit
@@ -99,7 +99,7 @@ class RankingCertificate(Answer):
             if js
         ]
         if not lines:
-            return self._nothing("the order of the policies", self._note(0))
+            return f"{self._start}: {nothing('the order of the policies', self._note(0)).sentence}"
         return f"{self._start}: over new tasks from the same distribution, on average,\n" + ";\n".join(lines) + "."
 
 

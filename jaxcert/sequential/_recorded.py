@@ -15,7 +15,6 @@ from jaxcert.certificates._arguments import choose, levels_of, thresholds_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._batches import as_memory_allows
 from jaxcert.returns._prepared import Support, as_successes, is_successes
@@ -160,6 +159,6 @@ SEQUENTIAL = Question(
     options=(Option("give_up", float, "Give a task up when its evidence falls below this", check=check_give_up),),
     advised=True,
     curve=curve_of_counts,
-    missing=missing_of_counts,
+    missing=SequentialCertificate.violated,
     shortcut="jaxcert trial",
 )
