@@ -115,9 +115,7 @@ def certify_sequential(
     limits = {"give_up": give_up, "max_rollouts_per_task": m, "binary": binary}
     rule = prepare_rule(rows, level, ends, bets=bets, **limits)
     state = _run(*placed((sample, rows, level, rule)))
-    if sample.padded:
-        state = _cut(state, int(sample.num_tasks))
-    return certificate_of(state, share, bool(binary) or is_successes(returns), chosen)
+    return certificate_of(state, share, bool(binary) or is_successes(returns), chosen, int(sample.num_tasks))
 
 
 @jax.jit
@@ -141,14 +139,6 @@ def _run(sample: Sample, thresholds, beta, settings: Settings) -> SequentialStat
     by_task = {"valid": state.valid[0], "num_rollouts": state.num_rollouts[0]}
     whole = start(x.shape[:-1], thresholds, low, high, beta, settings)
     return whole._replace(wealth=jnp.moveaxis(state.wealth[..., 0, :], 0, -2), **by_threshold, **by_task)
-
-
-def _cut(state: SequentialState, n: int) -> SequentialState:
-    """The state of the first n tasks."""
-    axes_after = {"wealth": 2, "valid": 0, "num_rollouts": 0, **dict.fromkeys(_BY_THRESHOLD, 1)}
-    host = jax.device_get({name: getattr(state, name) for name in axes_after})
-    parts = {name: host[name][..., :n, *[slice(None)] * after] for name, after in axes_after.items()}
-    return state._replace(**placed(parts))
 
 
 SEQUENTIAL = Question(
