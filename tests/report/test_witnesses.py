@@ -208,11 +208,8 @@ def test_the_command_line_writes_and_checks_them(files, tmp_path):
     assert "the file of returns is not the one" in refused("verify", "--exact", certificate, tmp_path / "s.npz")
 
 
-def test_the_command_line_refuses_what_it_would_leave_out(files, tmp_path):
+def test_an_exact_check_takes_two_files_alone(files, tmp_path):
     returns = tmp_path / "r.npz"
-    assert "--witness is for a certificate file" in refused("certify", returns, *ASKED, "--witness")
-    mean = "--support", 0, 1, "--delta", 0.05, "--question", "mean", "--json", tmp_path / "c.json"
-    assert "the question 'mean' has no witnesses" in refused("certify", returns, *mean, "--witness")
     assert command("certify", returns, *ASKED, "--json", tmp_path / "c.json").status == 0
     assert "--exact takes" in refused("verify", "--exact", tmp_path / "c.json", returns, returns)
 
