@@ -22,19 +22,17 @@ _OF_ROWS = ("leaves out trials", "taken for one policy")
 
 
 def recorded_files(
-    certificate: str | PathLike[str], document: Mapping[str, Any], paths: Paths, columns: dict[str, str | None]
+    certificate: str | PathLike[str], document: Mapping[str, Any], paths: Paths
 ) -> list[list[ReturnsFile]]:
     """For each record of a document the returns that it is of: all files or, in a leaderboard, that of its policy.
 
     A table that holds all policies may be given once.
 
-    ``columns``: by the parameters of ``read_returns``, as given; None for those that the record names.
-
     Raises:
         ValueError: for another number of files, or one that cannot be read; its message ends with what the certificate
             was made from, as it says itself.
     """
-    records, given = document["certificates"], {name: column for name, column in columns.items() if column is not None}
+    records = document["certificates"]
     if len(paths) == 1:
         paths = [*paths] * _policies_of_one_table(document)
     of_board, known = "leaderboard" in document, {}
@@ -43,7 +41,7 @@ def recorded_files(
     def read(path: str | PathLike[str], record: Mapping[str, Any], place: int) -> ReturnsFile:
         held = dict(enumerate(_files_of(record))).get(place, {})
         try:
-            return _read(path, record, held, given, known)
+            return _read(path, record, held, known)
         except ValueError as error:
             if not held.get("file"):
                 raise
@@ -121,18 +119,14 @@ def _check_number(certificate: str | PathLike[str], document: Mapping[str, Any],
 
 
 def _read(
-    path: str | PathLike[str],
-    record: Mapping[str, Any],
-    held: Mapping[str, Any],
-    given: Mapping[str, str],
-    known: dict[Any, ReturnsFile],
+    path: str | PathLike[str], record: Mapping[str, Any], held: Mapping[str, Any], known: dict[Any, ReturnsFile]
 ) -> ReturnsFile:
-    """Returns from the given columns, or those in a record; records with the same columns share one reading.
+    """Returns from the columns in a record; records with the same columns share one reading.
 
     Rollouts without an outcome count as the record says, which the comparison checks like its other entries. Numbers of
     0 and 1 that were certified as successes are successes again.
     """
-    roles, dtype = recorded_roles(held, given, metric=_takes_metrics(record)), record["settings"]["dtype"]
+    roles, dtype = recorded_roles(held, metric=_takes_metrics(record)), record["settings"]["dtype"]
     folder = {name: held["folder"][name] for name in ("num_bins", "across")} if "folder" in held else {}
     how = folder and {**folder, "support": support_of(record), "task": roles.task, "value": roles.value}
     key = (path, roles, f"{dtype} {how}" if how else "")
@@ -145,13 +139,13 @@ def _read(
     return dataclasses.replace(found, called=held.get("called"))
 
 
-def recorded_roles(held: Mapping[str, Any], given: Mapping[str, str], *, metric: bool = False) -> Roles:
-    """How a record says that a file was read, or with the columns that are given.
+def recorded_roles(held: Mapping[str, Any], *, metric: bool = False) -> Roles:
+    """How a record says that a file was read.
 
     Raises:
         ValueError: its roles are not those that records have, or say another column of outcomes than its columns.
     """
-    columns, counted = {**(held.get("columns") or {}), **given}, (held.get("unfinished") or {}).get("counted_as")
+    columns, counted = {**(held.get("columns") or {})}, (held.get("unfinished") or {}).get("counted_as")
     columns |= {"trial": columns["trial"] or None} if "trial" in columns else {}
     unfinished = None if counted is None else float(counted)
     roles = Roles(**columns, unfinished=unfinished, metric=metric, recorded=True)
