@@ -11,7 +11,7 @@ from jaxcert.report._sweeps import write_sweep
 from jaxcert.report._verify import Verification, verify
 from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
-from jaxcert.report.plots._axes import check_figure_path, save_figure
+from jaxcert.report.plots._axes import save_figure
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
 from jaxcert.report.plots._share_plot import plot_certificates, plot_levels
 from jaxcert.report.plots._task_plots import plot_bounds, plot_plan
@@ -26,7 +26,6 @@ __all__ = [
     "certificate_schema",
     "check_certificate",
     "check_exactly",
-    "check_figure_path",
     "check_trials",
     "document_digest",
     "document_text",

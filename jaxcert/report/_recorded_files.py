@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import precision, support_of
@@ -160,55 +160,43 @@ def recorded_roles(held: Mapping[str, Any], *, metric: bool = False) -> Roles:
     return roles._replace(**found)
 
 
-class _Named(NamedTuple):
-    """A policy: its name in statements, the file in the record, and the one that was given."""
-
-    name: str
-    recorded: str
-    file: ReturnsFile
-
-    @property
-    def source(self) -> str:
-        """Its name in a column of policies, else that of the file that was given."""
-        return self.file.policy or self.file.path.name
-
-    @property
-    def by_hand(self) -> bool:
-        """Whether the name is neither that of a column nor that of a file, so that nothing proves it."""
-        return (self.file.policy or self.recorded) not in (self.name, Path(self.name).name)
+# A policy's name in statements, its file in the record, and the file that was given.
+_Named = tuple[str, str, ReturnsFile]
 
 
 def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[str]:
     """Names in statements that are those of other files than the ones whose content was checked."""
     for policies in _named(document, data):
-        sources = [each.source for each in policies]
-        for each, source in zip(policies, sources, strict=True):
-            if each.name in sources if each.by_hand else (each.file.policy or each.recorded) != source:
-                yield f"its statements say {each.name!r}, these files {source!r}"
+        sources = [file.policy or file.path.name for _, _, file in policies]
+        for (name, recorded, file), source in zip(policies, sources, strict=True):
+            recorded = file.policy or recorded
+            by_hand = recorded not in (name, Path(name).name)  # neither of a column nor of a file: nothing proves it
+            if name in sources if by_hand else recorded != source:
+                yield f"its statements say {name!r}, these files {source!r}"
 
 
 def told_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> str:
     """Which file has which name that was given by hand, in words; empty for none."""
     found: dict[str, None] = {}
     for policies in _named(document, data):
-        files = names_of([dataclasses.replace(each.file, called=None) for each in policies])
-        pairs = list(zip(policies, files, strict=True))
-        if any(each.name not in (each.recorded, file) for each, file in pairs):
-            found |= dict.fromkeys(f"{each.name} is {file}" for each, file in pairs)
+        files = names_of([dataclasses.replace(file, called=None) for _, _, file in policies])
+        pairs = [(name, recorded, file) for (name, recorded, _), file in zip(policies, files, strict=True)]
+        if any(name not in (recorded, file) for name, recorded, file in pairs):
+            found |= dict.fromkeys(f"{name} is {file}" for name, _, file in pairs)
     return f"names as the file has them: {', '.join(found)}" if found else ""
 
 
 def _named(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[list[_Named]]:
     """The policies that are named together: those of a leaderboard, for each question again, or the two of a record."""
     files = [
-        list(zip([record["data"] or {}, *record.get("others", [])], read, strict=False))
+        list(zip(_files_of(record), read, strict=False))
         for record, read in zip(document["certificates"], data, strict=True)
     ]
     if "leaderboard" not in document:
         for held in files:
-            yield [_Named(one["called"], one.get("file", ""), file) for one, file in held if one.get("called")]
+            yield [(one["called"], one.get("file", ""), file) for one, file in held if one.get("called")]
         return
     names = [each["policy"] for each in document["leaderboard"]["order"]]
     for place in range(0, len(files), len(names)):
         held = [each[0] for each in files[place : place + len(names)]]
-        yield [_Named(name, one.get("file", ""), file) for name, (one, file) in zip(names, held, strict=True)]
+        yield [(name, one.get("file", ""), file) for name, (one, file) in zip(names, held, strict=True)]

@@ -299,11 +299,7 @@ def certified(tmp_path_factory):
         ("arm,grasp", "noisy,1", "error: the certificate is for rows with 'arm != noisy', but here arm is 'noisy'"),
         ("grasp,success", "1,1", "error: the certificate is for the value in 'grasp', which these rows also have, but"),
         ("success", "1", "warning: the certificate is for the values in 'grasp', but 'success' is read"),
-        (
-            "task_id,grasp",
-            "{0}x,1",
-            "error: the certificate is for the task in 'task', which these rows also have, but",
-        ),
+        ("task_id,grasp", "{0}x,1", "error: the certificate is for the task in 'task', which these rows also have"),
         ("policy,arm,trial,grasp", "pi0,clean,4,1", ""),
         ("return", "1", ""),
     ],
@@ -352,10 +348,7 @@ POOLED = {
         '{"task": "a", "return": 1, "model": "p"}\n{"task": "a", "return": 1, "model": "q"}\n',
         2,
     ),
-    "column 'step' counts the steps of an episode": (
-        "step,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)),
-        5,
-    ),
+    "column 'step' counts the steps of an episode": ("step,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)), 5),
     "column 't' counts the steps of an episode": ("t,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)), 1),
     "rows of the same task differ in column 'agent'": (
         "".join(f'{{"task": "a", "return": 1, "agent": {{"name": "{name}"}}}}\n' for name in "pq"),

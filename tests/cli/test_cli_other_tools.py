@@ -158,10 +158,7 @@ def test_columns_that_tell_policies_apart_are_no_trials(tmp_path):
             "model,my instance,my resolved,my seed",
             ["--task", "my instance", "--trial", "my seed", "--value", "my resolved"],
         ),
-        (
-            "prompt,my try,my problem,my outcome",
-            ["--task", "my problem", "--trial", "my try", "--value", "my outcome"],
-        ),
+        ("prompt,my try,my problem,my outcome", ["--task", "my problem", "--trial", "my try", "--value", "my outcome"]),
     ],
 )
 def test_columns_are_guessed_by_their_names(tmp_path, header, expected):
