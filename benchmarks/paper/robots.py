@@ -11,7 +11,6 @@ import numpy as np
 import jaxcert
 from benchmarks.paper.curves import (
     DEFAULT_BETA,
-    DELTA,
     PAPER_BETA,
     Curve,
     Ways,
@@ -20,14 +19,12 @@ from benchmarks.paper.curves import (
     findings,
     panel,
 )
-from benchmarks.paper.domains import orders
+from benchmarks.paper.domains import ROBOTS, orders
 from benchmarks.paper.experiment import Experiment, Findings
-from jaxcert import certify_sequential
 
 SUPPORT, THRESHOLDS = (0.0, 1000.0), np.linspace(0, 1000, 101)
 # The last size is cut to that of the sample.
 SAMPLE_BUDGETS = ((50, 100), (100, 100), (200, 100))
-FEW = {"cheetah": (400.0, 500.0, 600.0), "walker": (500.0, 600.0, 650.0)}
 
 WAYS: Ways = {
     f"empirical Bernstein, scenario, beta {PAPER_BETA:g} (the paper)": ("empirical_bernstein", "scenario", PAPER_BETA),
@@ -46,21 +43,12 @@ def panels(
 
 def run(full: bool) -> Findings:
     """At the size of the samples in any case, which takes seconds."""
-    found, lines = [], []
-    for robot, thresholds in FEW.items():
+    found = []
+    for robot in ROBOTS:
         returns = orders(jaxcert.sample_returns(robot))
         budgets = [(n, min(m, returns.shape[2])) for n, m in SAMPLE_BUDGETS]
         found += panels(robot, returns, budgets, empirical(returns[:1], THRESHOLDS)[0])
-        lines += sequential(robot, returns, thresholds)
-    return findings(found, lines)
-
-
-def sequential(robot: str, returns: np.ndarray, thresholds: Sequence[float]) -> Iterator[str]:
-    """What as many of the recorded rollouts certify as each task needs; a line per threshold."""
-    found = certify_sequential(returns, thresholds, support=SUPPORT, delta=DELTA)
-    spent = np.mean(found.num_rollouts_used, axis=(0, 1))
-    for b, safety, used in zip(thresholds, np.mean(found.safety, axis=0), spent, strict=True):
-        yield f"{robot}, B = {b:g}: as many rollouts as each task needs certify {safety:.3f} with {used:.1f} per task"
+    return findings(found)
 
 
 EXPERIMENT = Experiment("robots", "figures 4b and 4c, cheetah and walker, from the sample returns", run)
