@@ -21,6 +21,17 @@ _SEPARATORS, _ZEROS = re.compile(r"[\s_\u2010-\u2015\u2043\u2212-]+"), re.compil
 _QUOTES = re.compile(r"[\"'`\u00ab\u00b4\u00bb\u2018-\u201f\u2032-\u2036\u2039\u203a\u300c-\u300f]+")
 _QUOTED, _FINAL = re.compile(r"'(?<!\w')([^']*)'(?!\w)"), re.compile(r"[.!?,;:\u3002]+(?=\W*$)")
 _BLANKS = re.compile(r"(?<![0-9])\s+|\s+(?![0-9])")  # 1 12 and 11 2 are two tasks
+_ENCLOSING, _JOINING = (
+    re.compile(r"(?<![0-9])[()\[\]{}]+|[()\[\]{}]+(?![0-9])"),
+    re.compile("(?<![0-9])[_:,;|]+(?![0-9])"),
+)
+_MARKS = re.compile("[\u0300-\u036f\u0653-\u0655]")  # accents
+# Letters that look like Latin ones, Cyrillic and Greek; the Turkish i without a dot; and a backslash in a path.
+_LOOKS = str.maketrans(
+    "\u0430\u0432\u0435\u0456\u0458\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0501\u04bb\u0441"
+    "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03b6\u0131\\",
+    "abeijkmhopctyxsdhcabehikmnoptyxzi/",
+)
 _PLAIN = re.compile(r"[a-z0-9]+([ _-][a-z0-9]+)*", re.ASCII)  # has nothing of all this but single separators
 _AS_ONE = str.maketrans(" -", "__")
 _CAMEL, _WORD = re.compile("(?<=[a-z])(?=[A-Z])"), re.compile(r"[^\W\d_]+")
@@ -78,10 +89,10 @@ def check_spelled_once(labels: Sequence[Any], named: str) -> None:
         raise ValueError(f"{named} {one!r:.40} and {other!r:.40}, {SPELLING_ALONE}; expected one spelling of each")
 
 
-def ask_about_alike(labels: Sequence[Any], named: str) -> None:
-    """Warn of labels that look different and may mean the same."""
+def ask_about_alike(labels: Sequence[Any], named: str, so: str = "") -> None:
+    """Warn of labels that look different and may mean the same; ``so`` tells what follows, if not for tasks."""
     if alike := _first_alike(labels, map(loosely, labels)) or _first_alike(labels, map(closely, labels)):
-        ask(f"{named} {alike[0]!r:.40} and {alike[1]!r:.40}: {COUNTED_TWICE}")
+        ask(f"{named} {alike[0]!r:.40} and {alike[1]!r:.40}: {so or COUNTED_TWICE}")
 
 
 def as_seen(label: Any) -> Any:
@@ -115,8 +126,20 @@ def loosely(label: Any) -> str:
 
 
 def closely(label: Any) -> str:
-    """The same without blanks, unless they stand between numbers: mug 1 as mug1."""
-    return loosely(_BLANKS.sub("", str(label)))
+    r"""The same without accents, brackets and what joins words, with Latin letters for those that look like them.
+
+    Next to numbers all of that stays, but for a blank beside a word.
+
+    Example:
+        >>> [*map(closely, ("mug 1", "PickMug", "pick_mug", "mug (red)", "caf\u00e9", "a\\b", "1 12", "11 2"))]
+        ['mug1', 'pickmug', 'pickmug', 'mugred', 'cafe', 'a/b', '1_12', '11_2']
+    """
+    text = loose = loosely(_BLANKS.sub("", str(label)))
+    if not text.isascii():
+        text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
+        text = "".join(str(unicodedata.decimal(each, each)) for each in text)
+    text = _ENCLOSING.sub("", text.translate(_LOOKS)).strip("/")
+    return _JOINING.sub("", text) or loose
 
 
 def _first_alike(labels: Sequence[Any], keys: Iterable[Any]) -> tuple[Any, Any] | None:
@@ -129,6 +152,11 @@ def _first_alike(labels: Sequence[Any], keys: Iterable[Any]) -> tuple[Any, Any] 
 def ask(message: str) -> None:
     """Warn; ``told_of`` says it again, with the file and where it was asked for."""
     warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def ask_if_pooled(seen: str, kinds: str, instead: str = "") -> None:
+    """Warn of what may be of several policies or conditions."""
+    ask(f"{seen}: if {kinds}, all of them are taken for one policy here{instead}")
 
 
 @contextlib.contextmanager
