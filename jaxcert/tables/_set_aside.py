@@ -4,6 +4,7 @@ Trials are set aside in which a human helped, or that are not to count; tasks ar
 """
 
 import itertools
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -16,7 +17,11 @@ from jaxcert.tables._told_names import ASIDE, BESIDE_SEEN, COUNTED, ENDINGS, SEE
 _ALSO_ENDINGS = words_in("aborted complete completed incomplete killed lost timeout timed")
 # Columns of texts that are no labels, as notes, in which a word tells of help, unless one of these stands beside it;
 # and those of them in which a word in all rows is of a folder.
-_FREE = words_in("note notes comment comments remark remarks tag tags event events flag flags annotation annotations")
+_FREE = words_in("""
+    note notes comment comments remark remarks tag tags event events flag flags annotation annotations incident
+    incidents bemerkung bemerkungen kommentar remarque remarques nota notas \u5907\u6ce8
+""")
+_BY_HAND = re.compile("by hand|von hand|a mano|manually|manuell|\u4eba\u5de5", re.IGNORECASE)
 _PATHS = words_in("video path file filename dir folder log url uri recording")
 _DENIALS = words_in("no not without none never kein keine ohne sans sin")
 _NOTHING = {"", "-", "none", "n/a", "na", "nan", "null", "auto", "policy"}
@@ -39,7 +44,7 @@ def _mentioned(name: Any, listed: list[Any]) -> np.ndarray:
     """Which entries mention help: in notes and paths, and in lists and objects with them."""
     if not words_in(name) & (_FREE | _PATHS):
         return np.zeros(len(listed), bool)
-    words = [words_in(" ".join(_texts_in(each))) for each in listed]
+    words = [words_in(_BY_HAND.sub("helped", " ".join(_texts_in(each)))) for each in listed]
     common = set.intersection(*words) if words_in(name) & _PATHS else set()
     return np.asarray([bool(each & ASIDE - common) and not each & _DENIALS for each in words], bool)
 
@@ -56,8 +61,9 @@ def ask_about_training(name: Any, column: Coded) -> None:
     """Warn of a column that tells of tasks of training, as train among splits, or as yes under the name seen."""
     listed, is_split = column.listed(), are_splits(few_texts(column))
     told = [text for text in listed if is_split and are_splits([text])]
-    if says(name, SEEN | UNSEEN, BESIDE_SEEN) and {*map(as_number, listed)} <= {0, 1}:
-        told = [each for each in listed if bool(as_number(each)) != bool(words_in(name) & UNSEEN)]
+    joined = re.sub("(?i)held.out", "heldout", str(name))
+    if says(joined, SEEN | UNSEEN, BESIDE_SEEN) and {*map(as_number, listed)} <= {0, 1}:
+        told = [each for each in listed if bool(as_number(each)) != bool(words_in(joined) & UNSEEN)]
     if told:
         way = f"; if it was not, say so by where={[f'{name} = {told[0]}']!r:.80} (--where)"
         _ask_if_trained_on(f"column {str(name)!r:.42} tells", way)

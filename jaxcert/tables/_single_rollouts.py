@@ -35,7 +35,14 @@ _COSTS = words_in("""
 """)
 # Also together: how long it took.
 _TOGETHER = ({"time", "to"}, {"steps", "to"}, {"completion", "time"}, {"wall", "time"}, {"elapsed", "time"})
-_TOGETHER += ({"miss", "rate"}, {"false", "positive"}, {"false", "negative"}, {"edit", "distance"}, {"out", "bounds"})
+_TOGETHER += (
+    {"miss", "rate"},
+    {"false", "positive"},
+    {"false", "alarm"},
+    {"false", "negative"},
+    {"edit", "distance"},
+    {"out", "bounds"},
+)
 _TOGETHER += ({"gave", "up"}, {"give", "up"}, {"help", "requests"})
 # Words of what is counted without being trials.
 _POINTS = words_in("score scores points grade mark marks tests reward return")
@@ -47,13 +54,15 @@ _FAILURES = words_in("""
     fail fails failed failure failures unsuccessful unsolved unresolved crash crashed collision collided error errors
     errored unsafe violation violated timeout timeouts fell fallen incorrect incorrectly wrong wrongly stuck dropped
     died dead death deaths deadlock deadlocked oom hang hung broken lost missed slip slipped spill spilled misgrasp
-    misgrasped misclassified unreachable unfinished unreached toppled fehler fehlschlag fehlgeschlagen gescheitert
-    ausfall falsch echec \u00e9chec erreur faux fallo falla fracaso errore fallimento falha erro fout mislukt
-    \u5931\u8d25 \u5931\u6557 \u9519\u8bef
+    misgrasped misclassified misdiagnosed mispredicted mislabeled hallucinated hallucination jailbroken derailed
+    overturned tipped jammed defect relapse mortality readmitted infection unreachable unfinished unreached toppled
+    fehler fehlschlag durchgefallen fehlgeschlagen gescheitert ausfall falsch echec \u00e9chec erreur faux fallo falla
+    fracaso errore fallimento falha erro fout mislukt \u5931\u8d25 \u5931\u6557 \u9519\u8bef
 """)
 _SUCCESSES = LIKE["value"] | words_in(
-    "ok done reached finished complete completed compliant compliance safe valid fulfilled"
+    "ok found done reached bestanden finished complete completed compliant compliance safe valid fulfilled"
 )
+_NOT = {"not", "non", "nicht"}
 
 
 def arrange(
@@ -118,7 +127,7 @@ def _is_denied(name: str) -> bool:
     """Whether it begins with not, or a no that is not short for a number, as in no_collisions; or ends with free."""
     first, *others = [*listed_words(name), ""]
     may_count = any(word == "of" or word.endswith("s") for word in others)
-    return first in {"not", "non"} or (first == "no" and not may_count) or others[-2:-1] == ["free"]
+    return first in _NOT or (first == "no" and not may_count) or others[-2:-1] == ["free"]
 
 
 def _told_failures(name: str) -> set[str]:
@@ -126,7 +135,7 @@ def _told_failures(name: str) -> set[str]:
     words = words_in(name)
     if not _is_denied(name):
         return words & _FAILURES
-    return words & _SUCCESSES if words & {"not", "non"} and not words & (_FAILURES | _COSTS) else set()
+    return words & _SUCCESSES if words & _NOT and not words & (_FAILURES | _COSTS) else set()
 
 
 def _ask_about_running(name: str, tasks: np.ndarray, counts: list[np.ndarray], trial: Coded | None) -> None:

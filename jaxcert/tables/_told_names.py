@@ -55,19 +55,22 @@ ENDINGS = words_in(
 )
 # Trials in which a human helped, or that are not to count; the opposite; and what stands beside these words.
 ASIDE = words_in("""
-    human help helped assist assisted assistance intervention interventions intervened teleop teleoperated teleoperation
-    takeover takeovers exclude excluded exclusion discard discarded disregard disqualified invalid void voided ignore
-    ignored outlier quarantined hint hints oracle correction corrections corrected nudged hilfe geholfen eingriff
-    eingegriffen aide ayuda ayudado
+    human help helped assist assisted assistance intervention interventions intervened teleop teleoperated override
+    overrides overridden teleoperation takeover takeovers exclude excluded exclusion discard discarded disregard
+    disqualified invalid void voided ignore ignored outlier quarantined hint hints oracle correction corrections
+    corrected nudged hilfe geholfen eingriff eingegriffen aide ayuda ayudado
 """)
 COUNTED = words_in("valid include included counted autonomous unassisted usable")
 _BESIDE_ASIDE = words_in("""
     is was has had to be num n number count counts any flag flagged marked by fully needed required reason trial run
-    episode rollout row from eval evaluation analysis
+    episode rollout row from eval evaluation analysis manual operator surgeon doctor driver expert
 """)
 # Tasks of training, and others; and what stands beside these words.
-SEEN = words_in("train trained training trainset seen entrainement entrenamiento treino \u8bad\u7ec3 \u8a13\u7df4")
-UNSEEN = words_in("unseen heldout held novel")
+SEEN = words_in("""
+    train trained training trainset seen entrainement entra\u00eenement entrenamiento treino \u8bad\u7ec3
+    \u8bad\u7ec3\u96c6 \u8a13\u7df4
+""")
+UNSEEN = words_in("unseen heldout novel")
 SPLITS = SEEN | UNSEEN | words_in("test testing testset val valid validation dev eval evaluation")
 BESIDE_SEEN = words_in("in is was on out of during the set split part task tasks env environment policy distribution")
 # What is measured of a trial, as the number of tokens of a prompt.

@@ -39,7 +39,10 @@ CASES = {
         *({"rewards": [[0, 0, 1]] * 200}, {"messages": [["a", "b"]] * 200}, {"trajectory": [[0, 1]] * 200}),
     ],
     TRAINED: [
-        *({"split": each} for each in ("train", "training_set", np.repeat(["train", "test"], 100))),
+        *(
+            {"split": each}
+            for each in ("train", "training_set", "entra\u00eenement", np.repeat(["train", "test"], 100))
+        ),
         *({"subset": "seen"}, {"seen_in_training": 1}, {"is_train": True}, {"in_training_set": "yes"}),
         *({"held_out": 0}, {"unseen": False}),
         *(
@@ -53,13 +56,15 @@ CASES = {
         *({each: [["a", "b"]] * 200} for each in ("trajectories", "responses", "completions")),
         {"all_results": [[True, False]] * 200},
     ],
+    "if a trial is the best of several attempts": [{"num_generations": 16}, {"votes": 3}],
     "says that all rows were selected": [{each: 1} for each in ("selected", "is_chosen", "picked")],
     HELP: [
         {"tags": listed(np.where(SOME, '["human"]', "[]"))},
         {"events": listed(np.where(SOME, '[{"type": "takeover"}]', "[]"))},
         {"video": [f"{('auto', 'teleop')[i % 3 == 0]}_{i}.mp4" for i in range(200)]},
         {"notes": [f"{('', 'helped it a bit')[i % 3 == 0]} {i}" for i in range(200)]},
-        {"Eingriff": SOME},
+        {"Bemerkung": [f"{('', 'von Hand gedreht')[i % 3 == 0]} {i}" for i in range(200)]},
+        *({each: SOME} for each in ("Eingriff", "surgeon_assist", "doctor_override", "manual_correction")),
     ],
     DIFFER: [
         {"cmd": [f"python eval.py --ckpt {'ab'[i % 2]}.pt --seed {i}" for i in range(200)]},
@@ -99,7 +104,7 @@ def test_lists_in_lines_of_json_tell(tmp_path):
 
 FAILURES = """
     incorrect not_solved unsolved stuck dropped died broken oom timeouts Fehler fehlgeschlagen echec fallo misclassified
-    is_wrong lost non_compliant not_done not-safe missed_grasp
+    nicht_bestanden derailed hallucinated is_wrong lost non_compliant not_done not-safe missed_grasp
 """
 SUCCESSES = (
     "no_collision not_stuck not_dropped collision_free error_free no_timeout lossless rejected flagged killed refusal"
