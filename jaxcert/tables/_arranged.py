@@ -15,8 +15,9 @@ from jaxcert.tables._picked_rows import Rows, conditions_in, picked_rows, rows_o
 from jaxcert.tables._pooled import check_one_policy, nested
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, check_column, checked
+from jaxcert.tables._senses import ask_about_cost
 from jaxcert.tables._set_aside import ask_about_set_aside, ask_about_training, set_aside
-from jaxcert.tables._single_rollouts import arrange, ask_about_cost
+from jaxcert.tables._single_rollouts import arrange
 from jaxcert.tables._summary_rows import ask_about_copied_rows, ask_about_lost, ask_about_mean, check_rows_are_trials
 from jaxcert.tables._told_names import check_same_policy, number_trials, tells
 

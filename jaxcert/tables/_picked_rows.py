@@ -9,9 +9,10 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import as_number, as_text, ask, ask_about_alike
+from jaxcert.tables._entries import as_number, as_text, ask
 from jaxcert.tables._roles import Roles, check_column
 from jaxcert.tables._set_aside import are_endings, ask_about_set_aside, set_aside
+from jaxcert.tables._spelling import ask_about_alike
 from jaxcert.tables._summary_rows import sums_up
 from jaxcert.tables._told_names import tells
 
