@@ -24,6 +24,7 @@ _FREE = words_in("""
 _BY_HAND = re.compile("by hand|von hand|a mano|manually|manuell|\u4eba\u5de5", re.IGNORECASE)
 _PATHS = words_in("video path file filename dir folder log url uri recording")
 _DENIALS = words_in("no not without none never kein keine ohne sans sin")
+_NEITHER = _DENIALS | {"distribution"}  # new tasks may be of the distribution of those of training
 _NOTHING = {"", "-", "none", "n/a", "na", "nan", "null", "auto", "policy"}
 
 
@@ -78,7 +79,7 @@ def ask_about_trained_labels(labels: list[str]) -> None:
 def are_splits(texts: Collection[Any]) -> bool:
     """Whether each text names a split of tasks, as train and test, and one that of training."""
     words = [*itertools.takewhile(lambda each: each & SPLITS, map(words_in, texts))]
-    return len(words) == len(texts) and any(each & SEEN for each in words)
+    return len(words) == len(texts) and any(each & SEEN and not each & _NEITHER for each in words)
 
 
 def _ask_if_trained_on(told: str, way: str = "") -> None:

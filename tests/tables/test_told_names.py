@@ -29,7 +29,10 @@ DIFFER = "rows of the same task differ in column"
 # Columns beside tasks and outcomes, and what is said of them; nothing of those that stand first and have no message.
 CASES = {
     "": [
-        *({"split": each} for each in ("test", np.repeat(["dev", "eval"], 100), "unseen")),
+        *(
+            {"split": each}
+            for each in ("test", np.repeat(["dev", "eval"], 100), "unseen", "training distribution", "not for training")
+        ),
         *({"is_train": 0}, {"seen_in_training": False}, {"held_out": 1}, {"train_seed": 1}, {"seen": 7}),
         *({"task": [f"{each}_{i // 5}x" for i in range(200)]} for each in ("test", "restrain")),
         *({"object": np.repeat(["train", "car"], 100)}, {"selected": np.repeat([0, 1], 100)}, {"selected": 0}),
