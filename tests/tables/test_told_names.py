@@ -109,9 +109,10 @@ FAILURES = """
     incorrect not_solved unsolved stuck dropped died broken oom timeouts Fehler fehlgeschlagen echec fallo misclassified
     nicht_bestanden derailed hallucinated is_wrong lost non_compliant not_done not-safe missed_grasp
 """
-SUCCESSES = (
-    "no_collision not_stuck not_dropped collision_free error_free no_timeout lossless rejected flagged killed refusal"
-)
+SUCCESSES = """
+    no_collision not_stuck not_dropped collision_free error_free no_timeout success_no_error solved_without_help
+    lossless rejected flagged killed refusal
+"""
 
 
 @pytest.mark.parametrize("name", [*FAILURES.split(), *SUCCESSES.split()])
