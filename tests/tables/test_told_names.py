@@ -57,7 +57,8 @@ CASES = {
     ATTEMPTS: [
         *({each: [[0, 1]] * 200} for each in ("outcomes", "passes", "per_sample", "sample_scores", "successes")),
         *({each: [["a", "b"]] * 200} for each in ("trajectories", "responses", "completions")),
-        {"all_results": [[True, False]] * 200},
+        *({each: [[True, False]] * 200} for each in ("all_results", "per_seed", "success_list", "versuche")),
+        {"details": [{"attempts": [0, 1]}] * 200},
     ],
     "if a trial is the best of several attempts": [{"num_generations": 16}, {"votes": 3}],
     "says that all rows were selected": [{each: 1} for each in ("selected", "is_chosen", "picked")],
