@@ -11,10 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Bound, finish
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._arguments import Returns
-from jaxcert.certificates._averages import bound_over_tasks, capped_mean, check_averages
+from jaxcert.certificates._averages import bound_over_tasks, capped_mean
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Status, answer, is_difference, new_task_from, source_of
 from jaxcert.certificates._figures import (
@@ -182,8 +181,6 @@ def certified_mean(
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     alpha, cap = worst or (np.ones(1, sample.dtype), np.full(1, np.inf, sample.dtype))
     rows = None if worst is None else common_shape(alpha=alpha, cap=cap)[0]
-    if validate and bound is not CLOPPER_PEARSON and sample.weights is None:
-        check_averages(sample, cap)
     fields = _fields(bound, worst is None, *placed((sample, alpha, cap, delta))) | {"delta": delta}
     settings = {"bound": bound.name, "question": question, "quantity": quantity, "source": source}
     if source == REWEIGHTED and sample.weights is not None:

@@ -29,7 +29,7 @@ from jaxcert.numerics._rounding import cast_host, complement_up, next_down
 from jaxcert.returns._prepared import as_successes, is_successes
 from jaxcert.returns._required import Side
 from jaxcert.returns._sample import Sample, placed, sample_of
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 
 @jax.tree_util.register_dataclass
@@ -101,7 +101,7 @@ def _check_names(what: str, given: Any, names: Sequence[str], expected: str) -> 
 
 def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate: bool) -> Metric:
     try:
-        if isinstance(returns, Summary) or hasattr(returns, "_each"):
+        if isinstance(returns, Histogram) or hasattr(returns, "_each"):
             raise ValueError("returns are no array; requirements are of one policy, from single rollouts")
         returns = as_successes(returns, side.support, where, name)
         per_task, returns = bound_for(None if is_successes(returns) else name, returns, side.support, where)

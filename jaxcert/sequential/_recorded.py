@@ -20,7 +20,7 @@ from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._batches import as_memory_allows
 from jaxcert.returns._prepared import Support, as_successes, is_successes
 from jaxcert.returns._sample import Sample, placed, sample_of
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 from jaxcert.sequential._rule import Bets, Settings, check_give_up, prepare_rule, takes_table
 from jaxcert.sequential._wealth import (
     SequentialCertificate,
@@ -100,7 +100,7 @@ def certify_sequential(
 
     Reference: the theory page, section 8; its equation (8.1).
     """
-    if isinstance(returns, Summary):
+    if isinstance(returns, Histogram):
         raise ValueError("a summary keeps no order of rollouts; expected returns [..., num_tasks, num_rollouts]")
     require_real("returns", returns)
     returns = as_successes(returns, support, where)

@@ -47,7 +47,7 @@ def test_a_bad_return_is_named_by_file_row_and_label(tmp_path):
     table.write_text("\n".join(["task_id,episode_id,total_return", *rows, ""]))
     place = f"error: {table}: row 6: the return of task 'pull' is 0.5"
     found = refused("certify", table, "--support", 0, 1, *settings, "--bound", "clopper_pearson")
-    assert found == f"{place}; Clopper-Pearson expects binary returns, 0 or 1\n"
+    assert found == f"{place}; expected binary returns, 0 or 1\n"
     found = refused("certify", table, "--support", 0.5, 1, *settings[:2])
     assert found == f"error: {table}: row 1: the return of task 'push' is 0, outside the support (0.5, 1)\n"
     other = tmp_path / "other.csv"

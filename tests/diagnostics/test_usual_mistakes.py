@@ -255,8 +255,8 @@ def test_findings_come_in_the_order_of_the_registry():
     ("returns", "settings", "words"),
     [
         (np.ones(3), {}, r"shape \(3,\); expected \[n, m\]"),
-        (np.full((2, 2), 2.0), {}, r"returns\[0, 0\] is 2; expected a number in the support"),
-        (np.full((2, 2), np.nan), {}, r"returns\[0, 0\] is nan"),
+        (np.full((2, 2), 2.0), {}, "task 0, rollout 0 is 2, outside the support"),
+        (np.full((2, 2), np.nan), {}, "task 0, rollout 0 is nan"),
         (np.ones((2, 2)), {"where": np.zeros((2, 2), bool)}, "where is False everywhere; expected at least one"),
         (np.ones((2, 2)), {"bound": "best"}, "bound is 'best'"),
         (np.ones((2, 2)), {"delta": 0.0}, "delta is 0.0; expected a probability"),

@@ -83,7 +83,7 @@ def test_values_that_are_not_checked_count_against_the_certificate():
     assert_is_certify(result, x, GRID, validate=False)
     invalid = (result.status == jaxcert.Status.INVALID_INPUT).any(axis=(2, 3, 4, 5, 6))
     assert invalid.tolist() == [[False] * 3, [True, False, False], [True, False, False]]
-    with pytest.raises(ValueError, match=r"the return of task \(2, 7\), rollout 5 is 0.5; Clopper-Pearson expects"):
+    with pytest.raises(ValueError, match=r"the return of task \(2, 7\), rollout 5 is 0.5; expected binary returns"):
         sweep(np.where(np.isnan(x), 1, x), GRID)
 
 

@@ -12,8 +12,8 @@ from jax.typing import DTypeLike
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file
 from jaxcert.returns._prepared import Support
-from jaxcert.returns.summaries import Histogram, Moments
-from jaxcert.returns.summaries._tally import tally_for
+from jaxcert.returns.summaries import Histogram
+from jaxcert.returns.summaries._tally import Tally
 from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._summary_rows import check_labels, check_tasks
@@ -27,7 +27,7 @@ class ReturnsFolder(ReturnsFile):
     """The summary of the returns in a folder, and which folder it was.
 
     Attributes:
-        returns: a `Histogram` or `Moments`, which stands in place of returns in `jaxcert.certify`; ``where`` is None.
+        returns: a `Histogram`, which stands in place of returns in `jaxcert.certify`; ``where`` is None.
         tasks: the label of each task, [n], in the order in which they first appear.
         path: the folder.
         sha256: the SHA-256 of the lines that `sha256sum` prints of its files, in the order of their names.
@@ -60,15 +60,15 @@ class ReturnsFolder(ReturnsFile):
     @property
     def how_read(self) -> dict[str, Any]:
         """Entries of a record from which the folder can be read again."""
-        bins = len(self.returns.values) - 1 if isinstance(self.returns, Histogram) else None
-        return {"folder": {"num_files": self.num_files, "num_bins": bins, "across": list(self.across)}}
+        num_bins = len(self.returns.values) - 1
+        return {"folder": {"num_files": self.num_files, "num_bins": num_bins, "across": list(self.across)}}
 
 
 def read_summary(
     folder: str | PathLike[str],
     *,
     support: Support | None = None,
-    num_bins: int | None = 100,
+    num_bins: int = 100,
     task: str = "task_id",
     value: str = "total_return",
     across: Sequence[str] = (),
@@ -91,8 +91,7 @@ def read_summary(
     Args:
         folder: the folder, with files `.parquet` and nothing else, but for names that begin with `_` or `.`.
         support: (a, b), declared before the data are seen, both ends finite; for booleans it may be left out.
-        num_bins: bins of the histogram of each task, 1 for returns of 0 and 1; None for ``Moments``, which take 17
-            bytes per task (while reading 72), for "hoeffding" and "empirical_bernstein".
+        num_bins: bins of the histogram of each task, 1 for returns of 0 and 1.
         task: the column or partition of tasks, of integers or text; usual names are found as in `read_returns`.
         value: the column of returns, of numbers or booleans.
         across: partitions that do not tell tasks apart, such as a date.
@@ -118,14 +117,14 @@ def read_summary(
         >>> print(f"{jaxcert.certify(data.returns, 0.7, delta=0.01).safety[0]:.4f}")
         0.9074
 
-    Reference: the theory page, section 5, on histograms and moments.
+    Reference: the theory page, section 5, on histograms.
     """
     folder, across = Path(folder), (across,) if isinstance(across, str) else tuple(across)
     import_extra("pyarrow.parquet", "io")
     files = Files(folder, Wanted(task, value, across))
     layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    labels, tally = _Labels(), tally_for(empty)
+    labels, tally = _Labels(), Tally(empty)
     with told_of(f"{folder}: ", strict=False, stacklevel=4):
         for tasks, values in files.batches((float(empty.low), float(empty.high))):
             tally.add(labels.places(tasks), values)
@@ -138,7 +137,7 @@ def read_summary(
         if name_several(files.digests):
             ask("its files seem to be of several policies, by their names: all of them are taken for one policy here")
     data = ReturnsFolder(
-        returns=tally.summary(),
+        returns=tally.histogram(),
         where=None,
         tasks=found,
         path=folder,
@@ -160,7 +159,7 @@ def type_in_folder(folder: Path, *, task: str, value: str, across: Sequence[str]
     return bool if Files(folder, Wanted(task, value, tuple(across))).layout.values == "booleans" else float
 
 
-def _empty(folder: Path, support: Any, num_bins: int | None, dtype: Any, successes: bool) -> Histogram | Moments:
+def _empty(folder: Path, support: Any, num_bins: int, dtype: Any, successes: bool) -> Histogram:
     """A summary of one task, which says what support and values are."""
     if successes:
         if support is not None and tuple(map(float, support)) != (0.0, 1.0):
@@ -168,8 +167,6 @@ def _empty(folder: Path, support: Any, num_bins: int | None, dtype: Any, success
         return Histogram.empty(1, support=(0, 1), num_bins=1, dtype=dtype)
     if support is None:
         raise ValueError(f"{folder}: holds numbers; support is not given, expected (a, b)")
-    if num_bins is None:
-        return Moments.empty(1, support=support, dtype=dtype)
     return Histogram.empty(1, support=support, num_bins=num_bins, dtype=dtype)
 
 
