@@ -30,7 +30,7 @@ from jaxcert.report._recompute import ask
 from jaxcert.report.html._report_sample import sample_of
 from jaxcert.report.html._report_words import too_few_trials
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import policies_of
 
 

@@ -18,7 +18,7 @@ from jaxcert.planning._pilot import support_of
 from jaxcert.report import plot_plan
 from jaxcert.report._protocol_check import protocol_of
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._aligned import in_one_order
 
 OF_SUCCESSES = [name for name, kind in DESIGNS.items() if kind.counts_successes]
 

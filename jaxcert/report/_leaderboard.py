@@ -22,7 +22,7 @@ from jaxcert.report._recompute import ask, precision, stacked, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
 from jaxcert.tables import Returns
-from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import ReturnsFile
 
 _ORDER = "at least as good as"

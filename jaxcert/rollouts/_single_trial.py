@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert._validation import as_numbers
 from jaxcert.returns._checks import possible
-from jaxcert.tables._entries import check_spelled_once
+from jaxcert.tables._spelling import check_spelled_once
 
 _LONGEST_LABEL = 200
 

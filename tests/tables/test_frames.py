@@ -271,7 +271,15 @@ def compared(name, *entries):
     [
         *(("max_steps", (500, 200)), ("temperature", (0.5, 0.7)), ("env_version", ("v1", "v2"))),
         *(("robot_name", ("franka", "xarm")), ("horizon", (9, 9, 8)), ("time_limit", ("60s", "30s"))),
-        *(("split", ("train", "test")), ("gripper", ("new", "old"))),
+        *(("split", ("dev", "test")), ("gripper", ("new", "old")), ("success_threshold", (0.1, 0.02))),
+        *(("reward_scale", (1, 10)), ("image_size", (84, 224)), ("done_condition", "ab"), ("error_tolerance", (1, 2))),
+        *(("grader_version", "ab"), ("success_radius", (5, 2)), ("judge_model", ("gpt-4", "claude"))),
+        *(
+            ("score_fn", "ab"),
+            ("success_metric", "ab"),
+            ("map_file", ("a.map", "b.map")),
+            ("terminate_on_success", (0, 1)),
+        ),
     ],
 )
 def test_conditions_in_which_policies_differ_are_asked_about(name, entries):
@@ -288,6 +296,7 @@ def test_conditions_in_which_policies_differ_are_asked_about(name, entries):
         *(("started_at", (1, 2)), ("clock", ("2026-01-02T10:00", "2026-01-03T11:00")), ("made", (1767348001, 1 << 31))),
         *(("who", ("gpt-4o", "claude-3")), ("where", ("runs/a/x", "runs/b/x")), ("success_rate", (0.9, 0.7))),
         *(("weights", ("a.pt", "b.pt")), ("num_demos", (50, 100)), ("notes", ("first", "again")), ("version", "ab")),
+        *(("size", ("7b", "70b")), ("batch_size", (8, 16)), ("best_score", (1, 2))),
     ],
 )
 def test_what_tells_which_policy_or_run_it_is_may_differ(name, entries):
