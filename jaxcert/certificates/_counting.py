@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, TypeVar
 import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._figures import Status
