@@ -84,7 +84,7 @@ def _each(sample: Sample, wanted, delta, deltas, table, shown: Shown) -> dict[st
     of_level = _of_counts if sample.is_full else _of_bounds
     reached, violations, missed = of_level(found, there, jnp.maximum(allowed - 1, 0), betas)
     best = best_of(violations, jnp.where(allowed > 0, -reached, jnp.inf), betas, missed)
-    best = best._replace(missed=None if missed is None else jnp.moveaxis(best.missed, -1, -2))
+    best = best._replace(missed=None if best.missed is None else jnp.moveaxis(best.missed, -1, -2))
     return _fields(sample, found, best, wanted, delta, shown) | {"chosen": best.chosen}
 
 

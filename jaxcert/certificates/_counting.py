@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, TypeVar
 import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._figures import Status
@@ -135,7 +134,7 @@ def best_of(violations: jax.Array, epsilon: jax.Array, level: jax.Array, missed:
     """Where the risk is smallest, the first of several, of arrays [..., levels]; ``missed`` has more axes before it."""
     # A level of 1 certifies nothing, and is no failure probability.
     level = jnp.minimum(level, next_down(jnp.ones_like(level)))
-    best = at_least(epsilon, (violations, epsilon, level, np.arange(epsilon.shape[-1], dtype=np.int32)))
+    best = at_least(epsilon, (violations, epsilon, level, jnp.arange(epsilon.shape[-1], dtype=jnp.int32)))
     if missed is None:
         return Best(*best)
     risk = jnp.expand_dims(epsilon, range(epsilon.ndim - 1, missed.ndim - 1))

@@ -248,7 +248,7 @@ def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) ->
     return passed, jnp.broadcast_to(each_level, shape).astype(tried.deltas.dtype), (found.successes < 0)[..., None]
 
 
-def _risks(passed, level, there, n, tried: Tried, delta, *, one_level: bool) -> tuple[jax.Array, ...]:
+def _risks(passed, level, there, n, tried: Tried, delta, *, one_level: bool) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Violations, risks and the largest level of a task, each [..., ways]."""
     passed, valid = passed | ~there[..., None], (delta > 0) & (delta < 1)
     violations = passed.shape[-2] - jnp.sum(passed, axis=-2, dtype=jnp.int32)

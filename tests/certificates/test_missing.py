@@ -1,5 +1,7 @@
 """Which tasks are violations: as many as were counted, and the right ones."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -14,8 +16,10 @@ RETURNS = RNG.beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20))
 THRESHOLDS = [0.5, 0.7]
 
 
-def missing(found):
-    return [QUESTIONS[found.question].missing(found, i) for i in range(len(found))]
+def missing(found, question="safety") -> list[Any]:
+    known = QUESTIONS[question].missing
+    assert known is not None
+    return [known(found, i) for i in range(len(found))]
 
 
 def check_counted(masks, found):
@@ -63,7 +67,7 @@ def test_of_unequal_trials_those_above_the_level():
 @pytest.mark.parametrize("simultaneous", [False, True])
 def test_of_unequal_trials_those_that_a_safety_level_leaves_out(simultaneous):
     found = jaxcert.certify_safety_level(PASSED, [0.5, 0.8], delta=0.1, where=COUNTS, simultaneous=simultaneous)
-    masks = missing(found)
+    masks = missing(found, "safety_level")
     assert [int(mask.sum()) for mask in masks] == found.num_violations.tolist()
     successes, trials = (PASSED & COUNTS).sum(axis=1), COUNTS.sum(axis=1)
     for mask, threshold, beta in zip(masks, found.thresholds, found.beta, strict=True):
@@ -81,9 +85,8 @@ def test_of_weighed_tasks_it_is_not_known():
 def test_of_a_list_those_that_do_not_pass():
     suite = jaxcert.certify_suite(PASSED, THRESHOLDS, delta=0.1)
     each = jaxcert.certify_each_task(PASSED, THRESHOLDS, delta=0.1)
-    for i in (0, 1):
-        of_suite = QUESTIONS["suite"].missing(suite, i)
+    for i, (of_suite, of_each) in enumerate(zip(missing(suite, "suite"), missing(each, "each_task"), strict=True)):
         assert of_suite.sum() == suite.num_violations[i]
         successes = PASSED.sum(axis=1)
         assert successes[of_suite].max(initial=-1) < successes[~of_suite].min()
-        assert (QUESTIONS["each_task"].missing(each, i) == ~np.asarray(each.good)[:, i]).all()
+        assert (of_each == ~np.asarray(each.good)[:, i]).all()
