@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert.bounds._bound import usable
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate, answer
+from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, Certificate, answer
 from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._method import BINOMIAL, Method, table_of
 from jaxcert.certificates._soft import SOFT, fields_of_evidence
@@ -164,8 +164,8 @@ def certificate_of(
     else:
         fields = _counted(*placed((state, np.int32(n), delta, table_of(BINOMIAL.tail, n, size, delta, state.beta))))
     fields |= {"thresholds": state.thresholds, "beta": state.beta, "num_rollouts_used": state.num_rollouts_used}
-    fields["delta"], settings = delta, {"quantity": PROBABILITY_OF_SUCCESS} if successes else {}
-    return answer(SequentialCertificate, fields, n, bound="sequential", method=method.name, **settings)
+    fields["delta"], quantity = delta, PROBABILITY_OF_SUCCESS if successes else EXPECTED_RETURN
+    return answer(SequentialCertificate, fields, n, bound="sequential", method=method.name, quantity=quantity)
 
 
 @jax.jit
