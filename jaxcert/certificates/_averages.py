@@ -10,7 +10,7 @@ from jaxcert.bounds._bound import Bound, evaluate, mean_down, rollouts_of, width
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._certificate import quantity_of, source_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, next_up, unit_roundoff
@@ -25,8 +25,8 @@ OVER_TASKS = {name: bound for name, bound in BOUNDS.items() if bound.non_identic
 
 def bound_over_tasks(
     name: str | None, returns: Any, support: Any, where: Any, validate: bool, *, capped: bool = False
-) -> tuple[Bound, Sample, str]:
-    """The bound over tasks with that name, the sample, and what its mean is of, in words.
+) -> tuple[Bound, Sample, dict[str, Any]]:
+    """The bound over tasks with that name, the sample, and in words of an answer what its mean is of, over which tasks.
 
     The exact bound is the default of one success of each task.
 
@@ -41,7 +41,8 @@ def bound_over_tasks(
         bound = choose("bound", name, OVER_TASKS)
         needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
         needs = Needs(name, needs_width=needs_width, averages=True, weights=True)
-    return bound, sample_of(needs, returns, support, where, validate), quantity_of(name, returns)
+    words = {"quantity": quantity_of(name, returns), "source": source_of(returns)}
+    return bound, sample_of(needs, returns, support, where, validate), words
 
 
 def is_one_trial_each(returns: Any) -> bool:

@@ -15,7 +15,7 @@ from jaxcert.certificates._access import Answer
 from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._averages import bound_over_tasks, capped_mean
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import Status, answer, is_difference, new_task_from, source_of
+from jaxcert.certificates._certificate import Status, answer, is_difference, new_task_from
 from jaxcert.certificates._figures import (
     LISTED,
     REWEIGHTED,
@@ -159,30 +159,24 @@ def certify_mean(
 
     Reference: the theory page, equation (17.1); of weighted tasks (20.3).
     """
-    found = bound_over_tasks(bound, returns, support, where, validate)
-    return certified_mean(*found, delta, validate, question="mean", source=source_of(returns))
+    found, sample, words = bound_over_tasks(bound, returns, support, where, validate)
+    return certified_mean(found, sample, delta, validate, **words, question="mean")
 
 
 def certified_mean(
-    bound: Bound,
-    sample: Sample,
-    quantity: str,
-    delta: Any,
-    validate: bool,
-    *,
-    question: str,
-    source: str = SAMPLED,
-    worst: tuple[Any, Any] | None = None,
+    bound: Bound, sample: Sample, delta: Any, validate: bool, *, worst: tuple[Any, Any] | None = None, **words: str
 ) -> MeanCertificate:
-    """The certificate of a sample; ``worst``: shares of the tasks and caps, in rows; by default all of the tasks."""
+    """The certificate of a sample, with its words.
+
+    ``worst``: shares of the tasks and caps, in rows; by default all of the tasks.
+    """
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     alpha, cap = worst or (np.ones(1, sample.dtype), np.full(1, np.inf, sample.dtype))
     rows = None if worst is None else common_shape(alpha=alpha, cap=cap)[0]
     fields = _fields(bound, worst is None, *placed((sample, alpha, cap, delta))) | {"delta": delta}
-    settings = {"bound": bound.name, "question": question, "quantity": quantity, "source": source}
-    if source == REWEIGHTED and sample.weights is not None:
+    if words["source"] == REWEIGHTED and sample.weights is not None:
         fields["max_weight"] = sample.weights.largest
-    return answer(MeanCertificate, fields, sample.num_tasks, rows, **settings)
+    return answer(MeanCertificate, fields, sample.num_tasks, rows, bound=bound.name, **words)
 
 
 @functools.partial(quickly, static_argnums=(0, 1))

@@ -18,7 +18,7 @@ from jaxcert.certificates._attained import ATTAINED_LEVELS, curve_of
 from jaxcert.certificates._averages import bound_over_tasks
 from jaxcert.certificates._band import BandCertificate, steps_of
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import EXPECTED_RETURN, Status, source_of
+from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
 from jaxcert.certificates._counting import bad_levels
 from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
@@ -220,10 +220,9 @@ def certify_cvar(
     Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the theory page, equation (17.2); of
     weighted tasks (20.3).
     """
-    chosen, sample, quantity = bound_over_tasks(bound, returns, support, where, validate, capped=True)
+    chosen, sample, words = bound_over_tasks(bound, returns, support, where, validate, capped=True)
     worst = _shares(alpha, sample.dtype, validate), _caps(cap, sample, validate)
-    settings: dict[str, Any] = {"question": "cvar", "source": source_of(returns), "worst": worst}
-    return certified_mean(chosen, sample, quantity, delta, validate, **settings)
+    return certified_mean(chosen, sample, delta, validate, worst=worst, **words, question="cvar")
 
 
 def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> Any:

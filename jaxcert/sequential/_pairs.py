@@ -64,7 +64,7 @@ def init_pairs(
     """
     dtype = compute_dtype(margin)
     level = probability("delta", delta, dtype, "down", validate=True, scalar=True) * np.asarray(0.5, dtype)
-    low, high = support_for(_NEEDS, (0.0, 1.0) if support is None else support)
+    low, high = map(float, support_for(_NEEDS, (0.0, 1.0) if support is None else support))
     # No difference of rounded scores is beyond the difference of the rounded ends.
     with jax.ensure_compile_time_eval():
         width = -float(difference_down(cast(low, dtype, "down"), cast(high, dtype, "up")))

@@ -1,6 +1,7 @@
 """Wealth against and for each task, rollout by rollout; what it certifies, and may come to."""
 
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -9,7 +10,7 @@ import numpy as np
 
 from jaxcert.bounds._bound import usable
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate, answer
+from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, Certificate, answer
 from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._method import BINOMIAL, Method, table_of
 from jaxcert.certificates._soft import SOFT, fields_of_evidence
@@ -159,12 +160,12 @@ def certificate_of(
     size = state.valid.shape[-1]
     n = size if num_tasks is None else num_tasks
     if method is SOFT:
-        fields = _added_up(*placed((state, delta, None if n == size else np.arange(size) < n)))
+        fields = _added_up(n, *placed((state, delta)))
     else:
         fields = _counted(*placed((state, np.int32(n), delta, table_of(BINOMIAL.tail, n, size, delta, state.beta))))
     fields |= {"thresholds": state.thresholds, "beta": state.beta, "num_rollouts_used": state.num_rollouts_used}
-    fields["delta"], settings = delta, {"quantity": PROBABILITY_OF_SUCCESS} if successes else {}
-    return answer(SequentialCertificate, fields, n, bound="sequential", method=method.name, **settings)
+    fields["delta"], quantity = delta, PROBABILITY_OF_SUCCESS if successes else EXPECTED_RETURN
+    return answer(SequentialCertificate, fields, n, bound="sequential", method=method.name, quantity=quantity)
 
 
 @jax.jit
@@ -172,13 +173,14 @@ def _counted(state: SequentialState, n: jax.Array, delta: jax.Array, table: Any)
     return fields_of_bounds(BINOMIAL, _lower_bounds(state), n, state.thresholds, state.beta, delta, table)
 
 
-@jax.jit
-def _added_up(state: SequentialState, delta: jax.Array, there: jax.Array | None) -> dict[str, Any]:
+@functools.partial(jax.jit, static_argnums=0)
+def _added_up(n: int, state: SequentialState, delta: jax.Array) -> dict[str, Any]:
     trivial = jnp.broadcast_to(state.thresholds <= state.low, state.passed.shape)
     wealth = jnp.where(trivial, jnp.inf, state.mean_wealth)
-    wealth = jnp.where(state.valid[..., None], wealth, 0)
-    there = None if there is None else jnp.broadcast_to(there, state.valid.shape)
-    return fields_of_evidence(SOFT, wealth, state.valid, state.low, state.thresholds, state.beta, delta, 0.0, there)
+    # Without a padding: in so many tasks the search for a bet would take fewer steps.
+    valid = state.valid[..., :n]
+    wealth = jnp.where(valid[..., None], wealth[..., :n, :], 0)
+    return fields_of_evidence(SOFT, wealth, valid, state.low, state.thresholds, state.beta, delta)
 
 
 # --- what the tasks that are still undecided may come to ------------------------------------------------------------
