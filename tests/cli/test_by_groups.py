@@ -77,19 +77,6 @@ def test_every_group_has_to_reach_what_is_required(trials):
     assert command("certify", trials, "--by", "category", "--where", "category = kitchen", *needed).status == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--by", "room"), "has no column 'room'"),
-        (("--by", "task"), "expected --suite --each-task"),
-        (("--by", "success"), "chooses rows by their outcome"),
-    ],
-)
-def test_what_no_group_can_answer_is_refused(trials, monkeypatch, tmp_path, options, message):
-    monkeypatch.chdir(tmp_path)
-    assert message in refused("certify", trials, "--threshold", "0.5", "--delta", 0.06, *options)
-
-
 def test_a_page_has_a_row_for_each_group(trials, tmp_path):
     page, out = tmp_path / "groups.html", tmp_path / "groups.json"
     asked = ("certify", trials, "--by", "category", "--delta", 0.06, "--report", page, "--force")
@@ -127,10 +114,3 @@ def test_a_plot_of_groups_has_what_is_certified_and_what_was_observed(trials, tm
         assert row[:2] == pytest.approx((mean, passed.mean()))
     assert command(*asked).status == 0  # curves
     assert len(drawn) == 2
-
-
-def test_arrays_have_no_groups(tmp_path):
-    np.savez(tmp_path / "r.npz", returns=np.ones((5, 4), bool))
-    assert "expected a table" in refused(
-        "certify", tmp_path / "r.npz", "--by", "a", "--threshold", "0.5", "--delta", 0.1
-    )

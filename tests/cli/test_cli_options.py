@@ -72,14 +72,6 @@ def test_likely_mistakes_are_warnings_and_with_strict_errors(tmp_path):
     assert not (tmp_path / "c.json").exists()
 
 
-def test_a_page(file, tmp_path):
-    page = tmp_path / "c.html"
-    out = said("certify", file, *SETTINGS, "--threshold", "0.25,0.5", "--report", page, "--title", "Robot")
-    text = page.read_text()
-    assert "<h1>Robot</h1>" in text
-    assert next(line for line in out.splitlines() if line.startswith("With confidence")) in text
-
-
 def test_the_curve_has_a_page_too(file, tmp_path):
     assert command("certify", file, *SETTINGS, "--report", tmp_path / "c.html").status == 0
     text = (tmp_path / "c.html").read_text()

@@ -1,6 +1,8 @@
 """What is refused: one line on stderr that says why, status 2, and no file is begun or changed."""
 
 import shlex
+import shutil
+from importlib import resources
 
 import numpy as np
 import pytest
@@ -21,6 +23,8 @@ SHORT = {
     "ROLLOUT": "rollout bridge_world_left --tasks 20 --out new.npz",
     "DECIDE": "rollout bridge_world_left --tasks 20 --out new.npz --threshold 0.3 --delta 0.1",
     "KEPT": "rollout simple_grid --protocol p.toml --out new.npz",
+    "FIXED": "rollout --tasks 3 --rollouts 2 --force",
+    "FREE": "rollout --tasks 3 --threshold 0.5 --force",
     "COINS": "--tasks a,b --threshold 0.8 --delta 0.05 --successes",
     "PAIRS": "trial start new.jsonl --delta 0.05 --policies",
     "PLAN": "plan r.npz --support 0 1 --delta 0.1",
@@ -204,6 +208,26 @@ trial add ab.jsonl --policy mine --success => has no policy 'mine'; expected one
 trial add ab.jsonl --policy old => expected one of --success, --failure and --score, for a success or a failure
 trial add ab.jsonl --policy old --score 1 => the trial has the score 1.0; expected a success or a failure
 trial add ab.jsonl --policy new --success => pair 1 has its trial of new; expected the one of old
+FIXED pol.npz --out pol.npz => POLICY and --out name the same file, expected different ones
+FIXED pol.npz --out link.npz => POLICY and --out name the same file, expected different ones
+FIXED training/policy_000000000100.npz --out training/policy_000000000100.npz => name the same file
+FIXED u.npz.unfinished --out u.npz => expected no file at u.npz.unfinished, where the run so far will be
+FIXED to_u.npz --out u.npz => expected no file at u.npz.unfinished, where the run so far will be
+FIXED v.npz.unfinished.lock --out v.npz => expected no file at v.npz.unfinished.lock, where its lock will be
+FREE pol.npz --out pol.npz => POLICY and --out name the same file, expected different ones
+FREE pol.npz --out link.npz => POLICY and --out name the same file, expected different ones
+FREE pol.npz --out new.npz --json pol.npz => POLICY and --json name the same file
+FREE pol.npz --out new.npz --json new.npz => --out and --json name the same file
+FREE u.npz.unfinished --out u.npz => expected no file at u.npz.unfinished, where the run so far will be
+FREE simple_grid --out u.npz --json u.npz.unfinished => expected no file at u.npz.unfinished, where
+FREE simple_grid --out v.npz --json v.npz.unfinished.lock => expected no file at v.npz.unfinished.lock, where
+rollout simple_grid --out w.npz --force --protocol w.npz.unfinished => expected no file at w.npz.unfinished, where
+sweep s.toml --force => [data] returns and [run] out name the same file
+sweep s.csv --force => CONFIG and [run] out name the same file
+certify arms.csv --by room --threshold 0.5 --delta 0.1 => has no column 'room'
+certify m.csv --by task --value reward --support 0 1 --threshold 0.5 --delta 0.1 => expected --suite --each-task
+certify arms.csv --by success --threshold 0.5 --delta 0.1 => chooses rows by their outcome
+certify s.npz --by a --threshold 0.5 --delta 0.1 => expected a table
 plan --delta 2 => delta is 2
 plan --delta 0.1 --safety 1 => safeties[0] is 1; expected a probability
 plan --delta 0.1 --threshold 1 => --threshold needs PILOT or --assume
@@ -242,6 +266,17 @@ def folder(tmp_path_factory):
     for name, returns in (("r", RETURNS), ("b", 0.9 * RETURNS), ("c", 0.8 * RETURNS), ("few", RETURNS[:39])):
         np.savez(folder / f"{name}.npz", returns=returns)
     (folder / "mine.json").write_text("mine")
+    np.savez(folder / "s.npz", returns=np.ones((5, 4), bool))
+    with resources.as_file(resources.files("jaxcert") / "data" / "zones_policy.npz") as policy:
+        (folder / "training").mkdir()
+        for name in ("pol.npz", "training/policy_000000000100.npz", "u.npz.unfinished", "v.npz.unfinished.lock"):
+            shutil.copy(policy, folder / name)
+    (folder / "link.npz").symlink_to(folder / "pol.npz")
+    (folder / "to_u.npz").symlink_to(folder / "u.npz.unfinished")
+    (folder / "t.csv").write_text("task_id,episode_id,total_return\n0,0,1\n")
+    for name, out in (("s.toml", "t.csv"), ("s.csv", "s.csv")):
+        grid = f'[data]\nreturns = ["t.csv"]\nsupport = [0, 1]\n[grid]\nthresholds = [0.5]\n[run]\nout = "{out}"\n'
+        (folder / name).write_text(grid)
     (folder / "arms.csv").write_text("task,arm,success\n0,a,1\n1,a,1\n0,b,0\n1,b,1\n")
     rows = [f"{i},{j},{RETURNS[i, j]},{RETURNS[i, j] / 2}" for i, j in np.ndindex(40, 20)]
     (folder / "m.csv").write_text("\n".join(["task,episode,reward,cost", *rows, ""]))
@@ -249,6 +284,7 @@ def folder(tmp_path_factory):
     others |= {"cheetah": {"environment": "cheetah"}, "huge": {"num_tasks": 10**18}}
     for name, more in others.items():
         Protocol(**{**LOCKED, **more}).write(folder / f"{name}.toml")
+    Protocol(**LOCKED).write(folder / "w.npz.unfinished")
     for name, words in (("run", SHORT["COINS"]), ("ab", "--policies new,old --delta 0.05 --seed 1 --pairs 60")):
         assert command("trial", "start", folder / f"{name}.jsonl", *words.split()).status == 0
     assert command("trial", "add", folder / "ab.jsonl", "--policy", "new", "--success").status == 0
@@ -267,4 +303,5 @@ def test_refused(line, folder, monkeypatch):
 
 
 def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".lock"}
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(".jsonl.lock")]
+    return {path: path.read_bytes() for path in files}

@@ -156,7 +156,6 @@ def test_training_has_a_line_per_threshold():
         (lambda swept: plot_certificates(swept, quantiles=(0.9, 0.1)), "two shares of the seeds in increasing order"),
         (lambda _: plot_bounds({}), "expected one"),
         (lambda _: plot_bounds({"a": np.zeros(3), "b": np.zeros(2)}), r"shapes \[\(3,\), \(2,\)\]"),
-        (lambda _: plot_training([]), "at least one"),
         (lambda _: plot_training([Recorded(1, None)]), "certificates at thresholds"),
     ],
 )
