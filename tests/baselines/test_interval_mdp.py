@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
-import mpmath
 import numpy as np
 import pytest
 from compilations import compilations
@@ -45,14 +44,14 @@ def count_transitions(episodes, successors, *, max_visits):
 
 
 _count = jax.jit(_intervals.count_transitions)
-_find = jax.jit(_intervals.probability_intervals, static_argnames="kind")
+_find = jax.jit(_intervals.probability_intervals)
 
 
-def probability_intervals(counts, chain, beta, *, kind="clopper_pearson", max_visits):
+def probability_intervals(counts, chain, beta, *, max_visits):
     limit = None if max_visits is None else np.int32(max_visits)
     level = probability("beta", beta, jnp.result_type(float), "down", validate=True)
     level = jnp.broadcast_to(level, np.shape(counts)[:-2])
-    return _find(jnp.asarray(counts, jnp.int32), level, limit, chain.successors, *_intervals.unknown(chain), kind=kind)
+    return _find(jnp.asarray(counts, jnp.int32), level, limit, chain.successors, *_intervals.unknown(chain))
 
 
 def random_chain(rng, num_states: int, width: int) -> Chain:
@@ -183,9 +182,7 @@ def test_transitions_that_the_graph_does_not_have_certify_nothing():
     counts = count_transitions(np.array([good, bad]), FORK.successors, max_visits=None)
     assert counts[0].tolist() == [[1, 0], [0, 0], [0, 0]]
     assert counts[1, 1].tolist() == [-1, -1]
-    bounds = lower_bound(
-        np.array([good, bad, [[7, 0, -1]], [[0, 9, -1]]]), 0.1, FORK, kind="hoeffding", max_visits=None
-    )
+    bounds = lower_bound(np.array([good, bad, [[7, 0, -1]], [[0, 9, -1]]]), 0.1, FORK, max_visits=None)
     assert np.isneginf(np.asarray(bounds)).tolist() == [False, True, True, True]
 
 
@@ -193,7 +190,7 @@ def test_transitions_that_the_graph_does_not_have_certify_nothing():
 def test_episodes_that_the_graph_does_not_have_certify_nothing(episode):
     """Cut off before their end, with gaps, begun elsewhere, going on after the end."""
     line = Chain(np.array([[1, 2], [-1, -1], [-1, -1]]), np.array([0, 1.0, 1.0]), 0, 2)
-    options = {"kind": "hoeffding", "max_visits": None}
+    options = {"max_visits": None}
     assert float(lower_bound(np.array([[[0, 1, -1]]]), 0.1, line, **options)[0]) > 0.99
     assert np.isneginf(lower_bound(np.array([[[0, 1, -1], episode]]), 0.1, line, **options)[0])
 
@@ -210,7 +207,7 @@ def test_narrow_integers_do_not_wrap():
     episodes = np.tile(np.array([0, 64, 6, 7], np.int8), (1, 40, 1))
     for one in (episodes, jnp.asarray(episodes), episodes.astype(np.uint16), episodes.astype(np.int64)):
         assert count_transitions(one, graph, max_visits=None)[0, [0, 64, 6]].tolist() == [[40, 0]] * 3
-        assert float(lower_bound(one, 0.1, chain, kind="hoeffding", max_visits=None)[0]) == 0
+        assert float(lower_bound(one, 0.1, chain, max_visits=None)[0]) == 0
 
 
 # --- intervals --------------------------------------------------------------------------------------------------------
@@ -229,29 +226,6 @@ def test_intervals_against_scipy(precision):
     assert np.all(lower[:, 0, 0] <= low + 1e-12)
     assert np.all(upper[:, 0, 0] >= high - 1e-12)
     np.testing.assert_allclose(lower[:, 0, 1], 1 - upper[:, 0, 0], atol=tolerance)
-    wide = probability_intervals(counts, FORK, 0.05, kind="hoeffding", max_visits=None)
-    radius = np.sqrt(np.log(2 / 0.05) / 80)
-    np.testing.assert_allclose(wide.lower[:, 0, 0], np.maximum(k / 40 - radius, 0), atol=tolerance)
-    np.testing.assert_allclose(wide.upper[:, 0, 0], np.minimum(k / 40 + radius, 1), atol=tolerance)
-
-
-@given(successes=st.integers(0, 2**31 - 2), failures=st.integers(0, 2**20), beta=st.floats(1e-8, 0.5))
-@settings(max_examples=30, deadline=None)
-def test_hoeffding_is_rounded_outwards(successes, failures, beta):
-    """Also where a count is beyond the integers of single precision."""
-    successes = min(successes, 2**31 - 1 - failures)
-    counts = np.zeros((3, 2), np.int32)
-    counts[0] = successes, failures
-    found = probability_intervals(counts, FORK, beta, kind="hoeffding", max_visits=None)
-    visits = successes + failures
-    if visits == 0:
-        assert (float(found.lower[0, 0]), float(found.upper[0, 0])) == (0, 1)
-        return
-    with mpmath.workdps(40):
-        share, radius = mpmath.mpf(successes) / visits, mpmath.sqrt(mpmath.log(2 / mpmath.mpf(beta)) / (2 * visits))
-        low, high = max(share - radius, 0), min(share + radius, 1)
-        assert low - 1e-6 <= mpmath.mpf(float(found.lower[0, 0])) <= low
-        assert high <= mpmath.mpf(float(found.upper[0, 0])) <= high + 1e-6
 
 
 @pytest.mark.parametrize("failures", [0, 3, 2**25 + 1])
@@ -282,29 +256,27 @@ def test_the_level_is_shared_by_what_is_unknown():
 
 def test_fewer_visits_than_fixed_say_nothing():
     counts = np.array([[[9, 0], [0, 0], [0, 0]], [[10, 0], [0, 0], [0, 0]]], np.int32)
-    got = probability_intervals(counts, FORK, 0.1, kind="hoeffding", max_visits=10)
+    got = probability_intervals(counts, FORK, 0.1, max_visits=10)
     assert got.lower[0, 0].tolist() == [0, 0]
     assert float(got.lower[1, 0, 0]) > 0.6
 
 
-@pytest.mark.parametrize("kind", ["clopper_pearson", "hoeffding"])
-def test_bounds_fail_no_more_often_than_beta_by_enumeration(kind, precision):
+def test_bounds_fail_no_more_often_than_beta_by_enumeration(precision):
     """One unknown probability, 12 rollouts: every possible outcome, weighted exactly. The lower side has beta / 2."""
     wins, beta = np.arange(13), 0.5
     episodes = np.where(np.arange(12) < wins[:, None], 1, 2)
-    bounds = np.asarray(lower_bound(_from_start(episodes), beta, FORK, max_visits=12, kind=kind), float)
+    bounds = np.asarray(lower_bound(_from_start(episodes), beta, FORK, max_visits=12), float)
     chance = np.linspace(0.01, 0.99, 197)
     failure = [stats.binom.pmf(wins, 12, p)[bounds > p].sum() for p in chance]
     assert max(failure) <= beta / 2
-    assert max(failure) > (beta / 2.5 if kind == "clopper_pearson" else beta / 10)
+    assert max(failure) > beta / 2.5
 
 
 def _from_start(ends: np.ndarray) -> np.ndarray:
     return np.stack([np.zeros_like(ends), ends], axis=-1)
 
 
-@pytest.mark.parametrize("kind", [pytest.param("clopper_pearson", marks=pytest.mark.slow), "hoeffding"])
-def test_bounds_fail_no_more_often_than_beta_where_visits_are_random(kind):
+def test_bounds_fail_no_more_often_than_beta_where_visits_are_random():
     """A state that is left with success only after a random time: the number of its visits says how it went."""
     loop = Chain(np.array([[0, 1], [-1, -1]]), np.array([0.0, 1.0]), 0, 3)
     chance, beta, num_tasks, num_rollouts, max_visits = 0.35, 0.5, 20_000, 8, 10
@@ -312,7 +284,7 @@ def test_bounds_fail_no_more_often_than_beta_where_visits_are_random(kind):
     gone = np.cumsum(left, axis=-1)
     cells = np.where(gone == 0, 0, np.where((gone == 1) & left, 1, -1))
     episodes = np.concatenate([np.zeros_like(cells[..., :1]), cells], axis=-1)
-    bounds = np.asarray(lower_bound(episodes, beta, loop, max_visits=max_visits, kind=kind))
+    bounds = np.asarray(lower_bound(episodes, beta, loop, max_visits=max_visits))
     failures = int((bounds > 1 - (1 - chance) ** 3).sum())
     assert stats.binomtest(failures, num_tasks, beta / 2, alternative="greater").pvalue > 1e-3
     assert failures > num_tasks * beta / 50
@@ -360,7 +332,6 @@ def test_chains_without_meaning_are_refused(change, message):
 def test_refusals():
     episodes = np.zeros((1, 1, 2), int)
     for changes, message in (
-        ({"kind": "wald"}, "kind is 'wald'; expected clopper_pearson or hoeffding"),
         ({"max_visits": 0}, "max_visits is 0; expected a whole number"),
         ({"max_visits": 2**31}, r"max_visits is 2147483648; expected a whole number from 1 to 2\*\*31 - 1"),
         ({"trajectories": episodes[0]}, "trajectories have shape"),
@@ -377,7 +348,7 @@ def test_a_traced_beta_without_meaning_certifies_nothing(beta):
     policy = bridge_world.left_policy()
     chain = bridge_world.chain(policy)
     episodes = bridge_world.trajectories(jax.random.key(0), [[0.25, 0.1]], 100, policy)
-    found = jax.jit(lambda b: lower_bound(episodes, b, chain, kind="hoeffding", max_visits=None))(beta)
+    found = jax.jit(lambda b: lower_bound(episodes, b, chain, max_visits=None))(beta)
     assert np.isneginf(found).all()
 
 
@@ -391,5 +362,5 @@ def test_values_that_underflow_are_rounded_down():
 
 def test_another_number_of_visits_does_not_compile_again():
     episodes = np.array([[[0, 1]] * 5])
-    lower_bound(episodes, 0.1, FORK, kind="hoeffding", max_visits=3)
-    assert compilations(lambda: lower_bound(episodes, 0.2, FORK, kind="hoeffding", max_visits=4)) == 0
+    lower_bound(episodes, 0.1, FORK, max_visits=3)
+    assert compilations(lambda: lower_bound(episodes, 0.2, FORK, max_visits=4)) == 0

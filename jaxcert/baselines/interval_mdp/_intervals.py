@@ -1,21 +1,19 @@
 """Transition probabilities between bounds, from how often each transition was seen."""
 
 import functools
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
-from jaxcert.numerics._elementary import log, quotient
-from jaxcert.numerics._rounding import cast, unit_roundoff
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.tasks._markov_chain import Chain
 
 # The number of transitions that are counted at once.
 _AT_ONCE = 2**22
-
-Kind = Literal["clopper_pearson", "hoeffding"]
 
 
 def count_transitions(trajectories: jax.Array, successors: jax.Array, max_visits: jax.Array | None) -> jax.Array:
@@ -80,7 +78,6 @@ def probability_intervals(
     successors: jax.Array,
     rows: jax.Array,
     num_unknown: jax.Array,
-    kind: Kind,
 ) -> Intervals:
     """Intervals that hold all transition probabilities of a task at once, with probability at least 1 - beta.
 
@@ -90,7 +87,7 @@ def probability_intervals(
     visits = jnp.sum(counts, axis=-1, keepdims=True, dtype=jnp.int32)
     bad = jnp.any((counts < 0) | (visits < 0), axis=(-1, -2), keepdims=True)
     bad = bad | ~((beta > 0) & (beta < 1))[..., None, None]
-    lower, upper = _of_states(counts[..., rows, :], beta[..., None, None], max_visits, num_unknown, kind)
+    lower, upper = _of_states(counts[..., rows, :], beta[..., None, None], max_visits, num_unknown)
     # In other states the only successor has probability one; states that are not reached do not matter.
     single = jnp.sum(exists, axis=-1, keepdims=True) == 1
     lower = jnp.where(exists & single, 1, 0).astype(lower.dtype).at[..., rows, :].set(lower)
@@ -99,7 +96,7 @@ def probability_intervals(
 
 
 def _of_states(
-    counts: jax.Array, beta: jax.Array, max_visits: jax.Array | None, num_unknown: jax.Array, kind: Kind
+    counts: jax.Array, beta: jax.Array, max_visits: jax.Array | None, num_unknown: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     # Each side gets half of the level; conversion, quotient and product lose 3.1 u at most.
     unknown = jnp.full_like(beta, 2) * jnp.asarray(num_unknown, beta.dtype)
@@ -107,16 +104,5 @@ def _of_states(
     visits = jnp.sum(counts, axis=-1, keepdims=True, dtype=jnp.int32)
     enough = visits >= (1 if max_visits is None else max_visits)
     given = jnp.broadcast_arrays(counts, jnp.maximum(visits, 1), level)
-    exact = (clopper_pearson_lower, clopper_pearson_upper)
-    lower, upper = (end(*given) for end in exact) if kind == "clopper_pearson" else _hoeffding(*given)
+    lower, upper = (end(*given) for end in (clopper_pearson_lower, clopper_pearson_upper))
     return jnp.where(enough, lower, 0), jnp.where(enough, upper, 1)
-
-
-def _hoeffding(k: jax.Array, n: jax.Array, level: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Quotient, product and last sum lose u each, the radius at most three u: less than the allowances below."""
-    u, dtype = unit_roundoff(level.dtype), level.dtype
-    n_low = cast(n, dtype, "down")
-    radius = jnp.sqrt(-log(level) / (2 * n_low)) * (1 + 8 * u)
-    lower = cast(k, dtype, "down") / cast(n, dtype, "up") * (1 - 6 * u) - radius
-    upper = cast(k, dtype, "up") / n_low * (1 + 6 * u) + radius
-    return jnp.maximum(lower, 0), jnp.minimum(upper, 1)

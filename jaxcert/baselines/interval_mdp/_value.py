@@ -1,7 +1,7 @@
 """The worst value of an interval Markov chain, and the lower bound on a performance that it gives."""
 
 import functools
-from typing import Any, get_args
+from typing import Any
 
 import chex
 import jax
@@ -11,7 +11,6 @@ import numpy as np
 from jaxcert._validation import is_count
 from jaxcert.baselines.interval_mdp._intervals import (
     Intervals,
-    Kind,
     count_transitions,
     probability_intervals,
     unknown,
@@ -27,7 +26,6 @@ def lower_bound(
     chain: Chain,
     *,
     max_visits: int | None,
-    kind: Kind = "clopper_pearson",
 ) -> jax.Array:
     r"""Lower confidence bound on the performance of each task, from its trajectories and the known graph.
 
@@ -37,8 +35,8 @@ def lower_bound(
               = \max_z \Big( z + \sum_i \underline p_i (V_t(s_i) - z)^+ - \sum_i \overline p_i (z - V_t(s_i))^+ \Big),
 
     the dual of the linear program, whose maximum lies at one of the values :math:`V_t(s_i)`. Each unknown probability
-    has a two-sided interval at level beta / (number of unknown probabilities): Clopper-Pearson's, or Hoeffding's
-    :math:`\hat p \pm \sqrt{\ln(2 / \alpha) / (2 N)}`. The bounds can be passed to ``certify_lower_bounds``.
+    has a two-sided Clopper-Pearson interval at level beta / (number of unknown probabilities). ``certify_lower_bounds``
+    takes the bounds.
 
     How often a state is visited is random. With ``max_visits`` fixed beforehand, the outcomes of these first visits are
     independent, and P[L <= J] >= 1 - beta per task; for fewer visits the interval is [0, 1]. With None all visits count
@@ -49,15 +47,13 @@ def lower_bound(
         beta: failure probability per task, in (0, 1).
         chain: the known graph, the same for all tasks.
         max_visits: use only this many first visits of each state, a number fixed beforehand; None for all.
-        kind: kind of the intervals, "clopper_pearson" or "hoeffding".
 
     Returns:
         Lower bounds, float[..., n]; -inf for a task whose episodes contradict the graph or begin elsewhere, and where
         a traced beta is not in (0, 1).
 
     Raises:
-        ValueError: for shapes or types that do not fit, an unknown kind, ``max_visits`` below 1, or a beta outside
-            (0, 1).
+        ValueError: for shapes or types that do not fit, ``max_visits`` below 1, or a beta outside (0, 1).
 
     Example:
         >>> import jax
@@ -70,8 +66,6 @@ def lower_bound(
 
     Reference: Schnitzer, Abate & Parker (2025), section 4; Iyengar (2005), Robust dynamic programming.
     """
-    if kind not in get_args(Kind):
-        raise ValueError(f"kind is {kind!r}; expected {' or '.join(get_args(Kind))}")
     if max_visits is not None and not (is_count(max_visits) and max_visits < 2**31):
         raise ValueError(f"max_visits is {max_visits!r}; expected a whole number from 1 to 2**31 - 1, or None for all")
     limit = None if max_visits is None else np.int32(max_visits)  # so that new values do not trigger a recompilation
@@ -79,7 +73,7 @@ def lower_bound(
     dtype = compute_dtype(beta)
     level = probability("beta", beta, dtype, "down", validate=True)
     arrays = jnp.asarray(chain.successors), cast(chain.payoff, dtype, "down"), *unknown(chain)
-    return _lower_bound(trajectories, level, limit, *arrays, chain.initial, chain.horizon, kind)
+    return _lower_bound(trajectories, level, limit, *arrays, chain.initial, chain.horizon)
 
 
 def _as_integers(trajectories: Any) -> jax.Array:
@@ -94,7 +88,7 @@ def _as_integers(trajectories: Any) -> jax.Array:
     return jnp.asarray(xp.clip(array, max(own.min, info.min), min(own.max, info.max)).astype(jnp.int32))
 
 
-@functools.partial(jax.jit, static_argnames=("initial", "horizon", "kind"))
+@functools.partial(jax.jit, static_argnames=("initial", "horizon"))
 def _lower_bound(
     trajectories: jax.Array,
     beta: jax.Array,
@@ -105,11 +99,10 @@ def _lower_bound(
     num_unknown: jax.Array,
     initial: int,
     horizon: int,
-    kind: Kind,
 ) -> jax.Array:
     counts = count_transitions(trajectories, successors, max_visits)
     beta = jnp.broadcast_to(beta, counts.shape[:-2])
-    intervals = probability_intervals(counts, beta, max_visits, successors, rows, num_unknown, kind)
+    intervals = probability_intervals(counts, beta, max_visits, successors, rows, num_unknown)
     value = robust_value(intervals, successors, payoff, initial, horizon)
     begun = jnp.all(trajectories[..., 0] == initial, axis=-1)
     return jnp.where(begun & ~jnp.isnan(value), value, -jnp.inf)
