@@ -30,11 +30,3 @@ def test_array_belongs_to_the_caller():
 def test_unknown_name_is_refused(name):
     with pytest.raises(ValueError, match=r"name must be one of cheetah, walker, got '.*'"):
         sample_returns(name)
-
-
-def test_nothing_is_unpickled(monkeypatch):
-    seen = []
-    load = np.load
-    monkeypatch.setattr(np, "load", lambda *args, **options: seen.append(options) or load(*args, **options))
-    sample_returns("cheetah")
-    assert seen == [{"allow_pickle": False}]
