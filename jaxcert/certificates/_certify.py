@@ -26,7 +26,6 @@ from jaxcert.certificates._registry import (
     WEIGHTED_METHODS,
     check_even,
     defaults,
-    missing_of_counts,
     warned,
 )
 from jaxcert.certificates._witness import of_counts
@@ -252,5 +251,5 @@ SAFETY = Question(
     advised=True,
     curve=curve_of_counts,
     witness=of_counts,
-    missing=missing_of_counts,
+    missing=Certificate.violated,
 )

@@ -20,9 +20,10 @@ from jaxcert.certificates._figures import (
     LISTED,
     REWEIGHTED,
     SAMPLED,
-    Headline,
+    Told,
     ceil_figures,
     floor_figures,
+    nothing,
     short_figures,
     status_where,
 )
@@ -82,26 +83,22 @@ class MeanCertificate(Answer):
         """Whether there are several shares: alpha has an axis more than delta then."""
         return np.ndim(self.alpha) > np.ndim(self.delta)
 
-    def _sentence(self, index: int) -> str:
-        """In words, with every figure rounded to the safe side: a smaller share of worst tasks has a smaller mean."""
+    def _told(self, index: int) -> Told:
+        """For one share of the worst tasks."""
         mean, alpha, status = self._held(index, "mean", "alpha", "status")
+        told = nothing(f"the mean of the {self.quantity}", self._note(index, *Status))
         if not np.isfinite(mean):
-            return self._nothing(f"the mean of the {self.quantity}", self._note(index, *Status))
+            return told
         note = " (the least that is possible: sample more tasks or rollouts)" if status == Status.VACUOUS else ""
-        tasks = "" if alpha >= 1 else f" over the {self._worst(_percent(alpha))}"
-        return (
-            f"{self._start}: over {self._over}, the {self.quantity} is at least "
-            f"{floor_figures(mean)} on average{tasks}.{note}"
-        )
-
-    def _headline(self, index: int) -> Headline:
-        mean, alpha, status = self._held(index, "mean", "alpha", "status")
-        if not np.isfinite(mean) or status == Status.VACUOUS:
-            return self._no_line(f"the mean of the {self.quantity}")
+        worst = "" if alpha >= 1 else f" over the {self._worst(_percent(alpha))}"
+        least = f"the {self.quantity} is at least {floor_figures(mean)} on average"
+        told = told._replace(sentence=f"over {self._over}, {least}{worst}.{note}")
+        if status == Status.VACUOUS:
+            return told
         tasks, _, source = self._over.partition(" from ")
         over = tasks if alpha >= 1 else f"the {self._worst(_percent(alpha)).replace('of tasks', f'of {tasks}')}"
-        claim = f"At least {short_figures(mean)} on average over {over}"
-        return self._line(claim, f"is the {self.quantity}{f', for tasks from {source}' if source else ''}")
+        about = f"is the {self.quantity}{f', for tasks from {source}' if source else ''}"
+        return Told(told.sentence, f"At least {short_figures(mean)} on average over {over}", about)
 
     @property
     def _over(self) -> str:

@@ -26,6 +26,7 @@ class Needs:
     binary: bool = False  # whether returns have to be 0 or 1
     support: bool = True  # whether returns have a support at all
     costly: bool = False  # whether a task costs much beside its returns, so that few are added as a padding
+    padded: bool = True  # whether few returns get a padding at all, which costs little if they are read once
     averages: bool = False  # whether it uses the averages of tasks alone, which are those of A minus those of B
     apart: bool = False  # whether the policies of pairs may have other numbers of rollouts otherwise
     weights: bool = False  # whether tasks may have weights

@@ -169,7 +169,7 @@ def _of_array(
         num_returns = math.prod(x.shape[-2:]) if of_tasks else 0
         declared = declared_support(needs, x, support)
         ends = support_for(needs, declared, dtype if validate else None, num_returns=num_returns)
-    shapes = _padded_shapes(x, where, ends, validate)
+    shapes = _padded_shapes(x, where, ends, validate) if needs.padded else None
     few = shapes is not None
     if few:
         x, where = np.asarray(x), None if where is None or np.asarray(where).all() else np.asarray(where)

@@ -74,12 +74,6 @@ def test_no_rule_makes_a_policy_better_that_never_wins_more_than_half():
     assert value[0, 0] <= 0.025
 
 
-@pytest.mark.parametrize(("a", "b", "median", "wanted"), [(0.9, 0.6, 28, 28), (0.8, 0.6, 68, 68), (0.95, 0.8, 60, 62)])
-def test_how_many_pairs_show_it(a, b, median, wanted):
-    least = table_of(init_pairs(delta=0.05))
-    assert pairs_needed(least, a, b, 0.5) == median <= wanted
-
-
 def pairs_of_mcnemar(a: float, b: float) -> int:
     """The least number, fixed beforehand, of which the exact test at 0.05 shows A to be better with probability 0.9."""
     win, loss = a * (1 - b), b * (1 - a)
