@@ -34,7 +34,7 @@ from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
 from jaxcert.tables import ReturnsFile, read_returns
-from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._returns import names_of
 
 _CLAIM = "certified with confidence"

@@ -17,7 +17,7 @@ from jaxcert.planning._pilot import support_of
 from jaxcert.report import plot_plan
 from jaxcert.report._protocol_check import protocol_of
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._aligned import in_one_order
 
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 _NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"

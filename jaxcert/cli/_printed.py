@@ -16,7 +16,7 @@ from jaxcert.questions._answers import column_texts
 from jaxcert.report._open_pairs import why_open
 from jaxcert.report.html._report_sample import sample_of
 from jaxcert.report.html._report_words import too_few_trials
-from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._aligned import in_one_order
 
 # To read, not to compute with: each may take a second.
 _MOST_ADVICE = 5

@@ -12,7 +12,7 @@ from jaxcert.questions._answers import column_texts, heading, texts_of
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.plots._interval_plot import Interval
 from jaxcert.tables import Returns
-from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import ReturnsFile
 
 # A mean that was rounded down to single precision reaches the threshold that it was.

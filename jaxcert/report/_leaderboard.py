@@ -20,7 +20,7 @@ from jaxcert.report._protocol_check import equal
 from jaxcert.report._recompute import ask, precision, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables import Returns
-from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import ReturnsFile
 
 _ORDER = "at least as good as"

@@ -13,7 +13,7 @@ from jaxcert.questions import question_of
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import Returns
-from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import how_many
 

@@ -18,7 +18,7 @@ from jaxcert.returns._prepared import split_support
 from jaxcert.returns._required import requirements_of
 from jaxcert.returns.summaries import Summary
 from jaxcert.tables import Returns
-from jaxcert.tables._frames import in_one_order
+from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import ReturnsFile
 
 

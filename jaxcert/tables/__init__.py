@@ -1,6 +1,7 @@
 """From what people have to labelled returns: files, folders and frames of any origin, by the roles of their columns."""
 
-from jaxcert.tables._frames import align_tasks, from_frame, from_lists, from_xarray
+from jaxcert.tables._aligned import align_tasks
+from jaxcert.tables._frames import from_frame, from_lists, from_xarray
 from jaxcert.tables._readers import read_returns
 from jaxcert.tables._returns import Returns, ReturnsFile
 from jaxcert.tables._written import check_returns_path, returns_facts, write_returns

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._aligned import entries_of_tasks
 from jaxcert.tables._coded import Coded, Read, as_counts, coded, of_rates
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import as_number, ask
@@ -13,7 +14,6 @@ from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
 from jaxcert.tables._pooled import check_one_policy, nested
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, check_column, checked
-from jaxcert.tables._same_tasks import entries_of_tasks
 from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
 from jaxcert.tables._single_rollouts import arrange, ask_about_cost
 from jaxcert.tables._summary_rows import ask_about_copied_rows, ask_about_lost, ask_about_mean, check_rows_are_trials

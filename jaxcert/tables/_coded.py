@@ -154,9 +154,10 @@ def few_texts(column: Coded) -> set[str]:
 
 def lack_outcome(column: Coded) -> np.ndarray:
     """Which rows have no outcome, bool [rows]."""
-    if column.entries.dtype.kind not in "OUf":
-        return np.zeros(len(column.places), bool)
-    return column.each(has_no_outcome).astype(bool)
+    kind = column.entries.dtype.kind
+    if kind in "OU":
+        return column.each(has_no_outcome).astype(bool)
+    return np.isnan(column.entries)[column.places] if kind == "f" else np.zeros(len(column.places), bool)
 
 
 def as_totals(column: Coded, name: str) -> np.ndarray:
@@ -190,9 +191,9 @@ def counts_in(column: Coded, name: str, *, sure: bool) -> np.ndarray | None:
     """Successes and trials of each row, int [rows, 2], if they are written as 31/50, or have to be; else None."""
     if column.entries.dtype != object or not len(column.places):
         return None
-    found = [counts_of(entry) for entry in column.listed()]
-    if not (sure or found[column.places[0]]):
+    if not (sure or counts_of(column.entries[column.places[0]])):
         return None
+    found = [counts_of(entry) for entry in column.listed()]
     wrong = [each is None or not each[0] <= each[1] or not each[1] for each in found]
     column.check(wrong, name, "successes of at least one trial, such as 31/50")
     return np.asarray(found, np.int64)[column.places]

@@ -8,7 +8,7 @@ import numbers
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,9 @@ _SEPARATORS, _ZEROS = re.compile(r"[\s_\u2010-\u2015\u2043\u2212-]+"), re.compil
 _QUOTES = re.compile(r"[\"'`\u00ab\u00b4\u00bb\u2018-\u201f\u2032-\u2036\u2039\u203a\u300c-\u300f]+")
 _QUOTED, _FINAL = re.compile(r"'(?<!\w')([^']*)'(?!\w)"), re.compile(r"[.!?,;:\u3002]+(?=\W*$)")
 _BLANKS = re.compile(r"(?<![0-9])\s+|\s+(?![0-9])")  # 1 12 and 11 2 are two tasks
+_PLAIN = re.compile(r"[a-z0-9]+([ _-][a-z0-9]+)*", re.ASCII)  # has nothing of all this but single separators
+_AS_ONE = str.maketrans(" -", "__")
+_CAMEL, _WORD = re.compile("(?<=[a-z])(?=[A-Z])"), re.compile(r"[^\W\d_]+")
 # Control characters but blanks, and what Unicode says is shown as nothing: joiners, marks of direction, variants.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
@@ -70,14 +73,14 @@ def is_empty(entry: Any) -> bool:
 
 def check_spelled_once(labels: Sequence[Any], named: str) -> None:
     """Refuse labels that look alike: two tasks would silently become one, or one would become two."""
-    if alike := first_alike(labels, as_seen):
+    if alike := _first_alike(labels, map(as_seen, labels)):
         one, other = alike
         raise ValueError(f"{named} {one!r:.40} and {other!r:.40}, {SPELLING_ALONE}; expected one spelling of each")
 
 
 def ask_about_alike(labels: Sequence[Any], named: str) -> None:
     """Warn of labels that look different and may mean the same."""
-    if alike := first_alike(labels, loosely) or first_alike(labels, closely):
+    if alike := _first_alike(labels, map(loosely, labels)) or _first_alike(labels, map(closely, labels)):
         ask(f"{named} {alike[0]!r:.40} and {alike[1]!r:.40}: {COUNTED_TWICE}")
 
 
@@ -101,9 +104,12 @@ def loosely(label: Any) -> str:
         >>> [*map(loosely, ("Pick the \u201cmug\u201d.", "pick the mug", "salt &amp; rice", "salt & rice"))]
         ['pick_the_mug', 'pick_the_mug', 'salt_&_rice', 'salt_&_rice']
     """
-    text = unicodedata.normalize("NFKC", _UNSEEN.sub("", html.unescape(str(label)))).casefold()
-    words = _FINAL.sub("", _QUOTED.sub(r"\1", _QUOTES.sub("'", text))).strip().removeprefix("./")
-    text = _ZEROS.sub("", _SEPARATORS.sub("_", words or text))
+    text = str(label).lower()
+    if not _PLAIN.fullmatch(text):
+        text = unicodedata.normalize("NFKC", _UNSEEN.sub("", html.unescape(str(label)))).casefold()
+        words = _FINAL.sub("", _QUOTED.sub(r"\1", _QUOTES.sub("'", text))).strip().removeprefix("./")
+        text = _SEPARATORS.sub("_", words or text)
+    text = _ZEROS.sub("", text.translate(_AS_ONE))
     number = number_of(text)
     return str(int(number)) if math.isfinite(number) and number.is_integer() else text
 
@@ -113,10 +119,11 @@ def closely(label: Any) -> str:
     return loosely(_BLANKS.sub("", str(label)))
 
 
-def first_alike(labels: Sequence[Any], key: Callable[[Any], Any]) -> tuple[Any, Any] | None:
+def _first_alike(labels: Sequence[Any], keys: Iterable[Any]) -> tuple[Any, Any] | None:
     """The first two labels that differ and have the same key."""
     seen: dict[Any, Any] = {}
-    return next(((seen[key(each)], each) for each in labels if seen.setdefault(key(each), each) != each), None)
+    pairs = zip(labels, keys, strict=True)
+    return next(((seen[key], each) for each, key in pairs if seen.setdefault(key, each) != each), None)
 
 
 def ask(message: str) -> None:
@@ -233,7 +240,7 @@ def words_in(name: Any) -> set[str]:
 
 def listed_words(name: Any) -> list[str]:
     """The words in their order; modelName has two."""
-    return re.findall(r"[^\W\d_]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", str(name)).lower())
+    return _WORD.findall(_CAMEL.sub(" ", str(name)).lower())
 
 
 def shown(value: Any) -> str:

@@ -5,18 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.returns._paired import refuse_summary
 from jaxcert.tables._arranged import arrange_table
-from jaxcert.tables._entries import ask, told_of
+from jaxcert.tables._entries import told_of
 from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Roles, conditions
-from jaxcert.tables._same_tasks import ask_about_other_tasks
 from jaxcert.tables._single_rollouts import padded
 from jaxcert.tables._summary_rows import check_tasks
-from jaxcert.tables._told_names import is_of_run, name_several
-
-# Returns that are so many times as large as those up to 1 may be per cent, or marks up to 5 or 10.
-_OTHER_UNIT = 4
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
@@ -85,94 +79,6 @@ def _checked_row(label: Any, row: Any) -> np.ndarray:
     return values
 
 
-def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
-    """The returns of each policy with rows in the order of the first one's tasks, by their labels.
-
-    Tasks are numbered as they first appear in a table or file. If two tables list them in another order, row i is not
-    the same task in both, and a comparison of the policies (`certify_improvement`, for example) would be wrong.
-
-    Args:
-        policies: a `Returns` for each policy, of `from_frame`, `from_lists`, `from_xarray` or `read_returns`.
-
-    Returns:
-        As many ``Returns``, in the order of the arguments.
-
-    Raises:
-        ValueError: there is none, a task occurs twice, the policies have different tasks, or one is a summary.
-
-    Warns:
-        UserWarning: returns may be in other units, or a column holds one entry for each policy, or for each task, and
-            not the same.
-
-    Example:
-        >>> import jaxcert
-        >>> a = jaxcert.from_lists({"push": [1.0, 2.0], "pull": [3.0, 4.0]})
-        >>> b = jaxcert.from_lists({"pull": [5.0, 6.0], "push": [7.0, 8.0]})
-        >>> jaxcert.align_tasks(a, b)[1].returns
-        array([[7., 8.],
-               [5., 6.]])
-    """
-    found = in_one_order(*policies)
-    names = _names_of(policies)
-    _ask_about_units(names, policies)
-    _ask_about_conditions(names, policies)
-    ask_about_other_tasks(names, [each.of_tasks for each in policies])
-    return found
-
-
-def in_one_order(*policies: Returns) -> tuple[Returns, ...]:
-    """As ``align_tasks``, without its warnings, for what comes after it."""
-    if not policies:
-        raise ValueError("there is no policy; expected the returns of each")
-    for number, each in enumerate(policies):
-        refuse_summary(f"returns of policy {number}", each.returns)
-    places = [{label: i for i, label in enumerate(each.tasks.tolist())} for each in policies]
-    names = _names_of(policies)
-    for name, each, rows in zip(names, policies, places, strict=True):
-        if len(rows) < len(each.tasks):
-            raise ValueError(f"{name} has a task twice; expected a label of its own for each")
-        if different := rows.keys() ^ places[0].keys():
-            label = next(iter(different))
-            having, lacking = (name, names[0]) if label in rows else (names[0], name)
-            raise ValueError(
-                f"{having} has the task {label!r:.40}, {lacking} has not (tasks that one of them lacks: "
-                f"{len(different)}); expected both on the same tasks"
-            )
-    orders = [np.asarray([rows[label] for label in places[0]], int) for rows in places]
-    return tuple(each.in_order(order) for each, order in zip(policies, orders, strict=True))
-
-
-def _names_of(policies: Sequence[Returns]) -> list[str]:
-    return [each._name or f"policies[{number}]" for number, each in enumerate(policies)]
-
-
-def _ask_about_units(names: Sequence[str], policies: Sequence[Returns]) -> None:
-    """Warn of one policy with returns up to 1 beside one with much larger ones, as of shares beside percentages."""
-    sizes = [float(np.nanmax(np.abs(each.returns.astype(np.float64)))) for each in policies]
-    small, large = int(np.argmin(sizes)), int(np.argmax(sizes))
-    if sizes[small] <= 1 and sizes[large] >= _OTHER_UNIT * max(sizes[small], 0.5):
-        ask(
-            f"the returns of {names[small]} are at most {sizes[small]:g}, those of {names[large]} up to "
-            f"{sizes[large]:g}: if they are in other units, such as per cent, no comparison of them holds"
-        )
-
-
-def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> None:
-    """Warn of columns that hold one entry for each policy, and not the same, unless they say which policy it is."""
-    differ, held = [], {name: each.constant for name, each in zip(names, policies, strict=True)}
-    for column in dict.fromkeys(column for each in held.values() for column in each):
-        found = {name: each[column] for name, each in held.items() if each.get(column, "") not in ("", "nan")}
-        entries = list(dict.fromkeys(found.values()))
-        are_names = name_several(entries) or all(entry.lower() in name.lower() for name, entry in found.items())
-        if len(entries) > 1 and not (are_names or is_of_run(column, entries)):
-            differ.append(f"{column:.40} ({', '.join(entry[:20] for entry in entries[:6])})")
-    if differ:
-        ask(
-            f"all rows of a policy have one entry in {', '.join(differ[:8])}, and those of another have another one: "
-            "if it is a condition of the evaluation and no part of a policy, they were not evaluated alike"
-        )
-
-
 def from_frame(
     frame: Any,
     *,
@@ -195,25 +101,15 @@ def from_frame(
 
     Args:
         frame: the table; a pandas or Polars DataFrame, or a pyarrow Table.
-        task: the column of tasks, of integers, text or anything else that tells them apart.
-        trial: the column of episodes, each once per task; None if there is none.
-        value: the column of outcomes: numbers, numbers as text, booleans or words of success and failure.
-        successes: the column that counts successes, with ``trials``, in place of ``value``.
-        trials: the column that counts trials, of ``successes`` or of the rate of success in ``value``.
-        where: conditions on rows, each a text such as "arm = clean".
-        policy: the column of policies, of which ``only`` names one.
-        only: the policy whose rows are read.
-        strata: the column of the strata within which tasks were drawn, one for each task.
-        unfinished: what a row without an outcome counts as; by default it is refused.
-        tasks: how many tasks there have to be, or their labels.
+        task, trial, value, successes, trials, where, policy, only, strata, unfinished, tasks: as in ``read_returns``;
+            entries may be of any type, such as text or numbers, also numbers as text.
         strict: refuse what is warned of, as a frame in which some tasks have fewer rollouts than others.
 
     Returns:
         A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
 
     Raises:
-        ValueError: columns are missing or several could be meant; there are no rows; an entry is no outcome or no
-            label; a pair of task and trial occurs twice; the rows are no trials of one fixed policy.
+        ValueError: as in ``read_returns``, of the frame.
 
     Warns:
         UserWarning: tasks have fewer rollouts than others, or rows may be no single trials of one policy.

@@ -118,10 +118,10 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
 
 def _common_affix(texts: list[str]) -> str:
     """What is added to most labels of one half to give those of the other, as _ft in mug and mug_ft; "" for nothing."""
-    known, found = {*texts}, Counter[str]()
+    known, lengths, found = {*texts}, {*map(len, texts)}, Counter[str]()
     for text in texts:
-        found.update({text[i:] for i in range(1, len(text)) if text[:i] in known})
-        found.update({text[:i] for i in range(1, len(text)) if text[i:] in known})
+        found.update({text[i:] for i in lengths if 0 < i < len(text) and text[:i] in known})
+        found.update({text[:-i] for i in lengths if 0 < i < len(text) and text[-i:] in known})
     affix, times = next(iter(found.most_common(1)), ("", 0))
     return affix if words_in(affix) and times >= max(3, 0.4 * len(texts)) else ""
 
@@ -138,7 +138,8 @@ def _ask_about_known(texts: list[str], of: str) -> bool:
 
 def _ask_about_numbers(texts: list[str], of: str, words: set[str]) -> None:
     """Warn of labels such as ckpt_1 and ckpt_2, or 1000, 2000 and 3000; and of those of what was done again."""
-    if again := next((text for text in texts if words_in(text) & _DONE_AGAIN), None):
+    some = words_in(" ".join(texts)) & _DONE_AGAIN  # of all at once, which is quick
+    if some and (again := next(text for text in texts if words_in(text) & _DONE_AGAIN)):
         ask(
             f"labels of {of} are such as {again!r:.60}: if what failed was done again, the rest looks better than it is"
         )

@@ -64,6 +64,9 @@ def check_labels(labels: list[Any], name: Any) -> None:
             f"column {name} ends with the entry {labels[-1]!r:.40}, as a row has that sums up others; expected trials "
             f"alone, such as where={[f'{name} != {label}' for label in last]!r:.160} (--where)"
         )
+    whole = " ".join(map(str, labels))
+    if "n=" not in whole.lower() and not words_in(whole) & (_SUMMARIES | {"success"}):
+        return  # none of them has such a word
     named = {label: listed_words(label) for label in labels if is_name(label)}
     of_groups = {label for label, words in named.items() if {*words[:1], *words[-1:]} & _SUMMARIES}
     of_tasks = _SUMMARIES.union(*(words for label, words in named.items() if label not in of_groups))

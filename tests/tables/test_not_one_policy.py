@@ -357,6 +357,13 @@ def test_a_folder_is_of_one_policy(tmp_path, name, entries):
     assert "expected, as in the first file" in refused("certify", parts(tmp_path / "two", *two), *ASK)
 
 
+@pytest.mark.parametrize("other", [np.nan, None, np.float16("nan")])
+def test_the_head_of_a_file_tells_nothing_of_rows_without_an_entry(tmp_path, other):
+    """The smallest and the largest number of a column are the same, and not all of its entries."""
+    folder = parts(tmp_path / "helped", rows_of(human=pa.array([other] + [type(other or 1.0)(1)] * 599)))
+    assert "column 'human' sets trials aside" in refused("certify", folder, *ASK)
+
+
 def test_a_folder_has_no_moment_of_each_task(tmp_path):
     folder = parts(tmp_path / "log", rows_of(train_iter=np.repeat(np.arange(30), 20)))
     assert "rows differ in column 'train_iter'" in refused("certify", folder, *ASK)

@@ -243,7 +243,11 @@ def _policy_in(parquet: Any, part: Part, columns: Columns) -> dict[str, str]:
     if not names or not parquet.metadata.num_rows:
         return {}
     with arrow_damage_told("Parquet"):
-        table = parquet.read(columns=[*by, *names], use_threads=False)
+        if _is_one_entry(parquet.metadata, names):  # which the first row says as well as all of them
+            first = next(parquet.iter_batches(1, columns=[*by, *names], use_threads=False))
+            table = import_extra("pyarrow", "io").Table.from_batches([first])
+        else:
+            table = parquet.read(columns=[*by, *names], use_threads=False)
     entries = {name: of_series(table.column(name)) for name in [*by, *names]}
     for name in (name for name in names if told[name].aside and set_aside(name, entries[name]).any()):
         raise ValueError(
@@ -254,6 +258,21 @@ def _policy_in(parquet: Any, part: Part, columns: Columns) -> dict[str, str]:
     read = Read(columns, label, None, [name for name in names if name in others], entries.__getitem__)
     _, constant = check_one_policy(read, are_picked=False)
     return {name: entry for name, entry in constant.items() if entry and (told[name].policies or told[name].curve)}
+
+
+def _is_one_entry(head: Any, names: list[str]) -> bool:
+    """Whether each of these columns holds one entry in all rows, by the head of the file."""
+    found: dict[str, set[Any]] = {name: set() for name in names}
+    groups = (head.row_group(i) for i in range(head.num_row_groups))
+    for column in (group.column(i) for group in groups for i in range(group.num_columns)):
+        if column.path_in_schema in found:
+            told = column.statistics
+            if told is None or not (told.has_min_max and told.has_null_count) or told.null_count:
+                return False
+            if not isinstance(told.min, str | int):  # NaN is no part of it
+                return False
+            found[column.path_in_schema] |= {told.min, told.max}
+    return all(len(entries) == 1 for entries in found.values())
 
 
 def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:

@@ -1,0 +1,133 @@
+"""Several policies on the same tasks: their returns in one order, and doubts that tasks, units and conditions agree."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxcert.returns._paired import refuse_summary
+from jaxcert.tables._coded import Coded, combined, pair_counts
+from jaxcert.tables._entries import as_seen, as_text, ask
+from jaxcert.tables._pooled import nested
+from jaxcert.tables._returns import Returns
+from jaxcert.tables._told_names import is_of_run, may_tell_tasks, name_several
+
+# Returns that are so many times as large as those up to 1 may be per cent, or marks up to 5 or 10.
+_OTHER_UNIT = 4
+_MOST_NAMED, _NO_ENTRY = 4, {"", "nan"}
+
+
+def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
+    """The returns of each policy with rows in the order of the first one's tasks, by their labels.
+
+    Tasks are numbered as they first appear in a table or file. If two tables list them in another order, row i is not
+    the same task in both, and a comparison of the policies (`certify_improvement`, for example) would be wrong.
+
+    Args:
+        policies: a `Returns` for each policy, of `from_frame`, `from_lists`, `from_xarray` or `read_returns`.
+
+    Returns:
+        As many ``Returns``, in the order of the arguments.
+
+    Raises:
+        ValueError: there is none, a task occurs twice, the policies have different tasks, or one is a summary.
+
+    Warns:
+        UserWarning: returns may be in other units, or a column holds one entry for each policy, or for each task, and
+            not the same.
+
+    Example:
+        >>> import jaxcert
+        >>> a = jaxcert.from_lists({"push": [1.0, 2.0], "pull": [3.0, 4.0]})
+        >>> b = jaxcert.from_lists({"pull": [5.0, 6.0], "push": [7.0, 8.0]})
+        >>> jaxcert.align_tasks(a, b)[1].returns
+        array([[7., 8.],
+               [5., 6.]])
+    """
+    found = in_one_order(*policies)
+    names = _names_of(policies)
+    _ask_about_units(names, policies)
+    _ask_about_conditions(names, policies)
+    _ask_about_other_tasks(names, [each.of_tasks for each in policies])
+    return found
+
+
+def in_one_order(*policies: Returns) -> tuple[Returns, ...]:
+    """As ``align_tasks``, without its warnings, for what comes after it."""
+    if not policies:
+        raise ValueError("there is no policy; expected the returns of each")
+    for number, each in enumerate(policies):
+        refuse_summary(f"returns of policy {number}", each.returns)
+    places = [{label: i for i, label in enumerate(each.tasks.tolist())} for each in policies]
+    names = _names_of(policies)
+    for name, each, rows in zip(names, policies, places, strict=True):
+        if len(rows) < len(each.tasks):
+            raise ValueError(f"{name} has a task twice; expected a label of its own for each")
+        if different := rows.keys() ^ places[0].keys():
+            label = next(iter(different))
+            having, lacking = (name, names[0]) if label in rows else (names[0], name)
+            raise ValueError(
+                f"{having} has the task {label!r:.40}, {lacking} has not (tasks that one of them lacks: "
+                f"{len(different)}); expected both on the same tasks"
+            )
+    orders = [np.asarray([rows[label] for label in places[0]], int) for rows in places]
+    return tuple(each.in_order(order) for each, order in zip(policies, orders, strict=True))
+
+
+def _names_of(policies: Sequence[Returns]) -> list[str]:
+    return [each._name or f"policies[{number}]" for number, each in enumerate(policies)]
+
+
+def _ask_about_units(names: Sequence[str], policies: Sequence[Returns]) -> None:
+    """Warn of one policy with returns up to 1 beside one with much larger ones, as of shares beside percentages."""
+    sizes = [float(np.nanmax(np.abs(each.returns.astype(np.float64)))) for each in policies]
+    small, large = int(np.argmin(sizes)), int(np.argmax(sizes))
+    if sizes[small] <= 1 and sizes[large] >= _OTHER_UNIT * max(sizes[small], 0.5):
+        ask(
+            f"the returns of {names[small]} are at most {sizes[small]:g}, those of {names[large]} up to "
+            f"{sizes[large]:g}: if they are in other units, such as per cent, no comparison of them holds"
+        )
+
+
+def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> None:
+    """Warn of columns that hold one entry for each policy, and not the same, unless they say which policy it is."""
+    differ, held = [], {name: each.constant for name, each in zip(names, policies, strict=True)}
+    for column in dict.fromkeys(column for each in held.values() for column in each):
+        found = {name: each[column] for name, each in held.items() if each.get(column, "") not in _NO_ENTRY}
+        entries = list(dict.fromkeys(found.values()))
+        are_names = name_several(entries) or all(entry.lower() in name.lower() for name, entry in found.items())
+        if len(entries) > 1 and not (are_names or is_of_run(column, entries)):
+            differ.append(f"{column:.40} ({', '.join(entry[:20] for entry in entries[:6])})")
+    if differ:
+        ask(
+            f"all rows of a policy have one entry in {', '.join(differ[:8])}, and those of another have another one: "
+            "if it is a condition of the evaluation and no part of a policy, they were not evaluated alike"
+        )
+
+
+def entries_of_tasks(names: Iterable[Any], task: Coded, column: Callable[[Any], Coded]) -> dict[str, dict[Any, str]]:
+    """Of each column that may tell which task it was, and has one entry for each: this entry by the task's label."""
+    several, found = len(task.places) >= 2 * len(task.entries), {}
+    for name, entries in (pair for each in names for pair in nested(each, column(each))):
+        is_one = len(entries.entries) > 1 and len(pair_counts(task, entries)) == len(task.entries)
+        if is_one and may_tell_tasks(name, several=several):
+            found[str(name)] = {label: as_text(entry) for label, entry in combined(task, entries)[0]}
+    return found
+
+
+def _ask_about_other_tasks(names: Sequence[str], held: Sequence[Mapping[str, Mapping[Any, str]]]) -> None:
+    """Warn of columns with one entry for each task in the tables of two policies, and not the same one."""
+    differ = {}
+    for name, each in zip(names[1:], held[1:], strict=True):
+        for column in (column for column in each if column in held[0] and column not in differ):
+            pairs = [(label, held[0][column][label], entry) for label, entry in each[column].items()]
+            others = [pair for pair in pairs if as_seen(pair[1]) != as_seen(pair[2]) and not _NO_ENTRY & {*pair[1:]}]
+            if others:
+                label, one, other = others[0]
+                told = f"task {label!s:.40} has {one!r:.40} in {names[0]}, {other!r:.40} in {name}"
+                differ[column] = f"{column:.40} ({told}; {len(others)} of {len(pairs)} tasks)"
+    if differ:
+        ask(
+            f"tasks of the same label differ in {', '.join([*differ.values()][:_MOST_NAMED])}: if it tells which task "
+            "it was, the policies were not tried on the same tasks"
+        )
