@@ -18,7 +18,7 @@ from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._summary_rows import check_labels, check_tasks
 from jaxcert.tables._told_names import name_several
-from jaxcert.tables.folders._parts import Files, Wanted
+from jaxcert.tables.folders._parts import Files
 from jaxcert.tables.formats import folder_digest
 
 
@@ -122,7 +122,7 @@ def read_summary(
     """
     folder, across = Path(folder), (across,) if isinstance(across, str) else tuple(across)
     import_extra("pyarrow.parquet", "io")
-    files = Files(folder, Wanted(task, value, across))
+    files = Files(folder, task, value, across)
     layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
     labels, tally = _Labels(), tally_for(empty)
@@ -157,7 +157,7 @@ def read_summary(
 def type_in_folder(folder: Path, *, task: str, value: str, across: Sequence[str]) -> type:
     """The type of the returns, bool or float, by the first file alone, before all of them are read."""
     import_extra("pyarrow.parquet", "io")
-    return bool if Files(folder, Wanted(task, value, tuple(across))).layout.values == "booleans" else float
+    return bool if Files(folder, task, value, across).layout.values == "booleans" else float
 
 
 def _empty(folder: Path, support: Any, num_bins: int | None, dtype: Any, successes: bool) -> Histogram | Moments:
@@ -182,11 +182,7 @@ class _Labels:
         """The index of each label, int64; labels that are new come after those that are known."""
         pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
         encoded = labels.dictionary_encode()
-        each = encoded.dictionary
-        known = each.slice(0, 0) if self.known is None else self.known
-        found = compute.index_in(each, value_set=known)
-        fresh = found.is_null().to_numpy(zero_copy_only=False)
-        places = found.fill_null(0).to_numpy().astype(np.int64)
-        places[fresh] = len(known) + np.arange(np.count_nonzero(fresh))
-        self.known = pa.concat_arrays([known, each.filter(pa.array(fresh))])
+        every = [encoded.dictionary] if self.known is None else [self.known, encoded.dictionary]
+        self.known = compute.unique(pa.concat_arrays(every))
+        places = compute.index_in(encoded.dictionary, value_set=self.known).to_numpy().astype(np.int64)
         return places[encoded.indices.to_numpy()]
