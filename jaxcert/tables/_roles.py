@@ -85,7 +85,7 @@ def check_column(name: str, names: Sequence[Any]) -> None:
 
 
 def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
-    """The columns of a table with these names that are meant, each of which occurs once; the paths of files give some."""
+    """The columns of a table that are meant, each of which occurs once; the paths of files may give some."""
     names = [*names, *(name for name in roles.given if name not in names)]
     columns = roles.columns(names).in_table(names)
     missing = [name for name in columns.read(names) if name not in names]

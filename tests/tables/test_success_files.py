@@ -13,7 +13,8 @@ import xarray as xr
 import jaxcert
 from jaxcert.tables import read_returns
 
-PAIRS = ("true", "false"), ("yes", "no"), ("pass", "fail"), ("passed", "failed"), ("success", "failure")
+PAIRS = ["true false", "yes no", "pass fail", "passed failed", "success failure", "success fail", "succeeded failed"]
+PAIRS += ["solved unsolved", "correct incorrect", "wahr falsch", "y n", "t f", "\u2713 \u2717", "\u2705 \u274c"]
 FEWER = pytest.mark.filterwarnings("ignore:.* are missing:UserWarning")
 
 
@@ -25,7 +26,7 @@ def csv(folder, *entries, header="task,trial,success"):
     return path
 
 
-@pytest.mark.parametrize(("yes", "no"), PAIRS)
+@pytest.mark.parametrize(("yes", "no"), [pair.split() for pair in PAIRS])
 @pytest.mark.parametrize("spelled", [str, str.upper, str.title, lambda word: f" {word} "])
 def test_words_are_successes(tmp_path, yes, no, spelled):
     data = read_returns(csv(tmp_path, spelled(yes), no, yes, spelled(yes)))
