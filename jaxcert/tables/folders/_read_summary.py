@@ -1,6 +1,5 @@
 """A folder of Parquet files as a summary, in memory that does not grow with the number of rollouts."""
 
-import dataclasses
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -22,48 +21,6 @@ from jaxcert.tables.folders._parts import Files
 from jaxcert.tables.formats import folder_digest
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ReturnsFolder(ReturnsFile):
-    """The summary of the returns in a folder, and which folder it was.
-
-    Attributes:
-        returns: a `Histogram` or `Moments`, which stands in place of returns in `jaxcert.certify`; ``where`` is None.
-        tasks: the label of each task, [n], in the order in which they first appear.
-        path: the folder.
-        sha256: the SHA-256 of the lines that `sha256sum` prints of its files, in the order of their names.
-        columns: which columns were read, or partitions; there is none of episodes.
-        across: partitions that do not tell tasks apart.
-        num_files: how many files were read.
-        successes: whether the returns are booleans.
-    """
-
-    returns: Any
-    across: tuple[str, ...]
-    num_files: int
-    successes: bool
-
-    @property
-    def num_rollouts(self) -> np.ndarray:
-        """The number of rollouts of each task, int [n]."""
-        return np.asarray(self.returns.num_rollouts).astype(np.int64)
-
-    @property
-    def most_rollouts(self) -> int:
-        """The number of rollouts of the task that has the most."""
-        return int(self.num_rollouts.max())
-
-    @property
-    def like(self) -> np.ndarray:
-        """Nothing, of the type of the returns: bool for successes, float64 for numbers."""
-        return np.empty(0, bool if self.successes else np.float64)
-
-    @property
-    def how_read(self) -> dict[str, Any]:
-        """Entries of a record from which the folder can be read again."""
-        bins = len(self.returns.values) - 1 if isinstance(self.returns, Histogram) else None
-        return {"folder": {"num_files": self.num_files, "num_bins": bins, "across": list(self.across)}}
-
-
 def read_summary(
     folder: str | PathLike[str],
     *,
@@ -74,7 +31,7 @@ def read_summary(
     across: Sequence[str] = (),
     dtype: DTypeLike | None = None,
     strict: bool = False,
-) -> ReturnsFolder:
+) -> ReturnsFile:
     r"""Read a folder of Parquet files, one row per rollout, as a summary of each task.
 
     The rows are read a million at a time, so that memory is that of the counts, 4 (num_bins + 1) bytes per task. Each
@@ -114,7 +71,7 @@ def read_summary(
         ...         pandas.DataFrame(rows).to_parquet(pathlib.Path(folder) / f"{part}.parquet")
         ...     data = read_summary(folder, support=(0, 1))
         >>> data
-        ReturnsFolder(50 tasks, 300 rollouts each)
+        ReturnsFile(50 tasks, 300 rollouts each)
         >>> print(f"{jaxcert.certify(data.returns, 0.7, delta=0.01).safety[0]:.4f}")
         0.9074
 
@@ -137,7 +94,8 @@ def read_summary(
             check_tasks(found, None)
         if name_several(files.digests):
             ask("its files seem to be of several policies, by their names: all of them are taken for one policy here")
-    data = ReturnsFolder(
+    bins = None if num_bins is None else 1 if successes else num_bins
+    data = ReturnsFile(
         returns=tally.summary(),
         where=None,
         tasks=found,
@@ -145,9 +103,8 @@ def read_summary(
         sha256=folder_digest(files.digests),
         columns=layout.columns,
         usual_columns=layout.usual,
-        across=across,
-        num_files=len(files.parts),
         successes=successes,
+        folder={"num_files": len(files.parts), "num_bins": bins, "across": list(across)},
         pooled=layout.unread,
     )
     check_missing(data, strict=strict, place=f"{folder}: ")
