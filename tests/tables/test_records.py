@@ -5,8 +5,10 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 from saved_files import refused
 
 from jaxcert import from_frame, read_returns
@@ -32,8 +34,7 @@ def test_the_same_rows_in_every_kind_of_file(tmp_path, name):
         content = "\n".join(["task\ttrial\tsuccess", *("\t".join(map(str, row.values())) for row in ROWS), ""])
     path = written(tmp_path, name, gzip.compress(content.encode()) if name.endswith(".gz") else content)
     if name == "r.arrow":
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, (t := pa.Table.from_pylist(ROWS)).schema) as out:
-            out.write_table(t)
+        feather.write_feather(pa.Table.from_pylist(ROWS), path, "uncompressed")
     found = read_returns(path)
     assert found.returns.dtype == bool
     np.testing.assert_array_equal(found.returns, WANTED)
@@ -190,17 +191,10 @@ def test_words_that_no_name_explains_are_warned_of_in_every_kind_of_file(tmp_pat
     rows = [row | {"hand": "left" if row["trial"] % 2 else "right"} for row in ROWS if row["trial"] < 4]
     path = tmp_path / f"r.{suffix}"
     table = pa.Table.from_pylist(rows)
-    if suffix == "parquet":
-        pq.write_table(table, path)
-    elif suffix == "arrow":
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as out:
-            out.write_table(table)
+    if suffix == "jsonl":
+        written(tmp_path, path.name, lines(rows))
     else:
-        names = ",".join(rows[0]) + "\n"
-        text = (
-            lines(rows) if suffix == "jsonl" else names + "".join(",".join(map(str, r.values())) + "\n" for r in rows)
-        )
-        written(tmp_path, path.name, text)
+        {"parquet": pq.write_table, "arrow": feather.write_feather, "csv": pyarrow.csv.write_csv}[suffix](table, path)
     with pytest.warns(UserWarning, match="each task has every word of column 'hand' equally often"):
         read_returns(path)
 
