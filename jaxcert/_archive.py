@@ -14,12 +14,11 @@ import numpy as np
 from jaxcert._files import content_of, in_file, parsed, whole_file
 
 # What a file can be, with the version of its format, as its head says it and as messages do.
-ADAPTIVE, LEARNER, POLICY = "jaxcert-adaptive-1", "jaxcert-zones-learner-1", "jaxcert-policy-1"
+ADAPTIVE, POLICY = "jaxcert-adaptive-1", "jaxcert-policy-1"
 ROLLOUTS = "jaxcert-rollouts-1"
 _WORDS = {
     ADAPTIVE: "an adaptive run",
     ROLLOUTS: "rollouts that go on",
-    LEARNER: "a training on zones",
     POLICY: "a policy",
 }
 

@@ -1,19 +1,20 @@
 """The first entry of a log: fields of a NamedTuple, each of its annotated type."""
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
 _WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
 
 
-def declared_in(entry: Mapping[str, Any] | None, kinds: Mapping[str, Any]) -> Any:
-    """The declaration in the first entry of a log, a kind by its format; ValueError for anything else."""
+def declared_in(entry: Mapping[str, Any] | None, kinds: Mapping[str, Callable[[Mapping[str, Any]], Any]]) -> Any:
+    """The declaration in the first entry of a log, by its format read as one kind; ValueError for anything else."""
     if entry is None:
         raise ValueError("holds no complete line; expected what was declared as the first one")
     if entry.get("format") not in [*kinds]:
         raise ValueError(f"its format is {entry.get('format')!r:.40}; expected {' or '.join(map(repr, kinds))}")
-    return kinds[entry["format"]].from_json(entry)
+    return kinds[entry["format"]](entry)
 
 
 def fields_of(entry: Mapping[str, Any], kind: type, names: Iterable[str], place: str = "") -> dict[str, Any]:
@@ -38,6 +39,8 @@ def _taken(value: Any, hint: Any) -> Any:
     if one := get_args(hint):
         if not isinstance(value, list) or not value or (one[-1] is not ... and len(value) != len(one)):
             raise TypeError
+        if one == (float, float) and value[1] is None:  # JSON has no infinite number
+            value = [value[0], math.inf]
         return tuple(_taken(each, one[0]) for each in value)
     number = float(value) if type(value) is int else value
     if hint is float and number == value:  # one that rounding would make another number is none

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
@@ -43,3 +44,26 @@ NAMES = ("betting", "clopper_pearson", "dkw", "empirical_bernstein", "hoeffding"
 KEYS = [jax.random.key(seed) for seed in (0, 1)]
 WORST = [x.min(axis=-1) for x in RETURNS]
 OTHERS = [x[:, :4] for x in RETURNS[::-1]]
+# Two values of arguments with these names.
+USUAL = dict.fromkeys(("returns", "returns_a", "x"), RETURNS) | {"lower_bounds": WORST, "where": MASKS}
+USUAL |= {"thresholds": LEVELS, "safety": SAFETIES, "low": (0.0, -1.0), "high": (1.0, 2.0)}
+USUAL |= {"beta": (0.01, 0.012), "delta": (0.1, 0.2), "r_t": REWARDS, "done_t": EVENTS[:2]}
+USUAL |= {"discount": (0.9, 0.5), "min_reward": (-1.0, -2.0)}
+
+
+def of(function: Callable, names: str, **settings: Any) -> Subject:
+    """A function of the arguments with these names, ``low`` and ``high`` its support.
+
+    ``settings`` has two values of an argument that is named and has not the usual ones, and what is fixed.
+    """
+    each = names.split()
+    fixed = {name: value for name, value in settings.items() if name not in each}
+
+    def call(*values, **validate):
+        given = dict(zip(each, values, strict=True))
+        if "low" in given:
+            given["support"] = given.pop("low"), given.pop("high")
+        return function(**given, **fixed, **validate)
+
+    first, second = zip(*((USUAL | settings)[name] for name in each), strict=True)
+    return Subject(call, first, second)

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from jaxcert._archive import LEARNER, POLICY, check_arrays, read_archive, read_arrays, write_archive
+from jaxcert._archive import ADAPTIVE, POLICY, check_arrays, read_archive, read_arrays, write_archive
 
 HEAD = {"name": "é", "sizes": [1, 2], "none": None}
 ARRAYS = {"a": np.arange(3, dtype=np.int32), "b": np.ones((2, 2)), "t": np.array(["x", "yz"]), "s": np.float32(1)}
@@ -91,22 +91,22 @@ def test_an_array_with_bytes_left_over_is_refused():
 @pytest.mark.parametrize(
     ("about", "words"),
     [
-        ('{"format": "jaxcert-policy-1"}', "is a policy, expected a training on zones"),
-        ('{"format": "jaxcert-zones-learner-2"}', "is of the format 'jaxcert-zones-learner-2', expected a training"),
-        ('{"format": ["jaxcert-zones-learner-1"]}', "is of the format .*, expected a training on zones"),
-        ("{}", r"is of the format None, expected a training on zones \(jaxcert-zones-learner-1\)"),
-        ("[]", "is of the format None, expected a training on zones"),
-        (3.5, "is of the format None, expected a training on zones"),
+        ('{"format": "jaxcert-policy-1"}', "is a policy, expected an adaptive run"),
+        ('{"format": "jaxcert-adaptive-2"}', "is of the format 'jaxcert-adaptive-2', expected an adaptive"),
+        ('{"format": ["jaxcert-adaptive-1"]}', "is of the format .*, expected an adaptive run"),
+        ("{}", r"is of the format None, expected an adaptive run \(jaxcert-adaptive-1\)"),
+        ("[]", "is of the format None, expected an adaptive run"),
+        (3.5, "is of the format None, expected an adaptive run"),
         ("{", "array 'about' is no JSON"),
         ("[" * 100_000, "array 'about' is no JSON"),
-        ('{"format": "jaxcert-zones-learner-1", "a": 1, "a": 2}', "array 'about' is no JSON .*'a' occurs twice"),
+        ('{"format": "jaxcert-adaptive-1", "a": 1, "a": 2}', "array 'about' is no JSON .*'a' occurs twice"),
         (["{}"], "array 'about' is no JSON"),
     ],
 )
 def test_other_heads_are_refused(tmp_path, about, words):
     (tmp_path / "file.npz").write_bytes(packed(about=np.array(about), a=np.ones(3)))
     with pytest.raises(ValueError, match=rf"file\.npz: .*{words}"):
-        read_archive(tmp_path / "file.npz", LEARNER)
+        read_archive(tmp_path / "file.npz", ADAPTIVE)
 
 
 def test_what_is_missing_is_told_in_words(path):

@@ -23,10 +23,10 @@ def carry_out(text: str, folder: Path) -> list[str]:
             file.write_text(body)
             new.append(path)
         else:
-            lines = body.splitlines()
-            before, after = ("\n".join(line[1:] for line in lines if line[0] in kept) for kept in (" -", " +"))
-            assert file.read_text().count(before) == 1, before
-            file.write_text(file.read_text().replace(before, after))
+            for lines in (hunk.splitlines() for hunk in body.split("@@\n")):
+                before, after = ("\n".join(line[1:] for line in lines if line[0] in kept) for kept in (" -", " +"))
+                assert file.read_text().count(before) == 1, before
+                file.write_text(file.read_text().replace(before, after))
     return new
 
 

@@ -14,7 +14,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -242,17 +242,6 @@ def test_the_first_example_runs(name):
 @pytest.mark.parametrize("name", files(python))
 def test_python_runs(name):
     assert run_python(name, with_brax=False)
-
-
-def test_parts_that_dask_counts_are_the_whole():
-    dask = pytest.importorskip("dask", reason="needs dask, which no extra installs")
-    parts = next(text for text in python("docs/data.md") if "def counted" in text)
-    space: dict[str, Any] = {"jaxcert": jaxcert, "pd": pytest.importorskip("pandas")}
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(parts, space)
-    found = dask.compute(*[dask.delayed(space["counted"])(f"day{day}.csv") for day in (2, 0, 3, 1)])
-    whole = found[0].merge(found[1].merge(found[2])).merge(found[3])
-    np.testing.assert_array_equal(whole.counts, space["first"].counts)
 
 
 @pytest.mark.slow

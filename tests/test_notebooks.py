@@ -105,17 +105,3 @@ def test_runs_again(name, tmp_path):
         if "varies" not in committed.metadata.get("tags", ()):
             assert_alike(printed(cell), printed(committed))
     assert [path.name for path in tmp_path.iterdir()] == [f"{name}.ipynb"]
-
-
-def test_what_is_missing_is_said(monkeypatch):
-    monkeypatch.setitem(NEEDS, "quickstart", ("no_such_module", ".[none]"))
-    assert missing("quickstart") == "no_such_module is missing: pip install '.[none]'"
-    assert missing("bridge_world") is None
-
-
-def test_numbers_may_differ_in_their_last_digits():
-    assert_alike("safety 0.9249, 1,136 rollouts", "safety 0.9250, 1,140 rollouts")
-    with pytest.raises(AssertionError):
-        assert_alike("safety 0.92", "safety 0.97")
-    with pytest.raises(AssertionError):
-        assert_alike("safety 0.92", "risk 0.92")

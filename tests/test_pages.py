@@ -56,38 +56,6 @@ def test_every_formula_is_drawn(pages):
 
 
 @pytest.mark.slow
-def test_what_is_too_wide_or_on_the_network_is_found(tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(
-        '<!doctype html><body style="margin: 0"><div class="md-content" style="overflow: hidden">'
-        '<p style="width: 500px">wide</p>'
-        '<div style="overflow: auto"><p style="width: 2000px">scrolled</p></div></div>'
-        '<img src="http://example.invalid/picture.png">'
-    )
-    wide, requests = looked_at([page], tmp_path, WIDTHS, BEYOND_THE_EDGE)
-    assert wide == {"page.html 390": ["500 P wide"]}
-    assert [request for request in requests if "example.invalid" in request]
-
-
-@pytest.mark.slow
-def test_a_white_or_small_figure_and_what_paper_cuts_off_is_found(tmp_path):
-    (tmp_path / "white.svg").write_text(
-        '<svg xmlns="http://www.w3.org/2000/svg" width="900" height="90">'
-        '<rect width="900" height="90" fill="#fff"/></svg>'
-    )
-    page = tmp_path / "page.html"
-    page.write_text(
-        '<!doctype html><style>@media print { p { width: 900px } }</style><body style="margin: 0">'
-        '<div class="md-header">top</div><div class="md-content"><img src="white.svg" width="300"><p>wide</p>'
-        '<div style="overflow: auto; width: 100px"><i style="padding: 90px">scrolled</i></div></div>'
-    )
-    found, _ = looked_at([page], tmp_path, [390], FIGURES)
-    assert found == {"page.html 390": ["small white.svg", "in the dark white.svg"]}
-    found, _ = looked_at([page], tmp_path, [PAPER], ON_PAPER)
-    assert found[f"page.html {PAPER}"] == ["900 P wide", "900 the page", "cut  scrolled", "printed md-header"]
-
-
-@pytest.mark.slow
 def test_the_search_finds_from_the_disk(site, tmp_path):
     typed = """<script>
       const query = document.querySelector(".md-search__input");

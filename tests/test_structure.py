@@ -52,14 +52,6 @@ def test_imports_point_upwards_in_the_list():
     assert wrong == {}
 
 
-def test_imports_are_found_anywhere_in_a_file(tmp_path):
-    file = tmp_path / "a.py"
-    file.write_text(
-        "import jaxcert.sweep\ndef f():\n    from jaxcert import certify\n    from jaxcert.cli import _app\n"
-    )
-    assert imported(file) == {"sweep", "certify", "cli"}
-
-
 def known_questions(file: Path) -> set[str]:
     """What a file knows of single questions: entries and types that it imports, and names that it compares with."""
     kinds = {question.certificate.__name__ for question in QUESTIONS.values()} - {Certificate.__name__}
@@ -85,19 +77,6 @@ def test_surfaces_read_questions_and_know_none():
     assert {place: names for place, names in known.items() if names} == {}
 
 
-def test_what_a_file_knows_of_questions_is_found(tmp_path):
-    file = tmp_path / "a.py"
-    file.write_text(
-        "from jaxcert.certificates import AnytimeCertificate\n"
-        "def f(question, name):\n"
-        "    match name:\n"
-        "        case 'band':\n"
-        "            return QUESTIONS['episode']\n"
-        "    return question.name in ('mean', 'cvar') or {'interval': 1}[name]\n"
-    )
-    assert known_questions(file) == {"AnytimeCertificate", "band", "episode", "mean", "cvar"}
-
-
 def compared_methods(file: Path) -> set[str]:
     """The methods that a file compares with, by name or by entry: their properties are to be read from them."""
     found = set()
@@ -113,12 +92,6 @@ def test_surfaces_read_methods_and_compare_with_none():
     files = [file for area in ("report", "cli", "planning", "diagnostics") for file in (PACKAGE / area).rglob("*.py")]
     known = {str(file.relative_to(PACKAGE)): compared_methods(file) for file in files}
     assert {place: names for place, names in known.items() if names} == {}
-
-
-def test_what_a_file_compares_with_methods_is_found(tmp_path):
-    file = tmp_path / "a.py"
-    file.write_text("a = x.method == ATTAINED.name or x in ('soft', 'other')\nb = {'binomial': x is SCENARIO}\n")
-    assert compared_methods(file) == {"attained", "soft", "scenario"}
 
 
 def test_no_two_modules_share_a_name():

@@ -162,9 +162,6 @@ avoided-until-reached tasks/ltl/_progression.py
 delta-spent-twice training/_ledger.py
 - if self.spent + Fraction(delta) > Fraction(budget.delta)
 + if Fraction(delta) > Fraction(budget.delta)
-advantage-across-the-end training/zones/_objective.py
-- discount = settings.discounting * (1 - done.astype(value.dtype))
-+ discount = settings.discounting * jnp.ones_like(value)
 """
 _LINES = _DIFF.strip().splitlines()
 FAULTS = tuple(

@@ -20,10 +20,8 @@ reference and the summaries, which run once; a bound and its floor take turns, s
 These print tables of their own, and are run if they are asked for:
 
 first_calls CPU seconds and programs of four kinds of certificates at one shape, then at others; alone, in a new process
-operations  how large the program of each kind of call is, and how long it compiles
 collect     `collect`, `certify_policy` and `certify_adaptive` beside a `vmap` of a `scan` by hand for the same
             environment, small network and keys; more environments with the extras gymnax and brax
-in_loop     certificates while a pendulum learns; needs the extra brax
 streaming   a folder of Parquet files with 10^8 rollouts, in --folder, where it is written if there is none
 """
 
@@ -35,16 +33,16 @@ from pathlib import Path
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"  # read when JAX is imported
 
 from benchmarks._common import machine, parser, show, write_csv
-from benchmarks.speed.beside_rollouts import collecting, in_loop
+from benchmarks.speed.beside_rollouts import collecting
 from benchmarks.speed.bounds import floors, summaries
 from benchmarks.speed.certificates import certify, draw, growth, sweeps
-from benchmarks.speed.compiling import first_calls, operations
+from benchmarks.speed.compiling import first_calls
 from benchmarks.speed.rollouts import rollouts, tasks
 from benchmarks.speed.rows import Row
 from benchmarks.speed.streaming import streaming
 
 PARTS = ("certify", "sweep", "floors", "growth", "summaries", "tasks", "rollouts")
-TABLES = {"first_calls": first_calls, "operations": operations, "collect": collecting, "in_loop": in_loop}
+TABLES = {"first_calls": first_calls, "collect": collecting}
 
 
 def main() -> None:

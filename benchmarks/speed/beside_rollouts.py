@@ -1,22 +1,17 @@
-"""What calls of the library add to a rollout that one would write by hand, and certificates to training."""
+"""What calls of the library add to a rollout that one would write by hand."""
 
 import functools
 import importlib
 import importlib.util
-import platform
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from benchmarks._common import in_turns, machine, markdown, times
-from jaxcert import certify
-from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy, certify_adaptive, certify_policy, collect
+from benchmarks._common import in_turns, machine, markdown
+from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy, collect
 from jaxcert.tasks import pendulum
-from jaxcert.training import PENDULUM, CertificationHook, CheckpointBudget, train
 
 # Tasks and rollouts of each environment: 10**5 steps or more.
 NUM_TASKS, NUM_ROLLOUTS, TURNS = 20, 25, 15
@@ -92,48 +87,3 @@ def _compared(name: str, env: MultiTaskEnv, act: Callable[[jax.Array], Any]) -> 
     pairs = [in_turns(hand, call, TURNS) for call in calls]
     cells = (f"{other / one:.2f}" for one, other in pairs)
     return name, f"{count * env.episode_length:,}", f"{1e3 * pairs[0][0]:.1f} ms", *cells
-
-
-# --- certificates while a pendulum learns -------------------------------------------------------------------------
-
-CHECKPOINT: dict[str, Any] = {"num_tasks": 100, "num_rollouts": 50}
-
-
-def in_loop() -> Iterator[str]:
-    """Checkpoints beside the same rollouts without a certificate, and both beside training; the first one compiles."""
-    budget = CheckpointBudget(0.01, num_checkpoints=PENDULUM.num_evals)
-    hook = CertificationHook(pendulum.ENV, jax.random.key(1), thresholds=[40.0, 80.0], budget=budget, **CHECKPOINT)
-    begin = time.perf_counter()
-    trained = train(pendulum.ENV, PENDULUM, hook=hook)
-    total = time.perf_counter() - begin
-    first, *others = (checkpoint.seconds for checkpoint in hook.checkpoints)
-    first_rollouts, rollouts = _seconds_of_rollouts(brax_policy(trained.make_policy, trained.params))
-    training, alone = total - first - sum(others), len(others) * rollouts
-    beyond = sum(others) - alone
-    yield f"jax {jax.__version__}, {jax.devices()[0].device_kind}, {platform.processor() or platform.machine()}"
-    yield f"training of {PENDULUM.num_timesteps:,} steps without checkpoints: {training:.1f} s"
-    yield f"{len(others)} checkpoints after the first: {sum(others):.2f} s, rollouts alone {alone:.2f} s"
-    yield f"beyond the rollouts: {beyond:.2f} s, {100 * beyond / training:.2f} % of the training"
-    certificate = _seconds_to_compile_a_certificate()
-    yield f"the first compiles: {first:.1f} s, rollouts alone {first_rollouts:.1f} s, certificate {certificate:.1f} s"
-    for checkpoint in hook.checkpoints:
-        assert checkpoint.safety is not None
-        safety = np.asarray(checkpoint.safety.safety)
-        yield f"  step {checkpoint.step:>9,}: {checkpoint.seconds:6.3f} s, certified safety {safety}"
-
-
-def _seconds_of_rollouts(policy: Policy) -> tuple[float, float]:
-    """The first, which compiles, and the median of five."""
-
-    def call(seed: int) -> jax.Array:
-        key = jax.random.key(seed)
-        tasks = pendulum.ENV.sample_tasks(key, CHECKPOINT["num_tasks"])
-        return collect(pendulum.ENV, policy, tasks, key, num_rollouts=CHECKPOINT["num_rollouts"])
-
-    first, *later = (times(functools.partial(call, 100 + i), 1)[0] for i in range(6))
-    return first, float(np.median(later))
-
-
-def _seconds_to_compile_a_certificate() -> float:
-    returns = np.random.default_rng(0).uniform(0, 100, tuple(CHECKPOINT.values())).astype(np.float32)
-    return times(lambda: certify(returns, [40.0, 80.0], support=(0.0, 200.0), delta=0.01), 1)[0]

@@ -1,7 +1,5 @@
-"""What compiles: first calls, calls with other numbers of tasks and rollouts, and how large a program is."""
+"""What compiles: first calls, and calls with other numbers of tasks and rollouts."""
 
-import collections
-import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,8 +12,6 @@ from benchmarks._common import machine, markdown
 
 SUPPORT: dict[str, Any] = {"support": (0.0, 1.0), "delta": 0.05}
 Call = Callable[[Any], Any]
-
-# --- first calls, of float32 returns on the host ------------------------------------------------------------------
 
 FIRST, OTHERS = (200, 100), ((150, 80), (190, 70), (60, 20), (50, 25))
 CALLS: dict[str, Call] = {
@@ -52,43 +48,3 @@ def _measured(call: Call, x: np.ndarray) -> tuple[float, int]:
     begin, before = time.process_time(), len(_programs)
     jax.block_until_ready(call(x))
     return time.process_time() - begin, len(_programs) - before
-
-
-# --- programs -----------------------------------------------------------------------------------------------------
-
-_TRACED: dict[str, Any] = SUPPORT | {"validate": False}
-_SUCCESSES: dict[str, Any] = {"delta": 0.05, "validate": False}
-_PAPER: dict[str, Any] = {"bound": "empirical_bernstein", "method": "scenario", "beta": 1e-4}
-_BINOMIAL: dict[str, Any] = {"bound": "clopper_pearson", "method": "binomial"}
-PROGRAMS: dict[str, Call] = {
-    "default": lambda x: jaxcert.certify(x, 0.5, **_TRACED),
-    "the paper's method": lambda x: jaxcert.certify(x, 0.5, **_PAPER, **_TRACED),
-    "Clopper-Pearson": lambda x: jaxcert.certify(x > 0.8, 0.5, **_BINOMIAL, **_SUCCESSES),
-    "soft": lambda x: jaxcert.certify(x, 0.5, method="soft", **_TRACED),
-    "Hoeffding": lambda x: jaxcert.certify(x, 0.5, bound="hoeffding", **_TRACED),
-    "mean": lambda x: jaxcert.certify_mean(x, **_TRACED),
-    "safety level": lambda x: jaxcert.certify_safety_level(x, 0.8, **_TRACED),
-    "successes": lambda x: jaxcert.certify(x > 0.8, 0.5, **_SUCCESSES),
-}
-_INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%[\w.-]+ = .*?[\])}] ([a-z][a-z-]*)\(", re.MULTILINE)
-
-
-def operations() -> Iterator[str]:
-    """Every instruction of the optimised program counts, as often as XLA has copied it into another kernel.
-
-    *Traced* is the program that JAX hands to XLA; seconds are CPU seconds.
-    """
-    x = np.random.default_rng(0).beta(9, 1, FIRST).astype(np.float32)
-    columns = ("call", "operations", "traced", "loops", "trace, s", "compile, s")
-    return markdown(columns, ((name, *_program(call, x)) for name, call in PROGRAMS.items()))
-
-
-def _program(call: Call, x: np.ndarray) -> list[str]:
-    begin = time.process_time()
-    lowered = jax.jit(call).lower(x)
-    traced = time.process_time()
-    text = lowered.compile().as_text() or ""
-    compiled = time.process_time()
-    kinds = collections.Counter(_INSTRUCTION.findall(text))
-    sizes = sum(kinds.values()), lowered.as_text().count(" = stablehlo."), kinds["while"]
-    return [*(f"{size:,}" for size in sizes), f"{traced - begin:.2f}", f"{compiled - traced:.2f}"]

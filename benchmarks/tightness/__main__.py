@@ -18,11 +18,8 @@ sequential  the sample returns in 20 random orders of each task's rollouts: the 
             method from all of them, and by ``certify_sequential``, with the rollouts per task that it used
 adaptive    the rollouts, in all, until a wanted certificate is reached, by ``certify_adaptive`` on tasks and rollouts
             drawn anew from the samples, over 20 keys
-bridge      BridgeWorld: episodes and time of ``certify_adaptive`` and of a fixed number of episodes, over 20 keys
 levels      mean certified safety (betting) over repetitions, data and thresholds, for fixed betas, for ``beta="auto"``,
-            and for other sets of levels
-soft        the risk by soft counts / by the count at beta = 0.05 / at the best of ten betas in hindsight, as medians
-            over random subsets of tasks and rollouts
+            and by soft counts
 """
 
 from collections.abc import Callable, Iterable
@@ -38,9 +35,7 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "failures": successes.failures,
     "sequential": few_rollouts.recorded,
     "adaptive": few_rollouts.until,
-    "bridge": few_rollouts.bridge,
     "levels": levels.by_level,
-    "soft": levels.soft_and_count,
 }
 
 

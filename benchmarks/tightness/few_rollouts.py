@@ -1,9 +1,7 @@
 """How few rollouts certify: adaptive and sequential certificates beside those of a fixed number of rollouts."""
 
 import dataclasses
-import functools
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -13,16 +11,14 @@ import numpy as np
 import jaxcert
 from benchmarks._common import markdown
 from benchmarks.tightness.worlds import THRESHOLDS
-from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
+from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive
 from jaxcert.sequential import certify_sequential
-from jaxcert.tasks import bridge_world
 
 SETTINGS: dict[str, Any] = {"support": (0, 1000), "delta": 0.01}
 PAPER: dict[str, Any] = {"bound": "empirical_bernstein", "method": "scenario", "beta": 1e-4}
 # Of certify_adaptive on the samples.
 ADAPTIVE: dict[str, Any] = {"num_tasks": 200, "max_rollouts": 8000, "delta": 0.01}
 WANTED = (("cheetah", 400.0, 0.9), ("cheetah", 500.0, 0.9), ("walker", 500.0, 0.9), ("walker", 600.0, 0.9))
-BRIDGE = (("right", 0.7), ("right", 0.8), ("left", 0.5), ("left", 0.6))
 NUM_ORDERS, KEYS = 20, range(20)
 
 
@@ -94,60 +90,6 @@ def _rollouts_until(name: str, threshold: float, safety: float, schedule: str, n
     settings = ADAPTIVE | {"until": safety, "num_slots": num_slots, "schedule": schedule}
     runs = [certify_adaptive(env, _POLICY, jax.random.key(i), threshold, **settings) for i in KEYS]
     return f"{np.mean([int(run.num_started) for run in runs]):,.0f}"
-
-
-# --- BridgeWorld --------------------------------------------------------------------------------------------------
-
-Call = Callable[[int], tuple[float, float]]  # from a seed to the risk, and episodes per task
-
-
-def bridge() -> Iterator[str]:
-    """A row per policy and threshold: episodes per task and time, beside the fixed number of equal risk."""
-    columns = ("policy", "B", "adaptive: risk", "episodes", "ms", "fixed: risk", "episodes", "ms")
-    return markdown((*columns, "times fewer episodes", "times the speed"), (_bridge(*each) for each in BRIDGE))
-
-
-def _bridge(name: str, b: float) -> tuple:
-    policy = bridge_world.table_policy(getattr(bridge_world, f"{name}_policy")())
-    call = functools.partial(_adaptive_bridge, policy, b)
-    wanted = float(np.mean([call(i)[0] for i in KEYS]))
-    adaptive, fixed = _averages(call, _fixed_of_equal_risk(policy, b, wanted))
-    shown = [f"{risk:.3f} | {count:.0f} | {1000 * spent:.0f}" for risk, count, spent in (adaptive, fixed)]
-    return name, f"{b}", *shown, f"{fixed[1] / adaptive[1]:.1f}", f"{fixed[2] / adaptive[2]:.2f}"
-
-
-def _adaptive_bridge(policy: Policy, threshold: float, seed: int) -> tuple[float, float]:
-    settings = {"num_tasks": 200, "max_rollouts": 200_000, "delta": 0.01, "max_rollouts_per_task": 1000}
-    settings |= {"binary": True, "num_slots": 1000}
-    found = certify_adaptive(bridge_world.ENV, policy, jax.random.key(seed), threshold, **settings)
-    return float(found.certificate.epsilon[0]), int(found.num_started) / 200
-
-
-def _fixed_bridge(policy: Policy, threshold: float, m: int, seed: int) -> tuple[float, float]:
-    settings = {"num_tasks": 200, "num_rollouts": m, "delta": 0.01, "bound": "clopper_pearson", "method": "binomial"}
-    found = certify_policy(bridge_world.ENV, policy, jax.random.key(seed), threshold, **settings)
-    return float(found.certificate.epsilon[0]), m
-
-
-def _fixed_of_equal_risk(policy: Policy, threshold: float, risk: float) -> Call:
-    """With the number of episodes per task, in steps of 50, whose mean risk is at most that."""
-    calls = [functools.partial(_fixed_bridge, policy, threshold, m) for m in range(50, 1001, 50)]
-    return next((call for call in calls if np.mean([call(i)[0] for i in KEYS]) <= risk), calls[-1])
-
-
-def _averages(*calls: Call) -> list[tuple[float, float, float]]:
-    """Mean risk and episodes over keys, and the median time of a call that compiles nothing; the calls take turns."""
-    found = np.asarray([[_timed(call, i) for call in calls] for i in (0, *KEYS)])[1:]
-    averages = zip(
-        found[..., 0].mean(axis=0), found[..., 1].mean(axis=0), np.median(found[..., 2], axis=0), strict=True
-    )
-    return [(float(risk), float(count), float(spent)) for risk, count, spent in averages]
-
-
-def _timed(call: Call, seed: int) -> tuple[float, float, float]:
-    begin = time.perf_counter()
-    risk, count = call(seed)
-    return risk, count, time.perf_counter() - begin
 
 
 # --- the figure ---------------------------------------------------------------------------------------------------

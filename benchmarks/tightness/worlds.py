@@ -1,4 +1,4 @@
-"""Tasks whose performance is known, and returns of rollouts on them; and random parts of the sample returns."""
+"""Tasks whose performance is known, and returns of rollouts on them."""
 
 import functools
 from collections.abc import Callable
@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import jaxcert
 from benchmarks._common import RESULTS
 from jaxcert.tasks import bridge_world, simple_grid
 
@@ -43,8 +42,8 @@ def _grid(key: jax.Array, n: int) -> jax.Array:
     return simple_grid.performance(simple_grid.ENV.sample_tasks(key, n))
 
 
-def _bridge(key: jax.Array, n: int, policy: Callable = bridge_world.right_policy) -> jax.Array:
-    return bridge_world.performance(bridge_world.ENV.sample_tasks(key, n), policy())
+def _bridge(key: jax.Array, n: int) -> jax.Array:
+    return bridge_world.performance(bridge_world.ENV.sample_tasks(key, n), bridge_world.right_policy())
 
 
 def _beta(a: float, b: float) -> Callable[[jax.Array, int], jax.Array]:
@@ -103,62 +102,3 @@ WORLDS = {
 # Whose returns are 0 or 1: the paper's domains.
 SUCCESSES = {name: world for name, world in WORLDS.items() if world.binary}
 SUCCESSES["zones"] = World(_zones, _tosses, binary=True)
-
-# --- random tasks and rollouts, drawn by NumPy: (rng, n, m) -> [n, m] --------------------------------------------
-
-Draw = Callable[[np.random.Generator, int, int], np.ndarray]
-
-
-def recorded(name: str) -> Draw:
-    returns = jaxcert.sample_returns(name)
-
-    def draw(rng: np.random.Generator, n: int, m: int) -> np.ndarray:
-        tasks = returns[rng.permutation(len(returns))[:n]]
-        return rng.permuted(tasks, axis=1)[:, :m]
-
-    return draw
-
-
-def tosses(performances: jax.Array) -> Draw:
-    """Successes on tasks that are drawn from these."""
-    known = np.asarray(performances)
-    return lambda rng, n, m: rng.random((n, m)) < rng.choice(known, n)[:, None]
-
-
-def simulated(a: float, b: float, precision: float | None) -> Draw:
-    """Performances from Beta(a, b); returns 0 or 1, or from a beta distribution of that precision."""
-
-    def draw(rng: np.random.Generator, n: int, m: int) -> np.ndarray:
-        mean = rng.beta(a, b, (n, 1))
-        if precision is None:
-            return rng.random((n, m)) < mean
-        return rng.beta(precision * mean, precision * (1 - mean), (n, m))
-
-    return draw
-
-
-class Drawn(NamedTuple):
-    """Returns in [0, high], and a threshold."""
-
-    draw: Draw
-    threshold: float
-    high: float = 1.0
-    binary: bool = False
-
-
-@functools.cache
-def drawn_worlds() -> dict[str, Drawn]:
-    found = {f"{name}, {b:g}": Drawn(recorded(name), b, 1000.0) for name, some in THRESHOLDS.items() for b in some}
-    grid = tosses(_grid(jax.random.key(1), 20_000))
-    right, left = (
-        tosses(_bridge(jax.random.key(2), 5000, policy))
-        for policy in (bridge_world.right_policy, bridge_world.left_policy)
-    )
-    found |= {f"simple_grid, {b}": Drawn(grid, b, binary=True) for b in (0.5, 0.7)}
-    found |= {f"bridge_world, right, {b}": Drawn(right, b, binary=True) for b in (0.6, 0.7)}
-    found["bridge_world, left, 0.5"] = Drawn(left, 0.5, binary=True)
-    for a, b, threshold in ((9, 1, 0.6), (9, 1, 0.8), (20, 5, 0.5), (20, 5, 0.7)):
-        for precision, what in ((None, "0 or 1"), (3, "wide"), (20, "narrow")):
-            world = Drawn(simulated(a, b, precision), threshold, binary=precision is None)
-            found[f"Beta({a}, {b}), {what}, {threshold}"] = world
-    return found

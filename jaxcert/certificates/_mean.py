@@ -227,6 +227,7 @@ MEAN = Question(
     function=certify_mean,
     rows=MEAN_ROWS,
     each=None,
+    stratified=True,
     shortcut="mean",
     settings=same("delta", "bound"),
 )

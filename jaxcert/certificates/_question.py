@@ -84,6 +84,7 @@ class Question:
         listed: whether it is about the tasks of a fixed list, all of which were run, in place of new tasks.
         paired: whether it is asked of two policies, too, by pairs in place of returns (``jaxcert.paired``); False where
             that is a question of its own.
+        stratified: whether it is asked of tasks drawn within strata, too, by ``jaxcert.stratified`` returns.
         advised: whether `jaxcert.planning.advise` explains why an answer says less than wanted.
         curve: (answer, lower bounds [n], thresholds [t]) -> the answer there, by its settings; None if there is none.
         missing: (answer, row, returns [n, m], support, where) -> the tasks that it does not show to reach the
@@ -102,6 +103,7 @@ class Question:
     shortcut: str | None = None
     listed: bool = False
     paired: bool = False
+    stratified: bool = False
     advised: bool = False
     curve: Callable[[Any, Any, np.ndarray], Any] | None = None
     missing: Callable[[Any, int, Any, Any, Any], np.ndarray | None] | None = None
@@ -181,6 +183,11 @@ class Question:
         """The columns with what was fixed beforehand or given as a setting."""
         settings = {name for name, field in self.rows.columns.items() if field in self.settings.values()}
         return frozenset(settings | ({self.each} if self.each else set()))
+
+    @property
+    def of_strata(self) -> bool:
+        """Whether it can be about new tasks from several strata."""
+        return self.stratified or self.takes("strata")
 
     def takes(self, name: str) -> bool:
         """Whether a setting is one of the function's."""

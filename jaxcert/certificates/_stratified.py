@@ -89,4 +89,5 @@ STRATIFIED = Question(
         ),
     ),
     paired=True,
+    advised=True,
 )

@@ -254,6 +254,7 @@ CVAR = Question(
     words="what is the mean performance over the worst share of new tasks at least?",
     function=certify_cvar,
     paired=True,
+    stratified=True,
     rows=MEAN_ROWS._replace(columns={"alpha": "alpha", "cap": "cap", **MEAN_ROWS.columns}, share="alpha"),
     each="alpha",
     settings=same("delta", "bound", "cap"),

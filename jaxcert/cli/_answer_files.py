@@ -4,32 +4,31 @@ import dataclasses
 import functools
 import inspect
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from jaxcert._files import write_whole
 from jaxcert.certificates import confidence
-from jaxcert.certificates._certificate import naming
+from jaxcert.certificates._question import Question
 from jaxcert.cli import _tables
 from jaxcert.cli._answer import Answer, Request, together
 from jaxcert.cli._outputs import write_plot
 from jaxcert.cli._role_options import columns_in, role_option
 from jaxcert.cli._typed import in_shell, no_option
 from jaxcert.report import (
-    Interval,
     certificate_document,
     certificate_record,
     document_text,
     plot_certificates,
     plot_intervals,
-    write_certificates,
     write_report,
 )
-from jaxcert.report._by_name import Groups, axis_of, intervals_of, observed_means, texts_by_name
+from jaxcert.report._by_name import Groups
 from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._latex import latex_text
+from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
@@ -42,44 +41,60 @@ _CLAIM = "certified with confidence"
 
 def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
     """Write the files that are wanted, of one group of rows or of several, by their names."""
-    (first, *_) = answers.values()
-    request.outputs.write(
-        plot=lambda path, **how: write_plot(path, _axes(request, answers), **how),
-        json=functools.partial(_write_json, request, answers),
-        latex=lambda path, **how: write_whole(path, _latex(request, answers), **how),
-        report=functools.partial(_write_page, first)
-        if request.by is None
-        else functools.partial(_write_groups, request, answers),
+    records = functools.partial(_records, answers, witness=request.outputs.witness)
+    write_files(
+        request,
+        axes=lambda: _axes(request, answers),
+        document=lambda: certificate_document(records(), protocol=request.digest),
+        tables=lambda: [_groups(request, answers, question, request.by) for question in request.asked.questions],
+        page=functools.partial(_write_page if request.by is None else _write_groups, request, answers),
     )
 
 
-def _write_json(request: Request, answers: Mapping[str, Answer], path: Path, **how: Any) -> None:
-    records = [record for each in answers.values() for record in _records(each, witness=request.outputs.witness)]
-    if request.outputs.to_stdout:
-        print(document_text(certificate_document(records, protocol=request.digest)), end="")
-    else:
-        write_certificates(path, records, protocol=request.digest, **how)
+def write_files(
+    request: Request,
+    *,
+    axes: Callable[[], Any],
+    document: Callable[[], dict[str, Any]],
+    tables: Callable[[], Sequence[Groups | Leaderboard]],
+    page: Callable[..., None],
+) -> None:
+    """Write the files that are wanted, of answers or of a leaderboard; nothing else is computed."""
+
+    def text(content: Callable[[], str], path: Path, **how: Any) -> None:
+        write_whole(path, content().encode("utf-8", "backslashreplace"), **how)
+
+    def json(path: Path, **how: Any) -> None:
+        if request.outputs.to_stdout:
+            print(document_text(document()), end="")
+        else:
+            text(lambda: document_text(document()), path, **how)
+
+    def latex() -> str:
+        return "\n".join(latex_text([*each.said, each.together], each.table) for each in tables())
+
+    def plot(path: Path, **how: Any) -> None:
+        write_plot(path, axes(), **how)
+
+    request.outputs.write(plot=plot, json=json, latex=functools.partial(text, latex), report=page)
 
 
-def _records(answer: Answer, *, witness: bool) -> list[dict[str, Any]]:
-    same: dict[str, Any] = {"support": answer.support, "witness": witness}
-    same |= {"data": answer.data[0], "others": answer.data[1:]}
-    found = answer.certificates.items()
-    return [certificate_record(each, advice=answer.advice.get(name), **same) for name, each in found]
+def _records(answers: Mapping[str, Answer], *, witness: bool) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for answer in answers.values():
+        same: dict[str, Any] = {"support": answer.support, "witness": witness}
+        same |= {"data": answer.data[0], "others": answer.data[1:]}
+        of_each = answer.certificates.items()
+        found += [certificate_record(each, advice=answer.advice.get(name), **same) for name, each in of_each]
+    return found
 
 
-def _latex(request: Request, answers: Mapping[str, Answer]) -> bytes:
-    """Sentences and table of each question, of all groups."""
-    parts = []
-    for question in request.asked.questions:
-        found = {group: each.certificates[question.name] for group, each in answers.items()}
-        said = [
-            f"{request.by} = {group}: {line}" if request.by else naming(line, answers[group].policies)
-            for group, each in found.items()
-            for line in str(each).splitlines()
-        ]
-        parts.append(latex_text([*said, together(request, answers)], texts_by_name(question, found)))
-    return "\n".join(parts).encode("utf-8", "backslashreplace")
+def _groups(request: Request, answers: Mapping[str, Answer], question: Question, column: str | None = None) -> Groups:
+    """The answers to a question, by the names of their groups, with that of their column before them if it is given."""
+    (first, *_), found = answers.values(), [each.certificates[question.name] for each in answers.values()]
+    names = [f"{column} = {name}" if column else name for name in answers]
+    files, delta = [each.data for each in answers.values()], float(request.asking.delta or 0)
+    return Groups(question, names, found, files, delta, together(request, answers), first.policies)
 
 
 def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
@@ -87,10 +102,9 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
     wanted, (first, *_) = request.outputs, answers.values()
     title = wanted.title or " against ".join(first.policies) or first.data[0].path.name
     shown = [pair for each in answers.values() for pair in each.answered]
-    with drawing(None, wanted.size) as ax:
+    with drawing(None) as ax:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
-            title = f"{title}: {_CLAIM} {confidence(request.asking.delta or 0.0)}"
-            return plot_intervals(_intervals(answers), title=title, ax=ax, **axis_of(*reversed(shown[0])))
+            return draw_intervals(_groups(request, answers, shown[0][0]), title, ax)
         found = [(group, _curve(each)) for group, each in answers.items()]
         curves = {group or _tables.way(each): each for group, each in found}
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
@@ -98,14 +112,9 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
         return plot_certificates(curves, points=points, title=heading, policies=first.policies, ax=ax)
 
 
-def _intervals(answers: Mapping[str, Answer]) -> dict[str, Interval]:
-    """By name: of groups, of tasks, or of whatever a question has a row for."""
-    named: dict[str, Interval] = {}
-    for group, each in answers.items():
-        (question, found), *_ = each.answered
-        observed = None if each.request.metrics else observed_means(each.data)
-        named |= intervals_of(found, question, observed, group, each.policies)
-    return named
+def draw_intervals(found: Groups | Leaderboard, title: str, ax: Any = None) -> Any:
+    """A row for each name."""
+    return plot_intervals(found.intervals, title=f"{title}: {_CLAIM} {confidence(found.delta)}", ax=ax, **found.axis)
 
 
 def _curve(answer: Answer) -> Any:
@@ -115,32 +124,31 @@ def _curve(answer: Answer) -> Any:
 
 def _write_groups(request: Request, answers: Mapping[str, Answer], path: Path, **how: Any) -> None:
     """The page of all groups, which no protocol has."""
-    (first, *_) = answers.values()
-    found = Groups(
-        first.answered[0][0],
-        [f"{request.by} = {name}" for name in answers],
-        [each.answered[0][1] for each in answers.values()],
-        [each.data[0] for each in answers.values()],
-        float(request.asking.delta or 0),
-        together(request, answers),
-    )
-    write_several(path, found, facts=[shown_facts(first.data[0].path)] * len(answers), **_page(first), **how)
+    found = _groups(request, answers, request.asked.questions[0], request.by)
+    write_several(path, found, **page_of(request, found.data[:1]), **how)
 
 
-def _page(answer: Answer) -> dict[str, Any]:
-    """Title, date and command of any page."""
-    wanted, locked, roles = answer.request.outputs, answer.request.locked, answer.request.roles
+def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
+    """Title, date and command of any page, about these files."""
+    wanted, locked = request.outputs, request.locked
     page: dict[str, Any] = {"title": wanted.title, "date": date.today().isoformat()}
     if wanted.record is not None:
-        page["verify_command"] = verify_command(wanted.record, answer.data, roles, locked and locked.path)
+        page["verify_command"] = _verify_command(wanted.record, data, request.roles, locked and locked.path)
     return page
 
 
-def _write_page(answer: Answer, path: Path, **how: Any) -> None:
-    request, of_policies = answer.request, answer.data[:1] if answer.request.metrics else answer.data
+def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **how: Any) -> None:
+    (answer,) = answers.values()
+    of_policies = answer.data[:1] if request.metrics else answer.data
     (first,), (own, *others) = answer.certificates.values(), in_one_order(*of_policies)
     facts = [shown_facts(each.path) for each in of_policies]
-    page = {**_page(answer), "returns": own.returns, "where": own.where, "data": own, "findings": answer.findings}
+    page = {
+        **page_of(request, answer.data),
+        "returns": own.returns,
+        "where": own.where,
+        "data": own,
+        "findings": answer.findings,
+    }
     if answer.policies:
         facts = [{f"{of} of {x}": value for of, value in each.items()} for x, each in zip("AB", facts, strict=True)]
         page |= {"against": others[0], "policies": answer.policies}
@@ -150,9 +158,7 @@ def _write_page(answer: Answer, path: Path, **how: Any) -> None:
     write_report(path, first, protocol=request.digest, **page, **how)
 
 
-def verify_command(
-    json: Path, data: Sequence[ReturnsFile], roles: Mapping[str, Any], protocol: Path | None = None
-) -> str:
+def _verify_command(json: Path, data: Sequence[ReturnsFile], roles: Mapping[str, Any], protocol: Path | None) -> str:
     """Options, beside the files of returns, that compute the certificate file again; a table of all policies once."""
     is_one = len({each.path for each in data}) == 1
     files = [data[0].path.name] if is_one else names_of([dataclasses.replace(each, called=None) for each in data])

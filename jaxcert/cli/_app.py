@@ -67,7 +67,7 @@ def execute(arguments: Sequence[str]) -> int:
         # Help, version and an interruption come back as an exit status, a finished command as None.
         status = _app(as_read(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
     except _UsageError as error:
-        return _fail(usage_told(error, arguments), 2)
+        return _fail(usage_told(error), 2)
     except ImportError as error:
         return _fail(str(error), 1)
     except OSError as error:

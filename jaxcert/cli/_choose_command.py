@@ -108,7 +108,7 @@ def _naming(question: Question, file: ReturnsFile) -> list[str]:
 
 def _lacking(question: Question, files: Sequence[ReturnsFile]) -> str:
     """Which files it is asked of, if not of these: an upper end is not certified of unfinished rollouts."""
-    if question.takes("strata") != any(file.strata is not None for file in files):
+    if not (question.of_strata if any(file.strata is not None for file in files) else not question.takes("strata")):
         return f"of a table with {'a' if question.takes('strata') else 'no'} column of strata (--strata)"
     needs_whole = question.declared.get("complete") or question.takes("requirements")
     if needs_whole and any(file.num_unfinished for file in files):

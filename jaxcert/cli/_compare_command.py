@@ -32,7 +32,7 @@ _ASKED = askable(num_inputs=2)
     method="binomial, scenario or soft.",
     require=f"{required_words(_ASKED)} Thresholds and means are differences.",
 )
-@with_group("outputs", Outputs, without=["witness", "size"])
+@with_group("outputs", Outputs, without=["witness"])
 @with_roles
 def command(
     file_a: Annotated[Path, argument("A", "Returns of policy A, a file as for `jaxcert certify`.")],

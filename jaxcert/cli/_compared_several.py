@@ -1,34 +1,25 @@
 """Three policies or more on the same tasks: their leaderboard, as a table, a file and a page."""
 
-import datetime
-import functools
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxcert._files import write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Status, ceil_figures, confidence
+from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer import Answer, Request
-from jaxcert.cli._answer_files import verify_command
+from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
+from jaxcert.cli._answering import advice_of, reasons
 from jaxcert.cli._asking import Asking
-from jaxcert.cli._outputs import write_plot
-from jaxcert.cli._printed import advice_of, reasons
 from jaxcert.cli._reading import PolicySource, aligned, as_stated, told
 from jaxcert.cli._settings import OF_EVERY, check_listed, completed
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import document_text, plot_intervals
-from jaxcert.report._by_name import intervals_of_board
-from jaxcert.report._latex import latex_text
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
 from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report._recompute import ask
 from jaxcert.report.html._pages_of_several import write_several
-from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
 
@@ -53,9 +44,16 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
         check_listed(data, board.mean, asking, of=board.at)
         show("certifying")
         found = _leaderboard(board, data, asking)
-        _write(request, found)
-    _print(found)
-    _console.say(*_reasons(request, found))
+        write_files(
+            request,
+            axes=lambda: draw_intervals(found, request.outputs.title or "Leaderboard"),
+            document=lambda: leaderboard_document(found),
+            tables=lambda: [found],
+            page=lambda path, **how: write_several(path, found, **page_of(request, found.data), **how),
+        )
+    if not request.outputs.to_stdout:
+        _print(found)
+        _console.say(*_reasons(request, found))
 
 
 def _refuse_for_a_board(request: Request, num_policies: int) -> None:
@@ -103,30 +101,6 @@ def _of_list(board: Board, asking: Asking) -> str | None:
     """The bound for successes that is given, if the means are over a list, which has them too."""
     bound = asking.bound
     return bound if board.mean.listed and bound in BOUNDS and BOUNDS[bound].binary else None
-
-
-def _write(request: Request, found: Leaderboard) -> None:
-    """Write the files that are wanted."""
-    wanted = request.outputs
-
-    def plot(path: Path, **how: Any) -> None:
-        title = f"{wanted.title or 'Leaderboard'}: certified with confidence {confidence(found.delta)}"
-        write_plot(path, plot_intervals(intervals_of_board(found), title=title, xlabel="mean"), **how)
-
-    def text(content: Callable[[], str], path: Path, **how: Any) -> None:
-        write_whole(path, content().encode("utf-8", "backslashreplace"), **how)
-
-    def report(path: Path, **how: Any) -> None:
-        page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
-        page["facts"] = [shown_facts(each.path) for each in found.data]
-        if wanted.json:
-            page["verify_command"] = verify_command(wanted.json, found.data, request.roles)
-        write_several(path, found, **page, **how)
-
-    said = [*(f"{claim}." for claim in found.claims), found.together]
-    latex = functools.partial(text, lambda: latex_text(said, found.table))
-    json = functools.partial(text, lambda: document_text(leaderboard_document(found)))
-    wanted.write(plot=plot, json=json, latex=latex, report=report)
 
 
 def _print(found: Leaderboard) -> None:

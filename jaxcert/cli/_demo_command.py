@@ -4,7 +4,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -19,10 +19,15 @@ from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world, simple_grid
 
 NAMES = ("simple_grid", "bridge_world_left", "bridge_world_right", "cheetah", "walker")
-_SEED = 0
-_DELTA = 0.01
+_SEED, _DELTA, _SAFETY, _GRID = 0, 0.01, 0.9, 501
 _PERFORMANCE = np.linspace(0.0, 1.0, 1001)
-_RETURNS = (200.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0)
+_EXPLANATION = (
+    "Each figure is certified with confidence 0.99: on a new task from the same distribution, the expected performance "
+    "is at least the threshold with probability at least the safety shown. The threshold, in the last row the share of "
+    "tasks, was fixed beforehand."
+)
+# At the thresholds of a case followed by a grid, and at one safety level.
+_Certified = tuple[Certificate, Certificate]
 
 
 class Case(NamedTuple):
@@ -38,33 +43,28 @@ class Case(NamedTuple):
 
 def load_case(name: str) -> Case:
     """One of `NAMES`: an artificial world, whose answer is known, or shipped returns of a trained policy."""
-    if name in _WORLDS:
-        env, policy, safety, num_tasks, title, thresholds = _WORLDS[name]
-        key_tasks, key_rollouts = jax.random.split(jax.random.key(_SEED))
-        returns = collect(env, policy(), env.sample_tasks(key_tasks, num_tasks), key_rollouts, num_rollouts=1000)
-        ways = _ways((0.0, 1.0), paper="clopper_pearson", default="clopper_pearson")
-        exact = _PERFORMANCE, np.asarray(safety(_PERFORMANCE))
-        return Case(name, f"{name}: {title}", returns, thresholds, ways, exact)
-    title = f"{name}: return of 1000 steps, over tasks of random mass and size"
+    if name == "simple_grid":
+        title, thresholds = "success probability of 5 steps with random slips", (0.5, 0.6, 0.7, 0.8, 0.85, 0.9)
+        return _in_world(name, title, simple_grid.ENV, simple_grid.POLICY, 250, thresholds, simple_grid.safety)
+    if name.startswith("bridge_world"):
+        side: Any = name.rpartition("_")[2]
+        title = f"success of the policy over the {side} bridge"
+        policy = bridge_world.table_policy(getattr(bridge_world, f"{side}_policy")())
+        thresholds = (0.5, 0.55, 0.6, 0.65, 0.7) if side == "left" else (0.7, 0.75, 0.8, 0.85, 0.9)
+        safety = functools.partial(bridge_world.safety, side=side)
+        return _in_world(name, title, bridge_world.ENV, policy, 200, thresholds, safety)
+    title, thresholds = f"{name}: return of 1000 steps, over tasks of random mass and size", tuple(range(200, 900, 100))
     ways = _ways((0.0, 1000.0), paper="empirical_bernstein", default="betting")
-    return Case(name, title, jaxcert.sample_returns(name), _RETURNS, ways)
+    return Case(name, title, jaxcert.sample_returns(name), thresholds, ways)
 
 
-def _bridge(side: Literal["left", "right"], actions: Callable[[], Any], thresholds: tuple[float, ...]) -> tuple:
-    safety = functools.partial(bridge_world.safety, side=side)
-    title = f"success of the policy over the {side} bridge"
-    return bridge_world.ENV, lambda: bridge_world.table_policy(actions()), safety, 200, title, thresholds
-
-
-_SLIPS = "success probability of 5 steps with random slips"
-_WORLDS: dict[str, tuple] = {
-    "simple_grid": (
-        *(simple_grid.ENV, lambda: simple_grid.POLICY, simple_grid.safety),
-        *(250, _SLIPS, (0.5, 0.6, 0.7, 0.8, 0.85, 0.9)),
-    ),
-    "bridge_world_left": _bridge("left", bridge_world.left_policy, (0.5, 0.55, 0.6, 0.65, 0.7)),
-    "bridge_world_right": _bridge("right", bridge_world.right_policy, (0.7, 0.75, 0.8, 0.85, 0.9)),
-}
+def _in_world(
+    name: str, title: str, env: Any, policy: Any, num_tasks: int, thresholds: tuple[float, ...], safety: Any
+) -> Case:
+    key_tasks, key_rollouts = jax.random.split(jax.random.key(_SEED))
+    returns = collect(env, policy, env.sample_tasks(key_tasks, num_tasks), key_rollouts, num_rollouts=1000)
+    ways = _ways((0.0, 1.0), paper="clopper_pearson", default="clopper_pearson")
+    return Case(name, f"{name}: {title}", returns, thresholds, ways, (_PERFORMANCE, np.asarray(safety(_PERFORMANCE))))
 
 
 def _ways(support: tuple[float, float], *, paper: str, default: str) -> dict[str, dict[str, Any]]:
@@ -73,22 +73,6 @@ def _ways(support: tuple[float, float], *, paper: str, default: str) -> dict[str
         "paper's method": {**common, "beta": 1e-4, "bound": paper, "method": "scenario"},
         "default": {**common, "beta": None, "bound": default, "method": "binomial"},
     }
-
-
-_SAFETY = 0.9
-_GRID = 501
-_EXPLANATION = (
-    "Each figure is certified with confidence 0.99: on a new task from the same distribution, the expected performance "
-    "is at least the threshold with probability at least the safety shown. The threshold, in the last row the share of "
-    "tasks, was fixed beforehand."
-)
-
-
-class _Certified(NamedTuple):
-    """One case, certified in one way: at its own thresholds followed by a grid, and at one safety level."""
-
-    at_thresholds: Certificate
-    at_safety: Certificate
 
 
 def command(
@@ -130,18 +114,18 @@ def _certified(case: Case, show: Callable[[str], Any]) -> dict[str, _Certified]:
         low, high = settings["support"]
         thresholds = np.concatenate([case.thresholds, np.linspace(low, high, _GRID)])
         at_thresholds = jaxcert.certify(case.returns, thresholds, **settings)
-        results[label] = _Certified(at_thresholds, jaxcert.certify_safety_level(case.returns, _SAFETY, **settings))
+        results[label] = at_thresholds, jaxcert.certify_safety_level(case.returns, _SAFETY, **settings)
     return results
 
 
 def _figure(case: Case, results: dict[str, _Certified]) -> Any:
-    curves = {label: result.at_thresholds for label, result in results.items()}
+    curves = {label: at_thresholds for label, (at_thresholds, _) in results.items()}
     return plot_certificates(curves, exact=case.exact, title=f"{case.name}, {len(case.returns)} tasks")
 
 
 def _print(case: Case, results: dict[str, _Certified]) -> None:
     n, m = case.returns.shape
-    ways = [f"  {label}: {_tables.way(certified.at_thresholds)}" for label, certified in results.items()]
+    ways = [f"  {label}: {_tables.way(at_thresholds)}" for label, (at_thresholds, _) in results.items()]
     _console.say(f"{case.title}; {n} tasks, {m} rollouts each", *ways)
     _console.show_table(_tables.plain_table(_columns(case, results)))
 
@@ -153,7 +137,7 @@ def _columns(case: Case, results: dict[str, _Certified]) -> dict[str, list[str]]
         performance, safety = case.exact
         at = [*np.interp(case.thresholds, performance, safety), np.interp(-_SAFETY, -safety, performance)]
         columns["exact"] = [f"{value:.4f}" for value in at]
-    for label, result in results.items():
-        found = np.asarray(result.at_thresholds.safety)[: len(case.thresholds)]
-        columns[label] = [*(floor_to(float(value), 4) for value in found), *_tables.performances(result.at_safety)]
+    for label, (at_thresholds, at_safety) in results.items():
+        found = np.asarray(at_thresholds.safety)[: len(case.thresholds)]
+        columns[label] = [*(floor_to(float(value), 4) for value in found), *_tables.performances(at_safety)]
     return columns

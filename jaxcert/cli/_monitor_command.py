@@ -1,17 +1,184 @@
 """`jaxcert monitor`: whether a certificate still holds, episode by episode from standard input."""
 
+import contextlib
+import csv
+import hashlib
+import math
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._options import argument, flag, option, with_group
 from jaxcert.cli._outputs import Force, check_outputs, write_plot
 from jaxcert.cli._role_options import TaskRole, ValueRole, columns_in, reading_of
-from jaxcert.cli._watched import Wished, feed, has_reached, opened
-from jaxcert.report import plot_evidence, read_certificate
+from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
+from jaxcert.monitoring._claims import has_successes
+from jaxcert.monitoring._monitor_declared import Declared, check_same
+from jaxcert.monitoring._stream import tasks_from
+from jaxcert.report import document_digest, plot_evidence, read_certificate
+
+_HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
+
+
+class Wished(NamedTuple):
+    """Settings fixed when a monitor begins; None if not given."""
+
+    threshold: Annotated[float | None, option("B", "Which threshold of the certificate; or a claim of your own.")] = (
+        None
+    )
+    epsilon: Annotated[float | None, option("E", "Without CERTIFICATE: the risk that is claimed.")] = None
+    alpha: Annotated[float | None, option("A", "Probability of ever raising a false alarm; by default 0.05.")] = None
+    rollouts: Annotated[int | None, option("M", "Episodes of each task, in a row; by default 1.")] = None
+    support: Annotated[
+        tuple[float, float] | None, option("A B", "Smallest and largest possible return; by default the certificate's.")
+    ] = None
+    successes: Annotated[bool, flag("An episode succeeds (1) or fails (0).", "--successes")] = False
+    beta: Annotated[float | None, option("P", "Level of the upper bound of a task; by default by the risk.")] = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """By the names of what a monitor declares."""
+        given = {**self._asdict(), "num_rollouts": self.rollouts, "successes": self.successes or None}
+        return {name: value for name, value in given.items() if value is not None and name != "rollouts"}
+
+
+class _Certified(NamedTuple):
+    """The claim of a certificate's file, the known support, and whether its returns are successes."""
+
+    claim: MonitoredClaim
+    support: tuple[float, float] | None
+    successes: bool
+
+
+def opened(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:
+    """The monitor of a file, which is made if there is none; what was given is what it began with, or refused."""
+    if not state.exists():
+        # Another process may begin it at the same moment: then this one shares it.
+        with contextlib.suppress(FileExistsError):
+            return _begun(state, certificate, wished, complete=complete)
+    watching = Monitor(state)
+    with in_file(state):
+        if certificate is not None:
+            if watching.declared.certificate_sha256 is not None:
+                check_same(watching.declared, {"certificate_sha256": _sha256(certificate)})
+            watching.declared = _as_certified(watching.declared, certificate, wished)
+        check_same(watching.declared, wished.given)
+    return watching
+
+
+def _begun(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:
+    settings = {name: value for name, value in wished.given.items() if name not in ("threshold", "epsilon")}
+    if certificate is not None:
+        claim, support, successes = _certified(certificate, wished)
+        settings = {"successes": successes, "certificate_sha256": _sha256(certificate), **settings}
+        if support is not None and not settings["successes"]:
+            settings.setdefault("support", support)
+    elif wished.threshold is None or wished.epsilon is None:
+        raise ValueError("expected CERTIFICATE, or --threshold and --epsilon, to begin a monitor")
+    else:
+        claim = MonitoredClaim(wished.threshold, wished.epsilon)
+    return Monitor.start(state, claim, complete=complete, **settings)
+
+
+def _as_certified(declared: Declared, certificate: Path, wished: Wished) -> Declared:
+    """The declaration with the certificate's claim, which must be the watched one.
+
+    Who alters the file of a monitor can compute its hashes again, so that the claim is not taken from there. A monitor
+    that began without a certificate's file, as in Python, takes one of the very claim that it watches.
+    """
+    claim, known, has_words = _certified(certificate, wished, watched=declared.claim)
+    if claim[:3] != declared.claim[:3]:
+        began = "began without a certificate's file, with" if declared.certificate_sha256 is None else "watches"
+        raise ValueError(
+            f"{began} the claim that {_in_full(declared.claim)}; {certificate} claims that {_in_full(claim)}; expected "
+            "a certificate of that claim, none, or a new --state"
+        )
+    successes = wished.successes or has_words
+    for name, expected in (("successes", successes), ("support", (0, 1) if successes else wished.support or known)):
+        if expected is not None and getattr(declared, name) != expected:
+            raise ValueError(
+                f"{name} is {getattr(declared, name)}; by {certificate} and the options it is {expected}: expected "
+                f"--{name} again if it began with it, or a new --state"
+            )
+    return declared._replace(claim=claim)
+
+
+def _in_full(claim: MonitoredClaim) -> str:
+    return f"{claim} (delta {claim.delta:g})"
+
+
+def _certified(certificate: Path, wished: Wished, watched: MonitoredClaim | None = None) -> _Certified:
+    """The monitored claim; ``watched`` supplies the threshold if a certificate has several and none is given."""
+    threshold = wished.threshold
+    if wished.epsilon is not None:
+        raise ValueError(f"--epsilon is {wished.epsilon:g}; the certificate has its own, expected none")
+    with in_file(certificate):
+        document = read_certificate(certificate)
+        if document["digest"] != document_digest(document):
+            raise ValueError("was altered after it was written: its digest is that of another content")
+        record, *others = document["certificates"]
+        if others:
+            raise ValueError(f"has {1 + len(others)} certificates; expected one")
+        if threshold is None and watched is not None and len(record["rows"]) > 1:
+            threshold = watched.threshold
+        low, high = record["settings"].get("support") or (None, None)
+        support = None if low is None or high is None else (float(low), float(high))
+        return _Certified(claim_of_record(record, threshold=threshold), support, has_successes(record))
+
+
+def _sha256(certificate: Path) -> str:
+    return hashlib.sha256(content_of(certificate, "a certificate")).hexdigest()
+
+
+def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any], *, rows: bool) -> None:
+    """Add what standard input brings; a terminal brings nothing, and is not waited for."""
+    lines, is_empty = csv.writer(sys.stdout, lineterminator="\n"), True
+    if rows:
+        lines.writerow(_HEADER)
+        sys.stdout.flush()
+    if sys.stdin.isatty():
+        return
+    declared = watching.declared
+    settings: Any = {"support": declared.support, "certified": certified, "tell": lambda text: _say(f"warning: {text}")}
+    for tasks in tasks_from(sys.stdin.buffer, declared.num_rollouts, columns, **settings):
+        before, is_empty = watching.evidence, False
+        new = watching.add(tasks)
+        _tell(before, watching.evidence)
+        if rows:  # on the disk before they are printed, so that a sender may forget them
+            lines.writerows(map(_cells, new))
+            sys.stdout.flush()
+    if is_empty:
+        # No error: an hour without a task says nothing against the claim.
+        _say("warning: no episode was read from standard input")
+
+
+def has_reached(watching: Monitor, *, change: bool) -> bool:
+    """Whether there is an alarm, or a change."""
+    return bool(watching.evidence.changed if change else watching.evidence.alarm)
+
+
+def _tell(before: Any, now: Any) -> None:
+    """An alarm is told at once."""
+    if now.alarm and not before.alarm:
+        _say(f"alarm after task {int(now.alarm_at)}")
+    if now.changed and not before.changed:
+        _say(f"change found after task {int(now.change_at)}")
+
+
+def _say(text: str) -> None:
+    """Say it on stderr, at once."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _cells(row: Row) -> list[Any]:
+    evidence = [math.exp(min(log, 700.0)) for log in (row.log_evidence, row.log_change)]
+    mean = sum(row.returns) / len(row.returns)
+    return [row.number, row.label, f"{mean:.9g}", int(row.is_against), *(f"{x:.6g}" for x in evidence)]
 
 
 @with_group("wished", Wished)

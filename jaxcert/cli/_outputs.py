@@ -44,10 +44,6 @@ class Outputs(NamedTuple):
     )
     force: Force = False
     title: Annotated[str | None, option("TEXT", "Title of the plot, before the confidence.")] = None
-    size: Annotated[
-        tuple[float, float] | None,
-        option("W H", "Width and height of the plot in inches; by default one column.", "--plot-size"),
-    ] = None
 
     @property
     def to_stdout(self) -> bool:
@@ -61,9 +57,6 @@ class Outputs(NamedTuple):
 
     def check(self, *inputs: Named) -> None:
         """Raise beforehand for files that could not be written, or exist and may not be replaced."""
-        if self.size and not (min(self.size) >= 0.5 and max(self.size) <= 100):
-            given = f"--plot-size is {self.size[0]:g} {self.size[1]:g}"
-            raise ValueError(f"{given}, expected a width and a height from 0.5 to 100 inches")
         check_witness(self.witness, self.json)
         if self.names and self.report is None:
             raise ValueError("--tasks-in-report is for a page; expected --report")

@@ -12,6 +12,7 @@ from jaxcert.cli._options import Quiet, Strict, argument, flag
 from jaxcert.cli._outputs import Force, check_distinct, check_new
 from jaxcert.cli._reading import read_file, told
 from jaxcert.report import check_table_path, write_sweep
+from jaxcert.report._recompute import stacked
 from jaxcert.sweep import SweepResult, sweep
 from jaxcert.sweep._config import Config, read_config
 from jaxcert.sweep._sweep import settled
@@ -55,21 +56,13 @@ def command(
 
 def _stacked(config: Config, files: list[ReturnsFile]) -> tuple[np.ndarray, np.ndarray | None]:
     """One file per seed as [seeds, n, m]; with a mask if some have fewer rollouts."""
-    shapes = [file.returns.shape for file in files]
-    for path, shape in zip(config.returns, shapes, strict=True):
-        if shape[0] != shapes[0][0]:
-            raise ValueError(
-                f"{path}: {shape[0]} tasks, {config.returns[0]} has {shapes[0][0]}; expected as many in every seed"
-            )
-    most = max(m for _, m in shapes)
-    masks = [np.ones(file.returns.shape, bool) if file.where is None else file.where for file in files]
-    returns = np.stack([_padded(file.returns, most) for file in files])
-    where = np.stack([_padded(mask, most) for mask in masks])
+    counts = [len(file.returns) for file in files]
+    for path, count in zip(config.returns, counts, strict=True):
+        if count != counts[0]:
+            told = f"{path}: {count} tasks, {config.returns[0]} has {counts[0]}"
+            raise ValueError(f"{told}; expected as many in every seed")
+    returns, where = stacked(files)
     return returns, None if where.all() else where
-
-
-def _padded(array: np.ndarray, length: int) -> np.ndarray:
-    return np.pad(array, ((0, 0), (0, length - array.shape[1])))
 
 
 def _print_plan(config: Config, returns: np.ndarray) -> None:

@@ -35,8 +35,8 @@ def declared_in(trials: RecordedTrials[Any], what: str, *others: str) -> str:
 
 
 def _outcomes(trials: RecordedTrials[Any]) -> str:
-    successes, support = trials.declared.outcomes
-    return "successes" if successes else f"scores in [{', '.join(map(as_given, support))}]"
+    declared = trials.declared
+    return "successes" if declared.successes else f"scores in [{', '.join(map(as_given, declared.support))}]"
 
 
 def most_of(number: int | None, noun: str) -> str:

@@ -3,7 +3,6 @@
 import contextvars
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -89,33 +88,9 @@ def _usual(arguments: Sequence[str], *, is_plan: bool) -> Iterator[str]:
         before = each
 
 
-def usage_told(error: Any, arguments: Sequence[str]) -> str:
-    """The message of a usage error; for a confidence, with the delta that says the same, if the command has one."""
-    text, context = error.format_message(), error.ctx
-    if getattr(error, "option_name", None) != _CONFIDENCE or context is None:
-        return text
-    if all(each.name != "delta" for each in context.command.params):
-        return text
-    given = _value_of(_CONFIDENCE, arguments)
-    delta = _delta(given)
-    example = f"--delta {delta}" if delta else "--delta 0.05 for a confidence of 0.95"
-    return f"{_CONFIDENCE} is no option; expected the probability of failure, {example}"
-
-
-def _value_of(option: str, arguments: Sequence[str]) -> str:
-    """The text after an option and a blank or =; empty if there is none."""
-    for each, after in zip(arguments, [*arguments[1:], ""], strict=True):
-        name, mark, value = each.partition("=")
-        if name == option:
-            return value if mark else after
-    return ""
-
-
-def _delta(confidence: str) -> str:
-    """One minus a confidence, which may be in per cent, exactly; empty for what is none."""
-    try:
-        number = Decimal(confidence.strip().removesuffix("%"))
-    except InvalidOperation:
-        return ""
-    number = number / 100 if 1 < number < 100 else number
-    return f"{(1 - number).normalize():f}" if 0 < number < 1 else ""
+def usage_told(error: Any) -> str:
+    """The message of a usage error; for a confidence, the option that the command has in its place, if it has it."""
+    takes_delta = error.ctx is not None and any(each.name == "delta" for each in error.ctx.command.params)
+    if getattr(error, "option_name", None) != _CONFIDENCE or not takes_delta:
+        return error.format_message()
+    return f"{_CONFIDENCE} is no option; expected the probability of failure, --delta 0.05 for a confidence of 0.95"

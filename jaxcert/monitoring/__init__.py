@@ -2,7 +2,7 @@
 
 from jaxcert.monitoring._claims import MonitoredClaim, claim_of, claim_of_record
 from jaxcert.monitoring._monitor import Monitor
-from jaxcert.monitoring._monitor_loop import init, redesign, update
+from jaxcert.monitoring._monitor_loop import init, update
 from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, evidence
 from jaxcert.monitoring._task_test import TaskTest
 
@@ -17,6 +17,5 @@ __all__ = [
     "claim_of_record",
     "evidence",
     "init",
-    "redesign",
     "update",
 ]

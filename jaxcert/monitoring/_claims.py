@@ -24,6 +24,11 @@ from jaxcert.tables._told_names import tells
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
 
+_FROM_STRATA = re.compile(
+    r"on a new task from (?:any distribution .+ that of tasks from )?(.+?)(?:, in an environment that .+)?, "
+    rf"the (?:{EXPECTED_RETURN}|{PROBABILITY_OF_SUCCESS}) is at least "
+)
+
 # Names of columns that say nothing of which outcome they hold.
 _ANY_OUTCOME = {"return", "returns", "total_return"}
 
@@ -116,7 +121,7 @@ def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None
         raise ValueError(_TWO)
     together = record["settings"].get("simultaneous") is True
     found = _claim(record["rows"], record["settings"]["delta"], threshold, together=together)
-    _check_words(found.words, _chosen(record["rows"], threshold), _new_tasks(record))
+    _check_words(found.words, _chosen(record["rows"], threshold), _new_tasks(record, found.words))
     return _lower_end(found)
 
 
@@ -139,10 +144,13 @@ def _check_words(words: str, row: Mapping[str, Any], tasks: list[tuple[str, str]
         raise ValueError(f"its sentence says {words!r}, but its numbers say that {said[0]}; expected them to agree")
 
 
-def _new_tasks(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _new_tasks(record: Mapping[str, Any], words: str) -> list[tuple[str, str]]:
     """The tasks and the quantity of an entry, in words, for expected returns and for probabilities of success."""
     settings = record["settings"]
-    source = REWEIGHTED if QUESTIONS[record["question"]].has_weights else SAMPLED
+    question = QUESTIONS[record["question"]]
+    source = REWEIGHTED if question.has_weights else SAMPLED
+    if question.takes("strata") and (match := _FROM_STRATA.match(words)):  # which no other entry names
+        source = match[1]
     shift = {name: settings.get(name) for name in ("divergence", "radius", "performance_shift")}
     if shift["divergence"] is not None and not isinstance(shift["radius"], float | int):
         raise ValueError(f"its divergence {shift['divergence']!r:.40} has the radius {shift['radius']!r:.40}")
@@ -208,8 +216,7 @@ def _check_claims(question: Question) -> None:
 
 
 def _is_monitored(question: Question) -> bool:
-    of_one = not (question.listed or question.takes("strata"))
-    return of_one and {"threshold", "epsilon", "num_violations"} <= set(question.rows.columns)
+    return not question.listed and {"threshold", "epsilon", "num_violations"} <= set(question.rows.columns)
 
 
 def _claim(rows: list[Any], delta: float, threshold: float | None, *, together: bool) -> MonitoredClaim:
@@ -227,7 +234,7 @@ def _claim(rows: list[Any], delta: float, threshold: float | None, *, together: 
             f"at the threshold {shown} the risk is {row['epsilon']:g}; expected one in (0, 1): "
             "a claim about no task, or about all, is not monitored"
         )
-    words = row["sentence"].split(": ", 1)[-1].split(" (")[0].rstrip(".")
+    words = re.sub(r"(?<=\d)\.? \([^()]*\)\.?$", "", row["sentence"].split(": ", 1)[-1]).rstrip(".")
     return MonitoredClaim(row["threshold"], row["epsilon"], any_fails, words)
 
 

@@ -143,7 +143,7 @@ def first_entry(declared: Declared) -> dict[str, Any]:
 
 def declared_of(entry: Mapping[str, Any] | None) -> Declared:
     """The declaration in the first entry of a monitor."""
-    return declared_in(entry, {_FORMAT: Declared})
+    return declared_in(entry, {_FORMAT: Declared.from_json})
 
 
 def task_entry(task: Task) -> dict[str, Any]:

@@ -1,8 +1,6 @@
-"""A monitor in a loop of one's own: `init`, `update`, and `redesign` for other rollouts."""
+"""A monitor in a loop of one's own: `init` and `update`."""
 
-import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import chex
 import jax
@@ -11,7 +9,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete, refuse, require_real
 from jaxcert.monitoring._monitor_state import MonitorState, advance
-from jaxcert.monitoring._task_test import SUCCESSES, as_returns, check_returns, prepare_test, score_down
+from jaxcert.monitoring._task_test import as_returns, check_returns, prepare_test, score_down
 from jaxcert.numerics._bets import goal_up
 from jaxcert.numerics._rounding import cast, compute_dtype, next_down
 from jaxcert.returns._prepared import Support, probability
@@ -137,39 +135,6 @@ def update(state: MonitorState, returns: chex.Array, *, validate: bool = True) -
     if validate and is_concrete(state.test, values):
         check_returns(state.test, np.asarray(values, np.float64))
     return _update(state, as_returns(state.test, values))
-
-
-def redesign(
-    state: MonitorState, *, num_rollouts: int, beta: chex.Numeric | None = None, most_successes: int | None = None
-) -> MonitorState:
-    """The same evidence, with other rollouts for the tasks to come.
-
-    The choice may depend on all tasks so far, and must not depend on the next one or its rollouts.
-
-    Args:
-        state: after some tasks.
-        num_rollouts: m, of each task to come.
-        beta: as in ``init``.
-        most_successes: as in ``init``.
-
-    Returns:
-        The state.
-
-    Raises:
-        ValueError: as ``init``.
-
-    Example:
-        >>> state = init(0.5, 0.1, successes=True, num_rollouts=10, complete=True)
-        >>> redesign(state, num_rollouts=4).test.num_rollouts
-        4
-    """
-    test, successes = state.test, state.test.kind == SUCCESSES
-    support = None if successes else (test.low, test.high)
-    settings: dict[str, Any] = {"beta": beta, "most_successes": most_successes, "dtype": test.threshold.dtype}
-    new = prepare_test(
-        test.threshold, test.epsilon, support, successes=successes, num_rollouts=num_rollouts, **settings
-    )
-    return dataclasses.replace(state, test=new, valid=state.valid & new.valid)
 
 
 def _check_complete(complete: bool) -> None:

@@ -33,7 +33,7 @@ class MonitorState:
         bets: lambda, float[bets].
         log_weights: ln of their weights, float[bets].
         goal: ln(1/alpha), at least.
-        test: how each task is judged; ``redesign`` replaces it.
+        test: how each task is judged.
     """
 
     products: jax.Array

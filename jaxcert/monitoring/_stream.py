@@ -14,20 +14,16 @@ from jaxcert.monitoring._claims import check_certified
 from jaxcert.tables._coded import Coded, Read, as_objects, coded
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import (
-    COUNTED_TWICE,
-    SPELLING_ALONE,
-    as_seen,
     ask,
-    closely,
-    loosely,
     number_of,
     spelled,
     words_like,
 )
 from jaxcert.tables._labels import ask_about_labels, ask_about_unique_labels
 from jaxcert.tables._pooled import check_one_policy
+from jaxcert.tables._senses import ask_about_cost, check_successes
 from jaxcert.tables._set_aside import set_aside
-from jaxcert.tables._single_rollouts import ask_about_cost, check_successes
+from jaxcert.tables._spelling import COUNTED_TWICE, SPELLING_ALONE, as_seen, closely, loosely
 from jaxcert.tables._summary_rows import check_labels
 from jaxcert.tables._told_names import check_no_curve, lowered, tells
 

@@ -5,7 +5,7 @@ from jaxcert.planning._advice_on_bounds import Advice
 from jaxcert.planning._difference import plan_difference
 from jaxcert.planning._pilot import Assumptions
 from jaxcert.planning._plan import Design, Plan
-from jaxcert.planning._planner import plan, simulate
+from jaxcert.planning._planner import plan
 from jaxcert.planning._suite_plan import plan_suite
 from jaxcert.planning._tables_of_tasks import success_table, task_table
 
@@ -19,7 +19,6 @@ __all__ = [
     "plan",
     "plan_difference",
     "plan_suite",
-    "simulate",
     "success_table",
     "task_table",
 ]

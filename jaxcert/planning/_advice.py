@@ -107,7 +107,8 @@ def _explanation(
 ) -> Callable[[int], Advice | None] | None:
     """A function that explains a miss at one place; None if there is nothing to say of any."""
     thresholds = np.asarray(certificate.thresholds)
-    if certificate.simultaneous:
+    # Of tasks that count with weights, no number of tasks says it.
+    if certificate.simultaneous or certificate.method not in METHODS:
         return None
     if METHODS[certificate.method].counts_successes:
         if not num_rollouts:

@@ -107,12 +107,11 @@ class Setting(NamedTuple):
         beta = self.beta_for(n) if beta is None else beta
         return float(safety_of(self.method, k, n, beta, self.delta, self.dtype))
 
-    def least(self, wanted: float, share: float, low: int) -> int:
-        """The fewest tasks, more than low, that certify the wanted safety if that share of them, rounded up, misses."""
-        k = self.num_tasks * share
+    def least(self, wanted: float, k: int, low: int) -> int:
+        """The fewest tasks, more than low, that certify the wanted safety if the share of k, rounded up, misses."""
 
         def holds(n: int) -> bool:
-            return reaches(self.safety(int(np.ceil(k * n / self.num_tasks - 1e-9)), n), wanted)
+            return reaches(self.safety(-(-k * n // self.num_tasks), n), wanted)
 
         return least_number(holds, low, MOST_TASKS)
 
@@ -168,7 +167,7 @@ def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advi
 
 def _with_tasks(setting: Setting, found: Advice) -> Advice:
     n, wanted = setting.num_tasks, found.safety
-    needed = setting.least(wanted, 0.0, 0)
+    needed = setting.least(wanted, 0, 0)
     if setting.free_beta and needed:
         # Between a beta of nearly 0 and none, rounding decides.
         sizes = range(max(needed - 2, 1), needed + 3)
@@ -225,7 +224,7 @@ def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     n, wanted, limit = setting.num_tasks, found.safety, _limit(setting, k)
     settings = setting.beta_for(n), setting.delta, setting.dtype
     allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *settings)[0])
-    more = setting.least(wanted, k / n, n)
+    more = setting.least(wanted, k, n)
     what = "lie at the lower end" if found.threshold is None else "miss the threshold"
     helps = "a lower threshold, more rollouts per task or a better policy"
     said = f"More tasks like these do not help (they approach {floor_to(limit, 2)}); {helps} does"

@@ -1,4 +1,4 @@
-"""The wish, and a kind of designs: how it is simulated and certified."""
+"""The wish, and a kind of designs: how it is simulated."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._validation import check_finite, check_open_unit
-from jaxcert.certificates import Certificate, certify, certify_safety_level
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import Support, split_support
-from jaxcert.sequential import certify_sequential
 
 
 class Wish(NamedTuple):
@@ -50,7 +48,7 @@ class PerTask(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """How designs of one name are simulated and certified."""
+    """How designs of one name are simulated."""
 
     name: str
     arguments: Mapping[str, str]  # what ``certify`` takes beside beta, or ``certify_sequential``
@@ -78,11 +76,3 @@ class Kind:
         """Whether its method counts successes, so that returns are 0 or 1."""
         method = METHODS.get(self.arguments.get("method", ""))
         return method is not None and method.counts_successes
-
-    def certify(self, returns: Any, beta: Any, wish: Wish) -> Certificate:
-        """Certificates of whole data sets [..., n, m], at the threshold or, without one, at the safety."""
-        settings: dict[str, Any] = {"support": wish.support, "delta": wish.delta, "beta": beta, **self.arguments}
-        if wish.threshold is None:
-            assert wish.safety is not None
-            return certify_safety_level(returns, wish.safety, **settings)
-        return (certify if self.stopped is None else certify_sequential)(returns, wish.threshold, **settings)

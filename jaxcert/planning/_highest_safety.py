@@ -22,8 +22,6 @@ from jaxcert.returns._sample import Sample, support_for
 from jaxcert.returns.summaries import Histogram
 
 MOST_ROLLOUTS = 10**6
-# Cases are computed in rows of this length, so that one program serves all.
-_ROW = 64
 # A level in place of one that is not given: as small as the safety needs.
 TINY = 1e-7
 
@@ -46,21 +44,21 @@ class BestTask:
         return float(cast(threshold, self.dtype, "up"))
 
     def least_beta(self, threshold: float, num_rollouts: int) -> float | None:
-        """The least beta, in steps of 0.01, with which so many can reach the threshold; None for none to 0.99."""
-        betas = np.arange(1, 100) / 100
-        # One step more if rounding could matter, as in ``least_rollouts``.
-        found = self._bounds(np.full(99, num_rollouts), betas) - self.close >= self.up(threshold)
-        return float(betas[np.argmax(found)]) if found.any() else None
+        """The least beta, in steps of 0.01, with which so many reach the threshold; None for none to 0.99."""
+        wanted = self.up(threshold)
+        step = least_number(lambda i: self.highest(num_rollouts, i / 100) >= wanted, 0, 99)
+        return step / 100 if step else None
 
     def least_rollouts(self, threshold: float, beta: float) -> int:
         """The fewest rollouts that pass, where one fewer does not; 0 if no number up to a million suffices."""
         wanted, least = self.up(threshold), self.bound.min_rollouts
 
-        def many(m: int) -> float:
-            return float(self._bounds(np.asarray([m]), beta)[0])
+        def about(m: int) -> float:  # by one program for all numbers
+            given = np.int32(m), cast(beta, self.dtype, "nearest")
+            return float(_of_constants(self.bound, self.best, *self.ends, *given)[0])
 
-        found = least_number(lambda m: m >= least and many(m) >= wanted, least - 1, MOST_ROLLOUTS)
-        if not any(m >= least and abs(many(m) - wanted) <= self.close for m in (found - 1, found) if found):
+        found = least_number(lambda m: m >= least and about(m) >= wanted, least - 1, MOST_ROLLOUTS)
+        if not any(m >= least and abs(about(m) - wanted) <= self.close for m in (found - 1, found) if found):
             return found
 
         def passes(m: int) -> bool:  # every number that is tried compiles a program
@@ -75,24 +73,12 @@ class BestTask:
         x = np.full((1, num_rollouts), self.best)
         return apply_bound(self.bound, x, cast(beta, self.dtype, "nearest"), self.support, None, False).item()
 
-    def _bounds(self, num_rollouts: np.ndarray, beta: Any) -> np.ndarray:
-        """Lower bounds for numbers of rollouts [c] and one or as many betas, in rows of which the last is padded."""
-        size = -(-num_rollouts.size // _ROW) * _ROW
-        counts = np.resize(num_rollouts, size).astype(np.int32).reshape(-1, _ROW)
-        levels = np.resize(np.broadcast_to(beta, num_rollouts.shape), size).reshape(-1, _ROW)
-        given = self.bound, self.best, *self.ends
-        rows = [
-            _of_constants(*given, jnp.asarray(m), cast(b, self.dtype, "nearest"))
-            for m, b in zip(counts, levels, strict=True)
-        ]
-        return np.concatenate([np.asarray(row) for row in rows])[: num_rollouts.size]
-
 
 @functools.partial(jax.jit, static_argnums=0)
 def _of_constants(bound: Bound, best, low, high, num_rollouts, beta) -> jax.Array:
-    counts = jnp.stack([jnp.zeros_like(num_rollouts), num_rollouts], axis=-1)
-    constant = Histogram(jnp.stack([low, best]), high, counts, jnp.ones(num_rollouts.shape, bool))
-    n = np.int32(1)
+    """The lower bound [1] of one task with so many equal returns."""
+    counts = jnp.stack([jnp.zeros_like(num_rollouts), num_rollouts])[None]
+    constant, n = Histogram(jnp.stack([low, best]), high, counts, jnp.ones(1, bool)), np.int32(1)
     return evaluate(bound, Sample(constant, low, high, None, n, n), beta)
 
 

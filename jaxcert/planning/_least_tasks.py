@@ -1,5 +1,7 @@
 """How many tasks a safety needs, by the number of violations; decided by the certificate's own arithmetic."""
 
+import bisect
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,25 +11,28 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, refuse
 from jaxcert.certificates._method import BINOMIAL, Method
+from jaxcert.numerics import _batches
+from jaxcert.numerics._batches import kept_rows
+from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import cast_host, complement_down
 
 MOST_TASKS = 10**6
-# Longer than most calls need: compiling a program takes as long as a thousand of them.
-_ROW = 2048
+# As many numbers as ``on_rows`` computes at a time: most calls have fewer.
+_ROW = 2**11
 
 
-def least_tasks(wanted: Any, k: Any, beta: Any, delta: Any, method: Method = BINOMIAL) -> np.ndarray:
+def least_tasks(wanted: Any, k: Any, beta: Any, delta: Any) -> np.ndarray:
     r"""The fewest tasks that can certify a safety s with k violations, elementwise; 0 where a million do not suffice.
 
     .. math:: \min \{ n : 1 - \hat\varepsilon(k; n, \beta, \delta) \ge s \}
 
-    A beta of NaN is the method's default. With this n and k ``certify`` reports a safety of at least s; with n - 1 and
+    A beta of NaN is the default. With this n and k ``certify`` reports a safety of at least s; with n - 1 and
     k it does not: both were computed.
     """
     wanted, k, beta, delta = (np.array(array) for array in np.broadcast_arrays(wanted, k, beta, delta))
 
     def holds(n: np.ndarray) -> np.ndarray:
-        return reaches(method, wanted, k, n, beta, delta)
+        return reaches(BINOMIAL, wanted, k, n, beta, delta)
 
     return least_true(holds, np.minimum(k, MOST_TASKS), MOST_TASKS)
 
@@ -39,21 +44,23 @@ def safety_of(method: Method, k: Any, n: Any, beta: Any, delta: Any, dtype: Any 
     default = cast_host(np.asarray(method.default_beta(delta, n), np.float64), dtype, "nearest")
     beta = np.where(np.isnan(beta), default, cast_host(np.asarray(beta, np.float64), dtype, "nearest"))
 
-    def solve(*row: np.ndarray) -> jax.Array:
-        return _safety(method.solve(*(jnp.asarray(column, dtype) for column in row)).epsilon)
+    shape = np.broadcast_shapes(*map(np.shape, (k, n, beta, delta)))
+    k, n, beta, delta = (np.broadcast_to(np.asarray(each, dtype), shape).reshape(-1) for each in (k, n, beta, delta))
+    # By the program that makes a certificate's table.
+    searched, tree = jax.tree.flatten(kept_rows(method.tail.search, k, n, beta, delta))
+    return on_rows(_safety(method.tail.finish, tree), *searched, k, n, beta).reshape(shape)
 
-    return on_rows(solve, k, n, beta, delta)
 
-
-_safety = jax.jit(complement_down)
+@functools.cache
+def _safety(finish: Callable[..., Any], tree: Any) -> Callable[..., jax.Array]:
+    """From the arrays of a search, k, n and beta to the safety."""
+    return quickly(lambda *row: complement_down(finish(jax.tree.unflatten(tree, row[:-3]), *row[-3:]).epsilon))
 
 
 def on_rows(function: Callable[..., jax.Array], *values: Any) -> np.ndarray:
-    """An elementwise function on rows of one length, so that other shapes compile nothing new."""
+    """An elementwise function of numbers of any shape, in rows of one length: no new shape compiles anything."""
     arrays = np.broadcast_arrays(*values)
-    size = arrays[0].size
-    rows = zip(*(np.resize(array, (-(-size // _ROW), _ROW)) for array in arrays), strict=True)
-    return np.concatenate([function(*row) for row in rows])[:size].reshape(arrays[0].shape)
+    return _batches.on_rows(function, *(array.reshape(-1) for array in arrays)).reshape(arrays[0].shape)
 
 
 def reaches(method: Method, wanted: Any, k: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:
@@ -73,27 +80,39 @@ def most_violations(method: Method, wanted: Any, n: Any, beta: Any, delta: Any, 
 
 
 def least_true(
-    holds: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: int, *, low_counts: bool = False
+    holds: Callable[[np.ndarray], np.ndarray],
+    low: np.ndarray,
+    high: int,
+    *,
+    low_counts: bool = False,
+    tries: int | None = None,
 ) -> np.ndarray:
-    """Find an integer above ``low`` where it holds, but not at the one below, by bisection; 0 if it fails at ``high``.
+    """Find an integer above ``low`` where it holds, but not at the one below; 0 if it fails at ``high``.
 
     It holds from some integer on. Rounding may blur which one; that it does not hold just below is computed anyway.
-    ``low`` itself is not tried, and counts as failing.
+    ``low`` itself is not tried, and counts as failing. ``holds`` gets several tries at once, along a new first axis: as
+    many as ``on_rows`` computes at the price of one.
     """
     fails, good = np.array(low, np.int64), np.full(np.shape(low), high, np.int64)
     possible = holds(good)
     if not np.any(possible):
         return np.zeros_like(good)
-    while np.any(open_ := good - fails > 1):
-        middle = (fails + good) // 2
-        found = holds(np.maximum(middle, 0 if low_counts else 1))
-        fails, good = np.where(open_ & ~found, middle, fails), np.where(open_ & found, middle, good)
+    tries = tries or max(_ROW // max(good.size, 1), 1)
+    steps = np.arange(1, tries + 2).reshape(-1, *[1] * good.ndim)
+    while np.any(good - fails > 1):
+        ends = fails + (good - fails) * steps // (tries + 1)
+        found = holds(np.maximum(ends[:-1], 0 if low_counts else 1)) & (ends[:-1] > fails)
+        found = np.concatenate([found, np.ones_like(found[:1])])
+        first = np.argmax(found, axis=0)[None]
+        good = np.take_along_axis(ends, first, axis=0)[0]
+        before = np.take_along_axis(ends, np.maximum(first - 1, 0), axis=0)[0]
+        fails = np.where(first[0] > 0, before, fails)
     return np.where(possible, good, 0)
 
 
 def least_number(holds: Callable[[int], bool], low: int, high: int) -> int:
     """As ``least_true``, of one number."""
-    return int(least_true(lambda n: np.asarray([holds(int(n[0]))]), np.asarray([low]), high)[0])
+    return bisect.bisect_left(range(high), True, low + 1, key=holds) if holds(high) else 0
 
 
 def counts(name: str, value: Any, least: int, most: int = MOST_TASKS) -> np.ndarray:

@@ -131,10 +131,6 @@ class PilotReturns:
         tasks = np.broadcast_to(np.arange(self.num_tasks)[:, None], (num_repeats, self.num_tasks, 1))
         return self.rollouts_of(rng, tasks, num_rollouts)
 
-    def data_sets(self, rng: np.random.Generator, num_repeats: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
-        """Whole data sets [repeats, num_tasks, num_rollouts]."""
-        return self.rollouts_of(rng, rng.integers(self.num_tasks, size=(num_repeats, num_tasks, 1)), num_rollouts)
-
     def rollouts_of(self, rng: np.random.Generator, tasks: np.ndarray, num_rollouts: int) -> np.ndarray:
         """Rollouts [..., num_rollouts] of the tasks [..., 1]."""
         shape = (*tasks.shape[:-1], num_rollouts)

@@ -77,7 +77,7 @@ class Prospects(NamedTuple):
         def holds(n: np.ndarray) -> np.ndarray:
             return self.reached(n) >= wanted
 
-        return np.where(self.limit() > wanted, least_true(holds, np.zeros(wanted.shape), MOST_TASKS), 0)
+        return np.where(self.limit() > wanted, least_true(holds, np.zeros(wanted.shape), MOST_TASKS, tries=1), 0)
 
 
 def prospects(

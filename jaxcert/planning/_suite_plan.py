@@ -1,6 +1,6 @@
 """How many trials of each task of a fixed list show that enough of its tasks are good."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import chex
@@ -97,32 +97,44 @@ def plan_suite(
     rows = sorted({m for m in (*_SHOWN, found or max_rollouts) if m <= max_rollouts})
     fresh = experiments.fresh(np.random.default_rng((seed, 4, 2)), rows[-1])
     counts = {m: np.sort(np.concatenate([count(part, m) for part in fresh])) for m in rows}
-    powers = {m: float(np.mean(each >= num_good)) for m, each in counts.items()}
-    name, n = ATTAINED.name if tasks.binary else betting.__name__, tasks.num_tasks
-    designs = [Design(name, n, m, None, None, m, float(m * n), value) for m, value in powers.items()]
-    enough = tuple(design for design in designs if found and design.num_rollouts >= found)
     heading = (
         f"Wanted: at least {num_good} of {tasks.num_tasks} tasks certified at {threshold:g}, "
         f"confidence {confidence(delta)}, in {power:.4g} of cases"
     )
+    notice = "" if found else f"No number of trials up to {max_rollouts} is sure to have a power of {power:.4g}."
+    name = ATTAINED.name if tasks.binary else betting.__name__
+    powers = {m: float(np.mean(each >= num_good)) for m, each in counts.items()}
+    n = tasks.num_tasks
+    designs = [Design(name, n, m, None, None, m, float(m * n), value) for m, value in powers.items()]
     return Plan(
         heading=heading,
-        notice="" if found else f"No number of trials up to {max_rollouts} is sure to have a power of {power:.4g}.",
-        table={
-            "trials": list(map(str, rows)),
-            "in all": [f"{m * tasks.num_tasks:,}" for m in rows],
-            "power": [f"{each:.2f}" for each in powers.values()],
-            # The largest number that at least that share of the experiments reaches.
-            "certified": [str(each[int((1 - power) * each.size)]) for each in counts.values()],
-        },
+        notice=notice,
+        table=_table(designs, counts, power),
         remarks=(
             *([f"{found} trials of each task suffice, at 95 % confidence in fresh simulations"] if found else []),
             f"certified: how many tasks are, in {power:.4g} of cases",
             "certify_each_task, which names the tasks, may certify more",
         ),
-        designs=enough or tuple(sorted(designs, key=lambda design: -design.value)),
+        designs=_best_first(designs, found),
         power=float(power),
     )
+
+
+def _table(designs: Sequence[Design], counts: Mapping[int, np.ndarray], power: float) -> dict[str, list[str]]:
+    """A row for each number of trials; ``counts``: how many tasks each experiment certifies with it, rising."""
+    return {
+        "trials": [str(each.num_rollouts) for each in designs],
+        "in all": [f"{each.num_rollouts * each.num_tasks:,}" for each in designs],
+        "power": [f"{each.value:.2f}" for each in designs],
+        # The largest number that at least that share of the experiments reaches.
+        "certified": [str(each[int((1 - power) * each.size)]) for each in counts.values()],
+    }
+
+
+def _best_first(designs: Sequence[Design], found: int) -> tuple[Design, ...]:
+    """Those with enough trials, the fewest first; if no number was found, all, the most powerful first."""
+    enough = tuple(each for each in designs if found and each.num_rollouts >= found)
+    return enough or tuple(sorted(designs, key=lambda each: -each.value))
 
 
 class Chances:

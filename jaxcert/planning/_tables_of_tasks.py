@@ -6,8 +6,6 @@ import chex
 import numpy as np
 
 from jaxcert._validation import as_numbers, check_open_unit
-from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._registry import COUNTING
 from jaxcert.planning._least_tasks import MOST_TASKS, counts, least_tasks
 from jaxcert.planning._pilot import Assumptions, source_of
 from jaxcert.planning._plan import Plan
@@ -23,7 +21,6 @@ def task_table(
     delta: float,
     beta: float | None = None,
     max_violations: int = 3,
-    method: str = "binomial",
 ) -> Plan:
     r"""How many tasks a safety needs at least, if 0, 1, 2, ... of them are to be allowed as violations.
 
@@ -35,15 +32,14 @@ def task_table(
     Args:
         safeties: s, wanted safeties in (0, 1).
         delta: failure probability of the certificate, in (0, 1).
-        beta: failure probability of one lower bound; by default the method's own.
+        beta: failure probability of one lower bound; by default that of ``certify``.
         max_violations: the largest k.
-        method: the name of a method, as in ``certify``.
 
     Returns:
         A ``Plan`` whose ``num_tasks`` are integers [s, k] for k = 0, 1, ... violations; printing it gives a table.
 
     Raises:
-        ValueError: for levels or a safety outside (0, 1), counts that are not whole, or an unknown method.
+        ValueError: for levels or a safety outside (0, 1), or a count that is not whole.
 
     Example:
         >>> from jaxcert.planning import task_table
@@ -60,8 +56,7 @@ def task_table(
     if isinstance(max_violations, bool) or not isinstance(max_violations, int) or max_violations < 0:
         raise ValueError(f"max_violations is {max_violations!r}; expected a whole number of at least 0")
     allowed = np.arange(max_violations + 1)
-    chosen = choose("method", method, COUNTING)
-    found = least_tasks(rows[:, None], allowed, np.nan if beta is None else beta, delta, chosen)
+    found = least_tasks(rows[:, None], allowed, np.nan if beta is None else beta, delta)
     level = "its default" if beta is None else f"{beta:g}"
     names = ["no violation", *(how_many(k, "violation") for k in allowed[1:].tolist())]
     table = _table(rows, names, found, f"> {MOST_TASKS:,}")

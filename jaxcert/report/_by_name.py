@@ -1,15 +1,13 @@
 """What an answer says of each name in it, beside what was observed: the numbers of a plot by name."""
 
-import itertools
-import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.questions._answers import column_texts, heading, texts_of
-from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.plots._interval_plot import Interval
 from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order
@@ -67,73 +65,59 @@ def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
 
 
 class Groups(NamedTuple):
-    """Certificates of all groups of rows, which hold together."""
+    """The answers to one question about groups of rows, which hold together; all rows are one group without a name."""
 
-    question: Question  # which is asked of each
+    question: Question
     names: Sequence[str]
     answers: Sequence[Any]
-    data: Sequence[ReturnsFile]
+    files: Sequence[Sequence[ReturnsFile]]  # of each group those of the policy, of A and of B, or of each metric
     delta: float  # failure probability of all of it together
     together: str  # how they hold together, in words
+    policies: Sequence[str] = ()  # what A and B are called
 
     @property
     def questions(self) -> list[Question]:
-        """The questions of the groups."""
+        """What is asked of each."""
         return [self.question]
 
     @property
+    def data(self) -> list[ReturnsFile]:
+        """The first file of each."""
+        return [files[0] for files in self.files]
+
+    @property
+    def said(self) -> list[str]:
+        """The sentences, each after the name of its group."""
+        pairs = zip(self.names, self.answers, strict=True)
+        lines = [(name, naming(line, self.policies)) for name, each in pairs for line in str(each).splitlines()]
+        return [f"{name}: {line}" if name else line for name, line in lines]
+
+    @property
     def table(self) -> dict[str, list[str]]:
-        """A row for each group and each of its numbers."""
-        return texts_by_name(self.question, dict(zip(self.names, self.answers, strict=True)))
+        """A row for each group and each of its numbers; names and numbers of tasks stand first, if there are names."""
+        found: dict[str, list[str]] = {}
+        for name, certificate in zip(self.names, self.answers, strict=True):
+            texts = texts_of(certificate, self.question)
+            first = {"group": name, "tasks": str(certificate.num_tasks)} if name else {}
+            for title, entries in (
+                {each: [text] * len(texts["status"]) for each, text in first.items()} | texts
+            ).items():
+                found.setdefault(title, []).extend(entries)
+        return found
 
     @property
     def intervals(self) -> dict[str, Interval]:
         """The same to be drawn, beside what was observed."""
-        each = zip(self.names, self.answers, self.data, strict=True)
-        found = [intervals_of(answer, self.question, observed_means([file]), name) for name, answer, file in each]
-        return dict(itertools.chain.from_iterable(one.items() for one in found))
+        found: dict[str, Interval] = {}
+        for name, answer, files in zip(self.names, self.answers, self.files, strict=True):
+            means = None if self.question.metrics_of(answer) else observed_means(files)
+            found |= intervals_of(answer, self.question, means, name, self.policies)
+        return found
 
     @property
     def axis(self) -> dict[str, Any]:
         """The name of the numbers that are drawn."""
         return axis_of(self.answers[0], self.question)
-
-
-def texts_by_name(question: Question, answers: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The table of all groups, whose names and numbers of tasks stand first; of one without a name, its own."""
-    found: dict[str, list[str]] = {}
-    for name, certificate in answers.items():
-        texts = texts_of(certificate, question)
-        first = {"group": name, "tasks": str(certificate.num_tasks)} if name else {}
-        for title, entries in ({each: [text] * len(texts["status"]) for each, text in first.items()} | texts).items():
-            found.setdefault(title, []).extend(entries)
-    return found
-
-
-def intervals_of_board(found: Leaderboard) -> dict[str, Interval]:
-    """The mean of each policy of a leaderboard, and the letters by which they are not told apart."""
-    low, observed = found.means, [observed_means([each]) for each in found.data]
-    best = [found.names.index(name) for name in found.table["policy"]]
-    letters = dict(zip(best, shared_letters((found.order | found.order.T)[np.ix_(best, best)]), strict=True))
-    averages = [None if each is None else float(each.mean()) for each in observed]
-    rows = enumerate(zip(found.names, low, averages, strict=True))
-    return {name: Interval(least, average, letters=letters[i]) for i, (name, least, average) in rows}
-
-
-def shared_letters(apart: np.ndarray) -> list[str]:
-    """A compact letter display: two have a letter in common if and only if they are not told apart, bool[p, p].
-
-    Each letter stands for a largest set that extends the first pair without one; at most one for each pair is needed.
-    """
-    sets: list[list[int]] = []
-    for i, j in itertools.combinations_with_replacement(range(len(apart)), 2):
-        if (i == j or not apart[i, j]) and not any(i in each and j in each for each in sets):
-            sets.append([i, j])
-            for k in range(len(apart)):
-                if not any(apart[k, of] for of in sets[-1] if of != k):
-                    sets[-1].append(k)
-    names = [f"{string.ascii_letters[k % 52]}{k // 52 or ''}" for k in range(len(sets))]
-    return ["".join(name for name, each in zip(names, sets, strict=True) if i in each) for i in range(len(apart))]
 
 
 def _observed(certificate: Any, question: Question, means: np.ndarray | None) -> list[float | None]:

@@ -12,9 +12,9 @@ from jaxcert.report._recompute import support_of
 from jaxcert.returns.summaries import Moments
 from jaxcert.tables._readers import ReturnsFile
 
-# In units of the rounding u, about twice what instruction sets and releases of JAX from 0.7 on were found to change:
-# risks by up to 15 u of their size, lower bounds by up to 9.4 u of the sizes in `slack_of`.
-RISK, _BOUND, _DIFFERENCE = 32, 16, 4
+# In units of the rounding u, more than instruction sets and releases of JAX from 0.7 on were found to change: risks by
+# up to 15 u of their size, lower bounds by up to 9.4 u of the sizes in `slack_of`.
+UNITS = 16
 # A mean beyond this many medians comes from a few returns; rounding of the others is far smaller.
 _TYPICAL = 8
 # In a support that is narrow beside its ends rounding may be all there is: no larger share of it is taken for rounding.
@@ -43,16 +43,18 @@ def of_row(
 
 
 def _room(name: str, computed: Mapping[str, Any], question: Question, u: float, slack: float) -> float:
-    """How far rounding may move a number.
+    """How far rounding may move a number: some u of its size.
 
-    Of a probability that is some u of its risk, of its complement 2 u more; of what was found, the slack. One that was
-    fixed or given has no room, unless a shift changes it.
+    Of a probability that is its risk, of its complement 2 u more; of what was found, the slack. One that was fixed or
+    given has no room, unless a shift changes it.
     """
     is_shifted, is_given, risks = "sampled" in computed, name in question.given, question.rows.risks
     if name in risks and (is_shifted or not is_given):
         risk = risks[name]
-        return RISK * u * (1.0 if risk is None else float(computed.get(risk) or 0)) + 2 * u * (risk not in (None, name))
-    return max(0.0 if is_given else slack, _DIFFERENCE * u * abs(computed[name]) if is_shifted else 0.0)
+        return UNITS * u * (1.0 if risk is None else float(computed.get(risk) or 0)) + 2 * u * (
+            risk not in (None, name)
+        )
+    return max(0.0 if is_given else slack, UNITS * u * abs(computed[name]) if is_shifted else 0.0)
 
 
 def slack_of(
@@ -81,7 +83,7 @@ def slack_of(
             sizes = _sizes(data)[apart.argmin(axis=1)]
             typical = _TYPICAL * np.maximum(np.abs(thresholds), np.nanmedian(sizes, axis=1))
             size = np.maximum(size, np.minimum(np.nanmean(sizes, axis=1), typical))
-    return np.minimum(_BOUND * u * size, _LARGEST * (support[1] - support[0]))
+    return np.minimum(UNITS * u * size, _LARGEST * (support[1] - support[0]))
 
 
 def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:

@@ -17,7 +17,7 @@ from jaxcert.report._document import assumptions_of
 from jaxcert.report._recompute import precision
 from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, rows_read
 from jaxcert.rollouts import load_adaptive
-from jaxcert.rollouts._run_witness import declared_by, returns_by_task
+from jaxcert.rollouts._resumption import declared_by, returns_by_task
 from jaxcert.tables._file_tables import unpacked
 from jaxcert.tables._readers import ReturnsFile, read_by
 

@@ -14,11 +14,13 @@ from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts, heading
 from jaxcert.questions._registry import usual_questions
+from jaxcert.report._by_name import observed_means
 from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._document import certificate_document
 from jaxcert.report._protocol_check import equal
-from jaxcert.report._recompute import ask, precision, support_of
+from jaxcert.report._recompute import ask, precision, stacked, support_of
 from jaxcert.report._writers import certificate_record
+from jaxcert.report.plots._interval_plot import Interval, shared_letters
 from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import ReturnsFile
@@ -102,6 +104,20 @@ class Leaderboard(NamedTuple):
         return [_certified(mean, each[mean.name]) if self.board.has_means else None for each in self.answers]
 
     @property
+    def intervals(self) -> dict[str, Interval]:
+        """The mean of each policy, to be drawn, and the letters by which they are not told apart."""
+        best = [self.names.index(name) for name in self.table["policy"]]
+        letters = dict(zip(best, shared_letters((self.order | self.order.T)[np.ix_(best, best)]), strict=True))
+        observed = [None if (each := observed_means([file])) is None else float(each.mean()) for file in self.data]
+        rows = enumerate(zip(self.names, self.means, observed, strict=True))
+        return {name: Interval(low, average, letters=letters[i]) for i, (name, low, average) in rows}
+
+    @property
+    def axis(self) -> dict[str, Any]:
+        """The name of the numbers that are drawn."""
+        return {"xlabel": "mean"}
+
+    @property
     def together(self) -> str:
         """The joint statement, and the division of delta."""
         board, counts = self.board, self.board.counts
@@ -129,11 +145,11 @@ class Leaderboard(NamedTuple):
         return [self.names[j] for j in np.flatnonzero(self.order[i]).tolist() if j != i]
 
     @property
-    def claims(self) -> list[str]:
-        """Which others each policy is at least as good as, by name, in the order of the table."""
+    def said(self) -> list[str]:
+        """Which others each policy is at least as good as, in sentences, in the order of the table."""
         best = [(name, self.not_better(self.names.index(name))) for name in self.table["policy"]]
         last = [" and ".join(filter(None, [", ".join(others[:-1]), *others[-1:]])) for _, others in best]
-        return [f"{name} is {_ORDER} {others}" for (name, _), others in zip(best, last, strict=True) if others]
+        return [f"{name} is {_ORDER} {others}." for (name, _), others in zip(best, last, strict=True) if others]
 
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:
@@ -163,24 +179,12 @@ def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float]
             answer = ask(pair, [data[i], data[j]], None, {"support": support, "delta": share})
             order[i, j] = _certified(pair, answer) >= 0
     else:
-        returns, where = _stacked(data)
+        returns, where = stacked(data)
         level = float(np.nextafter(share * board.counts["pairs"], 0))
         declared = None if returns.dtype == bool else support
         found = certify_ranking(returns, support=declared, delta=level, where=where)
         order |= (np.asarray(found.differences) >= 0) & finished
     return np.asarray(linked(jnp.asarray(order)))
-
-
-def _stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns [p, n, m] and which of them count: policies with fewer rollouts than others are filled up."""
-    shape = (len(data), len(data[0].tasks), max(each.most_rollouts for each in data))
-    returns = np.zeros(shape, np.result_type(*(each.returns for each in data)))
-    where = np.zeros(shape, bool)
-    for i, each in enumerate(data):
-        m = each.most_rollouts
-        where[i, :, :m] = True if each.where is None else each.where
-        returns[i, :, :m] = np.where(where[i, :, :m], each.returns, 0)
-    return returns, where
 
 
 def leaderboard_document(found: Leaderboard) -> dict[str, Any]:

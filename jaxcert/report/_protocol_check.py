@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._compared_numbers import differing, told
+from jaxcert.report._compared_numbers import UNITS, differing, told
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._recompute import ask, fixed_of, precision, support_of
 from jaxcert.report._writers import certificate_record
@@ -20,8 +20,6 @@ from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._written import returns_facts
 
 _ORIGIN = ("environment", "environment_sha256", "policy_sha256", "seed", "deterministic")
-# Units of rounding by which releases and machines may differ in the largest beta that costs nothing.
-_ROUNDING = 32
 # What a protocol settles beside the settings.
 _SETTLED = ("fixed_beforehand", "note")
 
@@ -77,7 +75,7 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[Ret
     except (ValueError, OverflowError) as error:
         yield f"cannot be computed from these returns: {error}"
         return
-    rounding = _ROUNDING * float(np.finfo(dtype).eps) / 2
+    rounding = UNITS * float(np.finfo(dtype).eps) / 2
     # Options are rounded to nearest, so that they are as locked; a beta that is left open is computed.
     given = {field for name, field in QUESTIONS[locked.asked].settings.items() if name in locked.options}
     for name in dict.fromkeys([*again["settings"], *record["settings"]]):

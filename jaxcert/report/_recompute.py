@@ -12,7 +12,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import certify_shift
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
-from jaxcert.returns import paired, weighted
+from jaxcert.returns import paired, stratified, weighted
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
 from jaxcert.returns._required import requirements_of
@@ -130,9 +130,11 @@ def _arguments(question: Question, metrics: Sequence[str], data: Sequence[Return
     found |= {"strata": data[0].strata} if question.takes("strata") else {}
     if len(data) > len(names):
         a, b = data
-        return found | {"returns": paired(a.returns, b.returns, where_a=a.where, where_b=b.where)}
-    for name, each in zip(names, data, strict=True):
+        found |= {"returns": paired(a.returns, b.returns, where_a=a.where, where_b=b.where)}
+    for name, each in zip(names, data, strict=True) if len(data) == len(names) else ():
         found |= {name: each.returns, f"where{name.removeprefix('returns')}": each.where}
+    if question.stratified and data[0].strata is not None:
+        found["returns"] = stratified(found["returns"], data[0].strata.tolist())
     return found
 
 
@@ -161,13 +163,24 @@ def _check_strata(question: Question, data: Sequence[Returns]) -> None:
     known = [list(each.strata) for each in data if each.strata is not None]
     if question.takes("strata") and len(known) < len(data):
         raise ValueError(f"the question {question.name!r} is about strata; expected their column (--strata)")
-    if known and not question.takes("strata"):
+    if known and not question.of_strata:
         raise ValueError(
-            f"the question {question.name!r} is not about strata, within which tasks were drawn; expected --threshold, "
-            "or in Python certify_mean or certify_cvar of stratified returns"
+            f"the question {question.name!r} is not about strata, within which tasks were drawn; expected one of "
+            f"{', '.join(name for name, each in QUESTIONS.items() if each.of_strata)}"
         )
     if any(strata != known[0] for strata in known):
         raise ValueError("a task is in one stratum for one policy, and in another for the other; expected the same")
+
+
+def stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
+    """The returns of several policies or seeds, [p, n, m], and which count: those with fewer rollouts are filled up."""
+    shape = (len(data), len(data[0].tasks), max(each.most_rollouts for each in data))
+    returns, where = np.zeros(shape, np.result_type(*(each.returns for each in data))), np.zeros(shape, bool)
+    for i, each in enumerate(data):
+        place = i, slice(None), slice(each.most_rollouts)
+        where[place] = True if each.where is None else each.where
+        returns[place] = np.where(where[place], each.returns, 0)
+    return returns, where
 
 
 def _value(value: Any, dtype: np.dtype) -> Any:

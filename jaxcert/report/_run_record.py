@@ -14,7 +14,8 @@ from jaxcert.report._recompute import precision
 from jaxcert.report._witnesses import where_proven
 from jaxcert.report._writers import certificate_record, sizes_of
 from jaxcert.rollouts import AdaptiveCertificate, Trials
-from jaxcert.rollouts._run_witness import stops_of
+from jaxcert.rollouts._resumption import stops_of
+from jaxcert.rollouts._trial_log import fields_in
 
 _LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"
 _COUNTED = "counted as the worst return, at their places: this holds for whatever reason they were withdrawn"
@@ -96,6 +97,6 @@ def _record(trials: Trials, words: str, *, count_withdrawn: bool, **proof: Any) 
     ]
     facts: dict[str, Any] = {"source": "trials", "log": trials.path.name, "last_hash": trials.last_hash}
     facts["num_trials"] = len(trials.trials) - len(trials.withdrawn)
-    facts |= {"declared": declared.to_json(), "withdrawn": withdrawn}
+    facts |= {"declared": fields_in(declared), "withdrawn": withdrawn}
     facts |= {"withdrawn_are": words} if withdrawn else {}
     return run_record(run, rollouts=facts, **proof)

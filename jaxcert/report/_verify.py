@@ -11,10 +11,9 @@ from jaxcert.report._certificate_schema import read_certificate
 from jaxcert.report._comparison import Compared, compare
 from jaxcert.report._document import assumptions_of, document_digest
 from jaxcert.report._leaderboard import of_leaderboard
-from jaxcert.report._named_files import of_names, told_names
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol
-from jaxcert.report._recorded_files import recorded_files, rows_read
+from jaxcert.report._recorded_files import of_names, recorded_files, rows_read, told_names
 from jaxcert.tables._returns import how_many
 
 
@@ -69,10 +68,10 @@ def verify(
     Checked are the digest of the document, the file of returns (its SHA-256) and the columns that were read, what was
     fixed beforehand, every setting and number of violations exactly, every computed number within rounding, every
     sentence, that policies called by their files have the names of the files given here and, given a protocol, that it
-    was kept to. Rounding is 32 units (2**-24 in single precision) of a risk and 16 of the size of the returns or of the
-    lower end of the support for a threshold or a mean that was found. A safety in words is never larger than what is
-    computed here. This finds alterations. It cannot find a forgery: whoever makes up returns can compute a certificate
-    of them.
+    was kept to. Rounding is 16 units (2**-24 in single precision) of a number's size: of a risk its own, of a threshold
+    or a mean that was found that of the returns or of the lower end of the support. A safety in words is never larger
+    than what is computed here. This finds alterations. It cannot find a forgery: whoever makes up returns can compute a
+    certificate of them.
 
     Args:
         certificate: the certificate file.

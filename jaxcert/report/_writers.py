@@ -21,6 +21,7 @@ from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import plain, sampled
 from jaxcert.report._document import REFERENCES, certificate_document, document_text
 from jaxcert.report._witnesses import with_witnesses
+from jaxcert.returns import stratified
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import names_of
 
@@ -141,8 +142,11 @@ def _check_sample(
         if data is not None and 1 + len(others) != len(metrics):
             raise ValueError(f"certificate is about {', '.join(metrics)}; given are {1 + len(others)} files of returns")
         return
-    if getattr(certificate, "source", SAMPLED) not in SOURCES and not question.takes("strata"):
-        raise ValueError(f"certificate is of tasks from strata, the question {question.name!r} has no record of these")
+    source, known = getattr(certificate, "source", SAMPLED), None if data is None else data.strata
+    read_again = question.takes("strata") or (known is not None and source == stratified(known, known.tolist()).strata)
+    if source not in SOURCES and not read_again:
+        told = f"certificate is of tasks from strata, the question {question.name!r} has a record of these"
+        raise ValueError(f"{told} with their frequencies in a file that names the stratum of each task")
     num_policies = 2 if is_difference(getattr(certificate, "quantity", "")) else 1
     if num_policies not in question.numbers_of_policies:
         instead = "certify_improvement and certify_mean_difference have records"

@@ -23,11 +23,7 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv, kind_of_returns
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, key_apart
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["certificate", "returns", "tasks"],
-    meta_fields=["deterministic"],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, repr=False)
 class PolicyCertificate:
     """A certificate with the returns and tasks behind it.
@@ -42,7 +38,7 @@ class PolicyCertificate:
     certificate: Certificate
     returns: jax.Array
     tasks: Any
-    deterministic: bool | None
+    deterministic: bool | None = dataclasses.field(metadata={"static": True})
 
     def __str__(self) -> str:
         return str(self.certificate)

@@ -1,16 +1,15 @@
 """Settings of a trial-by-trial experiment before its first trial."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._first_entry import fields_of
 from jaxcert._validation import as_numbers, check_count
 from jaxcert.certificates._arguments import choose
 from jaxcert.returns._prepared import probability
-from jaxcert.rollouts._single_trial import Outcomes, Trial, check_labels, one_number, two_ends
+from jaxcert.rollouts._single_trial import Trial, check_labels, one_number, two_ends
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.sequential import SequentialState, init, update
 from jaxcert.sequential._rule import MOST_ROLLOUTS, usual_rule
@@ -44,11 +43,6 @@ class Declared(NamedTuple):
         """The meaning of a label."""
         return "task"
 
-    @property
-    def outcomes(self) -> Outcomes:
-        """The values that a trial may have."""
-        return Outcomes(self.successes, self.support)
-
     def state(self) -> SequentialState:
         """The tasks before their first trial; ValueError for what cannot be declared."""
         choose("schedule", self.schedule, SCHEDULES)
@@ -78,20 +72,6 @@ class Declared(NamedTuple):
     def advanced(self, state: SequentialState, before: Sequence[Trial], trial: Trial) -> SequentialState:
         """The state after one more trial; where its task is decided already, it changes nothing."""
         return update(state, np.array([trial.value]), np.array([trial.task]))
-
-    def to_json(self) -> dict[str, Any]:
-        """As values for JSON, which has no infinite number."""
-        low, high = self.support
-        return {**self._asdict(), "support": [low, high if math.isfinite(high) else None]}
-
-    @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> "Declared":
-        """The declaration in an entry; ValueError for an invalid one."""
-        is_open = isinstance(entry.get("support"), list) and entry["support"][1:] == [None]
-        support = [entry["support"][0], math.inf] if is_open else entry.get("support")
-        found = cls(**fields_of({**entry, "support": support}, cls, cls._fields))
-        found.state()
-        return found
 
 
 def declare(

@@ -1,16 +1,15 @@
 """Settings of an experiment with two policies before its first pair, and the order of the trials in a pair."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._first_entry import fields_of
 from jaxcert._validation import check_count
 from jaxcert.numerics._rounding import cast
-from jaxcert.rollouts._single_trial import Outcomes, Trial, check_labels, one_number, two_ends
+from jaxcert.rollouts._single_trial import Trial, check_labels, one_number, two_ends
 from jaxcert.sequential import SequentialState, init_pairs, update, update_pairs
 from jaxcert.sequential._pairs import MOST_PAIRS, PAIR_BETS
 from jaxcert.sequential._rule import calibrated_goals, probability_up, wealth_up
@@ -38,11 +37,6 @@ class DeclaredPairs(NamedTuple):
     def role(self) -> str:
         """The meaning of a label."""
         return "policy"
-
-    @property
-    def outcomes(self) -> Outcomes:
-        """The values that a trial may have."""
-        return Outcomes(self.successes, self.support)
 
     @property
     def is_exact(self) -> bool:
@@ -96,17 +90,6 @@ class DeclaredPairs(NamedTuple):
         if np.any(state.passed):
             return state
         return update(state, np.full(2, np.asarray(state.low)), np.arange(2))
-
-    def to_json(self) -> dict[str, Any]:
-        """As values for JSON."""
-        return self._asdict()
-
-    @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> "DeclaredPairs":
-        """The declaration in an entry; ValueError for an invalid one."""
-        found = cls(**fields_of(entry, cls, cls._fields))
-        found.state()
-        return found
 
 
 def declare_pairs(

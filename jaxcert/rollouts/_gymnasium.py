@@ -1,7 +1,7 @@
 """Rollouts in environments of Gymnasium, and their metrics step by step."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import chex
@@ -14,29 +14,10 @@ from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import add, lower_end_host, nothing
 from jaxcert.returns import discounted_return, reach_avoid, truncated_return
 from jaxcert.rollouts._collect import count_tasks
-from jaxcert.rollouts._host_envs import Envs, Stepped, opener
+from jaxcert.rollouts._host_envs import Envs, Step
 from jaxcert.rollouts._host_policy import Actor, actor_of
 from jaxcert.rollouts._mujoco_warnings import mujoco_warnings
 from jaxcert.rollouts._policy import episode_key
-
-
-class Step(NamedTuple):
-    """Result of a step of one environment: the observed state after it.
-
-    Attributes:
-        obs: the observation after the step.
-        reward: the reward of the step.
-        terminated: whether the episode has come to its end.
-        truncated: whether it was cut, by a time limit for example.
-        info: the dict that the environment adds.
-    """
-
-    obs: Any
-    reward: float
-    terminated: bool
-    truncated: bool
-    info: Any
-
 
 Event = Callable[[Step], Any]
 
@@ -132,24 +113,22 @@ def episode_returns(
         t = len(steps)
         if t == _MANY_STEPS and episode_length is None:
             raise ValueError(f"an episode has not ended after {t} steps; give episode_length")
-        stepped = envs.step(envs.act(actor, t, alive), alive)
-        steps.append(_recorded(envs, metric, stepped, alive, t))
+        taken = envs.step(actor, t, alive)
+        steps.append(_recorded(metric, taken, len(seeds), t))
         lengths += alive
-        terminated |= alive & stepped.terminated
-        alive &= ~(stepped.terminated | stepped.truncated)
+        for i, step in taken.items():
+            terminated[i], alive[i] = step.terminated, not (step.terminated or step.truncated)
     rewards, target, avoid = (np.stack(part, axis=1) for part in zip(*steps, strict=True))
     return metric.returns(Record(rewards, target, avoid, lengths, terminated))
 
 
-def _recorded(envs: Envs, metric: Metric, stepped: Stepped, alive: np.ndarray, t: int) -> tuple[np.ndarray, ...]:
-    rewards = np.where(alive, stepped.rewards, 0.0)
-    if not np.all(np.isfinite(rewards)):
-        raise ValueError(f"an environment gave a reward that is not finite, in step {t + 1}")
-    events = np.zeros((2, len(alive)), bool)
-    for i in np.flatnonzero(alive).tolist() if metric.target is not None else ():
-        obs, info = envs.state(stepped, i)
-        ends = bool(stepped.terminated[i]), bool(stepped.truncated[i])
-        step = Step(obs, float(rewards[i]), *ends, info)
+def _recorded(metric: Metric, taken: Mapping[int, Step], num_envs: int, t: int) -> tuple[np.ndarray, ...]:
+    """The rewards and events of a step, 0 where an episode is over."""
+    rewards, events = np.zeros(num_envs), np.zeros((2, num_envs), bool)
+    for i, step in taken.items():
+        if not np.isfinite(step.reward):
+            raise ValueError(f"an environment gave a reward that is not finite, in step {t + 1}")
+        rewards[i] = step.reward
         events[:, i] = _happened("target", metric.target, step), _happened("avoid", metric.avoid, step)
     return rewards, *events
 
@@ -191,19 +170,17 @@ def collect_gymnasium(
     Every rollout of every task has an environment and a seed of its own, drawn independently of all others.
 
     Args:
-        make_env: a function from a task to a ``gymnasium.Env``; or from a list of tasks to a
-            ``gymnasium.vector.VectorEnv`` with one environment per task that takes a seed for each, as
-            ``AsyncVectorEnv`` does. To see which of them it is, it is called once more than needed, with one task.
+        make_env: a function from a task to a ``gymnasium.Env``.
         policy: a ``Policy`` or a function of an observation and a key, in JAX, as in ``collect``; a function of the
             observation alone, of NumPy or PyTorch, which must not remember earlier steps; or a model with ``predict``
             as in Stable-Baselines3, which acts deterministically. A function gets one observation as the
-            environment gives it, a dict for example; from a vector environment it gets all observations at once.
+            environment gives it, a dict for example.
         tasks: a list of tasks of any kind; or a pytree of arrays with a leading axis [n], of which each environment
             gets its row, as NumPy arrays.
         key: a JAX random key, for a policy in JAX and the seeds of episodes. A function that draws random numbers of
             its own does not depend on it.
         num_rollouts: m.
-        num_envs: how many environments run side by side.
+        num_envs: how many environments run side by side: policies in JAX and models get as many observations at once.
         episode_length: maximum number of steps of an episode; by default the environment's own limit.
         discount: in [0, 1].
         min_reward: r_min <= 0, finite: a lower bound on every reward, declared in advance.
@@ -220,8 +197,7 @@ def collect_gymnasium(
     Raises:
         TypeError: if the policy is not a policy, or gives actions of another type than the environment takes.
         ValueError: for numbers or shapes that do not fit, actions or rewards that are not finite, rewards below
-            `min_reward`, an episode of 100,000 steps without an `episode_length`, and vector environments that
-            must not be stepped after their end, or do not take a seed for each environment.
+            `min_reward`, and an episode of 100,000 steps without an `episode_length`.
 
     Example:
         >>> import gymnasium
@@ -244,11 +220,15 @@ def collect_gymnasium(
     seeds, keys = _random(key, len(rows))
     returns = np.empty(len(rows))
     with mujoco_warnings() as listen:
-        open_envs = opener(make_env, each[0])
-        listen()
+
+        def listened(task: Any) -> Any:
+            env = make_env(task)
+            listen()
+            return env
+
         for start in range(0, len(rows), num_envs):
             some = slice(start, start + num_envs)
-            envs = open_envs([each[row] for row in rows[some]])
+            envs = Envs(listened, [each[row] for row in rows[some]])
             try:
                 returns[some] = episode_returns(envs, actor(keys[some]), metric, seeds[some].tolist(), episode_length)
             finally:

@@ -11,37 +11,37 @@ import numpy as np
 from jaxcert.rollouts._policy import Policy, as_policy
 
 
-def as_action(space: Any, action: Any, alive: np.ndarray | None = None) -> Any:
-    """The action in the type of the space of one environment, or a batch of n with ``alive`` [n].
+def as_action(space: Any, action: Any) -> Any:
+    """The action in the type of the space.
 
-    One that is over gets any action. TypeError for an action of another kind than the space's, ValueError for another
-    shape, or values that are not finite or not in a discrete space.
+    TypeError for an action of another kind than the space's, ValueError for another shape, or values that are not
+    finite or not in a discrete space.
     """
     kinds = [kind.__name__ for kind in type(space).__mro__]
     for name, convert in _OF_SPACES.items():
         if name in kinds:
-            return convert(space, action, alive)
-    if alive is None and not space.contains(action):
+            return convert(space, action)
+    if not space.contains(action):
         raise ValueError(f"the policy gives the action {action!r}; expected one in {space}")
     return action
 
 
-def _dict_action(space: Any, action: Any, alive: np.ndarray | None) -> dict:
+def _dict_action(space: Any, action: Any) -> dict:
     if not isinstance(action, Mapping) or set(action) != set(space.spaces):
         has = f"the keys {sorted(action)}" if isinstance(action, Mapping) else f"a {type(action).__name__}"
         raise TypeError(f"the policy gives {has} as action; expected a dict with the keys {sorted(space.spaces)}")
-    return {key: as_action(part, action[key], alive) for key, part in space.spaces.items()}
+    return {key: as_action(part, action[key]) for key, part in space.spaces.items()}
 
 
-def _tuple_action(space: Any, action: Any, alive: np.ndarray | None) -> tuple:
+def _tuple_action(space: Any, action: Any) -> tuple:
     if not isinstance(action, Sequence) or len(action) != len(space.spaces):
         raise TypeError(
             f"the policy gives a {type(action).__name__} as action; expected a tuple of {len(space.spaces)}"
         )
-    return tuple(as_action(part, one, alive) for part, one in zip(space.spaces, action, strict=True))
+    return tuple(as_action(part, one) for part, one in zip(space.spaces, action, strict=True))
 
 
-def _array(space: Any, action: Any, alive: np.ndarray | None) -> np.ndarray:
+def _array(space: Any, action: Any) -> np.ndarray:
     if hasattr(action, "detach"):  # a tensor of PyTorch, which may have a gradient or be on a GPU
         action = action.detach().cpu().numpy()
     try:
@@ -50,36 +50,25 @@ def _array(space: Any, action: Any, alive: np.ndarray | None) -> np.ndarray:
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"the policy gives a {type(action).__name__} as action; expected numbers of {space}")
-    lead = () if alive is None else alive.shape
-    if array.shape != lead + space.shape:
-        raise ValueError(_of_shape(space, array, lead))
+    if array.shape != space.shape:
+        one = "" if space.shape else ", the number of one action (the argmax, if these are scores)"
+        raise ValueError(f"the policy gives an action of shape {array.shape}; expected {space.shape}{one}")
     return array
 
 
-def _of_shape(space: Any, array: np.ndarray, lead: tuple[int, ...]) -> str:
-    if array.shape[: len(lead)] != lead:
-        return (
-            f"the policy gives actions of shape {array.shape}; expected {lead + space.shape}, since it gets the"
-            f" observations of all {lead[0]} environments at once"
-        )
-    found = f"the policy gives an action of shape {array.shape[len(lead) :]}; expected {space.shape}"
-    return found if space.shape else f"{found}, the number of one action (the argmax, if these are scores)"
-
-
-def _whole_action(space: Any, action: Any, alive: np.ndarray | None) -> Any:
-    array = _array(space, action, alive)
+def _whole_action(space: Any, action: Any) -> Any:
+    array = _array(space, action)
     if array.dtype.kind == "f":
         raise TypeError(f"the policy gives an action of type {array.dtype}; expected whole numbers for {space}")
-    for one in [array] if alive is None else array[alive]:
-        if not space.contains(np.asarray(one, np.int64)[()]):
-            raise ValueError(f"the policy gives the action {one}, which is not in {space}")
+    if not space.contains(np.asarray(array, np.int64)[()]):
+        raise ValueError(f"the policy gives the action {array}, which is not in {space}")
     # A scalar, not an array without axes: tables of transitions are looked up by it.
     return array.astype(space.dtype)[()]
 
 
-def _box_action(space: Any, action: Any, alive: np.ndarray | None) -> np.ndarray:
-    array = _array(space, action, alive)
-    if not np.all(np.isfinite(array if alive is None else array[alive])):
+def _box_action(space: Any, action: Any) -> np.ndarray:
+    array = _array(space, action)
+    if not np.all(np.isfinite(array)):
         raise ValueError("the policy gave an action that is not finite")
     if array.dtype.kind == "f" and np.dtype(space.dtype).kind != "f":
         raise TypeError(f"the policy gives an action of type {array.dtype}; expected {space.dtype} for {space}")
@@ -98,7 +87,7 @@ _OF_SPACES: dict[str, Callable[..., Any]] = {
 class Actor(NamedTuple):
     """Chooses the actions of episodes that run side by side, from their observations and the step.
 
-    ``takes_batch``: whether it takes the observations of all at once even where environments give them one by one.
+    ``takes_batch``: whether it takes the observations of all at once.
     """
 
     act: Callable[[Any, int], Any]

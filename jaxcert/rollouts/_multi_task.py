@@ -9,27 +9,19 @@ import jax
 import numpy as np
 
 from jaxcert._validation import check_count
+from jaxcert.rollouts._policy import Same
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
 class DistributionSampler:
-    """A function from a key to a sample; two of them are equal if they sample from the same object.
+    """A function from a key to a sample of a distribution; equal for the same object, to find a compiled program."""
 
-    A distribution holds arrays, so its values could neither be hashed nor compared to find a compiled program.
-    """
-
-    distribution: Any
+    held: Same
 
     def __call__(self, key: chex.PRNGKey) -> Any:
         """One sample. TensorFlow Probability relies on JAX's implicit promotion of types and ranks."""
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-            return self.distribution.sample(seed=key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DistributionSampler) and self.distribution is other.distribution
-
-    def __hash__(self) -> int:
-        return hash(id(self.distribution))
+            return self.held.value.sample(seed=key)
 
 
 def as_sampler(sample_task: Any) -> Any:
@@ -38,7 +30,7 @@ def as_sampler(sample_task: Any) -> Any:
         return sample_task
     if not callable(getattr(sample_task, "sample", None)):
         raise ValueError(f"sample_task is {sample_task!r}; expected a function of a key, or a distribution")
-    return DistributionSampler(sample_task)
+    return DistributionSampler(Same(sample_task))
 
 
 class Environment(Protocol):
@@ -114,7 +106,7 @@ class MultiTaskEnv:
     @property
     def task_distribution(self) -> Any:
         """The distribution given as ``sample_task``, or None where that is a function."""
-        return self.sample_task.distribution if isinstance(self.sample_task, DistributionSampler) else None
+        return self.sample_task.held.value if isinstance(self.sample_task, DistributionSampler) else None
 
     def sample_tasks(self, key: chex.PRNGKey, num_tasks: int) -> Any:
         """Independent tasks, one pytree with a leading axis [n].

@@ -93,12 +93,12 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
     @property
     def num_pairs(self) -> int:
         """The number of complete pairs that count."""
-        return len(self._counted.trials) // 2
+        return len(self._log.counted) // 2
 
     @property
     def begun(self) -> Trial | None:
         """The trial of a pair that has begun; None if every pair is complete."""
-        return self._counted.trials[-1] if len(self._counted.trials) % 2 else None
+        return self._log.counted[-1] if len(self._log.counted) % 2 else None
 
     @property
     def is_over(self) -> bool:
@@ -108,14 +108,14 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
 
     def pairs(self) -> list[tuple[float, float]]:
         """The outcomes of A and of B in each pair that is complete."""
-        values = [each.value for each in self._counted.trials]
-        places = [each.task for each in self._counted.trials]
+        values = [each.value for each in self._log.counted]
+        places = [each.task for each in self._log.counted]
         both = zip(places[::2], values[::2], values[1::2], strict=False)
         return [(one, other) if place == 0 else (other, one) for place, one, other in both]
 
     def num_out_of_order(self) -> int:
         """The number of pairs that did not begin with the drawn policy."""
-        first = [each.task for each in self._counted.trials[::2]]
+        first = [each.task for each in self._log.counted[::2]]
         return sum(place != self.declared.first(pair) for pair, place in enumerate(first))
 
     def next_policy(self) -> str | None:
@@ -139,7 +139,7 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
 
     def state_with_withdrawn(self) -> SequentialState:
         """The state in which each pair with a withdrawn trial counts as lost by both policies, at its place."""
-        declared, trials, pairs, lost = self.declared, self._counted.trials, self.num_pairs, _touched(self.trials)
+        declared, trials, pairs, lost = self.declared, self._log.counted, self.num_pairs, _touched(self.trials)
         state = declared.state()
         for pair in range(max([pairs, *(place + 1 for place in lost)])):
             if pair in lost:

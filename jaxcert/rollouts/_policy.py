@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import functools
 import inspect
 import types
 from collections.abc import Callable, Iterator
@@ -12,7 +11,7 @@ import chex
 import jax
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=["params"], meta_fields=["apply", "deterministic"])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Policy:
     """A fixed policy; a pytree of its parameters, so that new parameters do not trigger a recompilation.
@@ -30,9 +29,9 @@ class Policy:
         [0.5]
     """
 
-    apply: Callable[[Any, Any, chex.PRNGKey], Any]
+    apply: Callable[[Any, Any, chex.PRNGKey], Any] = dataclasses.field(metadata={"static": True})
     params: Any
-    deterministic: bool | None = None
+    deterministic: bool | None = dataclasses.field(default=None, metadata={"static": True})
 
 
 PolicyOrFunction = Policy | Callable[[Any, chex.PRNGKey], Any]
@@ -113,17 +112,17 @@ def as_policy(policy: Any) -> Policy:
         raise TypeError(
             f"{type(policy).__name__} holds arrays: give Policy(apply, params), with them in params"
         ) from error
-    return Policy(_Plain(policy, tuple(map(_Same, _captured(policy)))), ())
+    return Policy(_Plain(policy, tuple(map(Same, _captured(policy)))), ())
 
 
 @dataclasses.dataclass(frozen=True)
-class _Same:
-    """Equal to itself alone."""
+class Same:
+    """Equal to one of the same object alone: what holds arrays can neither be compared nor hashed."""
 
     value: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
+        return isinstance(other, Same) and self.value is other.value
 
     def __hash__(self) -> int:
         return id(self.value)
@@ -134,7 +133,7 @@ class _Plain:
     """A function with the current values of its outer variables; reassigning these makes another policy."""
 
     function: Callable[[Any, jax.Array], Any]
-    captured: tuple[_Same, ...]
+    captured: tuple[Same, ...]
 
     def __call__(self, params: tuple[()], obs: Any, key: jax.Array) -> Any:
         return self.function(obs, key)

@@ -1,6 +1,5 @@
 """Episodes step by step, of which one that is over gives its place to the next."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import chex
@@ -84,27 +83,6 @@ def step_on(
         lambda work: advance(env, policy, work, discount),
         episodes,
     )
-
-
-def followed(
-    env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, look: Callable[[Any], Any], num_steps: int
-) -> tuple[Episodes, Any]:
-    """Episodes side by side, and what ``look`` reads off their states from the first on, [num_steps + 1, ...].
-
-    An episode that is over stays as it was.
-    """
-
-    def step(before: Episodes, _: None) -> tuple[Episodes, Any]:
-        after = advance(env, policy, before)
-        pairs = (after.states, after.steps), (before.states, before.steps)
-        states, steps = jax.tree.map(
-            lambda a, b: jnp.where(jnp.expand_dims(before.alive, range(1, a.ndim)), a, b), *pairs
-        )
-        return after._replace(states=states, steps=steps), look(states)
-
-    start = begin(env, tasks, keys)
-    end, later = jax.lax.scan(step, start, length=num_steps)
-    return end, jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), look(start.states), later)
 
 
 # Places are filled when a quarter of them is free. With a larger share they would wait longer, with a smaller one all

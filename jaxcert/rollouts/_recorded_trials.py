@@ -2,35 +2,18 @@
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from jaxcert._chained import ChainedLog
 from jaxcert._files import in_file
 from jaxcert.rollouts._declared import Declared
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
-from jaxcert.rollouts._single_trial import Trial
-from jaxcert.rollouts._trial_log import (
-    Counted,
-    Log,
-    counted,
-    that_count,
-    trial_entry,
-    with_entry,
-    with_trial,
-    withdrawal_entry,
-)
+from jaxcert.rollouts._single_trial import Trial, check_outcome
+from jaxcert.rollouts._trial_log import Log, after, trial_entry, withdrawal_entry
 from jaxcert.sequential import SequentialState
 
 Kind = TypeVar("Kind", bound=Declared | DeclaredPairs)
-
-
-class _Known(NamedTuple):
-    """The content of a log, and the result of its trials."""
-
-    log: Log
-    counted: Counted
 
 
 class RecordedTrials(Generic[Kind]):
@@ -46,7 +29,7 @@ class RecordedTrials(Generic[Kind]):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._file: ChainedLog[Any] = ChainedLog(self.path, "a log of trials", None, _after)
+        self._file: ChainedLog[Any] = ChainedLog(self.path, "a log of trials", None, after)
         self._file.read()
         if not isinstance(self.declared, self._declares):
             raise ValueError(f"{self.path}: {self._instead}")
@@ -54,16 +37,12 @@ class RecordedTrials(Generic[Kind]):
 
     @property
     def _log(self) -> Log:
-        return self._file.value.log
-
-    @property
-    def _counted(self) -> Counted:
-        return self._file.value.counted
+        return self._file.value
 
     @property
     def declared(self) -> Kind:
         """Settings fixed before the first trial."""
-        return self._file.value.log.declared
+        return self._file.value.declared
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -88,7 +67,7 @@ class RecordedTrials(Generic[Kind]):
     @property
     def state(self) -> SequentialState:
         """Of the sequential experiment, after the trials that count."""
-        return self._counted.state
+        return self._log.state
 
     def next_label(self) -> str | None:
         """The label whose trial is advised next; None if another trial is no evidence any more."""
@@ -114,9 +93,9 @@ class RecordedTrials(Generic[Kind]):
         with self._file.adding() as add:
             place = self._place(label)
             declared = self.declared
-            declared.outcomes.check(value)
+            check_outcome(value, declared.successes, declared.support)
             with in_file(self.path):
-                declared.check_turn(self._counted.trials, place)
+                declared.check_turn(self._log.counted, place)
                 self._check_open(place)
             add([trial_entry(self._log, place, value)])
 
@@ -150,17 +129,3 @@ class RecordedTrials(Generic[Kind]):
         raise ValueError(
             f"{self.path}: has no {role} {label!r}; expected one that was declared, such as {', '.join(near)}"
         )
-
-
-def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
-    """The content of a log after more entries; trials are added one by one unless one was withdrawn."""
-    log = with_entry(None, next(entries, None)) if before is None else before.log
-    for entry in entries:
-        log = with_entry(log, entry)
-    kept = that_count(log.trials)
-    found = counted(log.declared, ()) if before is None else before.counted
-    if kept[: len(found.trials)] != found.trials:
-        found = counted(log.declared, ())
-    for trial in kept[len(found.trials) :]:
-        found = with_trial(log.declared, found, trial)
-    return _Known(log, found)

@@ -1,7 +1,6 @@
 """The certificate of adaptive rollouts, and how a run that was stopped goes on."""
 
 import dataclasses
-import functools
 from typing import Any
 
 import jax
@@ -21,20 +20,7 @@ _UNDECLARED = (
 )
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=[
-        "certificate",
-        "state",
-        "tasks",
-        "num_started",
-        "num_unfinished",
-        "passed_after",
-        "rollout_task",
-        "rollout_return",
-    ],
-    meta_fields=["deterministic"],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, repr=False)
 class AdaptiveCertificate:
     """A certificate with the rollouts behind it, at one moment of an adaptive run.
@@ -64,7 +50,7 @@ class AdaptiveCertificate:
     passed_after: jax.Array
     rollout_task: jax.Array
     rollout_return: jax.Array
-    deterministic: bool | None
+    deterministic: bool | None = dataclasses.field(metadata={"static": True})
 
     def __str__(self) -> str:
         return f"{self.certificate}\n{_UNDECLARED}" if self._gave_up_successes() else str(self.certificate)
@@ -173,3 +159,46 @@ def _are_same(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> boo
 
 def _of_length(log: jax.Array, length: int, filler: float) -> jax.Array:
     return jnp.pad(log[:length], (0, max(0, length - log.size)), constant_values=filler)
+
+
+# --- proof in exact arithmetic ------------------------------------------------------------------------------------
+
+
+def stops_of(run: AdaptiveCertificate, index: int) -> dict[str, Any] | None:
+    """After how many rollouts each task passes a threshold, None where it does not; None where nothing is claimed.
+
+    With fixed bets the wealth falls in B, so that a task that passes a larger threshold has passed this one then. For
+    successes, `goal` is the wealth at which tasks pass.
+    """
+    thresholds, lower = np.asarray(run.certificate.thresholds), np.asarray(run.certificate.lower_bounds)
+    if not run.certificate.safety[index] > 0 or not thresholds[index] > run.state.low:
+        return None
+    is_binary = bool(run.state.is_binary)
+    at = np.full(lower.shape, index) if is_binary else np.argmax(thresholds == lower[:, None], axis=1)
+    used = np.take_along_axis(np.asarray(run.certificate.num_rollouts_used), at[:, None], axis=1)[:, 0]
+    passed = (lower >= thresholds[index]).tolist()
+    stops = [count if ok else None for count, ok in zip(used.tolist(), passed, strict=True)]
+    return {"rollouts": stops, **({"goal": float(run.state.goal[index])} if is_binary else {})}
+
+
+def declared_by(run: AdaptiveCertificate) -> dict[str, Any]:
+    """The settings fixed beforehand, under their names in a log of trials."""
+    state = run.state
+    return {
+        "thresholds": np.asarray(state.thresholds).tolist(),
+        "support": [float(state.low), float(state.high) if np.isfinite(state.high) else None],
+        "delta": float(run.certificate.delta),
+        "beta": float(state.beta),
+        "bets": np.asarray(state.bets).tolist(),
+        "give_up": float(state.give_up),
+        "max_trials": int(state.max_rollouts_per_task),
+        "successes": bool(state.is_binary),
+    }
+
+
+def returns_by_task(run: AdaptiveCertificate) -> list[list[float]]:
+    """The returns of each task in their order, of every one, rolled out or not."""
+    tasks = np.asarray(run.rollout_task)
+    order = np.argsort(tasks, kind="stable")[np.sum(tasks < 0) :]  # without what follows the last one
+    ends = np.cumsum(np.bincount(tasks[order], minlength=run.certificate.num_tasks))
+    return [part.tolist() for part in np.split(np.asarray(run.rollout_return)[order], ends[:-1])]

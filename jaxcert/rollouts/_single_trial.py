@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert._validation import as_numbers
 from jaxcert.returns._checks import possible
-from jaxcert.tables._entries import check_spelled_once
+from jaxcert.tables._spelling import check_spelled_once
 
 _LONGEST_LABEL = 200
 
@@ -23,26 +23,20 @@ class Trial(NamedTuple):
     withdrawn: str | None  # why it does not count any more; None if it counts
 
 
-class Outcomes(NamedTuple):
-    """The values that a trial may have."""
+def outcomes_of(successes: bool, support: tuple[float, float]) -> str:
+    """The values that a trial may have, in words: success or failure, or a score; the support may end at infinity."""
+    return "a success or a failure" if successes else "a score in [{:g}, {:g}]".format(*support)
 
-    successes: bool  # whether it succeeds or fails, in place of a score
-    support: tuple[float, float]  # (a, b), which holds every possible score; b may be infinite
 
-    @property
-    def wanted(self) -> str:
-        """The form of an outcome, in words."""
-        return "a success or a failure" if self.successes else "a score in [{:g}, {:g}]".format(*self.support)
-
-    def check(self, value: Any) -> None:
-        """Raise ValueError unless a trial can have this value: a bool for successes, else a float in the support."""
-        if self.successes:
-            fits = isinstance(value, bool)
-        else:
-            fits = isinstance(value, float) and bool(possible(np.float64(value), *self.support, False))
-        if not fits:
-            found = (("a failure", "a success")[value]) if isinstance(value, bool) else f"the score {value!r:.40}"
-            raise ValueError(f"the trial has {found}; expected {self.wanted}, as was declared")
+def check_outcome(value: Any, successes: bool, support: tuple[float, float]) -> None:
+    """Raise ValueError unless a trial can have this value: a bool for successes, else a float in the support."""
+    if successes:
+        fits = isinstance(value, bool)
+    else:
+        fits = isinstance(value, float) and bool(possible(np.float64(value), *support, False))
+    if not fits:
+        found = (("a failure", "a success")[value]) if isinstance(value, bool) else f"the score {value!r:.40}"
+        raise ValueError(f"the trial has {found}; expected {outcomes_of(successes, support)}, as was declared")
 
 
 def check_labels(name: str, labels: Sequence[Any], each: str) -> None:

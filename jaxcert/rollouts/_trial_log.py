@@ -5,18 +5,20 @@ are not there, and keeps what an archive of the rollouts that count has no place
 """
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._first_entry import declared_in
+from jaxcert._first_entry import declared_in, fields_of
 from jaxcert.numerics._rounding import convert_host
 from jaxcert.rollouts._declared import Declared
 from jaxcert.rollouts._declared_pairs import DeclaredPairs
 from jaxcert.rollouts._resumption import AdaptiveCertificate
-from jaxcert.rollouts._single_trial import Trial
+from jaxcert.rollouts._single_trial import Trial, check_outcome
 from jaxcert.sequential import SequentialState, certificate
 
 # What a log may declare, by its format.
@@ -27,16 +29,32 @@ _KINDS: dict[str, type[Declared] | type[DeclaredPairs]] = {
 
 
 class Log(NamedTuple):
-    """The content of a log: the declaration and all trials in order, including withdrawn ones."""
+    """The content of a log: the declaration, all trials in order, and the result of those that count."""
 
     declared: Declared | DeclaredPairs
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[Trial, ...]  # with those that were withdrawn
+    counted: tuple[Trial, ...]  # those that were not
+    state: SequentialState  # after these
+    passed_after: np.ndarray  # how many had been taken in when a task passed; 0 if it did not, int32[n, t]
 
 
 def first_entry(declared: Declared | DeclaredPairs) -> dict[str, Any]:
     """The entry with which a log begins."""
     (name,) = (name for name, kind in _KINDS.items() if isinstance(declared, kind))
-    return {"format": name, "time": _now(), **declared.to_json()}
+    return {"format": name, "time": _now(), **fields_in(declared)}
+
+
+def fields_in(declared: Declared | DeclaredPairs) -> dict[str, Any]:
+    """The fields as values for JSON, which has no infinite number."""
+    low, high = declared.support
+    return {**declared._asdict(), "support": [low, high if math.isfinite(high) else None]}
+
+
+def _declared(kind: type[Any], entry: Mapping[str, Any]) -> Declared | DeclaredPairs:
+    """The declaration in an entry; ValueError for an invalid one."""
+    found = kind(**fields_of(entry, kind, kind._fields))
+    found.state()
+    return found
 
 
 def trial_entry(log: Log, task: int, value: float) -> dict[str, Any]:
@@ -50,34 +68,40 @@ def withdrawal_entry(log: Log, why: str) -> dict[str, Any]:
     return {"time": _now(), "withdrawn": _last(log.trials).number, "why": why}
 
 
-def with_entry(log: Log | None, entry: Mapping[str, Any] | None) -> Log:
-    """The log with one entry more, its first one if there is none; ValueError for what cannot follow those before."""
-    if log is None or entry is None:
-        return Log(declared_in(entry, _KINDS))
+def after(before: Log | None, entries: Iterator[Mapping[str, Any]]) -> Log:
+    """The content after more entries, of which the very first is the declaration; ValueError for one out of place."""
+    if before is None:
+        kinds = {name: functools.partial(_declared, kind) for name, kind in _KINDS.items()}
+        before = begun(declared_in(next(entries, None), kinds))
+    log, trials = before, before.trials
+    for entry in entries:
+        trials = _with_entry(log.declared, trials, entry)
+    return with_trials(log, trials)
+
+
+def _with_entry(
+    declared: Declared | DeclaredPairs, trials: tuple[Trial, ...], entry: Mapping[str, Any]
+) -> tuple[Trial, ...]:
+    """The trials after one entry more."""
     if not isinstance(entry.get("time"), str):
         raise ValueError("expected its time as a text")
-    take = _withdrawal if "withdrawn" in entry else _trial
-    return log._replace(trials=take(log, entry))
-
-
-def _trial(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:
-    """The trials with one more."""
-    declared = log.declared
+    if "withdrawn" in entry:
+        return _without_last(trials, entry)
     label, labels = entry.get(declared.role), declared.labels
     if label not in labels:
         raise ValueError(f"its {declared.role} is {label!r:.40}, which was not declared")
     value: Any = entry.get("success" if declared.successes else "score")
-    declared.outcomes.check(value)
-    declared.check_turn(that_count(log.trials), labels.index(label))
-    return (*log.trials, Trial(entry["number"], labels.index(label), float(value), entry["time"], None))
+    check_outcome(value, declared.successes, declared.support)
+    declared.check_turn(that_count(trials), labels.index(label))
+    return (*trials, Trial(entry["number"], labels.index(label), float(value), entry["time"], None))
 
 
-def _withdrawal(log: Log, entry: Mapping[str, Any]) -> tuple[Trial, ...]:
+def _without_last(trials: tuple[Trial, ...], entry: Mapping[str, Any]) -> tuple[Trial, ...]:
     """The trials, of which the last one that counts does so no longer."""
-    last, why = _last(log.trials), entry.get("why")
+    last, why = _last(trials), entry.get("why")
     if entry["withdrawn"] != last.number or not isinstance(why, str) or not why:
         raise ValueError(f"expected it to withdraw the trial of line {last.number + 1}, and to say why")
-    return tuple(each._replace(withdrawn=why) if each is last else each for each in log.trials)
+    return tuple(each._replace(withdrawn=why) if each is last else each for each in trials)
 
 
 def that_count(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
@@ -100,51 +124,41 @@ def _now() -> str:
 # --- what trials come to ---------------------------------------------------------------------------------------------
 
 
-class Counted(NamedTuple):
-    """The trials that count, taken in one by one."""
+def begun(declared: Declared | DeclaredPairs) -> Log:
+    """Before the first trial.
 
-    state: SequentialState  # after them
-    passed_after: np.ndarray  # how many had been taken in when a task passed; 0 if it did not, int32[n, t]
-    trials: tuple[Trial, ...]
-
-
-def counted(declared: Declared | DeclaredPairs, trials: Iterable[Trial]) -> Counted:
-    """The result of these trials.
-
-    It is computed in the precision that JAX has now: in each, a wealth is at most its exact value (theory page,
+    The state is computed in the precision that JAX has now: in each, a wealth is at most its exact value (theory page,
     section 8), so that a log may be read in another one than it was written in.
     """
     state = declared.state()
-    found = Counted(state, np.zeros(state.passed.shape, np.int32), ())
-    for trial in trials:
-        found = with_trial(declared, found, trial)
-    return found
+    return Log(declared, (), (), state, np.zeros(state.passed.shape, np.int32))
 
 
-def with_trial(declared: Declared | DeclaredPairs, before: Counted, trial: Trial) -> Counted:
-    """With one more trial."""
-    state = declared.advanced(before.state, before.trials, trial)
-    trials = (*before.trials, trial)
-    is_new = np.asarray(state.passed) & ~np.asarray(before.state.passed)
-    return Counted(state, np.where(is_new, np.int32(len(trials)), before.passed_after), trials)
+def with_trials(log: Log, trials: tuple[Trial, ...]) -> Log:
+    """With these trials, taken in one by one; anew where one that had counted was withdrawn."""
+    kept = that_count(trials)
+    if kept[: len(log.counted)] != log.counted:
+        log = begun(log.declared)
+    for trial in kept[len(log.counted) :]:
+        state = log.declared.advanced(log.state, log.counted, trial)
+        is_new, counted = np.asarray(state.passed) & ~np.asarray(log.state.passed), (*log.counted, trial)
+        passed_after = np.where(is_new, np.int32(len(counted)), log.passed_after)
+        log = log._replace(counted=counted, state=state, passed_after=passed_after)
+    return log._replace(trials=trials)
 
 
-def run_of(declared: Declared, found: Counted, *, num_started: int) -> AdaptiveCertificate:
-    """The certificate of these trials, with them, as an adaptive run has it."""
-    state, trials = found.state, found.trials
+def run_of(log: Log) -> AdaptiveCertificate:
+    """The certificate of the trials of tasks that count, with them, as an adaptive run has it."""
+    state, dtype = log.state, np.dtype(log.state.wealth.dtype)
+    returns = convert_host(np.array([trial.value for trial in log.counted], np.float64), dtype, "down")
     return AdaptiveCertificate(
-        certificate=certificate(state, declared.delta),
+        certificate=certificate(state, log.declared.delta),
         state=state,
-        tasks={"label": np.array(declared.tasks)},
-        num_started=jnp.asarray(num_started, jnp.int32),
+        tasks={"label": np.array(log.declared.labels)},
+        num_started=jnp.asarray(len(log.trials), jnp.int32),
         num_unfinished=jnp.asarray(0, jnp.int32),
-        passed_after=jnp.asarray(found.passed_after),
-        rollout_task=jnp.asarray([trial.task for trial in trials], jnp.int32),
-        rollout_return=jnp.asarray(_rounded([trial.value for trial in trials], state)),
+        passed_after=jnp.asarray(log.passed_after),
+        rollout_task=jnp.asarray([trial.task for trial in log.counted], jnp.int32),
+        rollout_return=jnp.asarray(returns),
         deterministic=None,
     )
-
-
-def _rounded(values: Sequence[float], state: SequentialState) -> np.ndarray:
-    """Values in the precision of the state, rounded down."""
-    return convert_host(np.array(values, np.float64), np.dtype(state.wealth.dtype), "down")

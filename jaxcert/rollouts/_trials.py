@@ -11,10 +11,10 @@ from jaxcert.rollouts._declared import Declared, declare
 from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._slots import SCHEDULES
-from jaxcert.rollouts._trial_log import counted, first_entry, run_of
+from jaxcert.rollouts._trial_log import begun, first_entry, run_of, with_trials
 from jaxcert.sequential._wealth import fewest_to_pass
-from jaxcert.tables._entries import ask_about_alike
 from jaxcert.tables._labels import ask_about_labels
+from jaxcert.tables._spelling import ask_about_alike
 
 
 class Trials(RecordedTrials[Declared]):
@@ -137,10 +137,10 @@ class Trials(RecordedTrials[Declared]):
             The run; its tasks have one parameter, their ``label``.
         """
         if not count_withdrawn:
-            return run_of(self.declared, self._counted, num_started=len(self.trials))
+            return run_of(self._log)
         worst = self.declared.support[0]
-        every = [each if each.withdrawn is None else each._replace(value=worst) for each in self.trials]
-        return run_of(self.declared, counted(self.declared, every), num_started=len(every))
+        every = (each if each.withdrawn is None else each._replace(value=worst, withdrawn=None) for each in self.trials)
+        return run_of(with_trials(begun(self.declared), tuple(every)))
 
     def _check_open(self, place: int) -> None:
         if not np.any(self.state.is_open[place]):

@@ -7,9 +7,10 @@ import numpy as np
 
 from jaxcert.returns._paired import refuse_summary
 from jaxcert.tables._coded import Coded, combined, pair_counts
-from jaxcert.tables._entries import as_seen, as_text, ask
+from jaxcert.tables._entries import as_text, ask
 from jaxcert.tables._pooled import nested
 from jaxcert.tables._returns import Returns
+from jaxcert.tables._spelling import as_seen
 from jaxcert.tables._told_names import is_of_run, may_tell_tasks, name_several
 
 # Returns that are so many times as large as those up to 1 may be per cent, or marks up to 5 or 10.

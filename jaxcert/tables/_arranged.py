@@ -1,6 +1,7 @@
 """The returns of a table, of a file or a frame: its rows as tasks and trials, which are checked first."""
 
 import dataclasses
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -8,14 +9,15 @@ import numpy as np
 from jaxcert.tables._aligned import entries_of_tasks
 from jaxcert.tables._coded import Coded, Read, as_counts, coded, of_rates
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import as_number, ask
+from jaxcert.tables._entries import as_number, ask_if_pooled
 from jaxcert.tables._labels import ask_about_label, ask_about_labels, ask_about_trials_of, ask_about_unique_labels
-from jaxcert.tables._picked_rows import Rows, picked_rows, rows_of
+from jaxcert.tables._picked_rows import Rows, conditions_in, picked_rows, rows_of
 from jaxcert.tables._pooled import check_one_policy, nested
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, check_column, checked
-from jaxcert.tables._set_aside import ask_about_set_aside, set_aside
-from jaxcert.tables._single_rollouts import arrange, ask_about_cost
+from jaxcert.tables._senses import ask_about_cost
+from jaxcert.tables._set_aside import ask_about_set_aside, ask_about_training, set_aside
+from jaxcert.tables._single_rollouts import arrange
 from jaxcert.tables._summary_rows import ask_about_copied_rows, ask_about_lost, ask_about_mean, check_rows_are_trials
 from jaxcert.tables._told_names import check_same_policy, number_trials, tells
 
@@ -53,7 +55,8 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     others = [name for name in rows.names if name not in {*parts, *names, roles.strata} and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1 and str(name).strip())
     read, values = Read(columns, task, episode, others, rows.column), [rows.column(name) for name in names]
-    pooled, constant = check_read(read, values)
+    said = {name for name, *_ in conditions_in(rows.names, roles)}
+    pooled, constant = check_read(read, values, said=said)
     if len(parts) > 1:
         if roles.strata not in parts or len(parts) > 2:  # of two parts one is said to be a kind of tasks
             ask_about_label(columns, parts, rows.labels)
@@ -89,12 +92,19 @@ def strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
     return strata.entries[first[:, 0]]
 
 
-def check_read(read: Read, values: list[Coded], *, are_picked: bool = True) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Raise ValueError or warn of what columns that are neither task nor value tell; see ``check_one_policy``."""
+def check_read(
+    read: Read, values: list[Coded], *, are_picked: bool = True, said: Collection[Any] = ()
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Raise ValueError or warn of what columns that are neither task nor value tell; see ``check_one_policy``.
+
+    Conditions have ``said`` which entries of some columns are meant.
+    """
     found = check_one_policy(read, are_picked=are_picked)
-    for each in (name for name in read.others if not tells(name).apart):
+    for each in read.others:
         for name, entries in nested(each, read.column(each)):
-            if (aside := set_aside(name, entries)).any():
+            if each not in said:
+                ask_about_training(name, entries)
+            if not tells(each).apart and (aside := set_aside(name, entries)).any():
                 outcomes = values[0].each(as_number)
                 if np.any(np.nan_to_num(outcomes[aside]) != 0):  # others count as failures do
                     ask_about_set_aside(name, aside, outcomes, "counted as they are")
@@ -109,10 +119,8 @@ def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles
     if is_wide:
         check_same_policy(names)
         if not number_trials(names):
-            ask(
-                f"columns {str(names[0])!r:.42} to {str(names[-1])!r:.42} are read as trials: if they are of several "
-                "policies, versions or checkpoints, all of them are taken for one policy here"
-            )
+            seen = f"columns {str(names[0])!r:.42} to {str(names[-1])!r:.42} are read as trials"
+            ask_if_pooled(seen, "they are of several policies, versions or checkpoints")
         whole = np.stack([each.entries.astype(object)[each.places] for each in values], axis=1)
         return coded(whole.reshape(-1))
     won, *trials = values

@@ -8,15 +8,19 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, Read
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import as_text, ask, number_of, words_in
+from jaxcert.tables._entries import as_number, as_text, ask, number_of, words_in
 from jaxcert.tables._told_names import tells
 
 # Names of numbers of attempts, and of what each row may have as many of as its task has rows; words beside them.
-_ATTEMPTS = words_in("best majority attempts tries retries reruns")
-_ROWS = words_in("samples candidates completions k")
+_ATTEMPTS = words_in("best majority attempts tries retries reruns votes")
+_ROWS = words_in("samples candidates completions generations k")
 _BESIDE = words_in("of n k num no number max allowed total config")
 # Names of lists of attempts, and of texts that list them.
-_LISTS = (_ATTEMPTS | _ROWS | words_in("rollouts episodes generations trials runs")) - words_in("best majority k")
+_LISTS = (_ATTEMPTS | _ROWS) - words_in("best majority k") | words_in("""
+    rollouts episodes generations trials runs trajectories responses outcomes passes successes
+""")
+_ONE = words_in("sample attempt try trial run rollout episode per each all scores results") | _LISTS
+_SELECTED = words_in("selected chosen picked kept")
 _AGAIN = words_in("attempt attempts try tries retry retries")
 _LOGS = words_in("log logs list history results outcomes records scores")
 _MARKS = re.compile("[|,;]")
@@ -34,6 +38,8 @@ def ask_about_attempts(read: Read, names: Iterable[Any]) -> None:
             told = f"is {as_text(entries.listed()[0]):.20} in all rows"
         elif _is_list(words, entries):
             told = "holds several entries in a row"
+        elif words & _SELECTED and words <= _SELECTED | {"is", "was"} and [*map(as_number, entries.listed())] == [1]:
+            told = "says that all rows were selected"
         else:
             continue
         ask(
@@ -53,13 +59,14 @@ def _is_number(words: set[str], entries: Coded, task: Coded, columns: Columns) -
 
 
 def _is_list(words: set[str], entries: Coded) -> bool:
-    """Whether some row lists several attempts, by the name of the column; a history only by the outcomes in it."""
+    """Whether some row lists several attempts, by the name of the column; some names only by the outcomes in it."""
     listed = entries.listed()
     if words & _LISTS and words <= _LISTS | _BESIDE and any(_length(each) > 1 for each in listed):
         return True
     if words & _AGAIN and words & _LOGS and words <= _AGAIN | _LOGS | _BESIDE:
         return any(_length(each) > 1 or (isinstance(each, str) and _MARKS.search(each)) for each in listed)
-    return words == {"history"} and any(_length(each) > 1 and _has_outcomes(each) for each in listed)
+    is_told = words == {"history"} or (words & _ONE and words <= _ONE | _BESIDE)
+    return bool(is_told) and any(_length(each) > 1 and _has_outcomes(each) for each in listed)
 
 
 def _length(entry: Any) -> int:
@@ -76,4 +83,4 @@ def _has_outcomes(entries: Any) -> bool:
     first = next(iter(entries.values() if isinstance(entries, dict) else entries), None)
     if isinstance(first, dict):
         return any(tells(each).value for each in first) and not _STEPS & {*map(str, first)}
-    return isinstance(first, bool | np.bool_)
+    return all(as_number(each) in (0, 1) for each in (entries.values() if isinstance(entries, dict) else entries))

@@ -15,10 +15,11 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import parsed
 from jaxcert.tables._coded import plain_type
-from jaxcert.tables._entries import ask, check_spelled_once
+from jaxcert.tables._entries import ask
 from jaxcert.tables._json_records import places_in, records_in
 from jaxcert.tables._picked_rows import conditions_in
 from jaxcert.tables._roles import Roles, checked
+from jaxcert.tables._spelling import check_spelled_once
 from jaxcert.tables._told_names import tells
 
 _HEAD = 1000  # lines that say which fields there are, and of which type

@@ -10,8 +10,9 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, Read, coded
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import ask, is_name, words_in
+from jaxcert.tables._entries import ask, ask_if_pooled, is_name, words_in
 from jaxcert.tables._pooled import MOST_CONDITIONS, are_numbered, crossing
+from jaxcert.tables._set_aside import ask_about_trained_labels
 from jaxcert.tables._told_names import DIGITS, GROUPS, PLACES, POLICIES, name_several, stems_of, tells
 
 _MOMENTS = words_in("step steps iter iteration generation snapshot")
@@ -55,15 +56,14 @@ def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Col
 def ask_about_labels(labels: Sequence[Any]) -> None:
     """Warn of labels that number what is no task, or that have two parts, as pi0/push has."""
     texts = [str(label) for label in labels]
+    ask_about_trained_labels(texts)
     _ask_about_numbers(texts, "tasks", POLICIES | _OF_TRAINING)
     if len(texts) < 3 or not any(map(is_name, labels)) or _ask_about_known(texts, "tasks"):
         return
     counted = [found[1] for text in texts if (found := _COUNTED.fullmatch(text))]
     if affix := _common_affix(texts):
-        ask(
-            f"of two labels of tasks one often is the other with {affix!r:.40}: if it tells policies or conditions "
-            "apart, all of them are taken for one policy here, and tasks are counted twice"
-        )
+        seen = f"of two labels of tasks one often is the other with {affix!r:.40}"
+        ask_if_pooled(seen, "it tells policies or conditions apart", ", and tasks are counted twice")
     elif len(counted) == len(texts) > len({*counted}) > 1:
         ask(_TRIALS.format(texts[0]))
     else:
@@ -110,10 +110,8 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
     stems = stems_of(texts)
     # A few words are looked at with the tasks that have them.
     if len(texts) > MOST_CONDITIONS and not _ask_about_known(texts, "trials") and 1 < len(stems) <= len(texts) / 2:
-        ask(
-            f"labels of trials are such as {texts[0]!r:.60} and {texts[-1]!r:.60}: if their words tell policies or "
-            "conditions apart, all of them are taken for one policy here"
-        )
+        seen = f"labels of trials are such as {texts[0]!r:.60} and {texts[-1]!r:.60}"
+        ask_if_pooled(seen, "their words tell policies or conditions apart")
 
 
 def _common_affix(texts: list[str]) -> str:
@@ -173,8 +171,6 @@ def _ask_about_parts(text: str, one: np.ndarray, other: np.ndarray) -> bool:
     are_anew = any(map(are_numbered, (first, second, coded(last))))
     is_crossed = 2 <= fewer <= MOST_CONDITIONS and more > 2 and not are_anew and crossing(first, second) > 0.9
     if is_crossed:
-        ask(
-            f"labels of tasks such as {text!r:.60} have two parts, each with each: if one of them tells policies, "
-            "checkpoints or conditions apart, all of them are taken for one policy here"
-        )
+        seen = f"labels of tasks such as {text!r:.60} have two parts, each with each"
+        ask_if_pooled(seen, "one of them tells policies, checkpoints or conditions apart")
     return is_crossed

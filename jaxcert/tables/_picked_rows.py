@@ -12,6 +12,7 @@ from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import as_number, as_text, ask
 from jaxcert.tables._roles import Roles, check_column
 from jaxcert.tables._set_aside import are_endings, ask_about_set_aside, set_aside
+from jaxcert.tables._spelling import ask_about_alike
 from jaxcert.tables._summary_rows import sums_up
 from jaxcert.tables._told_names import tells
 
@@ -68,6 +69,10 @@ def picked_rows(every: Rows, roles: Roles, columns: Columns) -> Rows:
     """The rows of which all conditions hold; no condition may choose them by how they ended."""
     if roles.policy is not None and tells(roles.policy).ending and not tells(roles.policy).apart:
         raise ValueError(f"column {roles.policy!r:.42} tells how trials ended: rows are not chosen by their outcome")
+    if roles.policy is not None:
+        check_column(roles.policy, every.names)
+        policies = _policies(every, roles.policy)
+        ask_about_alike(policies, f"column {roles.policy} holds", "if they are one policy, it is taken for two")
     named = {roles.policy, *(name for name, *_ in conditions_in(every.names, roles))}
     if told := named & {*columns.of_value(every.names)}:
         raise ValueError(

@@ -4,6 +4,9 @@ Their rows look like tasks and trials, and a certificate of them would be false:
 and the pooled trials of two policies are trials of neither.
 """
 
+import contextlib
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +15,7 @@ import numpy as np
 from jaxcert.tables._attempts import ask_about_attempts
 from jaxcert.tables._coded import Coded, Read, as_objects, coded, pair_counts
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import as_text, ask, number_of, words_in, words_like
+from jaxcert.tables._entries import as_text, ask_if_pooled, number_of, words_in, words_like
 from jaxcert.tables._set_aside import are_endings
 from jaxcert.tables._told_names import (
     APART,
@@ -29,6 +32,7 @@ from jaxcert.tables._told_names import (
 MOST_CONDITIONS, _LONGEST_WORD = 10, 40
 _FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
 _TRAINING = {"train", "training"}
+_OPTION = re.compile(r"(?:--([a-zA-Z][\w-]*)[= ]|\b([a-zA-Z]\w*)=)([^\s,;&/]+)")
 _DATES = words_in("date day datetime weekday time timestamp started recorded")
 
 
@@ -96,10 +100,8 @@ def _check_told(name: Any, entries: Coded, task: Coded, picked: str, *, is_trial
     may_be = are_few and max(map(len, names), default=0) <= _LONGEST_WORD
     are_policies = tells(name).policies or (words_in(name) - OF_POLICIES == {"prompt"} and may_be)
     if len(entries.entries) > 1 and names and not differs and not is_trial and are_policies:
-        ask(
-            f"rows of different tasks differ in column {str(name)!r:.42}: if these are policies or checkpoints, "
-            f"all of them are taken for one policy here; expected rows of one of them{picked}"
-        )
+        seen = f"rows of different tasks differ in column {str(name)!r:.42}"
+        ask_if_pooled(seen, "these are policies or checkpoints", f"; expected rows of one of them{picked}")
 
 
 def _goes_on(entries: Coded) -> bool:
@@ -149,10 +151,7 @@ def _check_unexplained(name: Any, entries: Coded, task: Coded, trial: str | None
         how = f"each task has every {kind} of column {str(name)!r:.42} equally often"
         if not is_balanced:
             how = f"rows of the same task differ in the words of column {str(name)!r:.42}"
-        ask(
-            f"{how}: if these are policies, conditions or parts of an episode, all of them are taken for one policy "
-            f"here; {instead}"
-        )
+        ask_if_pooled(how, "these are policies, conditions or parts of an episode", f"; {instead}")
 
 
 def _spread(task: Coded, entries: Coded) -> tuple[bool, bool, bool]:
@@ -174,15 +173,33 @@ def _picked(name: Any, entries: Coded) -> str:
 
 
 def nested(name: Any, entries: Coded) -> Iterator[tuple[Any, Coded]]:
-    """A column, or of objects with fields each field as one, under both names with a dot."""
+    """A column, or of objects with fields each field as one, under both names with a dot.
+
+    A text may hold such fields, too, as a command with options: those that may tell policies apart come after it.
+    """
     first = next((each for each in entries.listed() if each is not None), None)
-    if not isinstance(first, dict) or tells(name).looked_at:
+    is_text = isinstance(first, str)
+    if is_text or not isinstance(first, dict) or tells(name).looked_at:
         yield name, entries
+    if not _object_in(first) or tells(name).looked_at:
         return
-    objects = [each if isinstance(each, dict) else {} for each in entries.listed()]
+    objects = [*map(_object_in, entries.listed())]
     for field in dict.fromkeys(field for each in objects for field in each):
+        if is_text and not (tells(field).apart or tells(field).changes):
+            continue
         part = coded(as_objects(each.get(field) for each in objects))
         yield from nested(f"{name}.{field}", Coded(part.entries, part.places[entries.places]))
+
+
+def _object_in(entry: Any) -> dict[str, Any]:
+    """The fields of an object, also in text; or the options in it, as --ckpt a or ckpt=a."""
+    if not isinstance(entry, str):
+        return entry if isinstance(entry, dict) else {}
+    if entry[:1] == "{":
+        with contextlib.suppress(ValueError):
+            found = json.loads(entry)
+            return found if isinstance(found, dict) else {}
+    return {a or b: value for a, b, value in _OPTION.findall(entry)}
 
 
 def _counts_steps(name: Any, entries: Coded) -> bool:

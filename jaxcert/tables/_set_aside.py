@@ -1,14 +1,30 @@
-"""Columns that set trials aside, by their names or entries: those in which a human helped, or that are not to count."""
+"""Columns that say which trials or tasks a certificate is not about, by their names or entries.
 
+Trials are set aside in which a human helped, or that are not to count; tasks are of training.
+"""
+
+import itertools
+import re
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
 
 from jaxcert.tables._coded import Coded, few_texts
 from jaxcert.tables._entries import as_number, ask, words_in
-from jaxcert.tables._told_names import ASIDE, COUNTED, ENDINGS, says
+from jaxcert.tables._told_names import ASIDE, BESIDE_SEEN, COUNTED, ENDINGS, SEEN, SPLITS, UNSEEN, says
 
 _ALSO_ENDINGS = words_in("aborted complete completed incomplete killed lost timeout timed")
+# Columns of texts that are no labels, as notes, in which a word tells of help, unless one of these stands beside it;
+# and those of them in which a word in all rows is of a folder.
+_FREE = words_in("""
+    note notes comment comments remark remarks tag tags event events flag flags annotation annotations incident
+    incidents bemerkung bemerkungen kommentar remarque remarques nota notas \u5907\u6ce8
+""")
+_BY_HAND = re.compile("by hand|von hand|a mano|manually|manuell|\u4eba\u5de5", re.IGNORECASE)
+_PATHS = words_in("video path file filename dir folder log url uri recording")
+_DENIALS = words_in("no not without none never kein keine ohne sans sin")
+_NEITHER = _DENIALS | {"distribution"}  # new tasks may be of the distribution of those of training
 _NOTHING = {"", "-", "none", "n/a", "na", "nan", "null", "auto", "policy"}
 
 
@@ -17,12 +33,60 @@ def set_aside(name: Any, column: Coded) -> np.ndarray:
     listed = column.listed()
     if says(name, ASIDE):
         return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)[column.places]
-    aside, told = np.zeros(len(listed), bool), [text for text in few_texts(column) if says(text, ASIDE)]
-    aside[[listed.index(text) for text in told]] = True
+    told = {text for text in few_texts(column) if says(text, ASIDE)}
+    aside = np.asarray([isinstance(each, str) and each in told for each in listed], bool) | _mentioned(name, listed)
     if says(name, COUNTED):
         values = np.asarray([*map(as_number, listed)])
         aside |= (values == 0) & ~np.any(values > 1)
     return aside[column.places]
+
+
+def _mentioned(name: Any, listed: list[Any]) -> np.ndarray:
+    """Which entries mention help: in notes and paths, and in lists and objects with them."""
+    if not words_in(name) & (_FREE | _PATHS):
+        return np.zeros(len(listed), bool)
+    words = [words_in(_BY_HAND.sub("helped", " ".join(_texts_in(each)))) for each in listed]
+    common = set.intersection(*words) if words_in(name) & _PATHS else set()
+    return np.asarray([bool(each & ASIDE - common) and not each & _DENIALS for each in words], bool)
+
+
+def _texts_in(entry: Any) -> Iterator[str]:
+    """All texts in an entry, which may be a list or an object."""
+    if isinstance(entry, str):
+        yield entry
+    for each in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list | np.ndarray) else ():
+        yield from _texts_in(each)
+
+
+def ask_about_training(name: Any, column: Coded) -> None:
+    """Warn of a column that tells of tasks of training, as train among splits, or as yes under the name seen."""
+    listed, is_split = column.listed(), are_splits(few_texts(column))
+    told = [text for text in listed if is_split and are_splits([text])]
+    joined = re.sub("(?i)held.out", "heldout", str(name))
+    if says(joined, SEEN | UNSEEN, BESIDE_SEEN) and {*map(as_number, listed)} <= {0, 1}:
+        told = [each for each in listed if bool(as_number(each)) != bool(words_in(joined) & UNSEEN)]
+    if told:
+        way = f"; if it was not, say so by where={[f'{name} = {told[0]}']!r:.80} (--where)"
+        _ask_if_trained_on(f"column {str(name)!r:.42} tells", way)
+
+
+def ask_about_trained_labels(labels: list[str]) -> None:
+    """Warn of labels such as train/mug."""
+    if are_splits(labels):
+        _ask_if_trained_on(f"labels of tasks such as {next(text for text in labels if are_splits([text]))!r:.60} tell")
+
+
+def are_splits(texts: Collection[Any]) -> bool:
+    """Whether each text names a split of tasks, as train and test, and one that of training."""
+    words = [*itertools.takewhile(lambda each: each & SPLITS, map(words_in, texts))]
+    return len(words) == len(texts) and any(each & SEEN and not each & _NEITHER for each in words)
+
+
+def _ask_if_trained_on(told: str, way: str = "") -> None:
+    ask(
+        f"{told} of training: on tasks that it was trained on, a policy may do better than on new ones, about which a "
+        f"certificate is{way}"
+    )
 
 
 def are_endings(column: Coded) -> bool:

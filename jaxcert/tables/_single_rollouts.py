@@ -17,30 +17,19 @@ from jaxcert.tables._coded import (
     lack_outcome,
     pair_counts,
 )
-from jaxcert.tables._entries import ask, ask_about_alike, check_spelled_once, listed_words, words_in
+from jaxcert.tables._entries import ask, words_in
 from jaxcert.tables._pooled import crossing
 from jaxcert.tables._returns import Returns
+from jaxcert.tables._senses import check_successes
+from jaxcert.tables._spelling import ask_about_alike, check_spelled_once
 from jaxcert.tables._summary_rows import check_no_sum
 from jaxcert.tables._told_names import tells
 
-# What is better if it is less.
-_COSTS = words_in("""
-    cost costs loss losses regret penalty penalties violation violations collision collisions distance latency seconds
-    error errors err mse rmse mae failures crashes falls drops damage damages mistakes misses perplexity ppl wer cer
-    duration runtime tokens jerk deviation
-""")
-# Also together: how long it took.
-_TIMES = ({"time", "to"}, {"steps", "to"}, {"completion", "time"}, {"wall", "time"}, {"elapsed", "time"})
 # Words of what is counted without being trials.
 _POINTS = words_in("score scores points grade mark marks tests reward return")
 # More than any table counts, and little enough for memory.
 _MOST_ROLLOUTS = 100_000_000
 _FEWEST_RISES = 10
-# Words in the name of a column whose yes is no success.
-_FAILURES = words_in("""
-    fail fails failed failure failures unsuccessful unsolved unresolved crash crashed collision collided error errors
-    errored unsafe violation violated timeout fell
-""")
 
 
 def arrange(
@@ -72,39 +61,6 @@ def arrange(
     found = padded(tasks[of_rows], totals, labels)
     rows = np.nan_to_num(padded(tasks[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
     return dataclasses.replace(found, rows=rows, num_unfinished=lacking, counted=several)
-
-
-def check_sense(name: str, returns: np.ndarray) -> None:
-    """Refuse successes whose array is named after failures; warn of costs."""
-    if np.all((returns == 0) | (returns == 1)):
-        check_successes(name)
-    ask_about_cost(name, returns)
-
-
-def ask_about_cost(name: str, returns: np.ndarray) -> None:
-    """Warn of a cost, by its name."""
-    words = words_in(name)
-    told = words & _COSTS or next((each for each in _TIMES if each <= words), set())
-    if told and not _is_denied(name) and returns.dtype != bool:
-        ask(
-            f"column {name} is a cost by its name ({min(told)}), better when smaller; certificates bound returns "
-            "from below: negate it to certify an upper limit"
-        )
-
-
-def check_successes(name: str) -> None:
-    """Raise ValueError for a column of zeros and ones named after failures."""
-    if words_in(name) & _FAILURES and not _is_denied(name):
-        raise ValueError(
-            f"column {name} is named after failures, not successes; expected the opposite of it, a column of successes"
-        )
-
-
-def _is_denied(name: str) -> bool:
-    """Whether it begins with not, or with a no that is not short for a number, as in no_collisions or no_of_failure."""
-    first, *others = [*listed_words(name), ""]
-    may_count = any(word == "of" or word.endswith("s") for word in others)
-    return first in {"not", "non"} or (first == "no" and not may_count)
 
 
 def _ask_about_running(name: str, tasks: np.ndarray, counts: list[np.ndarray], trial: Coded | None) -> None:

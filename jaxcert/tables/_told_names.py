@@ -55,15 +55,24 @@ ENDINGS = words_in(
 )
 # Trials in which a human helped, or that are not to count; the opposite; and what stands beside these words.
 ASIDE = words_in("""
-    human help helped assist assisted assistance intervention interventions intervened teleop teleoperated teleoperation
-    takeover takeovers exclude excluded exclusion discard discarded disregard disqualified invalid
-    void voided ignore ignored outlier quarantined hint hints oracle correction corrections corrected
+    human help helped assist assisted assistance intervention interventions intervened teleop teleoperated override
+    overrides overridden teleoperation takeover takeovers exclude excluded exclusion discard discarded disregard
+    disqualified invalid void voided ignore ignored outlier quarantined hint hints oracle correction corrections
+    corrected nudged hilfe geholfen eingriff eingegriffen aide ayuda ayudado
 """)
 COUNTED = words_in("valid include included counted autonomous unassisted usable")
 _BESIDE_ASIDE = words_in("""
-    is was has had to be num n number count counts any flag flagged marked by fully needed required reason
-    trial run episode rollout row from eval evaluation analysis
+    is was has had to be num n number count counts any flag flagged marked by fully needed required reason trial run
+    episode rollout row from eval evaluation analysis manual operator surgeon doctor driver expert
 """)
+# Tasks of training, and others; and what stands beside these words.
+SEEN = words_in("""
+    train trained training trainset seen entrainement entra\u00eenement entrenamiento treino \u8bad\u7ec3
+    \u8bad\u7ec3\u96c6 \u8a13\u7df4
+""")
+UNSEEN = words_in("unseen heldout novel")
+SPLITS = SEEN | UNSEEN | words_in("test testing testset val valid validation dev eval evaluation")
+BESIDE_SEEN = words_in("in is was on out of during the set split part task tasks env environment policy distribution")
 # What is measured of a trial, as the number of tokens of a prompt.
 _MEASURED = words_in(
     "count tokens time sec seconds ms length cost reward return score success error size steps calls effort loss "
@@ -82,7 +91,10 @@ _OF_TRAINING = words_in("global train training trained learning learner gradient
 _CHANGES = words_in("""
     commit git sha md5 hash revision release build run runs exp experiment job lora adapter weight weights param params
     parameters theta phi hparams hyperparameters lr epsilon eps exploration generation genome population epoch epochs
-    snapshot gain gains kp ki kd ips propensity
+    snapshot gain gains kp ki kd ips propensity prob probability ckpt member ensemble fold replica demos software
+    firmware docker container pr patch wandb artifact onnx engine trt quant quantization bits bitwidth sampler decoding
+    beam beams ctx shot shots rag retriever tools planner controller chunk ema explore delay fixups patched hotfix tuned
+    retuned calibrated calibration recalibrated gripper effector payload rubric cutoff tolerance tol
 """)
 _NOT_OF_POLICIES = words_in("""
     video log date datetime timestamp started ended created duration doc document target task question prompt scene
@@ -99,11 +111,17 @@ DIGITS = re.compile("([0-9]+)")
 _OF_RUN = words_in("""
     uid uuid hash sha commit git branch label title display alias family variant team submission player session job exp
     experiment runs seeds date datetime timestamp started ended created path file filename folder dir directory url uri
-    video log wandb machine device user author description params parameters size layers architecture backbone encoder
-    network weights train training trained pretrained finetuned demos demonstrations epoch epochs lr optimizer precision
-    dtype quantization ours provider vendor price cost loss accuracy mean avg average std sem ci total trials episodes
-    rollouts
+    video log wandb machine device user author description params parameters layers architecture backbone encoder batch
+    hidden buffer embedding vocab network weights train training trained pretrained finetuned demos demonstrations epoch
+    epochs lr optimizer precision dtype quantization ours provider vendor price cost loss accuracy mean avg average std
+    sem ci total trials episodes rollouts
 """).union(POLICIES, _RAN_ON)
+# Beside words of an outcome: by which measure it was one; and what an evaluation sets in any case.
+_OF_MEASURE = words_in("scale type mode kind function format definition condition version weight range unit units")
+_CRITERIA = words_in("""
+    threshold thresholds tolerance tol cutoff criterion criteria radius margin rubric limit horizon judge grader scorer
+    resolution
+""")
 # A moment, a number as long as one, a hash, or a path.
 _MARK = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]:[0-9]{2}|[0-9]{9}|^[0-9a-f]{7,}$|/.*/|[.][a-z]{2,5}$")
 
@@ -147,7 +165,8 @@ def _tells(name: str) -> Tells:
     policies = bool(words & POLICIES) and words <= OF_POLICIES
     of_conditions = words & APART and not (words & (_MEASURED | ENDINGS) or is_of_trials)
     apart = bool(of_conditions or policies or text in _ALSO_APART)
-    of_versions = (words & _CHANGES or apart) and not words & (_MEASURED | _NOT_OF_POLICIES)
+    of_seeds = words & POLICIES and "seed" in words  # of a policy, and not of a trial
+    of_versions = (words & _CHANGES or apart or of_seeds) and not words & (_MEASURED | _NOT_OF_POLICIES)
     aside = says(name, ASIDE) or says(name, COUNTED)
     return Tells(
         task=bool(words & (LIKE["task"] | {"instruction"})),
@@ -168,10 +187,10 @@ def _tells(name: str) -> Tells:
     )
 
 
-def says(text: Any, words: set[str]) -> bool:
-    """Whether a name or an entry has one of these words of ``ASIDE`` or ``COUNTED``, and none of something else."""
+def says(text: Any, words: set[str], beside: set[str] = _BESIDE_ASIDE) -> bool:
+    """Whether a name or an entry has one of these words, as of ``ASIDE``, and none of something else."""
     found = words_in(str(text).rsplit(".", 1)[-1])
-    return bool(found & words) and found <= words | _BESIDE_ASIDE
+    return bool(found & words) and found <= words | beside
 
 
 def may_tell_tasks(name: Any, *, several: bool) -> bool:
@@ -190,8 +209,9 @@ def may_tell_tasks(name: Any, *, several: bool) -> bool:
 def is_of_run(name: Any, entries: Iterable[str]) -> bool:
     """Whether it says which policy it is, how that was made, or what came of one run: no condition of it."""
     words, told = words_in(name), tells(name)
-    is_told = words & _OF_RUN or words <= OF_POLICIES or told.value or told.ending
-    return bool(is_told) or all(_MARK.search(entry) for entry in entries)
+    is_outcome = (told.value or told.ending) and not words & _OF_MEASURE
+    is_told = words & _OF_RUN or words <= OF_POLICIES | {"size"} or is_outcome
+    return not words & _CRITERIA and (bool(is_told) or all(_MARK.search(entry) for entry in entries))
 
 
 def name_several(entries: Iterable[Any]) -> bool:

@@ -19,7 +19,7 @@ from jaxcert.tables._entries import ask, words_in
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._single_rollouts import check_sense
+from jaxcert.tables._senses import check_sense
 from jaxcert.tables._told_names import tells
 
 _SUFFIXES = (".npz", ".parquet")

@@ -1,15 +1,13 @@
 """Training, and certificates while a policy trains."""
 
+from jaxcert.training._brax_compatibility import brax_compatibility
 from jaxcert.training._brax_env import brax_env
-from jaxcert.training._brax_training import brax_compatibility
 from jaxcert.training._certifying import Checkpoint, Reached
 from jaxcert.training._checkpoint_budget import CheckpointBudget
-from jaxcert.training._checkpoints import PENDULUM, SMALL, PPOSettings, find_policy
+from jaxcert.training._checkpoints import PENDULUM, SMALL, PPOSettings
 from jaxcert.training._hook import CertificationHook
-from jaxcert.training._log import tensorboard_writer
 from jaxcert.training._policy_file import load_policy, policy_facts, sample_policy, save_policy
 from jaxcert.training._train import Trained, train
-from jaxcert.training.zones import ZonesSettings
 
 __all__ = [
     "PENDULUM",
@@ -20,14 +18,11 @@ __all__ = [
     "PPOSettings",
     "Reached",
     "Trained",
-    "ZonesSettings",
     "brax_compatibility",
     "brax_env",
-    "find_policy",
     "load_policy",
     "policy_facts",
     "sample_policy",
     "save_policy",
-    "tensorboard_writer",
     "train",
 ]

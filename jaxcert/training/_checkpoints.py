@@ -113,12 +113,11 @@ def save_checkpoint(folder: str | Path, step: int, params: Any, env: MultiTaskEn
 
 def last_checkpoint(folder: str | Path | None, env: MultiTaskEnv, settings: PPOSettings) -> Path | None:
     """The last complete checkpoint; ValueError if it belongs to other networks."""
-    found = [] if folder is None else [path for path in _numbered(folder) if _is_complete(path)]
+    found = [] if folder is None else [path for path in _by_steps(Path(folder).resolve(), "*") if _is_complete(path)]
     if not found:
         return None
-    last = found[-1]
-    _check_networks(last, env, settings)
-    return last
+    _check_networks(found[-1], env, settings)
+    return found[-1]
 
 
 def load_params(checkpoint: Path) -> Any:
@@ -127,53 +126,30 @@ def load_params(checkpoint: Path) -> Any:
 
 
 def check_folder(folder: str | Path, env: MultiTaskEnv) -> None:
-    """Raise for a folder with policies of another environment, the last of which would be taken for the trained one."""
-    for path in policy_files(folder):
+    """Raise for a folder that would hold policies of two environments, or of one without a name."""
+    if not env.name:
+        raise ValueError("checkpoints say which environment they are of: give the MultiTaskEnv a name")
+    for path in _by_steps(Path(folder), "*.npz"):
         if (name := policy_facts(path)["environment"]) != env.name:
             raise ValueError(f"{path} is of {name!r}, not of {env.name!r}; choose another folder")
 
 
-def policy_files(folder: str | Path) -> list[Path]:
-    """The compact policy files of the checkpoints in a folder, in the order of their steps."""
-    found = (path for path in Path(folder).glob("*.npz") if path.stem.isdigit())
-    return sorted(found, key=lambda path: int(path.stem))
-
-
-def find_policy(path: str | Path) -> Path:
-    """The compact policy file of the last checkpoint in a folder, or of one checkpoint in Brax's format.
-
-    Args:
-        path: the folder, the checkpoint, or the file itself.
-
-    Returns:
-        The file.
-
-    Raises:
-        FileNotFoundError: if there is none.
-
-    Example:
-        >>> find_policy("checkpoints")
-        Traceback (most recent call last):
-        FileNotFoundError: checkpoints: no checkpoint there
-    """
-    path = Path(path)
+def find_policy(path: Path) -> Path:
+    """The policy file of the last checkpoint in a folder, of one checkpoint in Brax's format, or the file itself."""
     beside = path.with_name(f"{path.name}.npz")
-    if path.is_file() or not path.is_dir():
-        found = [path] if path.is_file() else []
-    elif path.name.isdigit() and beside.is_file():
-        found = [beside]
-    else:
-        found = policy_files(path)
+    if path.is_file():
+        return path
+    if path.name.isdigit() and path.is_dir() and beside.is_file():
+        return beside
+    found = _by_steps(path, "*.npz")
     if not found:
         raise FileNotFoundError(f"{path}: no checkpoint there")
     return found[-1]
 
 
-def _numbered(folder: str | Path) -> list[Path]:
-    if not Path(folder).is_dir():
-        return []
-    steps = [path for path in Path(folder).resolve().iterdir() if path.is_dir() and path.name.isdigit()]
-    return sorted(steps, key=lambda path: int(path.name))
+def _by_steps(folder: Path, pattern: str) -> list[Path]:
+    """Checkpoints, which are named by the number of steps, in their order."""
+    return sorted((path for path in folder.glob(pattern) if path.stem.isdigit()), key=lambda path: int(path.stem))
 
 
 def _is_complete(path: Path) -> bool:

@@ -74,42 +74,38 @@ def _network(params: dict[str, jax.Array], obs: jax.Array) -> jax.Array:
     return x
 
 
-def _sequence_arrays(params: Any) -> dict[str, np.ndarray]:
-    return {name: np.asarray(array) for name, array in sequence_policy(params).params.items()}  # refuses others
-
-
 def _sequence_policy(arrays: dict[str, np.ndarray], deterministic: bool) -> Policy:
     return sequence_policy({name: jnp.asarray(array) for name, array in arrays.items()}, deterministic=deterministic)
 
 
-# From the parameters of training to arrays by name, and from those to a policy; ValueError for another network's.
-NETWORKS = {"brax": (actor_arrays, actor_policy), "sequence": (_sequence_arrays, _sequence_policy)}
+# From the arrays of a file to a policy; ValueError for another network's.
+NETWORKS = {"brax": actor_policy, "sequence": _sequence_policy}
 SHIPPED = ("cheetah", "walker", "zones")
 
 
-def save_policy(path: str | Path, params: Any, *, environment: str, network: str = "brax", **facts: Any) -> None:
+def save_policy(path: str | Path, params: Any, *, environment: str, **facts: Any) -> None:
     """Write the networks of a policy, and facts about it.
 
     Args:
         path: the file.
-        params: as returned by ``train``.
+        params: (normaliser, policy, value) as ``train`` or ``brax.training.agents.ppo`` returns them; the actor has
+            SiLU between its layers and a tanh-normal distribution.
         environment: the environment on which it was trained; checked again on loading.
-        network: ``"brax"`` for the actor of ``brax.training.agents.ppo`` with SiLU between layers and a tanh-normal
-            distribution, from (normaliser, policy, value); ``"sequence"`` for ``zones.sequence_policy``'s own.
         **facts: numbers and strings, such as steps and machine.
 
     Raises:
         ValueError: for parameters of another network, or that are not finite in single precision; for an environment
-            without a name, a network that is not known, and a fact that JSON does not have or called ``format``.
+            without a name, and a fact that JSON does not have or called ``format`` or ``network``.
 
     Example:
         >>> save_policy("policy.npz", params, environment="cheetah", num_steps=60_000_000)  # doctest: +SKIP
     """
-    _check_network("network is", network)
     if not isinstance(environment, str):
         raise ValueError(f"environment is {environment!r}; expected its name")
-    arrays = _single("params:", NETWORKS[network][0](params))
-    write_archive(path, POLICY, {"environment": environment, "network": network, **facts}, arrays)
+    if "network" in facts:
+        raise ValueError(f"network is {facts['network']!r}; expected it to be left out, as it is Brax's")
+    arrays = _single("params:", actor_arrays(params))
+    write_archive(path, POLICY, {"environment": environment, "network": "brax", **facts}, arrays)
 
 
 def load_policy(path: str | Path, *, environment: str, deterministic: bool = True) -> Policy:
@@ -134,7 +130,7 @@ def load_policy(path: str | Path, *, environment: str, deterministic: bool = Tru
         raise ValueError(f"{path} holds a policy for {about['environment']!r}, not for {environment!r}")
     arrays = _single(f"{path}:", arrays)
     with in_file(path):
-        return NETWORKS[about["network"]][1](arrays, deterministic)
+        return NETWORKS[about["network"]](arrays, deterministic)
 
 
 def policy_facts(path: str | Path) -> dict[str, Any]:
@@ -186,13 +182,10 @@ def _read(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     about, arrays = read_archive(path, POLICY)
     if not isinstance(about.get("environment"), str):
         raise ValueError(f"{path} is a policy for {about.get('environment')!r}, expected the name of an environment")
-    _check_network(f"{path} holds a network", about.setdefault("network", "brax"))
-    return arrays, about
-
-
-def _check_network(what: str, network: Any) -> None:
+    network = about.setdefault("network", "brax")
     if not isinstance(network, str) or network not in NETWORKS:
-        raise ValueError(f"{what} {network!r}; expected one of {', '.join(NETWORKS)}")
+        raise ValueError(f"{path} holds a network {network!r}; expected one of {', '.join(NETWORKS)}")
+    return arrays, about
 
 
 def _single(where: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

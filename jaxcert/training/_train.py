@@ -1,23 +1,26 @@
-"""Train a policy by the algorithm of its environment."""
+"""Train a policy on all tasks at once, by Brax's PPO."""
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.training._brax_training import check_brax_training, train_with_brax
-from jaxcert.training._certifying import Checkpoint, Reached
-from jaxcert.training._checkpoints import PPOSettings, check_folder
-from jaxcert.training._hook import CertificationHook
-from jaxcert.training.zones import ZonesSettings
-from jaxcert.training.zones._zones_training import check_zones_training, train_on_zones
+import jax
 
-# What raises for a missing package, and for an environment that does not fit; and what trains, as ``train``, and gives
-# the function that makes a policy of parameters, and the parameters.
-TRAINERS: Mapping[type, tuple[Callable[..., None], Callable[..., tuple[Callable[..., Any], Any]]]] = {
-    PPOSettings: (check_brax_training, train_with_brax),
-    ZonesSettings: (check_zones_training, train_on_zones),
-}
+from jaxcert._extras import import_extra
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.training._brax_compatibility import brax_compatibility
+from jaxcert.training._brax_env import brax_env
+from jaxcert.training._certifying import Checkpoint, Reached
+from jaxcert.training._checkpoints import (
+    PPOSettings,
+    check_folder,
+    last_checkpoint,
+    load_params,
+    network_factory,
+    save_checkpoint,
+)
+from jaxcert.training._hook import CertificationHook
 
 
 class Trained(NamedTuple):
@@ -36,7 +39,7 @@ class Trained(NamedTuple):
 
 def train(
     env: MultiTaskEnv,
-    settings: PPOSettings | ZonesSettings,
+    settings: PPOSettings,
     *,
     hook: CertificationHook | None = None,
     checkpoints: str | Path | None = None,
@@ -46,21 +49,19 @@ def train(
 
     Args:
         env: the tasks and their environments.
-        settings: ``PPOSettings`` train with Brax's PPO, ``ZonesSettings`` a policy that reads formulas, on zones.
+        settings: of Brax's PPO.
         hook: certifies the checkpoints; its ``stop`` ends training.
         checkpoints: a folder for checkpoints (Brax's in its own format, and compact policy files) and the hook's log.
             If it holds checkpoints, training resumes from the last one with the remaining steps; it does not if the
-            hook's ``stop`` had ended it. With Brax it resumes with the parameters, but a new optimiser and new
-            environments; on zones as if it had never stopped, with settings of which only the numbers of steps and
-            evaluations may change. The certificates of a policy are in the log under a hash of its parameters.
+            hook's ``stop`` had ended it. It resumes with the parameters, but a new optimiser and new environments. The
+            certificates of a policy are in the log under a hash of its parameters.
         progress_fn: as in Brax, of the step and metrics; it also gets the scalars of the certificates.
 
     Returns:
         The policy.
 
     Raises:
-        ImportError: if the extra ``brax`` or ``zones`` is missing.
-        TypeError: for settings of no known trainer.
+        ImportError: if the extra ``brax`` is missing.
         ValueError: for checkpoints of another environment, of one without a name, of other networks or other settings,
             for settings that do not fit the environment, for parameters that become infinite or NaN, and as the hook
             does.
@@ -70,12 +71,8 @@ def train(
         >>> from jaxcert.training import PENDULUM
         >>> trained = train(pendulum.ENV, PENDULUM)  # doctest: +SKIP
     """
-    if type(settings) not in TRAINERS:
-        raise TypeError(f"settings are {settings!r}; expected {' or '.join(kind.__name__ for kind in TRAINERS)}")
-    check, run = TRAINERS[type(settings)]
-    check(env, settings)
-    if checkpoints is not None and not env.name:
-        raise ValueError("checkpoints say which environment they are of: give the MultiTaskEnv a name")
+    _check_observations(env)
+    import_extra("brax.training.agents.ppo.train", "brax")
     if hook is not None:
         progress_fn = hook.progress_fn(progress_fn)
     if checkpoints is not None:
@@ -84,7 +81,66 @@ def train(
         if hook is not None:
             hook.keep_log(Path(checkpoints) / "certificates.jsonl")
     try:
-        make_policy, params = run(env, settings, hook, checkpoints, progress_fn)
+        return Trained(*_train(env, settings, hook, checkpoints, progress_fn), None)
     except Reached as reached:
         return Trained(reached.make_policy, reached.checkpoint.params, reached.checkpoint)
-    return Trained(make_policy, params, None)
+
+
+def _check_observations(env: MultiTaskEnv) -> None:
+    obs = jax.eval_shape(lambda key: env.environment(env.sample_task(key)).reset(key).obs, jax.random.key(0))
+    if isinstance(obs, tuple):
+        kind = f"the {type(obs).__name__} of {env.name or env!r}"
+        raise ValueError(f"Brax's networks do not take {kind}; expected observations that are arrays")
+
+
+def _train(
+    env: MultiTaskEnv,
+    settings: PPOSettings,
+    hook: CertificationHook | None,
+    checkpoints: str | Path | None,
+    progress_fn: Callable[[int, dict[str, Any]], None],
+) -> tuple[Callable[..., Any], Any]:
+    """Train from the last checkpoint on; return the function from parameters to a policy, and the parameters."""
+    last = last_checkpoint(checkpoints, env, settings)
+    done = int(last.name) if last is not None else 0
+    options = _left_over(settings, done)
+    if hook is not None and last is not None and hook.has_ended(done, load_params(last)):
+        options["num_timesteps"] = 0
+
+    def keep(step: int, make_policy: Callable[..., Any], params: Any) -> None:
+        restored = step == 0 and last is not None
+        if hook is not None and restored and hook.is_certified(done, params):
+            return
+        if checkpoints is not None and not restored:
+            save_checkpoint(checkpoints, done + step, params, env, settings)
+        if hook is not None:
+            hook(done + step, make_policy, params)
+
+    with brax_compatibility():
+        make_policy, params, _ = import_extra("brax.training.agents.ppo.train", "brax").train(
+            environment=brax_env(env),
+            episode_length=env.episode_length,
+            normalize_observations=True,
+            deterministic_eval=True,
+            # Between resets, Brax returns environments to their first state, and so to their first task.
+            num_resets_per_eval=1,
+            network_factory=network_factory(settings),
+            progress_fn=lambda step, metrics: progress_fn(done + step, metrics),
+            policy_params_fn=keep,
+            restore_checkpoint_path=None if last is None else str(last),
+            **options,
+        )
+        if options["num_timesteps"] == 0:
+            keep(0, make_policy, params)  # Brax does not call it then
+    return make_policy, params
+
+
+def _left_over(settings: PPOSettings, done: int) -> dict[str, Any]:
+    """Arguments of Brax for the remaining steps, with the evaluations that were planned for them."""
+    options = {name: value for name, value in dataclasses.asdict(settings).items() if not name.endswith("_layers")}
+    left = max(settings.num_timesteps - done, 0)
+    share = left / max(settings.num_timesteps, 1)
+    # The first evaluation comes before any training.
+    num_evals = 1 + max(1, round((settings.num_evals - 1) * share)) if settings.num_evals > 1 else settings.num_evals
+    # A new seed, so that the environments differ from those already seen.
+    return {**options, "num_timesteps": left, "num_evals": num_evals, "seed": settings.seed + done}

@@ -82,12 +82,3 @@ def test_masked_and_invalid_returns_have_no_derivative(name):
     assert (invalid[0][0] == 0).all()
     assert masked[0][0, 1] == 0
     np.testing.assert_array_equal(masked[0][1], invalid[0][1])
-
-
-@pytest.mark.parametrize("name", SMOOTH)
-def test_batched_derivatives_are_loops(name):
-    x = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1, (4, 20)), jnp.float32)
-    slope = jax.jit(jax.grad(lambda v: CASES[name].bound(v, 0.3, support=(0.4, 1.0))))
-    loop = jnp.stack([slope(task) for task in x])
-    np.testing.assert_allclose(jax.vmap(slope)(x), loop, rtol=1e-4, atol=1e-6)
-    assert np.any(loop[0] != 0) or name == "empirical_bernstein"

@@ -100,13 +100,6 @@ def test_where_is_dropping(name, precision, units, beta, counts):
 
 
 @BY_BOUND
-def test_everything_kept_is_nothing_masked(name, precision):
-    x = returns(name, np.random.default_rng(0).integers(0, 1025, SHAPE), precision)
-    masked = evaluate(name, x, 0.1, where=np.ones_like(x, bool))
-    np.testing.assert_allclose(masked, evaluate(name, x, 0.1), rtol=0, atol=slack(precision) / 10)
-
-
-@BY_BOUND
 def test_batch_with_a_beta_per_task_is_a_loop(name, precision):
     x = returns(name, np.random.default_rng(0).integers(300, 1025, SHAPE), precision)
     beta = np.geomspace(1e-4, 0.9, 3).astype(precision)

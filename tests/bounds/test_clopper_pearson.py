@@ -42,22 +42,6 @@ def test_never_above_the_exact_limit_and_close_to_it(m, precision):
         assert s == 0 or limit + step >= 1 or upper_tail(s - 1, m, exact(limit) + step) > exact(level)
 
 
-def test_closed_forms(x64):
-    m, beta = 40, 0.03
-    lower = clopper_pearson(successes(np.array([0, 1, m]), m).astype("float64"), beta)
-    np.testing.assert_allclose(lower, [0, 1 - (1 - beta) ** (1 / m), beta ** (1 / m)], rtol=1e-13)
-
-
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "bfloat16", "float16"])
-def test_any_real_type_counts_alike(dtype):
-    hits = successes(np.array([0, 3, 7]), 7)
-    wanted = clopper_pearson(hits.astype(np.float32), 0.1)
-    for values in (jnp.asarray(hits).astype(dtype), np.asarray(jnp.asarray(hits).astype(dtype))):
-        lower = clopper_pearson(values, 0.1)
-        assert lower.dtype == jnp.float32
-        np.testing.assert_array_equal(lower, wanted)
-
-
 def test_increases_with_successes_and_with_beta(precision):
     m = 60
     betas = np.array(BETAS, precision)

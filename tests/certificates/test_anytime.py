@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from jaxcert import anytime_epsilon, binomial_epsilon, certify, certify_anytime
-from jaxcert.report import step_curve
 from tests.certificates.test_band import returns
 
 N, M = 60, 20
@@ -43,11 +42,6 @@ def test_never_below_the_exact_limit_and_near_it(precision):
             # Near 1 the floats are far apart in odds, and the series is cut.
             assert q > 0.98 or value <= 1 + room, rest
     assert np.mean(found < 1) > 0.8
-
-
-def test_numbers_of_the_documentation():
-    assert float(anytime_epsilon(0, 200, delta=0.01, beta=0.0)) == pytest.approx(0.03179, abs=1e-5)
-    assert float(binomial_epsilon(0, 200, 0.0, 0.01)) == pytest.approx(0.02276, abs=1e-5)
 
 
 def test_tasks_without_a_violation_until_a_safety():
@@ -143,19 +137,6 @@ def test_stops_at_the_first_moment_with_the_wanted_safety():
     assert first[1] == 0
     with pytest.raises(ValueError, match=r"safety is 1\.5; expected a probability"):
         found.first_reached(1.5)
-
-
-def test_says_that_it_holds_at_every_moment():
-    text = str(certify_anytime(returns(shape=(N, M)), [0.4, 0.999], **SETTINGS))
-    assert text.startswith("With confidence 0.95, at every moment of the sampling of tasks: on a new task")
-    assert "tasks: nothing is certified about an expected return of at least 0.999" in text
-
-
-def test_its_curve_is_the_certificate_at_many_thresholds():
-    found = certify_anytime(returns(shape=(N, M)), 0.4, **SETTINGS)
-    curve = step_curve(found)
-    again = certify_anytime(returns(shape=(N, M)), curve.thresholds, **SETTINGS)
-    np.testing.assert_array_equal(curve.epsilon, again.epsilon)
 
 
 @pytest.mark.parametrize(

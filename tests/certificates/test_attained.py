@@ -155,12 +155,6 @@ def test_a_limit_of_unequal_coins_is_safe_and_close(precision, k):
         assert loose > Fraction(level) or k == 7
 
 
-def test_coins_of_the_theory_page():
-    """Half of the tasks at tau = 0.9, half at 0.1, k = 20 of 200; the closed form by the mean gives 0.3202."""
-    q = jnp.asarray(np.repeat([0.1, 0.9], 100)[None], jnp.float32)
-    assert math.isclose(float(coins_limit(q, jnp.full(1, 20.0), jnp.full(1, 0.01))[0]), 0.3131, abs_tol=5e-5)
-
-
 def test_the_closed_form_of_many_coins_is_no_tighter(monkeypatch):
     monkeypatch.setattr("jaxcert.numerics._coins._MOST_COINS", 3)
     q, k = jnp.asarray([[0.2, 0.9, 0.5, 0.7, 0.3, 0.6, 0.8]]), np.arange(8, dtype=np.float32)
@@ -169,42 +163,6 @@ def test_the_closed_form_of_many_coins_is_no_tighter(monkeypatch):
     exact = [float(coins_limit(q, jnp.full(1, count), jnp.full(1, 0.05))[0]) for count in k]
     assert all(one >= other * (1 - 1e-4) for one, other in zip(closed, exact, strict=True))
     assert closed[-1] == exact[-1] == 1
-
-
-def by_hand(x: np.ndarray, threshold: float, delta: float, levels: tuple[float, ...]) -> float:
-    """Certified safety with the levels nearest in log odds to these, each at its part of delta, by SciPy."""
-    n, m = x.shape
-    tails = stats.binom.sf(np.arange(m), m, threshold)  # of c = 1, ..., m
-    odds = stats.logistic.ppf(np.clip(tails, 1e-12, 1 - 1e-12))
-    best = 1.0
-    for level in levels:
-        c = 1 + int(np.argmin(np.abs(odds - stats.logistic.ppf(level))))
-        k = int((x.sum(axis=1) < c).sum())
-        risk = 1.0 if k == n else stats.beta.ppf(1 - delta / len(levels), k + 1, n - k)
-        best = min(best, risk / (1 - tails[c - 1]))
-    return 1 - best
-
-
-@pytest.mark.parametrize(
-    ("n", "m", "threshold", "delta"),
-    [
-        (200, 4, 0.5, 0.05),
-        (60, 4, 0.5, 0.05),
-        (200, 5, 0.8, 0.01),
-        (200, 10, 0.8, 0.01),
-        (100, 20, 0.8, 0.05),
-        (200, 50, 0.8, 0.01),
-    ],
-)
-def test_the_plain_call_says_as_much_as_three_levels_at_a_third(n, m, threshold, delta):
-    x = drawn(np.random.default_rng(n + m), (24, n), m)
-    found = np.asarray(certify(x, threshold, delta=delta).safety, float).mean()
-    three = np.mean([by_hand(one, threshold, delta, (0.05, 0.2, 0.5)) for one in x])
-    assert three > 0.3
-    assert found >= three - 0.015
-    if m < 20:
-        counted = certify(x, threshold, support=(0, 1), delta=delta, bound="clopper_pearson", method="binomial")
-        assert np.asarray(counted.safety).max() < 0.2
 
 
 @pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")

@@ -8,17 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import jaxcert
 from jaxcert import (
     Status,
-    binomial_epsilon,
     certify,
     certify_band,
     certify_lower_bounds,
     certify_lower_bounds_band,
 )
 from jaxcert.numerics._calibration import local_level
-from jaxcert.report import certificate_record, step_curve
 
 N, M, DELTA = 60, 30, 0.05
 SUPPORT = (0.0, 1.0)
@@ -53,13 +50,6 @@ def test_without_thresholds_it_is_the_whole_curve():
         alone = certify_band(x[i], found.thresholds[i], **options)
         np.testing.assert_array_equal(found.safety[i], alone.safety)
     assert np.all(np.diff(np.asarray(found.epsilon)) >= 0)
-
-
-def test_wider_than_one_threshold_and_narrower_than_the_union_bound():
-    k = np.arange(N)
-    band = np.asarray(certify_lower_bounds_band(k.astype(np.float32), None, delta=DELTA, beta=0.05).epsilon)
-    assert np.all(band >= np.asarray(binomial_epsilon(k, N, 0.05, DELTA)))
-    assert np.all(band <= np.asarray(binomial_epsilon(k, N, 0.05, DELTA / N)))
 
 
 def test_only_the_smallest_counts():
@@ -99,18 +89,6 @@ def test_a_threshold_chosen_where_the_curve_errs_most():
     assert failures > 0.6 * DELTA * repetitions
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("bound", ["betting", "clopper_pearson"])
-def test_coverage_of_rollouts(bound):
-    rng, repetitions, m = np.random.default_rng(3), 600, 20
-    performance = rng.beta(4, 2, (repetitions, N))
-    x = (rng.random((repetitions, N, m)) < performance[..., None]).astype(np.float32)
-    found = certify_band(x, None, support=SUPPORT, delta=0.2, beta=0.3, bound=bound)
-    truth = stats.beta.sf(np.asarray(found.thresholds, float), 4, 2)
-    failures = int(np.sum(np.any(np.asarray(found.safety, float) > truth, axis=-1)))
-    assert stats.binomtest(failures, repetitions, 0.2, alternative="greater").pvalue > 1e-4
-
-
 def test_a_traced_delta_is_divided_by_the_union_bound():
     lower = np.arange(N, dtype=np.float32)
 
@@ -123,27 +101,3 @@ def test_a_traced_delta_is_divided_by_the_union_bound():
     assert float(whole.level) == pytest.approx(DELTA / N, rel=1e-5)
     assert float(few.level) == pytest.approx(DELTA / 5, rel=1e-5)
     assert float(whole.level) <= DELTA / N
-
-
-def test_its_text_and_record_say_that_all_holds_together():
-    found = certify_band(returns(), [0.2, 0.5], support=SUPPORT, delta=DELTA)
-    assert str(found).count("With confidence 0.95 for all together: on a new task") == 2
-    assert "method='equal_local_levels'" in repr(found)
-    record = certificate_record(found, support=SUPPORT)
-    assert record["note"].startswith("All rows hold together")
-    assert "for all together" in record["rows"][0]["sentence"]
-
-
-def test_the_curve_of_a_report_is_the_band():
-    found = certify_band(returns(), None, support=SUPPORT, delta=DELTA)
-    curve = step_curve(found)
-    assert (curve.bound, curve.method, curve.simultaneous) == ("betting", "equal_local_levels", True)
-    thresholds, first = np.unique(found.thresholds, return_index=True)
-    np.testing.assert_array_equal(curve.thresholds, thresholds)
-    np.testing.assert_array_equal(curve.safety, np.asarray(found.safety)[first])
-
-
-def test_a_summary_will_do():
-    summary = jaxcert.rollouts.summaries.Histogram.empty(N, support=SUPPORT, num_bins=64).update(returns())
-    found = certify_band(summary, [0.3], delta=DELTA)
-    assert float(found.safety[0]) > 0.5

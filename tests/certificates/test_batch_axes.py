@@ -131,13 +131,6 @@ def test_a_setting_for_some_of_the_axes_alone(single):
     assert some.to_xarray().delta.shape == BATCH
 
 
-def test_parts_of_a_batch_under_transformations(single):
-    many = stacked(single["safety"])
-    check_equal(jax.jit(lambda all_: all_[1, 2])(many), many[1, 2])
-    check_equal(jax.vmap(lambda row: row[2])(many), many[:, 2])
-    check_equal(jax.vmap(jax.vmap(lambda one: one[1]))(many), many[..., 1])
-
-
 @pytest.mark.parametrize(
     ("index", "error", "words"),
     [
@@ -226,25 +219,6 @@ def test_thresholds_label_their_axis_where_they_are_the_same():
     assert alone.to_xarray()["mean"].sel(alpha=1.0).item() == alone.mean[1]
     shares = dataclasses.replace(stacked(alone), alpha=jnp.asarray(np.random.default_rng(1).uniform(size=(*BATCH, 2))))
     assert shares.to_xarray().alpha_by_element.shape == (*BATCH, 2)
-
-
-def test_a_data_set_goes_through_a_file(single, tmp_path):
-    xarray = pytest.importorskip("xarray")
-    data = stacked(single["safety"]).to_xarray(("seed", "checkpoint"))
-    data.to_netcdf(tmp_path / "found.nc", engine="scipy")
-    with xarray.open_dataset(tmp_path / "found.nc", engine="scipy") as read:
-        np.testing.assert_array_equal(read.safety, data.safety)
-        assert read.attrs["simultaneous"] == 0
-
-
-def test_tables_in_both_precisions(precision):
-    returns = RETURNS[0].astype(precision)
-    many = jaxcert.certify_mean(returns, support=(0, 1), delta=0.1)
-    frame, data = many.to_frame("seed"), many.to_xarray("seed")
-    assert frame["mean"].tolist() == data["mean"].values.tolist() == many.to_dict()["mean"]
-    assert frame["mean"].dtype == data["mean"].dtype == precision
-    assert frame.delta.unique().tolist() == [data.delta.item()] == [many.to_dict()["delta"]] == [0.1]
-    assert frame.seed.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

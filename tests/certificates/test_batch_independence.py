@@ -47,17 +47,12 @@ def assert_equal(results, wanted) -> None:
         np.testing.assert_array_equal(np.asarray(one).ravel(), np.asarray(other).ravel())
 
 
-def assert_close(results, wanted) -> None:
-    for one, other in zip(results, wanted, strict=True):
-        few = 4 * np.finfo(wanted[0].dtype).eps  # 2.2 is the most that was seen, for rows of three
-        np.testing.assert_allclose(np.asarray(one).ravel(), np.asarray(other).ravel(), rtol=few)
-
-
 @pytest.mark.parametrize("seed", [0, 1])
-def test_order_and_other_elements(precision, seed):
+def test_shape_order_and_other_elements(precision, seed):
     rng = np.random.default_rng(seed)
     problem = random_problems(precision)
     order = rng.permutation(SIZE)
+    assert_equal(solve(*(value.reshape(4, 30) for value in problem)), whole(precision))
     assert_equal(solve(*(value[order] for value in problem)), [value[order] for value in whole(precision)])
     kept = rng.random(SIZE) < 0.5
     hard = [jnp.asarray(value, precision) for value in (333_333, 10**6, 1e-3, 1e-15)]
@@ -72,39 +67,6 @@ def test_size(precision, size):
         part = slice(start, min(start + size, SIZE))
         results = solve(*(value[part] for value in random_problems(precision)))
         assert_equal(results, [value[part] for value in whole(precision)])
-
-
-@PRECISIONS
-@pytest.mark.parametrize("shape", [(4, 30), pytest.param((SIZE, 1), marks=pytest.mark.slow)])
-def test_shape(precision, shape):
-    assert_equal(solve(*(value.reshape(shape) for value in random_problems(precision))), whole(precision))
-
-
-def test_scalars(precision):
-    problem = random_problems(precision)
-    scalars = [solve(*(value[i] for value in problem)) for i in range(0, SIZE, 4)]
-    assert_equal(zip(*scalars, strict=True), [value[::4] for value in whole(precision)])
-
-
-@pytest.mark.slow
-@PRECISIONS
-def test_vmap_and_jit(precision):
-    problem = random_problems(precision)
-    assert_close(jax.jit(jax.vmap(solve))(*problem), whole(precision))
-    for shape in ((10, 12), (40, 3)):
-        rows = jax.vmap(jax.vmap(solve))(*(value.reshape(shape) for value in problem))
-        assert_close(rows, whole(precision))
-
-
-@pytest.mark.slow
-@PRECISIONS
-def test_all_but_the_violations_as_numbers(precision):
-    n, beta, delta = 150, 1e-4, 0.01
-    table = solve(jnp.arange(n + 1, dtype=precision), *(jnp.asarray(v, precision) for v in (n, beta, delta)))
-    fixed = jax.jit(lambda k: solve(k, n, *(jnp.asarray(v, precision) for v in (beta, delta))))
-    assert_close(fixed(jnp.arange(n + 1, dtype=precision)), table)
-    alone = [fixed(jnp.asarray(k, precision)) for k in range(0, n + 1, 25)]
-    assert_close(zip(*alone, strict=True), [np.asarray(value)[::25] for value in table])
 
 
 @pytest.mark.parametrize("method", ["binomial", "scenario"])

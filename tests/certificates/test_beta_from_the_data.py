@@ -1,6 +1,5 @@
 """``certify(beta="auto")``: what it reports, how often it fails, on which side, and what it refuses."""
 
-import json
 from types import SimpleNamespace
 
 import jax
@@ -16,8 +15,6 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._counting import best_of_levels
 from jaxcert.certificates._method import BINOMIAL, CHOICE
 from jaxcert.numerics._calibration import calibrated
-from jaxcert.report import certificate_record, plot_certificates, step_curve
-from jaxcert.returns.summaries import Histogram
 
 RNG = np.random.default_rng(0)
 X = RNG.beta(RNG.uniform(4, 12, (60, 1)), 2, (60, 8)).astype(np.float32)
@@ -66,13 +63,6 @@ def test_the_level_depends_on_the_threshold():
 
 def test_lower_bounds_are_those_of_the_smallest_level():
     np.testing.assert_allclose(auto().lower_bounds, bounds.betting(X, BETAS[0], support=(0, 1)), rtol=1e-6)
-
-
-def test_a_summary_serves_as_well():
-    histogram = Histogram.empty(60, support=(0, 1), num_bins=2**12).update(X)
-    found, alone = certify(histogram, B, delta=0.05, beta="auto"), auto()
-    np.testing.assert_allclose(found.lower_bounds, alone.lower_bounds, atol=2**-11)
-    np.testing.assert_array_equal(found.beta, alone.beta)
 
 
 def test_safety_does_not_rise_with_the_threshold():
@@ -139,21 +129,3 @@ def test_a_traced_delta_is_divided_by_the_union_bound():
     third = float(np.float32(0.05)) / 3
     alone = [certify(X, B, **SETTINGS | {"delta": third}, beta=beta).epsilon for beta in BETAS]
     np.testing.assert_allclose(traced.epsilon, np.min(alone, axis=0), rtol=1e-5)
-
-
-def test_it_can_be_printed_written_and_drawn():
-    found = auto()
-    assert f"beta=[{', '.join(f'{b:.6g}' for b in np.asarray(found.beta))}]" in repr(found)
-    assert str(found).count("With confidence 0.95") == 4
-    record = json.loads(json.dumps(certificate_record(found, support=(0, 1)), allow_nan=False))
-    assert record["settings"]["beta"] == "auto"
-    assert [row["beta"] for row in record["rows"]] == np.asarray(found.beta).tolist()
-    assert plot_certificates({"auto": found}).axes
-    with pytest.raises(ValueError, match="certificate has a beta for each threshold, expected one"):
-        step_curve(found)
-
-
-def test_the_second_certificate_needs_no_calibration(monkeypatch):
-    before = auto()
-    monkeypatch.setattr("jaxcert.numerics._calibration.LeastFavourable", None)
-    np.testing.assert_array_equal(auto().epsilon, before.epsilon)

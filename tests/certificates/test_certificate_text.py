@@ -3,7 +3,6 @@
 import math
 from fractions import Fraction
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -73,33 +72,6 @@ def test_the_usual_levels_look_like_themselves():
     for delta, text in ((0.01, "0.99"), (0.05, "0.95"), (0.1, "0.9"), (0.001, "0.999"), (1e-6, "0.999999")):
         certificate = certify_lower_bounds(LOWER, [20.1], delta=delta, beta=0.05)
         assert figures(str(certificate))[:2] == (text, "20.1")
-
-
-def test_a_certificate_within_a_larger_computation_is_a_pytree():
-    @jax.jit
-    def worst(lower):
-        certificate = certify_lower_bounds(lower, [10.0, 20.0], delta=0.1, beta=0.05)
-        return jax.tree.map(lambda leaf: leaf[..., :1], certificate.safety), certificate
-
-    safety, certificate = worst(jnp.asarray(LOWER))
-    assert safety.shape == (1,)
-    assert (certificate.num_tasks, certificate.bound, certificate.method) == (200, "given", "binomial")
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), certificate, certificate)
-    assert stacked.safety.shape == (2, 2)
-    assert repr(stacked) == "Certificate(safety of shape (2, 2), num_tasks=200, bound='given', method='binomial')"
-
-
-def test_a_certificate_goes_through_scan_and_grad():
-    def step(total, lower):
-        certificate = certify_lower_bounds(lower, 50.0, delta=0.1, beta=0.05)
-        return total + certificate.safety[0], certificate
-
-    _, history = jax.lax.scan(step, jnp.float32(0), jnp.stack([jnp.asarray(LOWER), jnp.asarray(LOWER) + 30]))
-    assert history.safety.shape == (2, 1)
-    assert np.all(np.diff(np.asarray(history.safety)[:, 0]) > 0)
-    slope = jax.grad(lambda beta: certify_lower_bounds(LOWER, 50.0, delta=0.1, beta=beta).safety[0])(0.05)
-    epsilon = float(certify_lower_bounds(LOWER, 50.0, delta=0.1, beta=0.05).epsilon[0])
-    assert float(slope) == pytest.approx(-epsilon / 0.95, rel=1e-5)
 
 
 def test_repr_of_a_concrete_certificate_has_its_numbers():

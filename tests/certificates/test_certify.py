@@ -48,16 +48,6 @@ def test_few_thresholds_say_what_many_say_of_soft_counts():
     np.testing.assert_array_equal(many.num_violations[::60], few.num_violations)
 
 
-def test_leading_axes_are_batched():
-    x, levels = returns((2, 3, 20, 30)), np.linspace(1, 9.5, 7, dtype=np.float32)
-    batch = certify(x, levels, support=SUPPORT, delta=0.1)
-    assert batch.safety.shape == (2, 3, 7)
-    assert batch.lower_bounds.shape == (2, 3, 20)
-    for i, j in np.ndindex(2, 3):
-        one = certify(x[i, j], levels, support=SUPPORT, delta=0.1)
-        np.testing.assert_array_equal(batch.epsilon[i, j], one.epsilon)
-
-
 def test_default_betas():
     x = returns()
     assert float(certify(x, 1.0, support=SUPPORT, delta=0.1, bound="hoeffding").beta) == np.float32(0.05)
@@ -154,12 +144,6 @@ def test_default_beta_under_jit(precision):
     eager, traced = call(x, *levels), jax.jit(call)(x, *levels)
     assert float(eager.beta) == pytest.approx(float(traced.beta), rel=1e-6)
     np.testing.assert_allclose(traced.thresholds, eager.thresholds, rtol=1e-6)
-
-
-def test_several_safety_levels_at_once_are_monotone():
-    got = certify_safety_level(returns(), [0.1, 0.5, 0.8], support=SUPPORT, delta=0.05)
-    assert got.thresholds.shape == (3,)
-    assert np.all(np.diff(got.thresholds) <= 0)
 
 
 TABLE = [

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxcert import binomial_epsilon, certify, certify_lower_bounds, scenario_epsilon
+from jaxcert import binomial_epsilon, certify, scenario_epsilon
 from jaxcert.rollouts import collect
 from jaxcert.tasks import simple_grid
 
@@ -56,16 +56,6 @@ def test_printed_scenario_theorem_holds_within_its_range(n, delta):
     beta = np.sqrt(2 * delta) / n
     table = np.asarray(scenario_epsilon(np.arange(n + 1), n, beta, delta).epsilon)
     assert worst_failure(table, n, beta) <= delta
-
-
-@pytest.mark.usefixtures("x64")
-@pytest.mark.filterwarnings("ignore:scenario at beta")
-@pytest.mark.parametrize("beta", [0.01, 0.05, 0.3])
-def test_certify_with_scenario_holds_beyond_that_range(beta):
-    n, delta = 200, 0.01
-    performances = np.arange(1.0, n + 1)
-    table = certify_lower_bounds(performances, np.arange(1.0, n + 2), beta=beta, delta=delta, method="scenario").epsilon
-    assert worst_failure(np.asarray(table), n, beta) <= delta
 
 
 def test_simulated_failures_on_the_grid_are_within_delta():

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcert import Status, certify_mean_difference, certify_ranking
+from jaxcert import Status, certify_ranking
 
 N = 12
 OUTCOMES = [(wins, losses) for wins in range(N + 1) for losses in range(N + 1 - wins)]
@@ -82,12 +82,6 @@ def test_several_policies_share_delta():
     np.testing.assert_array_equal(certify_ranking(x, delta=0.03).order, np.eye(3, dtype=bool))
 
 
-def test_policies_that_never_differ_are_in_no_order():
-    found = certify_ranking(tried(0, 0), delta=0.05)
-    assert not np.any(np.asarray(found.order) & ~np.eye(2, dtype=bool))
-    np.testing.assert_array_equal(found.differences, [[0, -1], [-1, 0]])
-
-
 def test_numbers_compiled_code_and_several_trials():
     x = tried(9, 1)
     found = certify_ranking(x, delta=0.05)
@@ -108,11 +102,3 @@ def test_what_is_no_single_success_certifies_nothing():
         found = jax.jit(lambda x: certify_ranking(x, **options))(spoilt)
         assert int(found.status) == Status.INVALID_INPUT
         np.testing.assert_array_equal(found.order, np.eye(2, dtype=bool))
-
-
-def test_a_lead_on_average_is_no_larger_than_the_order_allows():
-    """Where betting certifies a positive difference, the exact test claims the order."""
-    a, b = (ALL[:, i] for i in range(2))
-    lead = np.asarray(certify_mean_difference(a, b, delta=0.05).mean)
-    order = np.asarray(certify_ranking(ALL, delta=0.05).order[:, 0, 1])
-    assert np.all(order[lead >= 0])

@@ -10,7 +10,6 @@ from jaxcert import (
     certify_episode,
     certify_improvement,
     certify_mean,
-    certify_mean_difference,
     certify_ranking,
 )
 
@@ -65,32 +64,8 @@ def test_the_next_episode_fails_at_most_with_delta(rollouts, m):
     assert worst > (0.9 if rollouts == "first" or m == 1 else 0.3) * DELTA
 
 
-@pytest.mark.slow
-def test_random_episodes_within_tasks_and_unequal_numbers_of_them():
-    rng, repetitions, m = np.random.default_rng(0), 4000, 4
-    p = rng.beta(3, 1, (repetitions, N, 1))
-    x = (rng.random((repetitions, N, m)) < p).astype(np.float32)
-    where = np.arange(m) < rng.integers(1, m + 1, (N, 1))
-    where = np.broadcast_to(where, x.shape)
-    for rollouts in ("all", "first"):
-        found = certify_episode(x, 1.0, delta=DELTA, rollouts=rollouts, where=where, validate=False).safety
-        assert passes(np.sum(np.asarray(found) > 0.75), repetitions)
-    found = certify_mean(x, support=(0, 1), delta=DELTA, where=where, validate=False).mean
-    assert passes(np.sum(np.asarray(found) > 0.75), repetitions)
-
-
 def passes(failures: int, repetitions: int) -> bool:
     return stats.binomtest(int(failures), repetitions, DELTA, alternative="greater").pvalue > 1e-4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("p_a", "p_b"), [(0.05, 0.07), (0.5, 0.5), (0.97, 0.999)])
-def test_a_mean_difference_fails_at_most_with_delta(p_a, p_b):
-    """Tasks in which each policy fails or not, independently: the difference takes all of [-1, 1]."""
-    rng, repetitions = np.random.default_rng(1), 10_000
-    a, b = ((rng.random((repetitions, N, 1)) < p).astype(np.float32) for p in (p_a, p_b))
-    found = certify_mean_difference(a, b, support=(0, 1), delta=DELTA, validate=False).mean
-    assert passes(np.sum(np.asarray(found) > p_a - p_b), repetitions)
 
 
 @pytest.mark.slow

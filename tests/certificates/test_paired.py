@@ -131,27 +131,6 @@ def test_successes_need_no_support():
     assert interval.safety[0] <= interval.safety_upper[0]
 
 
-def test_under_jit_and_vmap():
-    def both(pairs: jaxcert.Paired) -> tuple[jax.Array, jax.Array]:
-        return jaxcert.certify(pairs, MARGINS, **GIVEN).safety, jaxcert.certify_mean(pairs, **GIVEN).mean
-
-    eager = both(PAIRS)
-    for one, other in zip(jax.jit(both)(PAIRS), eager, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6)
-    batch = jax.tree.map(lambda x: jnp.stack([x, x]), PAIRS)
-    for one, other in zip(jax.vmap(both)(batch), eager, strict=True):
-        np.testing.assert_allclose(one[1], other, rtol=1e-6)
-
-
-def test_a_return_that_cannot_be_is_named_with_its_policy():
-    bad = A.copy()
-    bad[3, 1] = 9
-    with pytest.raises(
-        ValueError, match=r"returns_b: the return of task 3, rollout 1 is 9, outside the support \(0, 8\)"
-    ):
-        jaxcert.certify(paired(A, bad), 0.0, **GIVEN)
-
-
 REFUSED = {
     "episode": lambda x: jaxcert.certify_episode(x, 0.5, delta=DELTA),
     "sequential": lambda x: jaxcert.certify_sequential(x, 0.5, **GIVEN),

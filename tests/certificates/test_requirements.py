@@ -13,7 +13,6 @@ from jaxcert import (
     Status,
     at_least,
     at_most,
-    between,
     binomial_epsilon,
     bounds,
     certify,
@@ -76,21 +75,6 @@ def test_tasks_are_counted_that_miss_any_requirement(precision, beta):
     np.testing.assert_array_equal(found.missed, missed)
     assert int(found.num_violations) == np.sum(np.any(missed, axis=0)) > max(found.num_missed.tolist())
     assert float(found.epsilon) == pytest.approx(float(binomial_epsilon(found.num_violations, 60, beta, 0.1)), rel=1e-6)
-
-
-def test_nothing_is_divided_among_requirements():
-    """n = 80, six bad tasks for each of two metrics: where they coincide, and where they do not."""
-
-    def safety(k: int) -> float:
-        return 1 - stats.beta.ppf(0.95, k + 1, 80 - k) / 0.95
-
-    for shift, k, known in ((0, 6, 0.849), (6, 12, 0.756)):
-        a, b = (np.ones((80, 200)) for _ in range(2))
-        a[:6], b[shift : shift + 6] = 0, 0
-        wanted = dict.fromkeys(("a", "b"), at_least(0.5, support=(0, 1)))
-        found = float(certify_requirements({"a": a, "b": b}, wanted, delta=0.05).safety)
-        assert found == pytest.approx(safety(k), abs=1e-5)
-        assert found == pytest.approx(known, abs=1e-3)
 
 
 def _histograms(n: int, kinds: int) -> np.ndarray:
@@ -171,16 +155,6 @@ def test_an_event_is_a_zero_or_a_one_alone():
     assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
 
 
-def test_nothing_is_moved_to_the_device_in_silence():
-    data = {"reward": jnp.asarray(REWARD), "hit": jnp.asarray(HIT)}
-    wanted = {"reward": WANTED["reward"], "hit": at_most(0.5)}
-    with jax.transfer_guard("disallow"):
-        there = certify_requirements(data, wanted, delta=0.1, complete=True, validate=False)
-        here = certify_requirements({"reward": REWARD, "hit": HIT}, wanted, delta=0.1, complete=True)
-    np.testing.assert_array_equal(there.missed, here.missed)
-    assert float(there.safety) == pytest.approx(float(here.safety), rel=1e-5)
-
-
 def test_a_threshold_beyond_the_support_is_asked_about():
     for requirement, words in (
         (at_least(70, support=(0, 1)), "no policy meets that; is it in another unit"),
@@ -192,27 +166,6 @@ def test_a_threshold_beyond_the_support_is_asked_about():
 
 
 # --- as arrays, and in words ----------------------------------------------------------------------------------------
-
-
-def test_batches_and_compiled_calls_say_the_same():
-    stacked = {"reward": np.stack([REWARD, REWARD[::-1]]), "cost": np.stack([COST, COST[::-1]])}
-    found = certify_requirements(stacked, WANTED, delta=0.1, complete=True)
-    assert found.batch_shape == (2,)
-    alone = both()
-    compiled = jax.jit(lambda r, c: certify_requirements({"reward": r, "cost": c}, WANTED, delta=0.1, complete=True))
-    for other in (found[0], compiled(REWARD, COST)):
-        assert str(other) == str(alone)
-        np.testing.assert_array_equal(other.missed, alone.missed)
-    mapped = jax.vmap(compiled)(stacked["reward"], stacked["cost"])
-    np.testing.assert_allclose(mapped.safety, found.safety, rtol=1e-6)
-
-
-def test_thresholds_and_delta_may_be_traced():
-    def asked(threshold, delta):
-        wanted = {"reward": at_least(threshold, support=(0, 1)), "cost": between(0.0, threshold, support=(0, 1))}
-        return certify_requirements({"reward": REWARD, "cost": COST}, wanted, delta=delta, complete=True).safety
-
-    assert float(jax.jit(asked)(0.5, 0.1)) == pytest.approx(float(asked(0.5, 0.1)), rel=1e-6)
 
 
 def test_lines_are_read_and_written():
@@ -236,20 +189,6 @@ def test_a_sentence_names_all_of_them():
     nothing = certify_requirements({"r": REWARD}, ["r >= 0.999 in 0 1"], delta=0.1)
     assert "nothing is certified about whether the expected r is at least 0.999" in str(nothing)
     assert nothing.status == Status.VACUOUS
-
-
-def test_bad_values_in_a_trace_certify_nothing():
-    spoilt = jnp.asarray(REWARD).at[3, 4].set(jnp.inf)
-    data = {"reward": spoilt, "cost": COST}
-    found = certify_requirements(data, WANTED, delta=0.1, complete=True, validate=False)
-    assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
-    for delta in (0.0, 1.0, np.nan):
-        found = certify_requirements(
-            {"reward": REWARD, "cost": COST}, WANTED, delta=delta, complete=True, validate=False
-        )
-        assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
-    found = certify_requirements({"r": REWARD}, {"r": at_least(np.nan, support=(0, 1))}, delta=0.1, validate=False)
-    assert (float(found.safety), int(found.status)) == (0.0, Status.INVALID_INPUT)
 
 
 @pytest.mark.parametrize(

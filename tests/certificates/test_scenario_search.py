@@ -106,13 +106,6 @@ def test_epsilon_falls_with_delta(n, share, beta, deltas):
         assert np.all(np.diff(epsilon)[far] <= 0)
 
 
-@given(n=st.integers(1, 10**5), share=st.floats(0, 1), betas=st.lists(levels, min_size=2, max_size=6), delta=levels)
-@settings(max_examples=50, deadline=None)
-def test_epsilon_grows_with_beta(n, share, betas, delta):
-    for epsilon in epsilons(int(share * n), n, np.sort(np.float32(betas)), delta):
-        assert np.all(np.diff(epsilon) >= -2e-5 * epsilon[1:])
-
-
 @given(n=st.integers(1, 10**5), share=st.floats(0, 1), fraction=st.floats(1e-6, 0.999), delta=levels)
 @settings(max_examples=80, deadline=None)
 def test_scenario_is_never_below_binomial_within_its_range(n, share, fraction, delta):

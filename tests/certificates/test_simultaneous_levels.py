@@ -108,13 +108,3 @@ def test_levels_that_cannot_be_read_share_delta_by_the_union_bound(precision):
 def test_a_bad_level_beside_a_good_one():
     found = certify_safety_level(returns("float32"), [0.5, 1.5], simultaneous=True, validate=False, **OPTIONS)
     assert found.safety.tolist() == [0.5, 0.0]
-
-
-def test_simulated_failures_are_within_delta():
-    """Uniform performances, of which a share beta is taken for perfect: S(B) = 1 - B."""
-    rng, n, beta, delta, safeties = np.random.default_rng(0), 60, 0.2, 0.1, (0.6, 0.7, 0.8)
-    _, counts = joint_counts(n, delta, safeties, beta)
-    performance = rng.random((20_000, n))
-    lower = np.sort(np.where(rng.random(performance.shape) < beta, 1.0, performance), axis=1)
-    failures = int(np.sum(np.any(lower[:, list(counts)] > 1 - np.array(safeties), axis=1)))
-    assert stats.binomtest(failures, 20_000, failure(n, safeties, beta, counts)).pvalue > 1e-4

@@ -1,29 +1,24 @@
 """Successes, an array of bool or ``method="attained"``, in every call and every output: taken, or refused in words."""
 
 import dataclasses
-import json
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from asked import ways
-from cli_harness import command
-from coins import COINS, answer
 
 import jaxcert
 from jaxcert import certify, certify_safety_level, monitoring
 from jaxcert.planning import advise
-from jaxcert.report import Protocol, certificate_record, step_curve, verify, write_certificates, write_report
-from jaxcert.rollouts import Policy
+from jaxcert.report import Protocol, certificate_record, step_curve, verify, write_certificates
 from jaxcert.sequential import certify_sequential
 from jaxcert.sweep import Grid, sweep
 from jaxcert.tables import read_returns
-from jaxcert.training import CertificationHook, CheckpointBudget
 
 RNG = np.random.default_rng(3)
 X, Y = (RNG.random((60, 10)) < RNG.beta(9, 1, (60, 1)) for _ in range(2))
-DELTA, SLOW = {"delta": 0.05}, pytest.mark.slow
+DELTA = {"delta": 0.05}
 MASK = RNG.random(X.shape) < 0.8
 MASK[:, 0] = True
 WAYS = {name: way for name, way in ways(0.5, [0.5, 0.8], alpha=0.3).items() if way.takes("support")}
@@ -126,30 +121,6 @@ def test_what_successes_have_no_meaning_for_is_refused_in_words(call, words):
         call()
 
 
-def _all_succeed(n: int, m: int, threshold: float, **options) -> float:
-    return float(certify(np.ones((n, m), bool), threshold, **DELTA, **options).safety[0])
-
-
-@pytest.mark.parametrize(
-    ("m", "threshold", "beta"),
-    [
-        (5, 0.5, None),
-        pytest.param(1, 0.5, None, marks=SLOW),
-        pytest.param(10, 0.9, None, marks=SLOW),
-        pytest.param(10, 0.5, 0.1, marks=SLOW),
-    ],
-)
-def test_too_few_tasks_even_if_every_trial_succeeds(m, threshold, beta):
-    found = certify(np.arange(8)[:, None] * np.ones(m) > 3, threshold, beta=beta, **DELTA)
-    (advice,) = advise(found, support=(0, 1), num_rollouts=m, safety=0.8)
-    n = advice.tasks_needed
-    assert _all_succeed(n, m, threshold, beta=beta) >= 0.8 > _all_succeed(n - 1, m, threshold, beta=beta)
-    assert advice.max_safety == pytest.approx(_all_succeed(8, m, threshold, beta=beta), abs=1e-6)
-    assert str(advice).startswith(f"8 tasks with {m} rollout")
-    assert f" at most, whatever the returns are: 0.8 needs {n}" in str(advice)
-    assert advise(found, support=(0, 1), safety=0.8) == (None,)
-
-
 @pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
 def test_advice_beyond_what_successes_can_show():
     found = certify(X, [0.5, 1.0, 1.5], **DELTA)
@@ -209,56 +180,3 @@ def test_a_protocol_has_the_bound_of_the_method(tmp_path):
     record = certificate_record(found, support=(0, 1), data=data)
     write_certificates(tmp_path / "c.json", [record], protocol=locked.digest)
     assert verify(tmp_path / "c.json", tmp_path / "r.npz", protocol=tmp_path / "p.toml").differences == ()
-
-
-@pytest.mark.parametrize("beta", [None, 0.1])
-def test_a_report_shows_them(tmp_path, beta):
-    found = certify(X, [0.5, 0.8], beta=beta, **DELTA)
-    write_report(tmp_path / "r.html", found, returns=X.astype(np.float32), support=(0, 1))
-    text = (tmp_path / "r.html").read_text()
-    assert "or which has too few successes" in " ".join(text.split())
-    assert "attained" in text
-    for k in found.num_violations.tolist():
-        assert f"{k} of 60" in text
-
-
-@pytest.mark.parametrize(
-    "options", [[], pytest.param(["--beta", 0.1], marks=SLOW), ["--threshold", 0.5, "--json", "-"]]
-)
-def test_the_command_line_takes_the_bound_of_the_method(tmp_path, options):
-    _file(tmp_path, masked=False)
-    arguments = ["certify", tmp_path / "r.npz", "--support", 0, 1, "--delta", 0.05, "--method", "attained", *options]
-    status, out, _ = command(*arguments)
-    assert status == 0
-    assert "clopper_pearson" in out
-    found = certify(X, 0.5, **DELTA)
-    if "--json" in options:
-        (row,) = json.loads(out)["certificates"][0]["rows"]
-        assert row["safety"] == pytest.approx(float(found.safety[0]), abs=2e-5)
-
-
-@pytest.mark.parametrize("beta", ["auto", pytest.param(None, marks=SLOW), pytest.param(0.1, marks=SLOW)])
-def test_a_policy_is_certified_as_its_successes_are(beta):
-    policy = Policy(answer, jnp.float32(1), deterministic=True)
-    options = {"delta": 0.05, "beta": beta, "method": "attained"}
-    sizes = {"num_tasks": 60, "num_rollouts": 20}
-    found = jaxcert.certify_policy(COINS, policy, jax.random.key(3), [0.3, 0.5], **sizes, **options)
-    wanted = certify(np.asarray(found.returns) == 1, [0.3, 0.5], beta=beta, **DELTA)
-    np.testing.assert_array_equal(found.certificate.num_violations, wanted.num_violations)
-    np.testing.assert_allclose(found.certificate.safety, wanted.safety, rtol=1e-6)
-    assert found.certificate.bound == "clopper_pearson"
-
-
-def test_a_hook_takes_thresholds_of_successes():
-    options = {"num_tasks": 50, "num_rollouts": 20, "budget": CheckpointBudget(0.1, num_checkpoints=3)}
-    CertificationHook(COINS, jax.random.key(1), thresholds=[0.4], method="attained", **options)
-    with pytest.raises(ValueError, match="method is 'attained'; expected one of binomial, scenario"):
-        CertificationHook(COINS, jax.random.key(1), safeties=[0.4], method="attained", **options)
-    with pytest.raises(ValueError, match="an adaptive hook has"):
-        CertificationHook(COINS, jax.random.key(1), thresholds=[0.4], method="attained", adaptive=True, **options)
-
-
-def test_a_shift_of_successes():
-    found = certify(X, 0.5, **DELTA)
-    moved = jaxcert.certify_shift(found, divergence="total_variation", radius=0.05)
-    assert float(moved.safety[0]) == pytest.approx(float(found.safety[0]) - 0.05, abs=1e-5)

@@ -47,14 +47,6 @@ def test_successes_are_counted_together():
     assert float(certify_suite_mean(data_set(np.zeros(5), 3), delta=0.1).mean) == 0
 
 
-def test_one_success_needs_markovs_inequality():
-    """All the mean in one of many tasks: the binomial bound would fail with a probability above delta."""
-    delta, trials = 0.2, N * M
-    limit = 1 - (1 - delta) ** (1 / trials)
-    p = trials * limit * 0.9999
-    assert p > delta  # one trial that succeeds with this probability: a mean below the limit, claimed too often
-
-
 def exact_bound(x: np.ndarray, num_rollouts: np.ndarray, delta: float) -> float:
     """The bound with the best bet, in double precision: the logarithm of wealth is concave in the bet."""
     most = float(num_rollouts.min())

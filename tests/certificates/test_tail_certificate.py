@@ -115,12 +115,3 @@ def test_traced_shares_and_levels_fail_closed():
     np.testing.assert_array_equal(tail.cvar[1:], -np.inf)
     bad = jax.jit(lambda delta: certify_tail(band(lower, delta=delta), 0.5))(jnp.float32(1.0))
     assert (float(bad.quantiles[0]), int(bad.status[0])) == (-np.inf, Status.INVALID_INPUT)
-
-
-def test_its_text():
-    tail = certify_tail(band(np.arange(N, dtype=np.float32)), [0.5])
-    assert "the expected return on the worst 0.5 of tasks is at least" in str(tail)
-    assert "with probability at least 0.5000." in str(tail)
-    assert repr(tail).startswith("TailCertificate(shares=[0.5], quantiles=[")
-    batched = jax.tree.map(lambda leaf: leaf[None], tail)
-    assert str(batched) == repr(batched) == "TailCertificate(quantiles of shape (1, 1))"

@@ -194,12 +194,6 @@ def test_weights_whose_mean_is_near_1_or_may_be_chance_are_taken():
         certify_weighted(RETURNS, 0.2, np.full(N, 0.001), **GOOD)
 
 
-def test_weights_that_a_batch_shares():
-    batch = np.stack([RETURNS, RETURNS[::-1] ** 2])
-    shared = certify_weighted(batch, LEVELS, WEIGHTS, **GOOD)
-    np.testing.assert_allclose(shared.epsilon[0], certify_weighted(RETURNS, LEVELS, WEIGHTS, **GOOD).epsilon, rtol=1e-5)
-
-
 def test_what_it_says():
     found = certify_weighted(RETURNS, [0.3, 0.99], WEIGHTS, **GOOD)
     first, second = str(found).splitlines()

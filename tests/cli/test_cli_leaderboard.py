@@ -14,8 +14,8 @@ from cli_harness import command, refused, said
 import jaxcert
 from jaxcert.certificates import floor_figures, floor_to
 from jaxcert.report import document_digest, verify, write_certificates
-from jaxcert.report._by_name import shared_letters
 from jaxcert.report._leaderboard import board_of, linked
+from jaxcert.report.plots._interval_plot import shared_letters
 
 RNG = np.random.default_rng(0)
 A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
@@ -98,6 +98,11 @@ def test_the_shares_are_below_delta_together(num_policies, delta):
     }
     total = sum(board.counts.values()) * Fraction(board.share(delta))
     assert Fraction(delta) * Fraction(999_999, 1_000_000) < total <= Fraction(delta)
+
+
+def test_a_document_on_stdout_stands_there_alone(files):
+    document = json.loads(said("compare", *files, *SETTINGS, "--json", "-"))
+    assert len(document["leaderboard"]["order"]) == 3
 
 
 def test_policies_are_linked_through_others():

@@ -1,7 +1,6 @@
-"""Options of the command line: several numbers, help, titles and sizes, likely mistakes, the page."""
+"""Options of the command line: several numbers, help, likely mistakes, the page."""
 
 import io
-import struct
 
 import numpy as np
 import pytest
@@ -69,20 +68,10 @@ def test_a_negative_end_and_what_no_option_is_are_left(file):
     assert "unexpected extra argument" in refused("certify", file, "--delta", 0.05, "--support", "0,5", 1)
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (("--confidence", "0.95"), "the probability of failure, --delta 0.05\n"),
-        (("--confidence=0.999",), "the probability of failure, --delta 0.001\n"),
-        (("--confidence", "95%"), "the probability of failure, --delta 0.05\n"),
-        (("--confidence", "99.5"), "the probability of failure, --delta 0.005\n"),
-        (("--confidence", "high"), "--delta 0.05 for a confidence of 0.95\n"),
-        (("--confidence",), "--delta 0.05 for a confidence of 0.95\n"),
-        (("--confidence", "-1"), "--delta 0.05 for a confidence of 0.95\n"),
-    ],
-)
-def test_a_confidence_is_answered_by_its_delta(file, given, expected):
-    assert refused("certify", file, "--support", 0, 1, *given).endswith(expected)
+@pytest.mark.parametrize("given", [("--confidence", "0.95"), ("--confidence=0.999",), ("--confidence",)])
+def test_a_confidence_is_answered_by_delta(file, given):
+    told = refused("certify", file, "--support", 0, 1, *given)
+    assert told.endswith("--delta 0.05 for a confidence of 0.95\n")
 
 
 def test_a_confidence_where_there_is_no_delta(file):
@@ -94,13 +83,6 @@ def test_short_help(arguments):
     status, out, _ = command(*arguments)
     assert status == 0
     assert out.lstrip().startswith("Usage: jaxcert")
-
-
-def test_title_and_size_of_the_plot(file, tmp_path):
-    plot = tmp_path / "c.png"
-    command("certify", file, *SETTINGS, "--plot", plot, "--plot-size", 7, 3, "--title", "Robot")
-    assert struct.unpack(">II", plot.read_bytes()[16:24]) == (1400, 600)
-    assert "--plot-size is 0 3" in refused("certify", file, *SETTINGS, "--plot", plot, "--plot-size", 0, 3)
 
 
 def test_likely_mistakes_are_warnings_and_with_strict_errors(tmp_path):

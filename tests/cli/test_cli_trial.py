@@ -54,9 +54,8 @@ def test_a_line_for_each_trial(log):
 
 
 def test_what_is_declared(log, tmp_path):
-    (tmp_path / "labels.txt").write_text("\ufeffp1\n\n" + "\n".join(LABELS[1:]))
     other = tmp_path / "other.jsonl"
-    out = said("start", other, "--tasks-file", tmp_path / "labels.txt", *SETTINGS, "--successes")
+    out = said("start", other, *COINS)
     assert out.splitlines() == [
         f"declared in {other}: 12 tasks, successes, at most 100 trials of each, delta 0.05, beta 0.05",
         "at 0.8: a task passes after at least 17 trials; if every task passes, 0.7674 of new tasks are certified",
@@ -248,7 +247,7 @@ def test_files_that_are_kept(log, tmp_path):
     )
     for arguments, message in (
         ((tmp_path / "a.npz", *COINS), "suffix '.npz', expected one of .jsonl"),
-        ((tmp_path / "a.jsonl", *SETTINGS, "--successes"), "expected one of --tasks and --tasks-file"),
+        ((tmp_path / "a.jsonl", *SETTINGS, "--successes"), "expected --tasks, the labels A,B,... or their number"),
         ((tmp_path / "a.jsonl", "--tasks", "a,,b", *SETTINGS, "--successes"), "tasks hold ''; expected labels"),
         (
             (tmp_path / "a.jsonl", "--tasks", "a,b", *SETTINGS),

@@ -62,17 +62,6 @@ def test_thresholds_that_hold_together_may_be_chosen_at_no_cost():
         claim_of(many, threshold=100)
 
 
-def test_shifted_and_weighted_certificates_are_monitored_by_what_they_claim():
-    sampled = jaxcert.certify(RETURNS, 200.0, **SETTINGS)
-    shifted = jaxcert.certify_shift(sampled, divergence="kl", radius=0.02)
-    claim = claim_of(shifted)
-    assert claim.epsilon == float(shifted.epsilon[0]) > float(sampled.epsilon[0])
-    assert "within KL divergence 0.02" in claim.words
-    weighted = jaxcert.certify_weighted(RETURNS, 200.0, weights=jnp.ones(60), max_weight=2.0, **SETTINGS)
-    assert claim_of(weighted).epsilon == float(weighted.epsilon[0])
-    assert "reweighted" in claim_of(weighted).words
-
-
 def test_an_adaptive_run_is_monitored_by_its_certificate(tmp_path):
     pytest.importorskip("filelock")
     trials = Trials.start(tmp_path / "log", [f"task {i}" for i in range(20)], 0.5, successes=True, delta=0.1)
@@ -88,16 +77,24 @@ def test_an_adaptive_run_is_monitored_by_its_certificate(tmp_path):
     assert claim_of(trials.run()).epsilon == claim.epsilon  # a task that was not decided counted as one that fails
 
 
-def test_certificates_of_other_tasks_are_monitored_from_files_as_from_memory(tmp_path):
+def test_certificates_of_other_tasks_are_monitored_by_what_they_claim_from_files_as_from_memory(tmp_path):
     sampled = jaxcert.certify(RETURNS, 200.0, **SETTINGS)
-    for name, found in {
-        "shift": jaxcert.certify_shift(sampled, divergence="kl", radius=0.02),
-        "weighted": jaxcert.certify_weighted(RETURNS, 200.0, weights=jnp.ones(60), max_weight=2.0, **SETTINGS),
+    strata = jaxcert.certify_stratified(
+        RETURNS, 200.0, strata=["a, the b", "c"] * 30, frequencies=["a, the b=0.3", "c=0.7"], **SETTINGS
+    )
+    for words, found in {
+        "within KL divergence 0.02": jaxcert.certify_shift(sampled, divergence="kl", radius=0.02),
+        "reweighted": jaxcert.certify_weighted(RETURNS, 200.0, weights=jnp.ones(60), max_weight=2.0, **SETTINGS),
+        "from a, the b": strata,
+        "that of tasks from a, the b": jaxcert.certify_shift(strata, divergence="kl", radius=0.02),
+        "in an environment": jaxcert.certify_shift(strata, divergence="kl", radius=0.02, performance_shift=1.5),
     }.items():
-        write_certificates(tmp_path / name, [certificate_record(found, support=(0, 1000))])
-        (record,) = read_certificate(tmp_path / name)["certificates"]
-        assert claim_of_record(record) == claim_of(found)
-        assert claim_of_record(record).epsilon > float(sampled.epsilon[0])
+        claim = claim_of(found)
+        assert claim.epsilon == float(found.epsilon[0]) > float(sampled.epsilon[0])
+        assert words in claim.words
+        write_certificates(tmp_path / words, [certificate_record(found, support=(0, 1000))])
+        (record,) = read_certificate(tmp_path / words)["certificates"]
+        assert claim_of_record(record) == claim
     whole = jaxcert.certify_shift(sampled, divergence="kl", radius=50.0)
     with pytest.raises(ValueError, match=r"at the threshold 200 the risk is 1; expected one in \(0, 1\)"):
         claim_of(whole)
@@ -135,8 +132,9 @@ def test_a_safety_level_is_monitored_at_the_threshold_that_it_found():
 
 def test_the_other_questions_are_refused_in_words():
     shares = {name for name, each in QUESTIONS.items() if {"threshold", "epsilon"} <= set(each.rows.columns)}
-    monitored = shares - {"episode", "stratified"}  # whose strata a record names in its sentence alone
-    assert monitored == {"safety", "safety_level", "band", "anytime", "interval", "sequential", "weighted"}
+    monitored = shares - {"episode"}
+    of_one = {"safety", "safety_level", "band", "anytime", "interval", "sequential"}
+    assert monitored == of_one | {"weighted", "stratified"}
     reached = "the expected return is at least 0.5 with probability at least 0.9000"
     words = dict.fromkeys(monitored, f"on a new task from the same distribution, {reached}")
     between = words["interval"].replace("probability at least 0.9000", "a probability between 0.9000 and 0.9500")

@@ -1,7 +1,6 @@
-"""A monitor in a file: the same evidence as in a loop, after interruptions, from several processes, and damage."""
+"""A monitor in a file: the same evidence as in a loop, after interruptions, and what such a file may not hold."""
 
 import functools
-import json
 
 import numpy as np
 import pytest
@@ -61,38 +60,6 @@ def test_tasks_that_are_sent_again_count_once(tmp_path):
     assert (tmp_path / "log").read_bytes() == before
 
 
-def test_two_monitors_of_one_file_see_each_others_tasks(tmp_path):
-    one = COINS(tmp_path / "log")
-    other = Monitor(tmp_path / "log")
-    tasks = tasks_for(one, 40)
-    for i, task in enumerate(tasks):
-        (one if i % 3 else other).add([task])
-    one.add([])
-    other.add([])
-    assert one.rows == other.rows == Monitor(tmp_path / "log").rows
-    assert [row.label for row in one.rows] == [label for label, _ in tasks]
-
-
-def test_a_line_that_was_cut_short_at_any_byte_is_left_out(tmp_path):
-    monitor = COINS(tmp_path / "log")
-    monitor.add(tasks_for(monitor, 3))
-    content = (tmp_path / "log").read_bytes()
-    start = content[:-1].rindex(b"\n") + 1
-    for length in range(start + 1, len(content) - 1):
-        (tmp_path / "log").write_bytes(content[:length])
-        with pytest.warns(UserWarning, match="its last line is incomplete"):
-            again = Monitor(tmp_path / "log")
-        assert len(again.rows) == 2
-        with pytest.warns(UserWarning, match="its last line was incomplete, and is cut off"):
-            again.add(tasks_for(again, 3))
-        assert (tmp_path / "log").read_bytes() == content
-        assert again.rows == monitor.rows
-    (tmp_path / "log").write_bytes(content[:-1])  # whole, without its ending
-    again = Monitor(tmp_path / "log")
-    assert again.rows == monitor.rows
-    assert again.add(tasks_for(again, 3)) == []
-
-
 def test_tasks_that_were_interrupted_count_once(tmp_path, monkeypatch):
     monitor = COINS(tmp_path / "log")
     tasks = tasks_for(monitor, 4)
@@ -110,30 +77,10 @@ def test_tasks_that_were_interrupted_count_once(tmp_path, monkeypatch):
     assert monitor.rows == Monitor(tmp_path / "log").rows
 
 
-def test_damage_is_refused(tmp_path):
-    monitor = COINS(tmp_path / "log")
-    monitor.add(tasks_for(monitor, 4))
-    lines = (tmp_path / "log").read_bytes().splitlines(keepends=True)
-    altered = json.loads(lines[2])
-    altered["returns"] = [1.0 - x for x in altered["returns"]]
-    damaged = {
-        "its chain is not the hash": [*lines[:2], f"{json.dumps(altered)}\n".encode(), *lines[3:]],
-        "expected an object of JSON with the number 2": [*lines[:2], *lines[3:]],
-        "line 2 is no entry of a monitor": [lines[0], b"[]\n"],
-        "its format is 'another'; expected": [log_of([{"format": "another"}])],
-    }
-    for message, content in damaged.items():
-        (tmp_path / "bad").write_bytes(b"".join(content))
-        with pytest.raises(ValueError, match=message):
-            Monitor(tmp_path / "bad")
-    (tmp_path / "log").write_bytes(b"".join(lines[:3]))
-    with pytest.raises(ValueError, match="lines that it had before are missing"):
-        monitor.add([])
-
-
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
+        ("format", "another", "its format is 'another'; expected"),
         ("claim", [1], "its claim is \\[1\\]; expected its numbers threshold, epsilon, delta"),
         *((f"claim.{part}", "x", f"{part} of its claim is 'x'") for part in ("threshold", "epsilon", "delta")),
         *(("claim.delta", value, "expected a number in \\[0, 1\\)") for value in (-0.5, 1)),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxcert.monitoring import evidence, init, redesign, update
+from jaxcert.monitoring import evidence, init, update
 
 COINS = functools.partial(init, 0.5, 0.1, successes=True, num_rollouts=5, complete=True)
 SCORES = functools.partial(init, 0.5, 0.1, support=(0, 1), num_rollouts=5, complete=True)
@@ -120,17 +120,7 @@ def test_a_traced_claim_that_says_nothing_never_raises_an_alarm():
         assert list(map(bool, alarm(*claim))) == [False, False]
 
 
-def test_a_new_design_keeps_the_evidence():
-    state = watched(COINS(), np.zeros((3, 5), np.float32))
-    other = redesign(state, num_rollouts=2, most_successes=0)
-    assert_close(evidence(other), evidence(state))
-    assert (other.test.num_rollouts, int(other.test.most_successes)) == (2, 0)
-    assert evidence(update(other, np.zeros(2, np.float32))).log_evidence > evidence(state).log_evidence
-    single = redesign(watched(SCORES(), np.zeros((3, 5), np.float32)), num_rollouts=1)
-    assert single.test.kind == "return"
-    assert float(update(single, np.zeros(1, np.float32)).num_tasks) == 4
-
-
+TRIALS = {"support": None, "successes": True, "num_rollouts": 5}
 REFUSED = {
     "complete is False; expected True": {"complete": False},
     "support is not given; expected": {"support": None},
@@ -145,6 +135,9 @@ REFUSED = {
     "weights add up to 0.9; expected 1": {"bets": (0.5, 0.2), "weights": (0.5, 0.4)},
     r"weights has shape \(1,\); expected one number for each": {"bets": (0.5, 0.2), "weights": (1.0,)},
     "most_successes is 0; expected None without": {"most_successes": 0},
+    r"support is \(0, 2\); successes have the support \(0, 1\)": {**TRIALS, "support": (0, 2)},
+    "most_successes is 5; expected a whole number from 0": {**TRIALS, "most_successes": 5},
+    r"beta is 0\.1; successes attain a level of their own": {**TRIALS, "beta": 0.1},
 }
 
 
@@ -155,13 +148,7 @@ def test_refused(message):
         init(**settings)
 
 
-def test_refused_for_successes():
-    with pytest.raises(ValueError, match=r"support is \(0, 2\); successes have the support \(0, 1\)"):
-        COINS(support=(0, 2))
-    with pytest.raises(ValueError, match="most_successes is 5; expected a whole number from 0"):
-        COINS(most_successes=5)
-    with pytest.raises(ValueError, match=r"beta is 0\.1; successes attain a level of their own"):
-        COINS(beta=0.1)
+def test_returns_of_another_number_are_refused():
     with pytest.raises(ValueError, match=r"returns have shape \(4,\); expected \[5\]"):
         update(COINS(), np.zeros(4))
 
@@ -183,5 +170,3 @@ def test_the_default_level_is_a_share_of_the_risk_that_rollouts_can_show(precisi
     assert float(moved.beta) == pytest.approx(0.05, rel=1e-6)
     several = jax.vmap(lambda b: init(b, 0.1, support=(0, 1), num_rollouts=20, complete=True).test.beta)
     np.testing.assert_allclose(several(jnp.asarray([0.3, 0.5])), [0.05, 0.02], rtol=1e-6)
-    state = init(0.5, 0.1, support=(0, 1), num_rollouts=20, complete=True)
-    assert float(redesign(state, num_rollouts=5).test.beta) == pytest.approx(0.05, rel=1e-6)

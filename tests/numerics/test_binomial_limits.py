@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.exact import density, exact, lower_tail, upper_tail
-from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
+from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
 
 SIZE = 400
-LIMITS = {"upper": upper_limit, "lower": lower_limit}
+LIMITS = {"upper": clopper_pearson_upper, "lower": clopper_pearson_lower}
 
 
 def solve(side: str, dtype: str, *values: np.ndarray) -> np.ndarray:
@@ -119,27 +119,6 @@ def test_limits_are_monotone_up_to_their_looseness(side, precision):
     assert np.all((rise if side == "lower" else -rise) >= -room * 1e-4)
 
 
-@given(n=st.integers(1, 10**6), share=st.floats(0, 1), exponent=st.floats(-15, -0.1))
-@settings(max_examples=60, deadline=None)
-def test_either_limit_is_the_complement_of_the_other(n, share, exponent):
-    k, level = int(share * n), 10**exponent
-    upper, lower = solve("upper", "float32", k, n, level), solve("lower", "float32", n - k, n, level)
-    assert float(upper) + float(lower) == pytest.approx(1, abs=2e-5)
-
-
-@pytest.mark.parametrize("side", ["upper", "lower"])
-def test_a_scalar_and_vmap_agree_with_a_batch(precision, side):
-    k, n, level = random_problems(precision, 1)
-    whole = solve(side, precision, k, n, level)
-    limit = jax.jit(LIMITS[side])
-    arrays = [jnp.asarray(value, precision) for value in (k, n, level)]
-    mapped = np.asarray(jax.vmap(limit)(*arrays))
-    alone = [float(limit(*(a[i] for a in arrays))) for i in range(0, SIZE, 10)]
-    ulps = 4 * np.finfo(precision).eps
-    np.testing.assert_allclose(mapped, whole, rtol=ulps)
-    np.testing.assert_allclose(alone, whole[::10], rtol=ulps)
-
-
 def slopes(limit, k: np.ndarray, n: np.ndarray, dtype: str) -> np.ndarray:
     """Derivatives in the level, at level 0.03."""
     arrays = (jnp.asarray(k, dtype), jnp.asarray(n, dtype), jnp.full(n.shape, 0.03, dtype))
@@ -151,9 +130,9 @@ def test_derivative_in_the_level(precision):
     k = np.clip(np.stack([0 * n, 0 * n + 1, n // 3, n - 2, n - 1])[np.arange(25) % 5, np.arange(25)], 0, n - 1)
     upper, lower = stats.beta.isf(0.03, k + 1, n - k), stats.beta.ppf(0.03, k + 1, n - k)
     rtol = 1e-9 if precision == "float64" else 0.06  # 1 - U of 1e-5 has few digits there
-    found = slopes(upper_limit, np.append(k, 20), np.append(n, 20), precision)
+    found = slopes(clopper_pearson_upper, np.append(k, 20), np.append(n, 20), precision)
     np.testing.assert_allclose(found[:-1], -1 / stats.beta.pdf(upper, k + 1, n - k), rtol=rtol)
     assert found[-1] == 0  # at k = n the limit is 1, whatever the level
-    found = slopes(lower_limit, np.append(k + 1, 0), np.append(n, 20), precision)
+    found = slopes(clopper_pearson_lower, np.append(k + 1, 0), np.append(n, 20), precision)
     np.testing.assert_allclose(found[:-1], 1 / stats.beta.pdf(lower, k + 1, n - k), rtol=rtol)
     assert found[-1] == 0

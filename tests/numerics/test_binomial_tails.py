@@ -125,13 +125,6 @@ def test_an_element_without_meaning_leaves_the_others_alone(precision):
     assert np.isnan(np.asarray(partly)[~clean]).all()
 
 
-def test_vmap_gives_the_same(precision):
-    k, n, p = on_device(precision, *random_points(precision, 6))
-    whole = jax.jit(_binomial_limits.log_cdf)(k, n, p)[0]
-    mapped = jax.jit(jax.vmap(lambda *a: _binomial_limits.log_cdf(*a)[0]))(k, n, p)
-    np.testing.assert_allclose(np.asarray(mapped), np.asarray(whole), rtol=1e-14 if precision == "float64" else 1e-5)
-
-
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("size", [1e4, 1e5, 1e6])
 def test_float32_error_bound_holds_near_the_mean_of_many_trials(size):

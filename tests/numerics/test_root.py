@@ -82,13 +82,6 @@ def test_an_aim_that_creeps_on_the_unsafe_side_is_not_called_converged(precision
     assert float(result.root[0]) == 2
 
 
-def test_a_function_that_is_nan_gives_the_safe_end(precision):
-    start = column(precision, 0.3)
-    nothing = lambda x: (jnp.full_like(x, jnp.nan),) * 2  # noqa: E731
-    result = safe_root(nothing, start, safe=column(precision, 1.0), unsafe=column(precision, 0.0))
-    assert float(result.root[0]) == 1
-
-
 def test_a_function_without_a_safe_point_inside_gives_the_safe_end(precision):
     positive = lambda x: (jnp.ones_like(x), x)  # noqa: E731
     result = safe_root(positive, column(precision, 0.3), safe=column(precision, 1.0), unsafe=column(precision, 0.0))

@@ -1,7 +1,9 @@
 """How many tasks a safety needs: against exact arithmetic, and with ``certify`` as the judge."""
 
+import re
 from fractions import Fraction
 from math import comb
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -40,19 +42,15 @@ def test_the_default_beta_is_that_of_the_method():
     assert fewest(0.9, delta=0.01) == fewest(0.9, delta=0.01, beta=0.05) == 47
 
 
-def certified(n: int, k: int, method: str) -> float:
+def certified(n: int, k: int) -> float:
     lower = np.where(np.arange(n) < k, 0.0, 1.0).astype(np.float32)
-    return float(certify_lower_bounds(lower, 0.5, delta=0.05, beta=0.2, method=method, validate=False).safety[0])
+    return float(certify_lower_bounds(lower, 0.5, delta=0.05, beta=0.2).safety[0])
 
 
-@pytest.mark.parametrize("method", ["binomial", "scenario"])
 @pytest.mark.parametrize(("safety", "k"), [(0.7, 0), (0.75, 2)])
-def test_certify_agrees(method, safety, k):
-    n = fewest(safety, k, delta=0.05, beta=0.2, method=method)
-    if method == "scenario":  # at so large a beta it may never get there
-        assert n == 0 or certified(n, k, method) >= safety > certified(n - 1, k, method)
-        return
-    assert certified(n, k, method) >= safety > certified(n - 1, k, method)
+def test_certify_agrees(safety, k):
+    n = fewest(safety, k, delta=0.05, beta=0.2)
+    assert certified(n, k) >= safety > certified(n - 1, k)
 
 
 def test_the_table_of_the_usual_safeties():
@@ -70,7 +68,7 @@ def test_a_single_task_suffices_beside_what_needs_more():
     assert "> 1,000,000" in str(task_table(1 - 1e-6, delta=0.01))
 
 
-# --- rollouts -----------------------------------------------------------------------------------------------------
+# --- rollouts ----------------------------------------------------------------------------------------------------
 
 
 def lower_bound(name: str, m: int, beta: float, support: tuple[float, float]) -> float:
@@ -121,7 +119,6 @@ def test_other_returns_do_not_get_higher():
         (task_table, {"safeties": 1.0, "delta": 0.1}, r"safeties.* is 1"),
         (task_table, {"safeties": 0.9, "delta": 0.0}, "delta is 0"),
         (task_table, {"safeties": 0.9, "delta": 0.1, "beta": 1.5}, "beta is 1.5"),
-        (task_table, {"safeties": 0.9, "delta": 0.1, "method": "best"}, "method is 'best'"),
         (task_table, {"safeties": 0.9, "delta": 0.1, "max_violations": -1}, "max_violations is -1"),
     ],
 )
@@ -129,3 +126,22 @@ def test_what_is_refused(function, arguments, message):
     name = next(iter(arguments))
     with pytest.raises(ValueError, match=message):
         function(arguments.pop(name), **arguments)
+
+
+# --- the numbers on the front pages -----------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_readme_says_what_the_command_gives():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    said = r"a safety of 0\.8, 0\.9, 0\.95 or 0\.99 takes (\d+), (\d+), (\d+) or (\d+) tasks"
+    [numbers] = re.findall(said + r"; if one misses, (\d+), (\d+), (\d+) or (\d+)\.", text)
+    wanted = task_table([0.8, 0.9, 0.95, 0.99], delta=0.05).num_tasks
+    assert list(map(int, numbers)) == [*wanted[:, 0], *wanted[:, 1]]
+
+
+def test_the_first_page_says_what_the_table_says():
+    text = " ".join((ROOT / "docs" / "index.md").read_text().split())
+    [number] = re.findall(r"0\.05\$, (\d+) tasks certify a safety of 0\.9", text)
+    assert int(number) == task_table([0.9], delta=0.05).num_tasks[0, 0]

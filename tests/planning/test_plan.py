@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 from scipy import stats
+from simulated import simulate
 
-from jaxcert.planning import Assumptions, Design, plan, simulate
+from jaxcert.planning import Assumptions, Design, plan
 
 SUPPORT = (0.0, 1.0)
 ASSUMED = Assumptions(mean=0.8, task_spread=0.06, rollout_spread=0.1)
@@ -124,6 +125,9 @@ def test_a_few_pilot_tasks_are_doubted():
     assert "if these were lucky (pessimistic). More pilot tasks help." in found.notice
     assert "must not enter the certificate" in str(found)
     assert "17 % of the tasks" in str(found)
+    for option in plan(pilot, threshold=0.5, safety=0.8, designs=("soft",), **WISH, **FEW).designs:
+        assert option.value == 1.0
+        assert option.pessimistic < 0.1
 
 
 def test_a_plan_as_text_and_as_json(cheapest):
@@ -190,10 +194,7 @@ def test_a_pilot_of_many_tasks_is_planned_for_as_if_it_were_lucky():
         ({"cost_per_rollout": 0.0}, "are both 0"),
         ({"max_rollouts": 0}, "max_rollouts is 0"),
         ({"max_rollouts": 5000}, "expected at most 1024"),
-        (
-            {"designs": ("best",)},
-            "design is 'best'; expected one of betting, attained, clopper",
-        ),
+        ({"designs": ("best",)}, "design is 'best'; expected one of betting, attained, clopper"),
         ({"threshold": None, "designs": ("sequential",), "budget": 9.0}, "which needs a threshold"),
         ({"threshold": None, "safety": None}, "neither threshold nor safety"),
         ({"threshold": None}, "no budget is given"),
@@ -212,6 +213,8 @@ def test_what_is_refused(arguments, message):
         (("betting", 0, 10, 0.1), "num_tasks is 0"),
         (("betting", 10, 0, 0.1), "num_rollouts is 0"),
         (("betting", 10, 10, 1.0), "beta is 1"),
+        (("soft", 10, 10, 1.0), "beta is 1"),
+        (("betting", 10, 10, "auto"), "beta"),
     ],
 )
 def test_designs_that_are_refused(arguments, message):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from compilations import compilations
 from scipy import stats
+from simulated import simulate
 
 from jaxcert import certify, certify_safety_level
-from jaxcert.planning import Assumptions, Design, advise, check, plan, simulate, success_table
+from jaxcert.planning import Assumptions, Design, advise, check, plan, success_table
 
 SKILLED = Assumptions(mean=0.9, task_spread=0.1, rollout_spread=None)
 RNG = np.random.default_rng(1)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy import stats
+from simulated import simulate
 
 import jaxcert
-from jaxcert.planning import Assumptions, plan, simulate
+from jaxcert.planning import Assumptions, plan
 
 SKILLED = Assumptions(mean=0.9, task_spread=0.1, rollout_spread=None)
 WISH = {"support": (0.0, 1.0), "delta": 0.05, "threshold": 0.6, "safety": 0.8}

@@ -14,11 +14,6 @@ def files(tmp_path_factory):
     return write_files(tmp_path_factory.mktemp("files"))
 
 
-@pytest.fixture(scope="module")
-def answers():
-    return all_answers()
-
-
 def _each_change(held):
     """Entries taken out, emptied or put in anywhere, rows doubled, and the names of other questions."""
     for name in held["rows"][0]:
@@ -50,11 +45,11 @@ def _is_verified(file, returns, others) -> bool:
 
 
 @EVERY
-def test_no_altered_file_is_verified_or_breaks_the_verification(files, answers, name, tmp_path):
+def test_no_altered_file_is_verified_or_breaks_the_verification(files, name, tmp_path):
     question = QUESTIONS[name]
     if question.unrepeated:
         pytest.skip(question.unrepeated)
-    whole = certificate_document([record(answers[name], name, files)])
+    whole = certificate_document([record(all_answers()[name], name, files)])
     others = others_of(question, files)
     for change in _each_change(whole["certificates"][0]):
         altered = json.loads(json.dumps(whole))
@@ -63,8 +58,8 @@ def test_no_altered_file_is_verified_or_breaks_the_verification(files, answers, 
         assert not _is_verified(tmp_path / "c.json", files / "a.npz", others)
 
 
-def test_tasks_that_are_named_are_those_of_the_file(files, answers, tmp_path):
-    whole = certificate_document([record(answers["each_task"], "each_task", files)])
+def test_tasks_that_are_named_are_those_of_the_file(files, tmp_path):
+    whole = certificate_document([record(all_answers()["each_task"], "each_task", files)])
     text = json.dumps(whole)
     first, *_, last = whole["certificates"][0]["settings"]["tasks"]
     other = json.loads(text)

@@ -21,21 +21,16 @@ def files(tmp_path_factory):
     return write_files(tmp_path_factory.mktemp("files"))
 
 
-@pytest.fixture(scope="module")
-def answers():
-    return all_answers()
-
-
-def test_an_end_of_the_support_is_needed_where_a_question_has_one(answers):
+def test_an_end_of_the_support_is_needed_where_a_question_has_one():
     with pytest.raises(ValueError, match="question 'mean' needs"):
-        certificate_record(answers["mean"])
-    assert "support" not in certificate_record(answers["episode"])["settings"]
+        certificate_record(all_answers()["mean"])
+    assert "support" not in certificate_record(all_answers()["episode"])["settings"]
     with pytest.raises(ValueError, match="question 'episode' has none"):
-        certificate_record(answers["episode"], support=(0.0, 1.0))
+        certificate_record(all_answers()["episode"], support=(0.0, 1.0))
 
 
-def test_figures_of_a_new_column_are_rounded_to_the_side_that_claims_less(answers):
-    found = dataclasses.replace(answers["mean"], mean=np.float32(2 / 3), cap=np.float32(2 / 3))
+def test_figures_of_a_new_column_are_rounded_to_the_side_that_claims_less():
+    found = dataclasses.replace(all_answers()["mean"], mean=np.float32(2 / 3), cap=np.float32(2 / 3))
     question = dataclasses.replace(
         QUESTIONS["mean"],
         rows=Rows({"lower": "mean", "upper": "cap"}, "lower", {"lower": min, "upper": max}, {}),

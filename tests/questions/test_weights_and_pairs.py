@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from asked_questions import FIXED, WEIGHTS, A, all_answers, check_alterations, options_of, write_files
+from asked_questions import FIXED, WEIGHTS, A, check_alterations, options_of, write_files
 from cli_harness import command, refused
 
 import jaxcert
@@ -14,11 +14,6 @@ from jaxcert.tables import read_returns
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     return write_files(tmp_path_factory.mktemp("files"))
-
-
-@pytest.fixture(scope="module")
-def answers():
-    return all_answers()
 
 
 @pytest.mark.parametrize("name", ["mean", "cvar"])
@@ -108,7 +103,7 @@ def test_two_files_ask_any_question_that_takes_pairs(files, name, tmp_path):
     check_alterations(tmp_path, files, held, [files / "b.npz"])
 
 
-def test_a_record_is_about_as_many_policies_as_its_question_and_files(answers):
+def test_a_record_is_about_as_many_policies_as_its_question_and_files():
     support = {"support": (0.0, 1.0)}
     x = np.full((20, 3), 0.5, np.float32)
     pairs = jaxcert.certify(jaxcert.paired(x, x), 0.0, delta=0.1, **support)

@@ -21,7 +21,6 @@ from jaxcert.report import (
 )
 from jaxcert.report.html import _report_figures
 from jaxcert.report.html._report_sample import Sample
-from jaxcert.report.plots._axes import drawing
 
 LONG = "a_file_with_a_name_without_any_blank_" * 3 + "and one with many blanks " * 5
 CORNERS = [(0.25, 0.0), (0.25, 1.0), (0.75, 0.0), (0.75, 1.0)]
@@ -87,13 +86,6 @@ def test_axes_that_are_given_have_room_for_it():
             {"one": make_certificate(), "two": make_certificate()}, points=CORNERS, title=LONG[:60], ax=axes
         )
         check_nothing_is_covered(axes)
-
-
-def test_a_size_that_is_chosen_is_kept():
-    with drawing(None, (5, 4)) as axes:
-        plot_certificates({"one": make_certificate()}, points=CORNERS, title=LONG, ax=axes)
-    check_nothing_is_covered(axes)
-    assert tuple(axes.figure.get_size_inches()) == (5, 4)
 
 
 def of_means(means) -> Sample:

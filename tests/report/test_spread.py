@@ -89,7 +89,7 @@ def test_training_of_several_seeds():
 
 def test_training_of_several_logs():
     runs = [[checkpoint(100 * (c + 1), SAFETY[seed, c]) for c in range(CHECKPOINTS)] for seed in range(SEEDS)]
-    logs, one_batch = plot_training(runs, band="seeds"), plot_training(batch(), steps=range(100, 900, 100), band="seed")
+    logs, one_batch = plot_training(runs, band="seed"), plot_training(batch(), steps=range(100, 900, 100), band="seed")
     assert [line.get_label() for line in logs.lines] == [line.get_label() for line in one_batch.lines]
     for place, line in enumerate(logs.lines):
         np.testing.assert_array_equal(line.get_xydata(), one_batch.lines[place].get_xydata())
@@ -97,17 +97,11 @@ def test_training_of_several_logs():
         np.testing.assert_array_equal(*corners)
 
 
-@pytest.mark.parametrize("word", ["seed", "seeds"])
-def test_who_says_seeds_means_seed(word):
-    words = ["median of 5 seeds", "from the lowest to the highest seed; no confidence band"]
-    axes = plot_certificates(batch()[:, 7], band=word)
+def test_a_batch_of_one_seed_and_a_title_that_begins_with_it():
+    assert plot_certificates(batch()[:, 7], band="seed").get_title().startswith("Each seed certified")
+    axes = plot_certificates(batch()[:1, 7], band="seed", quantiles=(0.1, 0.9))
+    words = ["median of 1 seed", "from 10 % to 90 % of the seeds; no confidence band"]
     assert axes.get_legend_handles_labels()[1] == words
-    assert axes.get_title().startswith("Each seed certified")
-    axes = plot_certificates(batch()[:1, 7], band=word, quantiles=(0.1, 0.9))
-    assert axes.get_legend_handles_labels()[1] == [
-        "median of 1 seed",
-        "from 10 % to 90 % of the seeds; no confidence band",
-    ]
 
 
 def test_training_of_one_seed_is_drawn_as_it_is():

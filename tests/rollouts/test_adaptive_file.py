@@ -38,6 +38,14 @@ def path(found, tmp_path):
     return tmp_path / "run.npz"
 
 
+def altered(path, to, **changes):
+    """The file with these arrays changed, each by a function."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    np.savez(to, **{**arrays, **{name: change(arrays[name]) for name, change in changes.items()}})
+    return arrays
+
+
 def rollouts(one: AdaptiveCertificate) -> list[tuple[int, float]]:
     """Those taken in, in their order."""
     task = np.asarray(one.rollout_task)
@@ -150,20 +158,14 @@ def test_what_cannot_be_written_is_refused(found, tmp_path):
         ("fixed_bets", lambda x: -x, "numbers that no experiment gives"),
         ("fixed_beta", lambda x: np.float32(np.nan), "numbers that no experiment gives"),
         ("fixed_low", lambda x: x + np.float32(2), "numbers that no experiment gives"),
-        (
-            "fixed_thresholds",
-            lambda x: x[:1],
-            "array 'passed_after' is int32 of shape",
-        ),
+        ("fixed_thresholds", lambda x: x[:1], "array 'passed_after' is int32 of shape"),
         ("safety", lambda x: x[:1], "array 'safety' is float32 of shape"),
         ("about", lambda x: np.array('{"format": "jaxcert-adaptive-1"}'), "no facts of an adaptive run"),
         ("about", lambda x: np.array(str(x).replace("true", "3")), "or not whether its policy is deterministic"),
     ],
 )
 def test_other_arrays_are_refused(path, tmp_path, name, change, message):
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    np.savez(tmp_path / "other.npz", **{**arrays, name: change(arrays[name])})
+    arrays = altered(path, tmp_path / "other.npz", **{name: change})
     with pytest.raises(ValueError, match=message):
         load_adaptive(tmp_path / "other.npz")
     del arrays[name]
@@ -184,9 +186,7 @@ def test_other_arrays_are_refused(path, tmp_path, name, change, message):
 def test_goals_that_are_too_small_for_their_rule_are_refused(tmp_path, name, change):
     """Files are read by others than who wrote them."""
     save_adaptive(tmp_path / "run.npz", run(binary=True, max_rollouts_per_task=60))
-    with np.load(tmp_path / "run.npz") as archive:
-        arrays = dict(archive)
-    np.savez(tmp_path / "other.npz", **{**arrays, f"fixed_{name}": change(arrays[f"fixed_{name}"])})
+    altered(tmp_path / "run.npz", tmp_path / "other.npz", **{f"fixed_{name}": change})
     with pytest.raises(ValueError, match="numbers that no experiment gives"):
         load_adaptive(tmp_path / "other.npz")
 
@@ -202,9 +202,7 @@ def test_goals_that_are_too_small_for_their_rule_are_refused(tmp_path, name, cha
     ],
 )
 def test_the_log_counts_and_not_what_the_file_says_of_it(found, path, name, change):
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    np.savez(path, **{**arrays, name: change(arrays[name])})
+    altered(path, path, **{name: change})
     if name == "passed_after":
         again = load_adaptive(path)
         assert np.all(np.asarray(again.passed_after > 0) == np.asarray(found.state.passed))
@@ -217,13 +215,12 @@ def test_the_log_counts_and_not_what_the_file_says_of_it(found, path, name, chan
 
 @pytest.mark.filterwarnings("ignore:.*is not what the rollouts in its log give")
 def test_other_rollouts_give_another_state(found, path):
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    np.savez(path, **{**arrays, "rollout_return": np.zeros_like(arrays["rollout_return"])})
+    arrays = altered(path, path, rollout_return=np.zeros_like)
     assert not load_adaptive(path).state.passed.any()
-    np.savez(path, **{**arrays, "rollout_return": arrays["rollout_return"] + np.float32(1)})  # beyond the support
+    altered(path, path, rollout_return=lambda x: x + np.float32(2))  # beyond the support
     assert not load_adaptive(path).state.valid.any()
-    np.savez(path, **{**arrays, "rollout_return": np.where(arrays["rollout_task"] == 0, np.nan, 1).astype(np.float32)})
+    first = np.where(arrays["rollout_task"] == 0, np.nan, 1).astype(np.float32)
+    altered(path, path, rollout_return=lambda x: first)
     valid = np.asarray(load_adaptive(path).state.valid)
     assert not valid[0]
     assert valid[1:].all()

@@ -1,7 +1,6 @@
 """Policies and environments of Gymnasium as users have them: on the host, with any tasks, observations and actions."""
 
 import dataclasses
-import functools
 from fractions import Fraction
 
 import gymnasium
@@ -10,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import SyncVectorEnv
 
 from jaxcert.rollouts import Policy, collect_gymnasium
 from jaxcert.rollouts._gymnasium import _random
@@ -100,30 +99,9 @@ def compiled(obs, key):
 )
 def test_each_kind_of_policy_gives_the_same(policy):
     found = collect_gymnasium(make_pole, policy, POLES, KEY, num_rollouts=4, num_envs=3)
-    wanted = collect_gymnasium(
-        lambda tasks: SyncVectorEnv([functools.partial(make_pole, task) for task in tasks]),
-        compiled,
-        POLES,
-        KEY,
-        num_rollouts=4,
-    )
+    wanted = collect_gymnasium(make_pole, compiled, POLES, KEY, num_rollouts=4)
     np.testing.assert_array_equal(found, wanted)
     assert found.shape == (2, 4)
-
-
-def test_a_function_gets_the_observations_of_a_vector_environment_at_once():
-    def make(tasks):
-        return SyncVectorEnv([functools.partial(make_pole, task) for task in tasks])
-
-    def together(obs):
-        assert obs.shape == (8, 4)
-        return (obs[:, 2] + 0.2 * obs[:, 3] > 0).astype(int)
-
-    found = collect_gymnasium(make, together, POLES, KEY, num_rollouts=4)
-    np.testing.assert_array_equal(found, collect_gymnasium(make_pole, lean, POLES, KEY, num_rollouts=4))
-    np.testing.assert_array_equal(found, collect_gymnasium(make, Model(), POLES, KEY, num_rollouts=4))
-    with pytest.raises(ValueError, match=r"actions of shape \(\); expected \(8,\), since it gets the observations of"):
-        collect_gymnasium(make, lambda obs: 1, POLES, KEY, num_rollouts=4)
 
 
 def test_a_recurrent_model_keeps_its_state_for_each_episode():
@@ -149,11 +127,7 @@ def test_observations_in_a_dict(options):
         table = jnp.zeros(16, int).at[jnp.array(list(WAY))].set(jnp.array(list(WAY.values())))
         return jnp.where(obs["grid"][0] >= 0, table[obs["cell"]], 0)
 
-    def make(tasks):
-        return SyncVectorEnv([functools.partial(make_lake, task) for task in tasks])
-
-    for other in (make_lake, make):
-        np.testing.assert_array_equal(found, collect_gymnasium(other, by_table, LAKES, KEY, num_rollouts=20, **options))
+    np.testing.assert_array_equal(found, collect_gymnasium(make_lake, by_table, LAKES, KEY, num_rollouts=20, **options))
 
 
 def test_observations_in_a_tuple():
@@ -285,22 +259,6 @@ def test_events_of_steps():
     np.testing.assert_array_equal(paid(target=lambda step: step.obs[0] == 3, episode_length=2), [0, 0, 0])
 
 
-def test_events_in_a_vector_environment():
-    def make(tasks, mode=AutoresetMode.NEXT_STEP):
-        return SyncVectorEnv([functools.partial(Payments, *task) for task in tasks], autoreset_mode=mode)
-
-    def together(obs):
-        return np.zeros(len(obs), int)
-
-    def collected(make, target):
-        return np.asarray(collect_gymnasium(make, together, PAYMENTS, KEY, num_rollouts=1, target=target))[:, 0]
-
-    np.testing.assert_array_equal(collected(make, lambda step: bool(step.info["is_success"])), [1, 1, 0])
-    np.testing.assert_array_equal(collected(make, lambda step: step.obs[0] == 5), [1, 1, 0])
-    with pytest.raises(ValueError, match="give NEXT_STEP, or a function from one task to one environment"):
-        collected(functools.partial(make, mode=AutoresetMode.SAME_STEP), lambda step: step.terminated)
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -345,24 +303,13 @@ class Endless(Payments):
         return np.zeros(2), 0.0, False, False, {}
 
 
-class OfAnotherLibrary:
-    """A vector environment with an interface of its own, as that of Stable-Baselines3."""
-
-    num_envs = 3
-
-    def close(self):
-        pass
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda task: OfAnotherLibrary(), "no gymnasium.vector.VectorEnv; give a function from one task to one env"),
         (lambda task: Odd("step"), "step gave 4 values; expected the five of Gymnasium"),
         (lambda task: Odd("reset"), "reset gave a ndarray; expected the two of Gymnasium"),
         (lambda task: Odd("reward"), r"gave the reward \[1.0, 1.0\]; expected one number"),
         (lambda task: SyncVectorEnv([lambda: Payments(*task)] * 2), "gave a SyncVectorEnv for a task; expected a gymn"),
-        (lambda task: SyncVectorEnv([lambda: Odd("step")] * 2), "gave 2 environments for 3 tasks"),
         (lambda task: 1 / 0, "division by zero"),
         (lambda task: Payments(*task) if task[1] == "goal" else None, "gave a NoneType for a task; expected"),
     ],
@@ -377,16 +324,6 @@ def test_an_environment_that_never_ends(monkeypatch):
     with pytest.raises(ValueError, match="has not ended after 50 steps; give episode_length"):
         paid(make=lambda task: Endless(*task))
     np.testing.assert_array_equal(paid(make=lambda task: Endless(*task), episode_length=60), 0.0)
-
-
-def test_a_failure_of_make_env_says_how_it_was_called():
-    def make(task):
-        raise KeyError(task)
-
-    with pytest.raises(KeyError) as failure:
-        collect_gymnasium(make, lambda obs: 0, ["far"], KEY, num_rollouts=1)
-    assert failure.value.args == ("far",)
-    assert "with a list of tasks, it failed by KeyError" in failure.value.__notes__[0]
 
 
 class Module:

@@ -301,25 +301,28 @@ class Module:
         return self.weight * obs
 
 
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match=r"discount is 1\.5"):
-        collect(WALK, drift, jnp.ones(2), KEY, num_rollouts=1, discount=1.5)
-    tasks = jnp.array([2.0, 3.0])
-    with pytest.raises(ValueError, match="num_rollouts is 0; expected a whole number"):
-        collect(WALK, drift, tasks, KEY, num_rollouts=0)
-    with pytest.raises(ValueError, match=r"the policy gives float32\[2\]; expected an action of shape \(1,\)"):
-        collect(WALK, lambda obs, key: jnp.zeros(2), tasks, KEY, num_rollouts=1)
-    with pytest.raises(ValueError, match=r"the policy does not take an observation of float32\[1\]"):
-        collect(WALK, lambda obs, key: jnp.ones((1, 3)) @ obs, tasks, KEY, num_rollouts=1)
-    with pytest.raises(TypeError, match=r"policy is 3; expected a Policy\(apply, params\), or a function"):
-        collect(WALK, 3, tasks, KEY, num_rollouts=1)
-    with pytest.raises(ValueError, match=r"the policy gives a tuple; expected an action .* brax_policy"):
-        collect(WALK, lambda obs, key: (jnp.zeros(1), {}), tasks, KEY, num_rollouts=1)
-    with pytest.raises(TypeError, match=r"Module holds arrays: give Policy\(apply, params\)"):
-        collect(WALK, Module(jnp.ones(1)), tasks, KEY, num_rollouts=1)
-    for bad in (jnp.float32(1), {"a": jnp.zeros(2), "b": jnp.zeros(3)}, jnp.zeros(0)):
-        with pytest.raises(ValueError, match="expected one leading axis"):
-            collect(WALK, drift, bad, KEY, num_rollouts=1)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"discount": 1.5}, r"discount is 1\.5"),
+        ({"num_rollouts": 0}, "num_rollouts is 0; expected a whole number"),
+        ({"policy": lambda obs, key: jnp.zeros(2)}, r"gives float32\[2\]; expected an action of shape \(1,\)"),
+        ({"policy": lambda obs, key: jnp.ones((1, 3)) @ obs}, r"policy does not take an observation of float32\[1\]"),
+        ({"policy": 3}, r"policy is 3; expected a Policy\(apply, params\), or a function"),
+        ({"policy": lambda obs, key: (jnp.zeros(1), {})}, r"gives a tuple; expected an action .* brax_policy"),
+        ({"policy": Module(jnp.ones(1))}, r"Module holds arrays: give Policy\(apply, params\)"),
+        ({"tasks": jnp.float32(1)}, "expected one leading axis"),
+        ({"tasks": {"a": jnp.zeros(2), "b": jnp.zeros(3)}}, "expected one leading axis"),
+        ({"tasks": jnp.zeros(0)}, "expected one leading axis"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, message):
+    given = {"policy": drift, "tasks": jnp.array([2.0, 3.0]), "num_rollouts": 1, **change}
+    with pytest.raises((ValueError, TypeError), match=message):
+        collect(WALK, given.pop("policy"), given.pop("tasks"), KEY, **given)
+
+
+def test_environments_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="num_tasks is 0"):
         WALK.sample_tasks(KEY, 0)
     with pytest.raises(ValueError, match="episode_length is 0"):

@@ -66,7 +66,7 @@ def test_each_kind_comes_once(monkeypatch, capsys):
         found = roll_out()
     np.testing.assert_array_equal(found, [[1] * 5, [2] * 5])
     model, unstable = (str(warning.message) for warning in caught)
-    assert model == f"MuJoCo, 11 times, first: {MODEL}"  # one environment more to see what make_env gives
+    assert model == f"MuJoCo, 10 times, first: {MODEL}"
     assert unstable.startswith("MuJoCo, 10 times, first: Nan, Inf or huge value in QACC at DOF 1. The simulation")
     assert {warning.filename for warning in caught} == {__file__}
     assert capsys.readouterr().out == ""
@@ -75,8 +75,9 @@ def test_each_kind_comes_once(monkeypatch, capsys):
 
 def test_a_module_imported_by_the_first_environment_is_heard_from_then_on(monkeypatch, capsys):
     monkeypatch.delitem(sys.modules, "mujoco", raising=False)
-    with pytest.warns(RuntimeWarning, match="MuJoCo, 10 times, first: "):
+    with pytest.warns(RuntimeWarning) as caught:
         roll_out()
+    assert [str(warning.message)[:24] for warning in caught] == ["MuJoCo, 9 times, first: ", "MuJoCo, 10 times, first:"]
     assert capsys.readouterr().out.count(MODEL) == 1
     assert sys.modules.pop("mujoco").taker is None
 

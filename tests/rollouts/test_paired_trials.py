@@ -1,24 +1,17 @@
-"""Two policies in pairs in a log: what is declared, recorded, withdrawn and shown; going on, and what is refused."""
+"""Two policies in pairs in a log: what is declared, recorded, withdrawn and shown; and going on."""
 
-import functools
 import json
-import re
 
-import jax
 import numpy as np
 import pytest
-from chained_logs import append, declare_otherwise
 from conftest import x64_context
+from logs_of_trials import BLIND, PAIR_SCORES, WINS, assert_same
 
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._paired_trials import open_trials
 from jaxcert.sequential import better_policy, init_pairs, update_pairs
 
 pytest.importorskip("filelock")
-
-WINS = functools.partial(PairedTrials.start, policies=["new", "old"], delta=0.05, seed=0)
-SCORES = functools.partial(WINS, support=(-1.0, 2.0), margin=0.1)
-BLIND = functools.partial(WINS, blinded=True)
 
 
 def outcome_of(trials, rng, place, skills=(0.9, 0.4)):
@@ -38,13 +31,7 @@ def made(trials, seed, most=25, share=0.1):
     return trials
 
 
-def assert_same(one, other):
-    """The same to the bit."""
-    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
-        assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
-
-
-@pytest.mark.parametrize("begin", [WINS, SCORES, BLIND], ids=["successes", "scores", "blinded"])
+@pytest.mark.parametrize("begin", [WINS, PAIR_SCORES, BLIND], ids=["successes", "scores", "blinded"])
 @pytest.mark.parametrize("seed", range(3))
 def test_who_opens_the_log_goes_on(begin, seed, tmp_path):
     trials = made(begin(tmp_path / "log.jsonl"), seed)
@@ -57,7 +44,7 @@ def test_who_opens_the_log_goes_on(begin, seed, tmp_path):
     given = zip(*trials.pairs(), strict=True)
     state = init_pairs(
         delta=0.05,
-        **({"support": (-1.0, 2.0), "margin": 0.1} if begin is SCORES else {}),
+        **({"support": (-1.0, 2.0), "margin": 0.1} if begin is PAIR_SCORES else {}),
     )
     np.testing.assert_allclose(update_pairs(state, *map(np.array, given)).wealth, trials.state.wealth, rtol=1e-5)
 
@@ -122,7 +109,7 @@ def test_blinded_policies_have_other_names(tmp_path):
     assert trials.better() == "old"
 
 
-@pytest.mark.parametrize("begin", [WINS, SCORES], ids=["successes", "scores"])
+@pytest.mark.parametrize("begin", [WINS, PAIR_SCORES], ids=["successes", "scores"])
 @pytest.mark.parametrize("seed", range(6))
 def test_withdrawn_trials_that_count_show_no_more_than_all_that_were_made(begin, seed, tmp_path):
     """The first trials of each pair are what was made; those made again come after a look, as may all withdrawals."""
@@ -175,50 +162,6 @@ def test_a_log_is_read_in_the_other_precision(tmp_path):
     assert float(trials.state.goal[0]) >= trials.declared.goal
 
 
-# --- refusals -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"policies": ["a"]}, "policies are ['a']; expected the names of two"),
-        ({"policies": "ab"}, "policies are 'ab'; expected the names of two"),
-        ({"policies": ["a", "a"]}, "policies hold 'a' 2 times; expected a label of its own for each"),
-        ({"policies": ["a", ""]}, "policies hold ''; expected labels of printable characters, at most 200"),
-        ({"policies": ["X", "b"], "blinded": True}, "expected X and Y, for policies with other names"),
-        ({"delta": 0.0}, "delta is 0; expected a probability in (0, 1)"),
-        ({"delta": [0.1]}, "delta has shape (1,); expected one number"),
-        ({"margin": 1.0}, "margin is 1; expected at least 0, and below 1, the largest possible difference"),
-        ({"support": (0.0, np.inf)}, "support is (0, inf); expected a finite interval"),
-        ({"support": (0.0,)}, "support is (0.0,); expected two numbers (a, b)"),
-        ({"max_pairs": 0}, "max_pairs is 0; expected a whole number of at least 1"),
-        ({"max_pairs": 5}, "max_pairs (--pairs) is 5, within which no policy is shown to be better even if it wins"),
-        ({"max_pairs": 3000}, "is 3000; binary needs a number of at most 2000"),
-    ],
-)
-def test_what_cannot_be_declared(changed, message, tmp_path):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        WINS(tmp_path / "log.jsonl", **changed)
-    assert not [*tmp_path.iterdir()]
-
-
-def test_what_is_no_trial_leaves_no_line(tmp_path):
-    wins, scores = WINS(tmp_path / "wins.jsonl"), SCORES(tmp_path / "scores.jsonl")
-    wins.add("old", True)
-    before = [each.path.read_bytes() for each in (wins, scores)]
-    cases = [
-        (wins, ("old", False), "wins.jsonl: pair 1 has its trial of old; expected the one of new"),
-        (wins, ("mine", False), "has no policy 'mine'; expected one that was declared, such as new"),
-        (wins, ("new", 1.0), "the trial has the score 1.0; expected a success or a failure, as was declared"),
-        (scores, ("new", True), "the trial has a success; expected a score in [-1, 2], as was declared"),
-        (scores, ("new", 2.5), "the trial has the score 2.5; expected a score in [-1, 2], as was declared"),
-    ]
-    for trials, arguments, message in cases:
-        with pytest.raises(ValueError, match=re.escape(message)):
-            trials.add(*arguments)
-    assert [each.path.read_bytes() for each in (wins, scores)] == before
-
-
 def test_logs_of_the_other_kind_are_refused(tmp_path):
     WINS(tmp_path / "pairs.jsonl")
     Trials.start(tmp_path / "tasks.jsonl", ["a", "b"], 0.5, successes=True, delta=0.1)
@@ -227,43 +170,3 @@ def test_logs_of_the_other_kind_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"is a log of tasks; expected one of two policies in pairs \(Trials opens it"):
         PairedTrials(tmp_path / "tasks.jsonl")
     assert isinstance(open_trials(tmp_path / "tasks.jsonl"), Trials)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"policies": "ab"}, "policies is 'ab'; expected a list of 2 texts"),
-        ({"policies": ["a", "b", "c"]}, "policies is ['a', 'b', 'c']; expected a list of 2 texts"),
-        ({"labels": ["new", "mine"]}, "labels are new, mine; expected X and Y"),
-        ({"goal": 10.0}, "its goal is 10, which equal policies reach too often"),
-        ({"goal": 1.0}, "its goal is 1; expected a number above 1"),
-        ({"support": [0.0, 2.0]}, "its support is (0.0, 2.0); expected (0, 1), that of successes"),
-        ({"delta": 0.01}, "which equal policies reach too often"),
-        ({"max_pairs": 2000}, "which equal policies reach too often"),
-        ({"bets": [0.9]}, "which equal policies reach too often"),
-        ({"margin": 0.1}, "which equal policies reach too often"),
-        ({"seed": "x"}, "seed is 'x'; expected a whole number"),
-    ],
-)
-def test_a_declaration_with_a_hash_of_its_own_is_checked(tmp_path, changed, message):
-    path = WINS(tmp_path / "log.jsonl", max_pairs=30).path
-    declare_otherwise(path, changed)
-    with pytest.raises(ValueError, match=re.escape(message)):
-        PairedTrials(path)
-
-
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ({"policy": "old", "success": True}, "pair 1 has its trial of old; expected the one of new"),
-        ({"policy": "mine", "success": True}, "its policy is 'mine', which was not declared"),
-        ({"task": "new", "success": True}, "its policy is None, which was not declared"),
-        ({"withdrawn": 3, "why": "x"}, "expected it to withdraw the trial of line 2"),
-    ],
-)
-def test_a_line_with_a_hash_of_its_own_is_checked(tmp_path, entry, message):
-    trials = WINS(tmp_path / "log.jsonl")
-    trials.add("old", True)
-    append(trials.path, entry)
-    with pytest.raises(ValueError, match=re.escape(message)):
-        PairedTrials(trials.path)

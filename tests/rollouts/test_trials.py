@@ -1,22 +1,16 @@
-"""Experiments trial by trial: what is recorded, what it certifies, and what is refused."""
+"""Experiments trial by trial: what is recorded, and what it certifies."""
 
-import functools
 import json
-import re
 
-import jax
 import numpy as np
 import pytest
 from conftest import x64_context
+from logs_of_trials import COINS, LABELS, SCORES, assert_same
 
 from jaxcert import sequential
 from jaxcert.rollouts import Trials, adaptive_facts, load_adaptive, save_adaptive
 
 pytest.importorskip("filelock")
-
-LABELS = ["shelf", "table", "floor"]
-COINS = functools.partial(Trials.start, tasks=LABELS, thresholds=[0.3, 0.6], successes=True, delta=0.2)
-SCORES = functools.partial(Trials.start, tasks=LABELS, thresholds=[0.3, 0.6], support=(-1.0, 1.0), delta=0.2)
 
 
 def made(trials, seed, count=40):
@@ -37,15 +31,6 @@ def made(trials, seed, count=40):
         if rng.random() < 0.125:
             trials.undo("unplugged")
     return trials
-
-
-def assert_same(one, other):
-    """The same to the bit."""
-    (ours, shape), (theirs, other_shape) = jax.tree.flatten(one), jax.tree.flatten(other)
-    assert shape == other_shape
-    for a, b in zip(ours, theirs, strict=True):
-        a, b = np.asarray(a), np.asarray(b)
-        assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
 
 
 @pytest.mark.parametrize("begin", [COINS, SCORES], ids=["successes", "scores"])
@@ -162,75 +147,6 @@ def test_two_of_them_share_a_log(tmp_path):
     one.add("floor", True)
     assert_same(one.state, Trials(tmp_path / "log.jsonl").state)
     assert [(each.number, each.withdrawn) for each in one.trials] == [(1, None), (2, "mistyped"), (4, None), (5, None)]
-
-
-# --- refusals -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"tasks": []}, "tasks has no label; expected one for each task"),
-        ({"tasks": "abc"}, "tasks are 'abc'; expected a list of labels"),
-        ({"tasks": ["a", "b", "a"]}, "tasks hold 'a' 2 times; expected a label of its own for each"),
-        ({"tasks": ["a", " b"]}, "tasks hold ' b'; expected labels without blanks around them"),
-        ({"tasks": ["a", ""]}, "tasks hold ''; expected labels of printable characters, at most 200"),
-        ({"tasks": ["a", "b\n"]}, "tasks hold 'b\\n'; expected labels of printable characters, at most 200"),
-        ({"tasks": ["a", 3]}, "tasks hold 3; expected labels of printable characters, at most 200"),
-        ({"thresholds": 1.0}, "threshold is 1; expected one below 1, the largest possible value"),
-        ({"thresholds": np.nan}, "thresholds[0] is nan; expected a finite number"),
-        ({"delta": 1.0}, "delta is 1; expected a probability in (0, 1)"),
-        ({"delta": [0.1, 0.2]}, "delta has shape (2,); expected one number"),
-        ({"beta": 0.0}, "beta is 0; expected a probability in (0, 1)"),
-        ({"give_up": 1.0}, "give_up is 1.0; expected a number in [0, 1)"),
-        ({"max_trials": 0}, "max_trials is 0; expected a whole number of at least 1"),
-        ({"support": (0.0, 2.0)}, "support is (0, 2); binary returns have (0, 1)"),
-        ({"support": (0.0,)}, "support is (0.0,); expected two numbers (a, b)"),
-        (
-            {"successes": False},
-            "support is not given; expected support=(a, b), the smallest and the largest possible score",
-        ),
-        ({"schedule": "mine"}, "schedule is 'mine'; expected one of round_robin, closest"),
-    ],
-)
-def test_what_cannot_be_declared(changed, message, tmp_path):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        COINS(tmp_path / "log.jsonl", **changed)
-    assert not [*tmp_path.iterdir()]
-
-
-def test_a_log_that_exists_is_kept(tmp_path):
-    trials = COINS(tmp_path / "log.jsonl")
-    trials.add("shelf", True)
-    before = (tmp_path / "log.jsonl").read_bytes()
-    with pytest.raises(FileExistsError, match=r"log\.jsonl: exists, and is not replaced"):
-        COINS(tmp_path / "log.jsonl")
-    assert (tmp_path / "log.jsonl").read_bytes() == before
-
-
-def test_what_is_no_trial_leaves_no_line(tmp_path):
-    coins, scores = COINS(tmp_path / "coins.jsonl"), SCORES(tmp_path / "scores.jsonl")
-    for _ in range(30):
-        if np.any(coins.state.is_open[2]):
-            coins.add("floor", True)
-    before = [(tmp_path / name).read_bytes() for name in ("coins.jsonl", "scores.jsonl")]
-    cases = [
-        (coins, ("shelv", True), "has no task 'shelv'; expected one that was declared, such as shelf"),
-        (coins, ("shelf", 1.0), "the trial has the score 1.0; expected a success or a failure, as was declared"),
-        (coins, ("floor", True), "floor is decided, and another trial is no evidence; expected a task that is not"),
-        (scores, ("shelf", True), "the trial has a success; expected a score in [-1, 1], as was declared"),
-        (scores, ("shelf", 1.01), "the trial has the score 1.01; expected a score in [-1, 1], as was declared"),
-        (scores, ("shelf", np.nan), "the trial has the score nan; expected a score in [-1, 1], as was declared"),
-        (scores, ("shelf", -np.inf), "the trial has the score -inf; expected a score in [-1, 1], as was declared"),
-    ]
-    for trials, arguments, message in cases:
-        with pytest.raises(ValueError, match=re.escape(message)):
-            trials.add(*arguments)
-    with pytest.raises(ValueError, match="why is empty; expected the reason, which stays in the log"):
-        coins.undo(" \n")
-    with pytest.raises(ValueError, match=r"scores\.jsonl: no trial is left to withdraw"):
-        scores.undo("unplugged")
-    assert [(tmp_path / name).read_bytes() for name in ("coins.jsonl", "scores.jsonl")] == before
 
 
 def test_an_open_support(tmp_path):

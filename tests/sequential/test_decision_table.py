@@ -79,14 +79,6 @@ def test_coins_on_the_threshold_pass_with_beta(precision):
     assert passed > 0.9 * 0.05 * 20_000  # the bound of Ville leaves a third of beta unused
 
 
-def test_a_table_that_counts_on_giving_up_needs_it():
-    """A planted mistake: the goal for tasks that are given up early, used for tasks that are not."""
-    goal = calibrated_goals(np.array([0.7]), 0.05, np.array(BETS), 0.6, 300)[0]
-    wealth = wealth_up(0.7, BETS, 300)
-    assert probability_up(wealth, 0.7, goal, 0.6) <= 0.05
-    assert probability_up(wealth, 0.7, goal, 0.0) > 0.05
-
-
 # For these, coins that pass some threshold are not all coins that pass the first.
 SEVERAL = np.array([0.55794978, 0.56617458, 0.57111465, 0.57694638], np.float32)
 

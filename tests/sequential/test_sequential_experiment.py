@@ -120,19 +120,6 @@ def test_integers_of_any_type_name_tasks(kind):
     assert np.flatnonzero(np.asarray(updated.num_rollouts_used)).tolist() == [3, 100]
 
 
-def test_many_experiments_at_once():
-    states = jax.vmap(lambda b: sequential.init(12, b, support=SUPPORT, beta=0.1))(jnp.asarray(THRESHOLDS)[:, None])
-    for j in range(5):
-        update = lambda state: sequential.update(state, X[:, j], np.arange(12))  # noqa: B023, E731
-        states = jax.vmap(update)(states)
-    found = jax.vmap(lambda state: sequential.certificate(state, 0.1))(states)
-    together = begin()
-    for j in range(5):
-        together = sequential.update(together, X[:, j], np.arange(12))
-    np.testing.assert_array_equal(states.passed[..., 0].T, together.passed)
-    assert found.safety.shape == (2, 1)
-
-
 def test_idle_slots_change_nothing():
     update = jax.jit(sequential.update)
     assert_same(update(begin(), jnp.full(1, np.nan), jnp.asarray([-1])), begin())

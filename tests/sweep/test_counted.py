@@ -108,18 +108,6 @@ def test_other_values_do_not_compile_again():
 # --- results and refusals ---------------------------------------------------------------------------------------------
 
 
-def test_rows_and_labels():
-    """Of one seed, without an axis of seeds."""
-    pytest.importorskip("pandas")
-    found = sweep(X[0], GRID)
-    np.testing.assert_array_equal(found.safety[0], sweep(X, GRID).safety[0])
-    frame = found.to_frame()
-    assert set(frame.method) == {"attained"}
-    assert set(frame.bound) == {"clopper_pearson"}
-    assert frame.beta.isna().sum() == len(frame) / 2
-    assert set(frame.beta.dropna()) == {0.2}
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

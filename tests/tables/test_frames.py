@@ -263,7 +263,9 @@ def test_shares_beside_percentages_are_asked_about():
 DIFFERENT = [
     *(("max_steps", (500, 200)), ("temperature", (0.5, 0.7)), ("env_version", ("v1", "v2"))),
     *(("robot_name", ("franka", "xarm")), ("horizon", (9, 9, 8)), ("time_limit", ("60s", "30s"))),
-    *(("split", ("train", "test")), ("gripper", ("new", "old"))),
+    *(("split", ("dev", "test")), ("gripper", ("new", "old")), ("success_threshold", (0.1, 0.02))),
+    *(("reward_scale", (1, 10)), ("image_size", (84, 224)), ("done_condition", "ab"), ("error_tolerance", (1, 2))),
+    *(("grader_version", "ab"), ("success_radius", (5, 2))),
 ]
 # Nor is that a condition which tells which policy or run it is.
 ALIKE = [
@@ -272,6 +274,7 @@ ALIKE = [
     *(("started_at", (1, 2)), ("clock", ("2026-01-02T10:00", "2026-01-03T11:00")), ("made", (1767348001, 1 << 31))),
     *(("who", ("gpt-4o", "claude-3")), ("where", ("runs/a/x", "runs/b/x")), ("success_rate", (0.9, 0.7))),
     *(("weights", ("a.pt", "b.pt")), ("num_demos", (50, 100)), ("notes", ("first", "again")), ("version", "ab")),
+    *(("size", ("7b", "70b")), ("batch_size", (8, 16)), ("best_score", (1, 2))),
 ]
 
 

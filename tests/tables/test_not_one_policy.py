@@ -605,10 +605,10 @@ def test_columns_that_no_name_explains_are_named(tmp_path):
     planner, helped = np.repeat(["rrt", "prm"], 10), np.random.default_rng(1).random((20, 4)) < 0.2
     rows = [f"{i},{j},{ok},{planner[i]},{helped[i, j]},{i + j / 7}" for (i, j), ok in np.ndenumerate(passed)]
     path = tmp_path / "trials.csv"
-    path.write_text("\n".join(["task,trial,success,planner,manual_override,seconds", *rows, ""]))
-    assert read_returns(path).pooled == ("planner", "manual_override")
+    path.write_text("\n".join(["task,trial,success,planner,touched,seconds", *rows, ""]))
+    assert read_returns(path).pooled == ("planner", "touched")
     told = command("certify", str(path), "--delta", "0.1", "--threshold", "0.2").out
-    assert "not read, so all rows count as one policy: planner, manual_override\n" in told
+    assert "not read, so all rows count as one policy: planner, touched\n" in told
 
 
 @pytest.mark.parametrize(

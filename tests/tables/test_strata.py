@@ -68,10 +68,24 @@ def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
     uneven = command(*words, "--frequency", "a = 0.25", "--frequency", "b=0.75")
     assert "from a (0.25) or b (0.75)" in uneven.out
     assert "the stratum 'a' has tasks and no frequency" in refused(*words, "--frequency", "c=1")
-    assert "'mean' is not about strata" in refused("certify", file, "--strata", "kind", "--mean", "--delta", 0.1)
+    episode = ("certify", file, "--strata", "kind", "--question", "episode", "--delta", 0.1)
+    assert "'episode' is not about strata, within which tasks were drawn; expected one of mean, cvar" in refused(
+        *episode
+    )
     assert "plans cover tasks from one distribution" in refused("plan", "--strata", "kind", "--delta", 0.1)
     asked = ("certify", file, "--question", "stratified", "--threshold", 0.5, "--delta", 0.1)
     assert "is about strata; expected their column (--strata)" in refused(*asked)
+
+
+@pytest.mark.parametrize("asked", [("--mean",), ("--question", "cvar", "--alpha", 0.5, "--cap", 1)])
+def test_means_are_over_tasks_from_all_strata(file, tmp_path, asked):
+    words = ("certify", file, "--strata", "kind", *asked, "--delta", 0.1)
+    status, out, err = command(*words, "--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
+    assert status == 0, err
+    assert "over new tasks from a or b, each as likely" in out
+    assert "from a or b, each as likely" in (tmp_path / "c.html").read_text()
+    assert command("verify", tmp_path / "c.json", file).status == 0
+    assert "frequencies is no option" in refused("certify", file, "--mean", "--frequency", "a=1", "--delta", 0.1)
 
 
 def test_two_policies_have_their_tasks_in_the_same_strata(file, tmp_path):
@@ -94,7 +108,7 @@ def test_of_a_label_of_three_columns_the_others_are_still_asked_about(tmp_path):
 def test_choose_has_the_questions_of_strata_alone(file):
     out = command("choose", file, "--strata", "kind").out
     assert "--question stratified" in out
-    assert out.count(" --strata kind") == 1
+    assert out.count(" --strata kind") == 3  # and the mean, and that of the worst tasks
     assert out.count("of a table with no column of strata (--strata)") == 1
     assert "--question stratified" not in command("choose", file).out
     assert "a leaderboard needs tasks from one distribution" in refused("choose", file, file, file, "--strata", "kind")

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from jaxcert.tasks import ltl
-from jaxcert.tasks.ltl._formula import Always, And, Constant, Eventually, Next, Not, Or, Proposition, Until
+from jaxcert.tasks.ltl._formula import Always, And, Constant, Eventually, Not, Or, Proposition, Until
 
 NAMES = ("a", "b", "c", "d")
 
@@ -25,8 +25,6 @@ def holds(formula, trace, position=0):
             return holds(left, trace, position) and holds(right, trace, position)
         case Or(left, right):
             return holds(left, trace, position) or holds(right, trace, position)
-        case Next(inner):
-            return position + 1 < len(trace) and holds(inner, trace, position + 1)
         case Eventually(inner):
             return any(holds(inner, trace, at) for at in later)
         case Always(inner):
@@ -45,7 +43,7 @@ def any_formulas(leaves=None):
     leaves = names | st.builds(Constant, st.booleans()) if leaves is None else leaves
 
     def larger(part):
-        unary = [st.builds(operator, part) for operator in (Not, Eventually, Always, Next)]
+        unary = [st.builds(operator, part) for operator in (Not, Eventually, Always)]
         return st.one_of(*unary, *(st.builds(operator, part, part) for operator in (And, Or, Until)))
 
     return st.recursive(leaves, larger, max_leaves=12)

@@ -235,17 +235,6 @@ def test_remaining(text, word, reach, avoid, mask):
         np.testing.assert_array_equal(rows, [[letter == name for name in NAMES] for letter in letters])
 
 
-def test_a_task_without_what_finishes_it_is_one_that_nothing_finishes():
-    task = task_of("!d U (a & F(c & !a U b))", depth=3)
-    for word in ("acb", "aca", "d"):
-        state, bare = (run(one, word)[-1] for one in (task, task._replace(finish=None)))
-        np.testing.assert_array_equal(state, bare)
-        for found, wanted in zip(
-            *(ltl.remaining(one, state) for one in (task, task._replace(finish=None))), strict=True
-        ):
-            np.testing.assert_array_equal(found, wanted)
-
-
 def test_rows_after_the_last_stage_are_not_read():
     short, long = task_of("!b U (a & F c)"), task_of("!b U (a & F c)", depth=4)
     noise = np.arange(4)[:, None] >= 2
@@ -318,7 +307,7 @@ def test_flloat_reads_what_is_printed_in_the_same_way(flloat, formula, seed):
 
 
 def test_tasks_that_are_not_masks_are_refused():
-    good = ltl.ReachAvoid(jnp.eye(3, 4, dtype=bool), jnp.zeros((3, 4), bool), jnp.int32(1))
+    good = ltl.ReachAvoid(jnp.eye(3, 4, dtype=bool), jnp.zeros((3, 4), bool), jnp.int32(1), jnp.zeros((3, 4), bool))
     state, none = jnp.arange(4) == 0, jnp.zeros(4, bool)
     for bad, words in (
         (good._replace(avoid=jnp.zeros((3, 4), jnp.int32)), "expected bool"),

@@ -3,7 +3,6 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,16 +10,11 @@ from scipy import stats
 from jaxcert.tasks import ltl
 
 
-@functools.partial(jax.jit, static_argnames=("num_propositions", "depth"))
-def sample(keys, num_propositions, ranges, depth):
-    """Ranges are traced, so that few programs are compiled."""
-    return jax.vmap(lambda key: ltl.sample_reach_avoid(key, num_propositions, depth=depth, **ranges))(keys)
-
-
 @functools.cache
 def sampled(num_propositions=4, *, depth=3, num_stages=(1, 3), num_reach=(1, 2), num_avoid=(0, 3)):
     ranges = {"num_stages": num_stages, "num_reach": num_reach, "num_avoid": num_avoid}
-    found = sample(jax.random.split(jax.random.key(0), 20_000), num_propositions, ranges, depth)
+    sample = jax.vmap(lambda key: ltl.sample_reach_avoid(key, num_propositions, depth=depth, **ranges))
+    found = sample(jax.random.split(jax.random.key(0), 20_000))
     return ltl.ReachAvoid(*map(np.asarray, found))
 
 
@@ -99,17 +93,6 @@ def test_ranges(ranges):
         (avoid.sum(-1)[used], ranges["num_avoid"]),
     ):
         assert (values.min(), values.max()) == wanted
-
-
-def test_traced_ranges_give_the_same_tasks():
-    """A curriculum can take its ranges from an array, within one compiled function."""
-    key = jax.random.key(0)
-    for numbers in [((1, 1), (1, 1), (0, 0)), ((2, 3), (1, 2), (0, 2))]:
-        ranges = dict(zip(("num_stages", "num_reach", "num_avoid"), numbers, strict=True))
-        arrays = {name: jnp.array(ends, jnp.int32) for name, ends in ranges.items()}
-        found = sample(jax.random.split(key, 20_000), 4, arrays, 3)
-        wanted = ltl.sample_reach_avoid(jax.random.split(key, 20_000)[7], 4, **ranges)
-        jax.tree.map(lambda many, one: np.testing.assert_array_equal(many[7], one), found, wanted)
 
 
 def test_types_and_values_in_both_precisions(precision):

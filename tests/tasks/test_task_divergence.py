@@ -1,8 +1,10 @@
-"""Divergences of distributions of tasks beside quadrature with mpmath and sums over all values."""
+"""Divergences of distributions of tasks beside integrals with 30 digits and sums over all values."""
 
 import itertools
 import math
 import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.optimize import brentq
 
 from jaxcert import shifted_epsilon
 from jaxcert.tasks import bridge_world, pendulum, simple_grid, task_divergence
@@ -32,119 +33,112 @@ def assert_tight(found, wanted, *, room=1e-12):
         assert value <= exact * (1 + room) + room or value == exact, name
 
 
-def truncated(mean, std, low=-mpmath.inf, high=mpmath.inf):
-    """Density and support of a truncated normal distribution, whose parameters are float32."""
-    mean, std, low, high = (mpmath.mpf(float(np.float32(x))) for x in (mean, std, low, high))
-    kept = mpmath.ncdf(high, mean, std) - mpmath.ncdf(low, mean, std)
-    return lambda x: mpmath.npdf(x, mean, std) / kept if low <= x <= high else mpmath.mpf(0), (low, high)
+class Density(NamedTuple):
+    """A density on an interval, and twice its curvature and its slope at 0 as a logarithm, with 30 digits."""
+
+    at: Callable[[Any], Any]
+    curve: Any
+    slope: Any
+    low: Any
+    high: Any
 
 
-def quadrature(q, p, reach):
-    """All four by integrals between the crossings of the densities; the ratio by the largest value on a grid."""
-    (q, q_support), (p, p_support) = q, p
-    ends = [float(min(max(end, -reach), reach)) for end in (*q_support, *p_support)]
-    grid = np.linspace(min(ends), max(ends), 1001)
-    more = [q(x) - p(x) for x in grid]
-    crossings = [
-        brentq(lambda x: float(q(x) - p(x)), a, b, xtol=1e-15)
-        for (a, fa), (b, fb) in itertools.pairwise(zip(grid, more, strict=True))
-        if fa * fb < 0
-    ]
-    places = sorted({*ends, *crossings, *grid[::100].tolist()})
-    inside = sorted({place for place in places if float(q_support[0]) <= place <= float(q_support[1])})
-
-    def log_ratio(x):
-        return mpmath.log(q(x) / p(x))
-
-    return (
-        mpmath.quad(lambda x: abs(q(x) - p(x)) / 2, places),
-        mpmath.quad(lambda x: q(x) * log_ratio(x), inside),
-        mpmath.quad(lambda x: q(x) ** 2 / p(x), inside) - 1,
-        max(q(x) / p(x) for x in grid if inside[0] <= x <= inside[-1]),
-    )
+MP = mpmath.mp.clone()
+MP.dps = 30
+FAR = 24.0  # in place of infinite ends, beyond which less than 1e-30 of these distributions is
 
 
-NORMALS = {
-    "narrower": ((0.25, 0.5), (0.0, 1.0)),
-    "equal stds": ((0.5, 1.0), (0.0, 1.0)),
-    "wider": ((0.1, 1.25), (0.0, 1.0)),
-    "far": ((3.0, 0.75), (0.0, 1.0)),
-}
+def law_of(tfd, parameters):
+    """Two numbers are a uniform distribution, four a normal one, truncated unless its ends are infinite."""
+    if len(parameters) == 2:
+        return tfd.Uniform(*parameters)
+    return tfd.TruncatedNormal(*parameters) if math.isfinite(parameters[2]) else tfd.Normal(*parameters[:2])
 
 
-@pytest.mark.parametrize(("q", "p"), NORMALS.values(), ids=NORMALS.keys())
-def test_normal_distributions(tfd, q, p):
-    found = divergences(tfd.Normal(*q), tfd.Normal(*p))
-    wanted = quadrature(truncated(*q), truncated(*p), reach=16)
-    np.testing.assert_allclose(found[:3], np.array(wanted[:3], float), rtol=1e-9)
-    assert math.isinf(found[3]) == (q[1] >= p[1])
-    if q[1] < p[1]:
-        supremum = p[1] / q[1] * math.exp((q[0] - p[0]) ** 2 / (2 * (p[1] ** 2 - q[1] ** 2)))
-        assert found[3] == pytest.approx(supremum, rel=1e-12)
+def density(parameters) -> Density:
+    """By the float32 that the distribution holds."""
+    *normal, low, high = (MP.mpf(float(np.float32(np.clip(x, -FAR, FAR)))) for x in parameters)
+    if not normal:
+        return Density(lambda x: 1 / (high - low), MP.zero, MP.zero, low, high)
+    mean, std = normal
+    kept = MP.ncdf(high, mean, std) - MP.ncdf(low, mean, std)
+    return Density(lambda x: MP.npdf(x, mean, std) / kept, -1 / std**2, mean / std**2, low, high)
 
 
-TRUNCATED = {
+def by_integrals(q, p):
+    """All four by their definitions: integrals between the crossings of the densities, and the ratio at its peak.
+
+    Of distributions on the whole line those that may be infinite are replaced by closed forms.
+    """
+    whole_line = math.isinf(q[-1])
+    q, p = density(q), density(p)
+    low, high = max(q.low, p.low), min(q.high, p.high)
+    log_ratio = lambda x: MP.log(q.at(x) / p.at(x))  # noqa: E731
+    square, slope = (q.curve - p.curve) / 2, q.slope - p.slope
+    level = log_ratio(low) - square * low**2 - slope * low
+    width = MP.sqrt(slope**2 - 4 * square * level)
+    roots = [(sign * width - slope) / (2 * square) for sign in (1, -1)] if square else [-level / slope] if slope else []
+    inner = [MP.re(x) for x in roots if MP.im(x) == 0 and low < MP.re(x) < high]
+    places = sorted([*MP.linspace(low, high, 17 if high - low > FAR else 3), *inner])
+    distance = 1 - sum(MP.quad(lambda x: min(q.at(x), p.at(x)), piece) for piece in itertools.pairwise(places))
+    if not (p.low <= q.low and q.high <= p.high):
+        return distance, MP.inf, MP.inf, MP.inf
+    peaks = [low, high, *([-slope / (2 * square)] if square < 0 and low < -slope / (2 * square) < high else [])]
+    kl = MP.quad(lambda x: q.at(x) * log_ratio(x), places)
+    if not whole_line:
+        chi2 = MP.quad(lambda x: q.at(x) * MP.expm1(log_ratio(x)), places)
+        return distance, kl, chi2, MP.exp(max(map(log_ratio, peaks)))
+    variances = -1 / q.curve, -1 / p.curve
+    room = 2 * variances[1] - variances[0]
+    apart = (q.slope * variances[0] - p.slope * variances[1]) ** 2
+    chi2 = variances[1] / MP.sqrt(variances[0] * room) * MP.exp(apart / room) - 1 if room > 0 else MP.inf
+    return distance, kl, chi2, MP.inf if square >= 0 else MP.exp(max(map(log_ratio, peaks)))
+
+
+INF = math.inf
+PAIRS = {
+    "narrower": ((0.25, 0.5, -INF, INF), (0.0, 1.0, -INF, INF)),
+    "equal stds": ((0.5, 1.0, -INF, INF), (0.0, 1.0, -INF, INF)),
+    "wider": ((0.1, 1.25, -INF, INF), (0.0, 1.0, -INF, INF)),
+    "far": ((3.0, 0.75, -INF, INF), (0.0, 1.0, -INF, INF)),
     "same interval": ((0.3, 0.2, 0.0, 1.0), (0.4, 0.25, 0.0, 1.0)),
     "within": ((0.3, 0.5, 0.25, 0.75), (0.4, 0.25, 0.0, 1.0)),
-    "wider": ((0.3, 2.0, 0.0, 1.0), (0.4, 0.5, 0.0, 1.0)),
-    "outside the mean": ((-0.5, 0.25, 0.0, 1.0), (1.5, 0.5, 0.0, 1.0)),
+    "wider on an interval": ((0.3, 2.0, 0.0, 1.0), (0.4, 0.5, 0.0, 1.0)),
+    "outside the means": ((-0.5, 0.25, 0.0, 1.0), (1.5, 0.5, 0.0, 1.0)),
+    "inside a uniform one": ((0.5, 0.15, 0.0, 1.0), (0.0, 1.0)),
+    "narrower than a uniform one": ((0.25, 0.5, 0.25, 0.75), (-1.0, 1.0)),
+    "a tail": ((-0.5, 0.25, 0.0, 1.0), (0.0, 1.5)),
+    "beyond": ((0.5, 0.25, -0.5, 1.5), (0.0, 1.0)),
+    "overlapping": ((0.5, 0.25, 0.5, 1.5), (0.0, 1.0)),
+    "nearly flat": ((0.5, 8.0, 0.0, 1.0), (0.0, 1.0)),
 }
 
 
-@pytest.mark.parametrize(("q", "p"), TRUNCATED.values(), ids=TRUNCATED.keys())
-def test_truncated_normal_distributions(tfd, q, p):
-    found = divergences(tfd.TruncatedNormal(*q), tfd.TruncatedNormal(*p))
-    wanted = np.array(quadrature(truncated(*q), truncated(*p), reach=16), float)
-    np.testing.assert_allclose(found[:2], wanted[:2], rtol=1e-9)
-    assert found[2] >= wanted[2] * (1 - 1e-9)
-    if 2 / q[1] ** 2 > 1 / p[1] ** 2:
-        assert found[2] == pytest.approx(wanted[2], rel=1e-9)
-    assert wanted[3] * (1 - 1e-9) <= found[3] <= wanted[3] * (1 + 1e-3)
+def assert_met_from_above(found, wanted):
+    """To the last bits of a float."""
+    for name, value, exact in zip(NAMES, found, wanted, strict=True):
+        if mpmath.isinf(exact):
+            assert math.isinf(value), name
+        else:
+            assert exact * (1 - mpmath.mpf(1e-16)) - mpmath.mpf(1e-25) <= value <= exact * (1 + 1e-14) + 1e-24, name
 
 
-def with_30_digits(q, p, low, high):
-    """All four of normal distributions truncated to the same interval, by integrals between the crossings."""
-    mp = mpmath.mp.clone()
-    mp.dps = 30
-    low, high, mean, std, p_mean, p_std = map(mp.mpf, (low, high, *q, *p))
-    kept = mp.quad(lambda x: mp.npdf(x, mean, std), [low, high])
-    level = mp.log(mp.quad(lambda x: mp.npdf(x, p_mean, p_std), [low, high]) / kept)
-
-    def log_ratio(x):
-        return mp.log(mp.npdf(x, mean, std) / mp.npdf(x, p_mean, p_std)) + level
-
-    def under_q(function, ends):
-        return mp.quad(lambda x: mp.npdf(x, mean, std) / kept * function(log_ratio(x)), ends)
-
-    square, slope = 1 / p_std**2 - 1 / std**2, mean / std**2 - p_mean / p_std**2
-    width = mp.sqrt(slope**2 - 2 * square * log_ratio(mp.mpf(0)))
-    roots = [(sign * width - slope) / square for sign in (1, -1)]
-    places = sorted([low, high, *(mp.re(x) for x in roots if mp.im(x) == 0 and low < mp.re(x) < high)])
-    more = [under_q(lambda value: -mp.expm1(-value), piece) for piece in itertools.pairwise(places)]
-    peaks = [low, high, *([-slope / square] if square < 0 and low < -slope / square < high else [])]
-    return (
-        sum(value for value in more if value > 0),
-        under_q(lambda value: value, places),
-        under_q(mp.expm1, places),
-        mp.exp(max(map(log_ratio, peaks))),
-    )
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+@pytest.mark.parametrize("name", PAIRS)
+def test_integrals_are_met_from_above(tfd, name, back):
+    q, p = reversed(PAIRS[name]) if back else PAIRS[name]
+    found = divergences(law_of(tfd, q), law_of(tfd, p))
+    assert_met_from_above(found, by_integrals(q, p))
 
 
 @pytest.mark.slow
-def test_random_normal_distributions_are_met_from_above(tfd):
-    """To the last bits of a float."""
+def test_integrals_of_random_normal_distributions_are_met_from_above(tfd):
     rng = np.random.default_rng(5)
     for _ in range(40):
         low = float(np.float32(rng.uniform(-1, 1)))
         high = float(np.float32(low + rng.uniform(0.1, 2)))
-        q, p = rng.uniform((-1, 0.3), (2, 2), (2, 2)).astype(np.float32).astype(float).tolist()
-        found = divergences(*(tfd.TruncatedNormal(*law, low, high) for law in (q, p)))
-        wanted = with_30_digits(q, p, low, high)
-        assert all(
-            mpmath.mpf(value) >= exact * (1 - mpmath.mpf(1e-16)) for value, exact in zip(found, wanted, strict=True)
-        )
-        for place in range(4) if 2 * p[1] ** 2 > q[1] ** 2 else (0, 1, 3):  # where χ² is no bound
-            assert found[place] <= wanted[place] * (1 + 1e-15)
+        q, p = ((*law, low, high) for law in rng.uniform((-1, 0.3), (2, 2), (2, 2)).astype(np.float32).tolist())
+        assert_met_from_above(divergences(law_of(tfd, q), law_of(tfd, p)), by_integrals(q, p))
 
 
 def test_known_values_are_met_from_above(tfd):
@@ -357,6 +351,66 @@ def test_products_of_every_form(tfd):
         np.testing.assert_array_equal(divergences(p, p), [0, 0, 0, 1])
 
 
+def test_an_untruncated_one_has_a_total_variation_alone(tfd):
+    normal, uniform = tfd.Normal(0.5, 0.25), tfd.Uniform(0.0, 1.0)
+    distance, *others = divergences(normal, uniform)
+    assert others == [math.inf] * 3
+    back = divergences(uniform, normal)
+    assert back[0] == pytest.approx(distance, rel=1e-14)
+    assert back[3] == pytest.approx(0.25 * math.sqrt(2 * math.pi) * math.exp(2), rel=1e-12)
+    half = divergences(tfd.HalfNormal(0.25), uniform)
+    assert list(half[1:]) == [math.inf] * 3
+    assert 0 < half[0] < 1
+
+
+def test_an_exponential_one_beside_the_others(tfd):
+    mp = mpmath.mp.clone()
+    mp.dps = 30
+    exponential, e = tfd.Exponential(1.0), mp.e
+    wanted = [1 / e, mp.mpf(1) / 2, e - 2, e]
+    for value, exact in zip(divergences(tfd.Uniform(0.0, 1.0), exponential), wanted, strict=True):
+        assert exact <= value <= exact * (1 + mp.mpf(1e-15))
+    # ln of the density of |N| over e^-x is x - x² / 2 + ln(2/π) / 2, largest at 1; the densities cross where it is 0.
+    level = mp.log(2 / mp.pi) / 2
+    places = [1 + sign * mp.sqrt(1 + 2 * level) for sign in (-1, 1)]
+    mass = [mp.erf(x / mp.sqrt(2)) + mp.exp(-x) for x in places]
+    square = 2 / mp.pi * mp.quad(lambda x: mp.exp(x - x**2), [0, 1, 4, mp.inf])
+    wanted = [mass[1] - mass[0], level + mp.sqrt(2 / mp.pi) - mp.mpf(1) / 2, square - 1, mp.exp(level + mp.mpf(1) / 2)]
+    for value, exact in zip(divergences(tfd.HalfNormal(1.0), exponential), wanted, strict=True):
+        assert exact <= value <= exact * (1 + mp.mpf(1e-15))
+    back = divergences(exponential, tfd.HalfNormal(1.0))
+    assert back[1] == pytest.approx(float(mp.quad(lambda x: mp.exp(-x) * (x**2 / 2 - x - level), [0, 1, 9, mp.inf])))
+    assert list(back[2:]) == [math.inf] * 2
+
+
+def test_disjoint_supports_are_as_far_apart_as_can_be(tfd):
+    found = divergences(tfd.TruncatedNormal(0.5, 0.25, 0.0, 1.0), tfd.Uniform(2.0, 3.0))
+    assert list(found) == [1, *[math.inf] * 3]
+
+
+def test_the_part_inside_and_the_mass_outside_bound_the_share_of_a_set(tfd):
+    """What the page says: the ratio of the truncated distribution, then the total variation from it."""
+    inside = tfd.TruncatedNormal(0.5, 0.15, 0.0, 1.0)
+    share = task_divergence(tfd.Normal(0.5, 0.15), inside, "total_variation")
+    assert share == pytest.approx(math.erfc(0.5 / float(np.float32(0.15)) / math.sqrt(2)), rel=1e-12)
+    ratio = task_divergence(inside, tfd.Uniform(0.0, 1.0), "ratio")
+    for width in (0.01, 0.1, 0.5):  # the densest set of deployed tasks that the sampled ones have so much of
+        deployed = math.erf(width / 2 / 0.15 / math.sqrt(2))
+        assert deployed <= ratio * width + share
+
+
+def test_products_of_both_kinds(tfd):
+    def joint(first, second):
+        return tfd.JointDistributionSequential([first, second])
+
+    normal, uniform = tfd.TruncatedNormal(0.5, 0.25, 0.0, 1.0), tfd.Uniform(0.0, 1.0)
+    one = divergences(normal, uniform)
+    found = divergences(joint(normal, uniform), joint(uniform, uniform))
+    np.testing.assert_allclose(found, one, rtol=1e-14)
+    twice = divergences(joint(normal, normal), joint(uniform, uniform))
+    assert twice[3] == pytest.approx(one[3] ** 2, rel=1e-14)
+
+
 def test_support_that_is_larger_is_infinitely_far():
     narrow = bridge_world.task_distribution(slip_ranges=((0.25, 0.3), (0.0, 0.2)))
     found = divergences(bridge_world.task_distribution(), narrow)
@@ -377,6 +431,7 @@ def test_bad_input_is_named(tfd):
             "kl",
             "between continuous and discrete .*certify_weighted.*share of the other tasks.*state the radius",
         ),
+        (tfd.Bernoulli(probs=0.5), normal, "kl", "discrete and continuous distributions; where the density ratio is b"),
         (joint, joint, "kl", "no divergence is known for <function"),
         (batch, normal, "kl", "deployed is a batch of 2 distributions"),
         (normal, batch, "kl", "sampled is a batch of 2 distributions"),
@@ -405,8 +460,11 @@ def test_a_normal_beside_a_uniform_distribution_in_the_way_that_the_refusal_name
 
 @pytest.mark.usefixtures("x64")
 def test_normal_distributions_beyond_the_range_of_float32_are_refused(tfd):
+    zero, one, small, large = map(np.float64, (0, 1, 1e-90, 1e50))
     with pytest.raises(ValueError, match=r"by a factor above 1e84, .* their sizes are 1.0e-90 to 1.0"):
-        task_divergence(tfd.Normal(np.float64(0), np.float64(1e-90)), tfd.Normal(np.float64(0), np.float64(1)), "kl")
+        task_divergence(tfd.Normal(zero, small), tfd.Normal(zero, one), "kl")
+    with pytest.raises(ValueError, match="of two distributions, one of them normal, differ by a factor above 1e84"):
+        task_divergence(tfd.Normal(zero, 1 / large), tfd.Uniform(zero, large), "kl")
 
 
 def test_without_mpmath_the_extra_is_named(tfd, monkeypatch):

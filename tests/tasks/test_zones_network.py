@@ -9,25 +9,16 @@ import pytest
 
 from jaxcert.rollouts import collect
 from jaxcert.tasks import ltl, zones
-from jaxcert.tasks.zones._network import distribution, embed, initial_params, orthogonal, value
+from jaxcert.tasks.zones._network import SHAPES, distribution, embed
 from jaxcert.tasks.zones._robot import LARGEST_MOTION
 
 
 @functools.cache
 def initial() -> dict[str, jax.Array]:
-    return initial_params(jax.random.key(0))
-
-
-def test_orthogonal_matrices_are_those_of_jax():
-    """Without LAPACK, whose batches wait for each other for ever where seeds learn side by side."""
-    shapes = [(7, 4), (4, 7), (5, 5), (3, 1), (1, 3), (128, 96)]
-    keys = jax.random.split(jax.random.key(2), len(shapes))
-    for key, shape, found in zip(keys, shapes, orthogonal(keys, shapes), strict=True):
-        np.testing.assert_allclose(found, jax.nn.initializers.orthogonal()(key, shape), atol=2e-5)
-        product = found.T @ found if shape[0] > shape[1] else found @ found.T
-        np.testing.assert_allclose(product, np.eye(min(shape)), atol=2e-6)
-    seeds = jax.jit(jax.vmap(initial_params)).lower(keys)
-    assert "lapack" not in seeds.as_text()
+    """Some parameters, small enough that actions do not saturate."""
+    rng = np.random.default_rng(0)
+    sizes = {name: 0.5 / np.sqrt(shape[0]) * (len(shape) > 1) for name, shape in SHAPES.items()}
+    return {name: jnp.asarray(rng.normal(size=shape) * sizes[name], jnp.float32) for name, shape in SHAPES.items()}
 
 
 def task(text, depth=3):
@@ -51,7 +42,7 @@ def perturbed(params):
 
 
 def by_hand(params, obs):
-    """Mean, deviation and value in double precision, one number of units after the other."""
+    """Mean and deviation in double precision, one number of units after the other."""
     p = {name: np.asarray(array, np.float64) for name, array in params.items()}
 
     def layers(name, x, act):
@@ -81,15 +72,14 @@ def by_hand(params, obs):
         h = (1 - z) * np.tanh(a[2] + r * b[2]) + z * h
     joint = np.concatenate([robot, h])
     out = layers("actor", joint, relu)
-    return np.tanh(out[:2]), np.maximum(sigmoid(out[2:]), 1e-3), layers("critic", joint, np.tanh)[0]
+    return np.tanh(out[:2]), np.maximum(sigmoid(out[2:]), 1e-3)
 
 
 @pytest.mark.parametrize("text", ["F red", "F(red & F green)", "!yellow U ((red | green) & (!(red | green) U purple))"])
 def test_they_compute_what_a_plain_version_does(text):
     params, obs = perturbed(initial()), observed(text)
     embedded = jax.jit(embed)(params, obs)
-    found = (*distribution(params, embedded), value(params, embedded))
-    for got, wanted in zip(found, by_hand(params, obs), strict=True):
+    for got, wanted in zip(distribution(params, embedded), by_hand(params, obs), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-6)
 
 
@@ -105,14 +95,6 @@ def test_a_set_has_no_order_and_an_empty_row_is_no_stage():
 )
 def test_another_formula_is_read_as_another(other):
     assert np.any(embed(initial(), observed("F(red & F green)")) != embed(initial(), observed(other)))
-
-
-def test_the_first_policy_of_training_hardly_depends_on_anything_and_acts_at_random():
-    params = initial_params(jax.random.key(1))
-    found = [distribution(params, embed(params, observed("F red", seed))) for seed in range(4)]
-    means, deviations = (np.array(part) for part in zip(*found, strict=True))
-    assert np.abs(means).max() < 0.1
-    np.testing.assert_allclose(deviations, 0.5, atol=0.05)
 
 
 def test_policies_act_by_mean_or_sample_and_share_a_compilation():

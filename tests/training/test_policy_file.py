@@ -106,8 +106,6 @@ def test_what_does_not_fit_is_refused(file, change, message):
 
 def test_what_is_no_policy_is_not_written(tmp_path):
     path = tmp_path / "policy.npz"
-    with pytest.raises(ValueError, match="no parameters of Brax's PPO"):
-        save_policy(path, {"a": 1}, environment="pendulum")
     params = brax_params()
     params[1]["params"]["hidden_1"]["bias"][0] = np.nan
     with pytest.raises(ValueError, match="params: b1 does not hold finite numbers of single precision"):
@@ -118,24 +116,10 @@ def test_what_is_no_policy_is_not_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("params", "network", "message"),
-    [
-        (brax_params(), "cnn", "network is 'cnn'; expected one of brax, sequence"),
-        (brax_params(), "sequence", "no parameters of a network for zones, but a tuple"),
-        ({"w": np.zeros(3)}, "sequence", "no parameters of a network for zones"),
-        ({"w": np.zeros(3)}, "brax", "no parameters of Brax's PPO"),
-        (brax_params(sizes=(5, 3)), "brax", "params are no parameters of Brax's PPO"),
-        (np.zeros(3), "brax", "params are no parameters of Brax's PPO"),
-        ([np.zeros(3)], "sequence", "params are no parameters of a network for zones, but a list"),
-        (np.zeros(3), "sequence", "params are no parameters of a network for zones, but a ndarray"),
-        (brax_params(), ["brax"], r"network is \['brax'\]; expected one of brax, sequence"),
-        (brax_params(), None, "network is None; expected one of brax, sequence"),
-    ],
-)
-def test_parameters_of_another_network_are_not_written(tmp_path, params, network, message):
-    with pytest.raises(ValueError, match=message):
-        save_policy(tmp_path / "policy.npz", params, environment="zones", network=network)
+@pytest.mark.parametrize("params", [{"w": np.zeros(3)}, {"a": 1}, brax_params(sizes=(5, 3)), np.zeros(3)])
+def test_parameters_of_another_network_are_not_written(tmp_path, params):
+    with pytest.raises(ValueError, match="params are no parameters of Brax's PPO"):
+        save_policy(tmp_path / "policy.npz", params, environment="zones")
     assert not list(tmp_path.iterdir())
 
 
@@ -146,6 +130,7 @@ def test_parameters_of_another_network_are_not_written(tmp_path, params, network
         ({"machine": {1, 2}}, "machine cannot be written as JSON"),
         ({"machine": np.zeros(2)}, "machine cannot be written as JSON"),
         ({"environment": 5}, "environment is 5; expected its name"),
+        ({"network": "sequence"}, "network is 'sequence'; expected it to be left out"),
     ],
 )
 def test_facts_that_a_file_cannot_hold_are_refused(tmp_path, facts, message):

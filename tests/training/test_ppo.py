@@ -23,11 +23,9 @@ from jaxcert.training import (
     CertificationHook,
     CheckpointBudget,
     brax_env,
-    find_policy,
     load_policy,
     policy_facts,
     save_policy,
-    tensorboard_writer,
     train,
 )
 
@@ -62,7 +60,7 @@ def compiled(monkeypatch) -> list[int]:
 
 def test_the_certificate_rises_and_the_policy_is_kept(tmp_path, compiled):
     seen = []
-    one = hook(log=tmp_path / "certificates.jsonl", writers=[tensorboard_writer(tmp_path / "events")])
+    one = hook(log=tmp_path / "certificates.jsonl")
     trained = train(
         pendulum.ENV,
         SHORT,
@@ -80,7 +78,6 @@ def test_the_certificate_rises_and_the_policy_is_kept(tmp_path, compiled):
     assert last.step >= 1_000_000
     assert seen[-1][0] == last.step
     assert seen[-1][1]["certify/safety@10"] == pytest.approx(float(last.safety.safety[0]))
-    assert any((tmp_path / "events").iterdir())
     assert not hasattr(jax, "device_put_replicated") or jax.__version_info__ < (0, 10)
     # The file holds the same policy.
     save_policy(tmp_path / "policy.npz", trained.params, environment="pendulum")
@@ -153,6 +150,10 @@ def folder(tmp_path_factory):
     return folder
 
 
+def last_policy(folder):
+    return max(folder.glob("*.npz"))
+
+
 def logged(folder):
     return [json.loads(line) for line in (folder / "certificates.jsonl").read_text().splitlines()]
 
@@ -170,16 +171,16 @@ def test_every_checkpoint_is_a_policy_file_and_one_of_brax(folder):
 def test_a_finished_training_trains_no_more_and_a_longer_one_goes_on(folder, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    before = find_policy(copy)
+    before = last_policy(copy)
     train(pendulum.ENV, TINY, checkpoints=copy)
-    assert find_policy(copy) == before
+    assert last_policy(copy) == before
     # A checkpoint that was cut short is passed over.
     cut = copy / "000099999999"
     cut.mkdir()
     (cut / "_METADATA").write_text("{")
     (cut / "ppo_network_config.json").write_text("")
     train(pendulum.ENV, dataclasses.replace(TINY, num_timesteps=300_000), checkpoints=copy)
-    after = find_policy(copy)
+    after = last_policy(copy)
     assert int(after.stem) >= 300_000
     assert int(after.stem) > int(before.stem)
 
@@ -191,7 +192,7 @@ def test_training_that_has_stopped_at_the_wanted_certificate_stays_so(tmp_path):
         reached.append(train(pendulum.ENV, TINY, hook=one, checkpoints=tmp_path).reached)
     assert (reached[0].step, reached[1]) == (0, None)
     assert len(logged(tmp_path)) == 2
-    assert int(find_policy(tmp_path).stem) == 0
+    assert int(last_policy(tmp_path).stem) == 0
 
 
 def test_adaptive_checkpoints_take_no_more_rollouts_than_they_may(tmp_path):

@@ -1,6 +1,5 @@
 """The page of several answers that hold together: of a leaderboard's policies, or of groups of rows."""
 
-from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -9,11 +8,11 @@ import numpy as np
 from jaxcert.certificates import ceil_figures, confidence
 from jaxcert.certificates._access import headline
 from jaxcert.certificates._figures import Headline
-from jaxcert.report._by_name import Groups, intervals_of_board
+from jaxcert.report._by_name import Groups
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._page import rows_of_table, write_page
 from jaxcert.report.html._report_figures import intervals_svg
-from jaxcert.report.html._report_tables import confidence_of, facts_table, file_table, rollouts_of
+from jaxcert.report.html._report_tables import confidence_of, facts_table, file_table, rollouts_of, shown_facts
 from jaxcert.tables._readers import ReturnsFile
 
 # Policies or groups that have a headline; the table has all.
@@ -26,20 +25,21 @@ def write_several(
     found: Leaderboard | Groups,
     *,
     title: str | None = None,
-    facts: Sequence[Mapping[str, Any]] = (),
     date: str | None = None,
     verify_command: str | None = None,
     replace: bool = False,
 ) -> None:
     """Write a leaderboard, or the answers of groups, as one page of HTML, which needs no other file and no network.
 
-    ``facts``: what is to be shown of the origin of the returns of each name; ``verify_command``: what to type to
-    compute all of it again. By default the title is the names of the policies, or of the file.
+    ``verify_command``: what to type to compute all of it again. By default the title is the names of the policies, or
+    of the file.
     """
-    page, names = _of_board(found) if isinstance(found, Leaderboard) else _of_groups(found), list(found.names)
-    given = zip(names, found.data, facts or [{}] * len(names), strict=True)
+    page = _of_board(found) if isinstance(found, Leaderboard) else _of_groups(found)
     page |= {"title": title} if title else {}
-    page |= {"origins": {name: _origin(file, each) for name, file, each in given}, "rows": rows_of_table(found.table)}
+    page |= {
+        "origins": dict(zip(found.names, map(_origin, found.data), strict=True)),
+        "rows": rows_of_table(found.table),
+    }
     page |= {"together": found.together, "not_about": "a single task or episode"}
     page |= {"date": date, "verify_command": verify_command}
     write_page(path, "several.html.j2", found.questions, replace=replace, **page)
@@ -52,12 +52,12 @@ def _of_board(found: Leaderboard) -> dict[str, Any]:
     return {
         "title": ", ".join(found.names),
         "kind": f"Leaderboard of {board.num_policies} policies {_over(board.mean.listed)}",
-        "headlines": [Headline(claim, "") for claim in found.claims[:_MOST_CLAIMS]],
+        "headlines": [Headline(claim.removesuffix("."), "") for claim in found.said[:_MOST_CLAIMS]],
         "none": "No order is certified",
         "about": f"By the mean over {'these tasks' if board.mean.listed else 'new tasks'}, {about}",
         "note": f"{note}column does." if board.has_means else "Only the last column proves an order.",
         "caption": f"{_DOTS} Policies that share a letter are not distinguished.",
-        "picture": intervals_svg(intervals_of_board(found), xlabel="mean"),
+        "picture": intervals_svg(found.intervals, **found.axis),
         "settings": {
             "tasks": str(len(found.data[0].tasks)),
             "support of the returns": f"[{low:.9g}, {high:.9g}]",
@@ -95,7 +95,7 @@ def _over(listed: bool) -> str:
     return "on a fixed list of tasks" if listed else "for new tasks"
 
 
-def _origin(file: ReturnsFile, facts: Mapping[str, Any]) -> dict[str, str]:
+def _origin(file: ReturnsFile) -> dict[str, str]:
     """The file of a policy, and what is said of its origin, which nothing checks."""
     shown = file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
-    return {name: text for name, text in shown.items() if text} | facts_table(facts)
+    return {name: text for name, text in shown.items() if text} | facts_table(shown_facts(file.path))

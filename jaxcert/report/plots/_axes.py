@@ -39,11 +39,11 @@ def as_point(style: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def drawing(ax: Any, size: tuple[float, float] | None = None) -> Iterator[Any]:
+def drawing(ax: Any) -> Iterator[Any]:
     """The axes given, with the user's sizes; without any, the axes of a new figure of pyplot, for one column.
 
-    A figure without a layout gets one that makes room for titles and legends. A new one whose size is not given grows
-    with their lines, so that many curves do not flatten the axes.
+    A figure without a layout gets one that makes room for titles and legends. A new one grows with their lines, so that
+    many curves do not flatten the axes.
     """
     if ax is not None:
         figure = ax.figure.figure  # the whole one, if the axes are in a part
@@ -54,10 +54,9 @@ def drawing(ax: Any, size: tuple[float, float] | None = None) -> Iterator[Any]:
         return
     pyplot = import_extra("matplotlib.pyplot", "plot")
     with pyplot.rc_context(_TEXT), any_letters():
-        figure, ax = pyplot.subplots(figsize=size or SIZE, dpi=200, layout="constrained")
+        figure, ax = pyplot.subplots(figsize=SIZE, dpi=200, layout="constrained")
         yield ax
-        if size is None:
-            figure.set_size_inches(SIZE[0], SIZE[1] + more_lines(ax))
+        figure.set_size_inches(SIZE[0], SIZE[1] + more_lines(ax))
 
 
 @contextlib.contextmanager

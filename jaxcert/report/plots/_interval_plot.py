@@ -1,8 +1,12 @@
 """A plot of certified lower ends, or intervals, by name: of policies, of groups of rows, of the tasks of a list."""
 
+import itertools
 import math
+import string
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from jaxcert.report.plots._axes import COLOURS, GREY, MARKERS, as_written, drawing, dress
 
@@ -115,3 +119,19 @@ def _cut(text: str, share: float) -> str:
     """The text without its middle, if it is longer than its room by that factor."""
     half = int(len(text) / share / 2) if share > 1 else len(text)
     return text if 2 * half >= len(text) else f"{text[:half]}…{text[-half:] if half else ''}"
+
+
+def shared_letters(apart: np.ndarray) -> list[str]:
+    """A compact letter display: two have a letter in common if and only if they are not told apart, bool[p, p].
+
+    Each letter stands for a largest set that extends the first pair without one; at most one for each pair is needed.
+    """
+    sets: list[list[int]] = []
+    for i, j in itertools.combinations_with_replacement(range(len(apart)), 2):
+        if (i == j or not apart[i, j]) and not any(i in each and j in each for each in sets):
+            sets.append([i, j])
+            for k in range(len(apart)):
+                if not any(apart[k, of] for of in sets[-1] if of != k):
+                    sets[-1].append(k)
+    names = [f"{string.ascii_letters[k % 52]}{k // 52 or ''}" for k in range(len(sets))]
+    return ["".join(name for name, each in zip(names, sets, strict=True) if i in each) for i in range(len(apart))]

@@ -43,18 +43,6 @@ def explain_band(ax: Any, over: str, quantiles: Quantiles) -> None:
     ax.fill([], [], color=GREY, label=f"{words}; no confidence band", **_FAINT)
 
 
-def singular(word: str) -> str:
-    """What a batch runs over, of one; who says "seeds" means it, too.
-
-    Example:
-        >>> singular("seeds"), singular("policies"), singular("class")
-        ('seed', 'policy', 'class')
-    """
-    if word.endswith("ies"):
-        return f"{word[:-3]}y"
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us")) else word
-
-
 def _several(word: str, count: int = 2) -> str:
     """A word of so many: seed or seeds, policies, classes."""
     if count == 1:

@@ -19,7 +19,6 @@ from jaxcert.report.plots._seed_spread import (
     draw,
     explain_band,
     median_words,
-    singular,
     thresholds_of,
 )
 from jaxcert.sweep import SweepResult
@@ -79,7 +78,6 @@ def plot_certificates(
         >>> plot_certificates(seeds, band="seed").get_legend_handles_labels()[1]
         ['median of 5 seeds', 'from the lowest to the highest seed; no confidence band']
     """
-    band = singular(band)
     if isinstance(certificates, SweepResult):
         band, curves = "seed" if len(certificates.safety) > 1 else "", _of_sweep(certificates)
         words = {"title": title, "xlabel": "threshold B", "ylabel": "certified safety 1−ε"}

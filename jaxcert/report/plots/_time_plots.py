@@ -18,7 +18,6 @@ from jaxcert.report.plots._seed_spread import (
     draw,
     explain_band,
     median_words,
-    singular,
     thresholds_of,
 )
 
@@ -71,7 +70,6 @@ def plot_training(
         >>> [line.get_label() for line in axes.lines]
         ['at least 0.2, median of 5 seeds', 'at least 0.4, median of 5 seeds']
     """
-    band = singular(band)
     check_quantiles(quantiles, band or "seed")
     steps, xlabel, thresholds, safety = _recorded(checkpoints, steps, unit, band)
     with drawing(ax) as ax:

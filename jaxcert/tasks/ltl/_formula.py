@@ -81,13 +81,6 @@ class Always(_Unary):
 
 
 @dataclasses.dataclass(frozen=True)
-class Next(_Unary):
-    """``X operand``: there is a next position, and it holds there."""
-
-    _symbol = "X"
-
-
-@dataclasses.dataclass(frozen=True)
 class _Binary(Formula):
     left: Formula
     right: Formula

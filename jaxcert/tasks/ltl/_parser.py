@@ -2,34 +2,21 @@
 
 import re
 
-from jaxcert.tasks.ltl._formula import (
-    Always,
-    And,
-    Constant,
-    Eventually,
-    Formula,
-    Next,
-    Not,
-    Or,
-    Proposition,
-    Until,
-    is_name,
-)
+from jaxcert.tasks.ltl._formula import Always, And, Constant, Eventually, Formula, Not, Or, Proposition, Until, is_name
 
-_UNARY = {"!": Not, "F": Eventually, "G": Always, "X": Next}
+_UNARY = {"!": Not, "F": Eventually, "G": Always}
 # By how tightly they bind; U associates to the right.
 _JOINS, _TIGHTNESS = {"|": Or, "&": And, "U": Until}, {"|": 1, "&": 2, "U": 3}
 # Two signs for one operator, as other tools write it.
-_SAME = {"&&": "&", "||": "|", "=>": "->"}
+_SAME = {"&&": "&", "||": "|"}
 # GF is G F: no name begins with a capital.
-_WORDS = re.compile(r"[FGX](?=[FGX]+\b)|\w+|&&|\|\||->|=>|\S", re.ASCII)
+_WORDS = re.compile(r"[FG](?=[FG]+\b)|\w+|&&|\|\||\S", re.ASCII)
 _CONSTANTS = {"true": Constant(True), "false": Constant(False)}
 # How deep formulas may be nested; Python's stack holds some more.
 _DEEPEST = 100
 # Characters of the text that an error shows on each side.
 _SHOWN = 40
-_PARENTHESES = "( and ) that say what -> joins, since tools differ in how tightly it binds beside &, | and U"
-_OPERAND = "a proposition (a small letter or _ first), true, false, !, F, G, X or ("
+_OPERAND = "a proposition (a small letter or _ first), true, false, !, F, G or ("
 
 
 class _Reader:
@@ -40,8 +27,6 @@ class _Reader:
         # An empty token marks the end.
         self.tokens = [*((word.group(), word.start()) for word in _WORDS.finditer(text)), ("", len(text))]
         self.place = 0
-        # Whether &, | or U was read since the last parenthesis that is still open.
-        self.joined = False
 
     @property
     def sign(self) -> str:
@@ -55,32 +40,13 @@ class _Reader:
         self.place += found
         return found
 
-    def formula(self, depth: int = 0) -> Formula:
-        """All that stands between two parentheses, or the whole text."""
-        outer, self.joined = self.joined, False
-        formula = self._implication(self._chain(1, depth), depth)
-        self.joined = outer
-        return formula
-
-    def _implication(self, left: Formula, depth: int) -> Formula:
-        """What follows a left side, read where it has one meaning: Rabinizer ranks -> with U, Spot below |."""
-        if self.sign != "->":
-            return left
-        if self.joined:
-            raise self.error(_PARENTHESES)
-        self.place += 1
-        right = self._implication(self._chain(_TIGHTNESS["U"], depth + 1), depth + 1)
-        if self.sign in _JOINS:
-            raise self.error(_PARENTHESES)
-        return Or(Not(left), right)
-
-    def _chain(self, least: int, depth: int) -> Formula:
-        """Operands joined by operators that bind at least so tightly."""
+    def formula(self, depth: int = 0, least: int = 1) -> Formula:
+        """Operands joined by operators that bind at least so tightly, to the next parenthesis or the end."""
         formula = self._operand(depth)
         while _TIGHTNESS.get(self.sign, 0) >= least:
-            sign, depth, self.joined = self.sign, depth + 1, True
+            sign, depth = self.sign, depth + 1
             self.place += 1
-            formula = _JOINS[sign](formula, self._chain(_TIGHTNESS[sign] + (sign != "U"), depth))
+            formula = _JOINS[sign](formula, self.formula(depth, _TIGHTNESS[sign] + (sign != "U")))
         return formula
 
     def _operand(self, depth: int) -> Formula:
@@ -96,7 +62,7 @@ class _Reader:
             return _CONSTANTS.get(text) or Proposition(text)
         formula = self.formula(depth + 1)
         if not self.take(")"):
-            raise self.error(f"&, |, U, -> or the ) for the ( at position {start + 1}")
+            raise self.error(f"&, |, U or the ) for the ( at position {start + 1}")
         return formula
 
     def error(self, expected: str) -> ValueError:
@@ -114,12 +80,10 @@ class _Reader:
 def parse(text: str) -> Formula:
     """Read a formula of linear temporal logic.
 
-    From the tightest to the loosest, as in Spot, flloat and Rabinizer: ``!``, ``F`` (eventually), ``G`` (always), ``X``
-    (next); then ``U`` (until), which associates to the right; then ``&``; then ``|``. So ``a & !b U c`` is
-    ``a & ((!b) U c)``. ``&&`` is ``&``, ``||`` is ``|``, and ``GF`` is ``G F``. An implication ``a -> b`` or ``a => b``
-    is read as ``!a | b``; it needs parentheses beside ``&``, ``|`` and ``U``, except for a ``U`` on its right, since
-    tools differ in how tightly it binds. Words: ``true``, ``false``, and propositions, which begin with a small letter
-    or an underscore.
+    From the tightest to the loosest, as in Spot, flloat and Rabinizer: ``!``, ``F`` (eventually), ``G`` (always); then
+    ``U`` (until), which associates to the right; then ``&``; then ``|``. So ``a & !b U c`` is ``a & ((!b) U c)``.
+    ``&&`` is ``&``, ``||`` is ``|``, and ``GF`` is ``G F``. Words: ``true``, ``false``, and propositions, which begin
+    with a small letter or an underscore. No task asks for a next position or an implication, so neither is read.
 
     Args:
         text: the formula.
@@ -153,5 +117,5 @@ def parse(text: str) -> Formula:
     reader = _Reader(text)
     formula = reader.formula()
     if not reader.take(""):
-        raise reader.error("&, |, U, -> or the end")
+        raise reader.error("&, |, U or the end")
     return formula

@@ -102,16 +102,14 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
     reached = [state[0]]
     for stage in range(depth):
         reached.append(state[stage + 1] | reached[stage] & passed[stage])
-    if task.finish is not None:
-        finished = jnp.any(task.finish & holds, axis=-1) & ~after
-        reached[-1] |= jnp.any(jnp.stack(reached[:-1]) & finished)
+    finished = jnp.any(task.finish & holds, axis=-1) & ~after
+    reached[-1] |= jnp.any(jnp.stack(reached[:-1]) & finished)
     return jnp.stack(reached) & jnp.append(kept, True)
 
 
 def _check_task(task: ReachAvoid) -> tuple[int, int]:
     """Its numbers of rows and of propositions."""
     reach, avoid, count, finish = task
-    finish = avoid if finish is None else finish
     if reach.ndim != 2 or any(part.shape != reach.shape or part.dtype != bool for part in (reach, avoid, finish)):
         shapes = ", ".join(f"{part.dtype}{list(part.shape)}" for part in (reach, avoid, finish))
         raise ValueError(f"reach, avoid and finish are {shapes}; expected bool[depth, propositions] of one task")
@@ -186,10 +184,8 @@ def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
     places = stage + jnp.arange(depth, dtype=jnp.int32)
     mask = places < task.num_stages
     rows = jnp.minimum(places, depth - 1)
-    reach = task.reach[rows]
-    if task.finish is not None:
-        finish = task.finish[rows] & mask[:, None]
-        last = jnp.any(finish, axis=-1) & (places < task.num_stages - 1)
-        reach = jnp.where(last[:, None], finish, reach)
-        mask &= jnp.cumsum(last, dtype=jnp.int32) <= last.astype(jnp.int32)
+    finish = task.finish[rows] & mask[:, None]
+    last = jnp.any(finish, axis=-1) & (places < task.num_stages - 1)
+    reach = jnp.where(last[:, None], finish, task.reach[rows])
+    mask &= jnp.cumsum(last, dtype=jnp.int32) <= last.astype(jnp.int32)
     return Remaining(reach & mask[:, None], task.avoid[rows] & mask[:, None], mask)

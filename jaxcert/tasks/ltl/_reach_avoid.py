@@ -34,7 +34,7 @@ class ReachAvoid(NamedTuple):
         reach: the propositions to reach, bool[depth, propositions]; at least one a stage.
         avoid: the propositions to avoid, bool[depth, propositions].
         num_stages: the number of stages, from 1 to depth, int32[].
-        finish: the propositions that satisfy the whole task in a stage, bool[depth, propositions]; None for none.
+        finish: the propositions that satisfy the whole task in a stage, bool[depth, propositions].
 
     Reference: Jackermeier and Abate, DeepLTL, ICLR 2025, arXiv 2410.04631, section 4.
     """
@@ -42,7 +42,7 @@ class ReachAvoid(NamedTuple):
     reach: jax.Array
     avoid: jax.Array
     num_stages: jax.Array
-    finish: jax.Array | None = None
+    finish: jax.Array
 
 
 def to_formula(task: ReachAvoid, names: Sequence[str]) -> Formula:
@@ -62,7 +62,8 @@ def to_formula(task: ReachAvoid, names: Sequence[str]) -> Formula:
 
     Example:
         >>> reach, avoid = np.array([[1, 1, 0, 0], [0, 0, 1, 0]]) > 0, np.array([[0, 0, 0, 1], [0, 0, 0, 0]]) > 0
-        >>> print(to_formula(ReachAvoid(reach, avoid, np.int32(2)), ["red", "green", "purple", "yellow"]))
+        >>> task = ReachAvoid(reach, avoid, np.int32(2), np.zeros_like(reach))
+        >>> print(to_formula(task, ["red", "green", "purple", "yellow"]))
         !yellow U ((red | green) & F purple)
     """
     propositions = _propositions(names)
@@ -86,7 +87,7 @@ def from_formula(formula: Formula, names: Sequence[str], *, depth: int | None = 
         formula: ``F(reach)``, ``F(reach & rest)``, ``!avoid U reach`` or ``!avoid U (reach & rest)``, where reach and
             avoid are propositions joined by ``|``, and the rest is of this form again; or with
             ``finish | reach & rest`` in place of ``reach & rest``. The order of operands is free, and so is another way
-            to write this form: ``F(a & true)``, ``true U a``, ``(!a & !b) U c``, ``!G !a``, ``(a -> false) U b``.
+            to write this form: ``F(a & true)``, ``true U a``, ``(!a & !b) U c``, ``!G !a``.
         names: the names of all propositions, in their order.
         depth: the number of rows of the arrays; by default the number of stages.
 
@@ -202,8 +203,7 @@ def _propositions(names: Sequence[str]) -> list[Proposition]:
 def _on_the_host(task: ReachAvoid, num_propositions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     if not is_concrete(task):
         raise ValueError("task is traced; expected concrete arrays, outside of jit and vmap")
-    reach, avoid, num_stages = map(np.asarray, task[:3])
-    finish = np.zeros_like(reach, bool) if task.finish is None else np.asarray(task.finish)
+    reach, avoid, num_stages, finish = map(np.asarray, task)
     for name, array in (("reach", reach), ("avoid", avoid), ("finish", finish)):
         if array.shape != (len(reach), num_propositions) or array.dtype != bool:
             wanted = f"bool[depth, {num_propositions}], a column for each name"

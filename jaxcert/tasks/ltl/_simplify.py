@@ -1,6 +1,6 @@
 """Shorter formulas that the same traces satisfy, so that one task may be written in several ways."""
 
-from jaxcert.tasks.ltl._formula import Always, And, Constant, Eventually, Formula, Next, Not, Or, Until
+from jaxcert.tasks.ltl._formula import Always, And, Constant, Eventually, Formula, Not, Or, Until
 
 _TRUE, _FALSE = Constant(True), Constant(False)
 
@@ -9,8 +9,7 @@ def simplified(formula: Formula) -> Formula:
     """A formula that holds at the same positions of the same finite traces, where short rules give one.
 
     Constants vanish where they decide nothing; ``true U f`` is ``F f``, ``F F f`` is ``F f``, ``!G f`` is ``F !f``,
-    ``!F f`` is ``G !f``, and ``!f & !g`` is ``!(f | g)``. The next position alone is left as it is: ``X true`` fails at
-    the last one.
+    ``!F f`` is ``G !f``, and ``!f & !g`` is ``!(f | g)``.
     """
     match formula:
         case Not(operand):
@@ -18,8 +17,6 @@ def simplified(formula: Formula) -> Formula:
         case Eventually(operand) | Always(operand):
             inner = simplified(operand)
             return inner if isinstance(inner, Constant | type(formula)) else type(formula)(inner)
-        case Next(operand):
-            return Next(simplified(operand))
         case And(left, right):
             return _joined(And, simplified(left), simplified(right))
         case Or(left, right):

@@ -1,18 +1,16 @@
 """Random reach-avoid tasks."""
 
 import functools
-from typing import Any
 
 import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_count, is_concrete
+from jaxcert._validation import check_count
 from jaxcert.tasks.ltl._reach_avoid import ReachAvoid
 
-Range = tuple[chex.Numeric, chex.Numeric] | chex.Array
-_Ends = np.ndarray | jax.Array
+Range = tuple[int, int]
 
 
 def sample_reach_avoid(
@@ -29,9 +27,6 @@ def sample_reach_avoid(
     A stage reaches none of the propositions that the stage before reached, and avoids none of these and none of its
     own: what holds when a stage is reached does not fail the next one. Where fewer propositions are left than a range
     asks for, its ends are lowered to their number.
-
-    The ranges may be traced, so that a curriculum can narrow them without another compilation; the shapes depend on
-    ``depth`` alone. Traced ranges are not checked.
 
     Args:
         key: a JAX random key.
@@ -58,7 +53,7 @@ def sample_reach_avoid(
     stages = _range("num_stages", num_stages, 1, depth)
     reaches = _range("num_reach", num_reach, 1, num_propositions)
     avoids = _range("num_avoid", num_avoid, 0, num_propositions)
-    if is_concrete(stages, reaches) and stages[1] > 1 and reaches[0] + reaches[1] > num_propositions:
+    if stages[1] > 1 and reaches[0] + reaches[1] > num_propositions:
         expected = f"at most {num_propositions} together: propositions are not reached twice in a row"
         raise ValueError(f"num_reach is {num_reach}; expected {expected}")
     return _sample(key, stages, reaches, avoids, depth, num_propositions)
@@ -66,7 +61,7 @@ def sample_reach_avoid(
 
 @functools.partial(jax.jit, static_argnums=(4, 5))
 def _sample(
-    key: jax.Array, stages: _Ends, reaches: _Ends, avoids: _Ends, depth: int, num_propositions: int
+    key: jax.Array, stages: jax.Array, reaches: jax.Array, avoids: jax.Array, depth: int, num_propositions: int
 ) -> ReachAvoid:
     # One call for all random numbers: each takes a second to compile. The last row has the one for the stages.
     draws = jax.random.uniform(key, (depth + 1, 2, num_propositions + 1), jnp.float32)
@@ -81,7 +76,7 @@ def _sample(
     return ReachAvoid(reach & used, avoid & used, number, jnp.zeros_like(reach))
 
 
-def _subset(draws: jax.Array, available: jax.Array, ends: _Ends) -> jax.Array:
+def _subset(draws: jax.Array, available: jax.Array, ends: jax.Array) -> jax.Array:
     """A random part of what is available, as a mask, from a uniform number for its size and one for each element."""
     size = _number(draws[0], jnp.minimum(ends, jnp.sum(available, dtype=jnp.int32)))
     order = jnp.where(available, draws[1:], 2)
@@ -89,19 +84,15 @@ def _subset(draws: jax.Array, available: jax.Array, ends: _Ends) -> jax.Array:
     return rank < size
 
 
-def _number(draw: jax.Array, ends: _Ends) -> jax.Array:
+def _number(draw: jax.Array, ends: jax.Array) -> jax.Array:
     """A whole number between the ends from a uniform one in [0, 1), whose grain of 2^-23 is all that is not uniform."""
     spread = (ends[1] - ends[0] + 1).astype(jnp.float32)
     return jnp.minimum(ends[0] + jnp.floor(draw * spread).astype(jnp.int32), ends[1])
 
 
-def _range(name: str, ends: Any, least: int, most: int) -> _Ends:
-    """Both ends, int32[2], checked if they are concrete."""
-    if is_concrete(ends):
-        found = np.asarray(ends)
-        whole = found.shape == (2,) and found.dtype.kind in "iu"
-        if not (whole and least <= found[0] <= found[1] <= most):
-            raise ValueError(f"{name} is {ends}; expected (a, b), whole numbers with {least} <= a <= b <= {most}")
-        return found.astype(np.int32)
-    low, high = ends
-    return jnp.stack([jnp.asarray(low, jnp.int32), jnp.asarray(high, jnp.int32)])
+def _range(name: str, ends: Range, least: int, most: int) -> np.ndarray:
+    """Both ends, int32[2]; one program is compiled for all of them."""
+    found = np.asarray(ends)
+    if found.shape != (2,) or found.dtype.kind not in "iu" or not least <= found[0] <= found[1] <= most:
+        raise ValueError(f"{name} is {ends}; expected (a, b), whole numbers with {least} <= a <= b <= {most}")
+    return found.astype(np.int32)

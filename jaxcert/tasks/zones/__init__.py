@@ -10,20 +10,14 @@ Reference:
 """
 
 from jaxcert.tasks.zones._robot import COLOURS
-from jaxcert.tasks.zones._trajectories import OUTCOMES, Trajectories, trajectories
-from jaxcert.tasks.zones._trajectory_plot import plot_trajectories
 from jaxcert.tasks.zones._zone_env import ENV, Observation, env
 from jaxcert.tasks.zones._zone_policies import sequence_policy, steering_policy
 
 __all__ = [
     "COLOURS",
     "ENV",
-    "OUTCOMES",
     "Observation",
-    "Trajectories",
     "env",
-    "plot_trajectories",
     "sequence_policy",
     "steering_policy",
-    "trajectories",
 ]

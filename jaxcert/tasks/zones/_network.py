@@ -1,10 +1,8 @@
-"""Networks that read the robot and its formula, stage by stage: an actor and a critic."""
+"""Networks that read the robot and its formula, stage by stage."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,50 +25,22 @@ _ROBOT, _COLOURS, _ACTOR, _CRITIC = (128, 64), (32, 16), (64, 64, 64), (64, 64)
 _PROPOSITION, _SEQUENCE = 16, 32
 
 
-def initial_params(key: chex.PRNGKey) -> Params:
-    """Random parameters by name: orthogonal layers, biases of 0, and actions that hardly depend on anything."""
-    joint, stage = _ROBOT[-1] + _SEQUENCE, 2 * _COLOURS[-1]
-    shapes = {
-        **_weights("robot", _NUM_SEEN, *_ROBOT),
-        **_weights("colours", _PROPOSITION, *_COLOURS),
-        **_weights("gru_input", stage, 3 * _SEQUENCE),
-        **_weights("gru_state", _SEQUENCE, 3 * _SEQUENCE),
-        **_weights("actor", joint, *_ACTOR, 2 * _NUM_ACTIONS),
-        **_weights("critic", joint, *_CRITIC, 1),
-    }
-    scales = {f"actor_w{len(_ACTOR)}": 0.01, f"critic_w{len(_CRITIC)}": 1.0}
-    keys = jax.random.split(key, len(shapes) + 1)
-    params = {"propositions": jax.random.normal(keys[0], (NUM_COLOURS, _PROPOSITION), jnp.float32)}
-    for (name, shape), matrix in zip(shapes.items(), orthogonal(keys[1:], list(shapes.values())), strict=True):
-        params[name] = scales.get(name, math.sqrt(2)) * matrix
-        params[name.replace("_w", "_b")] = jnp.zeros(shape[1], jnp.float32)
-    return params
+def _weights(name: str, *sizes: int) -> dict[str, tuple[int, ...]]:
+    """Of the layers between so many units each."""
+    kernels = {f"{name}_w{i}": (sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)}
+    return kernels | {f"{name}_b{i}": sizes[i + 1 : i + 2] for i in range(len(sizes) - 1)}
 
 
-def orthogonal(keys: chex.PRNGKey, shapes: Sequence[tuple[int, int]]) -> list[jax.Array]:
-    """Random matrices with orthonormal columns, or rows if there are fewer: Gram and Schmidt, twice for each column.
-
-    With the QR of ``jax.nn.initializers``, LAPACK's, two batches wait for each other for ever on two threads of a CPU.
-    """
-    drawn = [jax.random.normal(keys[i], (max(shape), min(shape)), jnp.float32) for i, shape in enumerate(shapes)]
-    most = np.max([matrix.shape for matrix in drawn], axis=0)
-    # All are padded to one size, so that one loop is compiled for all.
-    columns = jnp.stack([jnp.pad(matrix, [(0, x) for x in most - matrix.shape]) for matrix in drawn])
-
-    def add(j: jax.Array, found: jax.Array) -> jax.Array:
-        column = columns[:, :, j]
-        for _ in range(2):
-            column = column - jnp.einsum("mrc,mc->mr", found, jnp.einsum("mr,mrc->mc", column, found))
-        length = jnp.linalg.norm(column, axis=1, keepdims=True)
-        return found.at[:, :, j].set(column / jnp.where(length > 0, length, 1))
-
-    found = jax.lax.fori_loop(0, int(most[1]), add, jnp.zeros_like(columns))
-    cut = [each[: matrix.shape[0], : matrix.shape[1]] for each, matrix in zip(found, drawn, strict=True)]
-    return [each.T if shape[0] < shape[1] else each for each, shape in zip(cut, shapes, strict=True)]
-
-
-def _weights(name: str, *sizes: int) -> dict[str, tuple[int, int]]:
-    return {f"{name}_w{i}": (sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)}
+# Of all parameters, with those of the critic by which a policy was trained, which its actions do not read.
+SHAPES = {
+    "propositions": (NUM_COLOURS, _PROPOSITION),
+    **_weights("robot", _NUM_SEEN, *_ROBOT),
+    **_weights("colours", _PROPOSITION, *_COLOURS),
+    **_weights("gru_input", 2 * _COLOURS[-1], 3 * _SEQUENCE),
+    **_weights("gru_state", _SEQUENCE, 3 * _SEQUENCE),
+    **_weights("actor", _ROBOT[-1] + _SEQUENCE, *_ACTOR, 2 * _NUM_ACTIONS),
+    **_weights("critic", _ROBOT[-1] + _SEQUENCE, *_CRITIC, 1),
+}
 
 
 def check_params(params: Any) -> None:
@@ -78,9 +48,8 @@ def check_params(params: Any) -> None:
     no = "params are no parameters of a network for zones"
     if not isinstance(params, Mapping):
         raise ValueError(f"{no}, but a {type(params).__name__}")
-    expected = jax.eval_shape(initial_params, jax.random.key(0))
-    for name in {**expected, **params}:
-        found, wanted = (getattr(tree.get(name), "shape", "missing") for tree in (params, expected))
+    for name in {**SHAPES, **params}:
+        found, wanted = getattr(params.get(name), "shape", "missing"), SHAPES.get(name, "missing")
         if found != wanted:
             raise ValueError(f"{no}: {name!r} has shape {found}; expected {wanted}")
     for name, array in params.items():
@@ -91,7 +60,7 @@ def check_params(params: Any) -> None:
 
 
 def embed(params: Params, obs: Observation) -> jax.Array:
-    """Robot and formula as one vector, which actor and critic share."""
+    """Robot and formula as one vector."""
     motion = obs.motion / jnp.asarray(LARGEST_MOTION, obs.motion.dtype)
     seen = jnp.concatenate([motion, obs.lidar.reshape(-1)]).astype(jnp.float32)
     return jnp.concatenate([jnp.tanh(_layers(params, "robot", seen, jnp.tanh)), _read(params, obs.remaining)])
@@ -101,11 +70,6 @@ def distribution(params: Params, embedded: jax.Array) -> tuple[jax.Array, jax.Ar
     """Mean and standard deviation of a normal distribution of actions, [2] each; the environment clips them."""
     centre, spread = jnp.split(_layers(params, "actor", embedded, jax.nn.relu), 2)
     return jnp.tanh(centre), jnp.maximum(jax.nn.sigmoid(spread), _LEAST_DEVIATION)
-
-
-def value(params: Params, embedded: jax.Array) -> jax.Array:
-    """The critic: the discounted rewards that are still to come."""
-    return _layers(params, "critic", embedded, jnp.tanh)[0]
 
 
 def _read(params: Params, remaining: ltl.Remaining) -> jax.Array:

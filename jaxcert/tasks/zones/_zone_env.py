@@ -2,20 +2,17 @@
 
 import dataclasses
 import functools
-import operator
 from typing import Any, NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert._validation import is_count
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
 from jaxcert.tasks.zones._robot import (
     EPISODE_LENGTH,
     NUM_COLOURS,
-    Layout,
     Robot,
     at_rest,
     colours_at,
@@ -26,7 +23,6 @@ from jaxcert.tasks.zones._robot import (
 )
 
 Range = tuple[int, int]
-_DEPTH, _STAGES, _REACH, _AVOID = 3, (1, 3), (1, 2), (0, 3)
 
 
 class Observation(NamedTuple):
@@ -70,15 +66,12 @@ class ZoneEnv:
         """Zones and robot anywhere; the robot at rest, with a uniform heading."""
         layout_key, heading_key = jax.random.split(rng)
         layout = sample_layout(layout_key)
-        return self.begin(layout, jax.random.uniform(heading_key, (), layout.start.dtype, -jnp.pi, jnp.pi))
-
-    def begin(self, layout: Layout, heading: jax.Array) -> State:
-        """The state of a robot at rest in these places, with this heading in rad."""
-        robot, nothing = at_rest(layout.start, heading), jnp.zeros((), layout.start.dtype)
+        robot = at_rest(layout.start, jax.random.uniform(heading_key, (), layout.start.dtype, -jnp.pi, jnp.pi))
         progress = ltl.step(self.task, ltl.initial_state(self.task), colours_at(robot, layout.centres))
         obs = self._observe(robot, layout.centres, progress)
         # A task of no meaning goes on to its first step, whose reward is NaN.
-        return State(obs, nothing, _is_over(progress) & self._is_possible(), robot, layout.centres, progress)
+        done = _is_over(progress) & self._is_possible()
+        return State(obs, jnp.zeros((), layout.start.dtype), done, robot, layout.centres, progress)
 
     def step(self, state: State, action: jax.Array) -> State:
         """A step of 0.05 s with a force and an angular velocity, each in [-1, 1] of the largest, and clipped to it.
@@ -107,7 +100,7 @@ def _is_over(progress: jax.Array) -> jax.Array:
 
 
 def env(
-    *, depth: int = _DEPTH, num_stages: Range = _STAGES, num_reach: Range = _REACH, num_avoid: Range = _AVOID
+    *, depth: int = 3, num_stages: Range = (1, 3), num_reach: Range = (1, 2), num_avoid: Range = (0, 3)
 ) -> MultiTaskEnv:
     """Zones as a distribution of environments; ``ENV`` is the paper's.
 
@@ -139,34 +132,19 @@ def env(
 
     Reference: Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 4d.
     """
-    ranges = {"num_stages": num_stages, "num_reach": num_reach, "num_avoid": num_avoid}
-    pairs = {name: _pair(name, value) for name, value in ranges.items()}
-    if not is_count(depth):
-        raise ValueError(f"depth is {depth!r}; expected a positive integer")
-    return _env(int(depth), **pairs)
+    return _env(depth, num_stages, num_reach, num_avoid)
 
 
-def _pair(name: str, value: Any) -> Range:
-    try:
-        low, high = (operator.index(end) for end in value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} is {value!r}; expected two whole numbers, the smallest and the largest") from None
-    return low, high
-
-
-@functools.cache
+@functools.lru_cache(maxsize=None, typed=True)
 def _env(depth: int, num_stages: Range, num_reach: Range, num_avoid: Range) -> MultiTaskEnv:
     def sample_task(key: chex.PRNGKey) -> Any:
         ranges = {"num_stages": num_stages, "num_reach": num_reach, "num_avoid": num_avoid}
         return ltl.sample_reach_avoid(key, NUM_COLOURS, depth=depth, **ranges)
 
     jax.eval_shape(lambda: sample_task(jax.random.key(0)))  # refuses numbers that do not fit
-    standard = (depth, num_stages, num_reach, num_avoid) == (_DEPTH, _STAGES, _REACH, _AVOID)
-    name = (
-        "zones"
-        if standard
-        else f"zones of {num_stages} stages in {depth} rows, {num_reach} to reach, {num_avoid} to avoid"
-    )
+    name = "zones"
+    if (depth, num_stages, num_reach, num_avoid) != (3, (1, 3), (1, 2), (0, 3)):
+        name = f"zones of {num_stages} stages in {depth} rows, {num_reach} to reach, {num_avoid} to avoid"
     return MultiTaskEnv(ZoneEnv, sample_task, EPISODE_LENGTH, (0.0, 1.0), name=name, binary=True)
 
 

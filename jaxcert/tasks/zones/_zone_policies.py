@@ -1,7 +1,5 @@
 """Policies for zones: one that reads formulas stage by stage, one that steers without training."""
 
-from typing import Any
-
 import chex
 import jax
 import jax.numpy as jnp
@@ -25,7 +23,7 @@ def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
     where z joins both embeddings, and is clipped by the environment.
 
     Args:
-        params: floating-point arrays by name, as ``training.train`` gives them.
+        params: floating-point arrays by name, as a policy file holds them.
         deterministic: take the mean of the distribution instead of a sample.
 
     Returns:
@@ -53,12 +51,6 @@ def _mean(params: Params, obs: Observation, key: chex.PRNGKey) -> jax.Array:
 def _sample(params: Params, obs: Observation, key: chex.PRNGKey) -> jax.Array:
     mean, deviation = distribution(params, embed(params, obs))
     return mean + deviation * jax.random.normal(key, mean.shape, mean.dtype)
-
-
-def make_sequence_policy(params: Params, deterministic: bool = False) -> Any:
-    """A function of an observation and a key, as Brax makes them."""
-    act = _mean if deterministic else _sample
-    return lambda obs, key: (act(params, obs, key), {})
 
 
 _WIDTH = 2 * np.pi / NUM_BINS

@@ -1,0 +1,84 @@
+"""Which end of a column is better, by its name: costs, and columns whose yes is a failure."""
+
+import numpy as np
+
+from jaxcert.tables._entries import ask, listed_words, words_in
+from jaxcert.tables._told_names import LIKE
+
+# What is better if it is less.
+_COSTS = words_in("""
+    cost costs loss losses regret penalty penalties violation violations collision collisions distance latency seconds
+    error errors err mse rmse mae failures crashes falls drops damage damages mistakes misses perplexity ppl wer cer
+    duration runtime tokens jerk deviation overshoot overrun makespan lateness tardiness delay nll bpb fid fvd lpips
+    chamfer hausdorff hamming levenshtein ade fde minade minfde brier ece fpr fnr eer mape residual drift bias gap rank
+    energy idle wasted toxicity toxic harm harmful bug bugs leak leaks leaked breach breached bumps scratches slips
+    spills stalls resets rewinds retries stalled takeover takeovers intervention interventions disengagement
+    disengagements estop emergency aborts misses offroad
+""")
+# Also together: how long it took.
+_TOGETHER = ({"time", "to"}, {"steps", "to"}, {"completion", "time"}, {"wall", "time"}, {"elapsed", "time"})
+_TOGETHER += (
+    {"miss", "rate"},
+    {"false", "positive"},
+    {"false", "alarm"},
+    {"false", "negative"},
+    {"edit", "distance"},
+    {"out", "bounds"},
+)
+_TOGETHER += ({"gave", "up"}, {"give", "up"}, {"help", "requests"})
+# Words in the name of a column whose yes is no success; and of those that are one, unless "not" stands before them.
+_FAILURES = words_in("""
+    fail fails failed failure failures unsuccessful unsolved unresolved crash crashed collision collided error errors
+    errored unsafe violation violated timeout timeouts fell fallen incorrect incorrectly wrong wrongly stuck dropped
+    died dead death deaths deadlock deadlocked oom hang hung broken lost missed slip slipped spill spilled misgrasp
+    misgrasped misclassified misdiagnosed mispredicted mislabeled hallucinated hallucination jailbroken derailed
+    overturned tipped jammed defect relapse mortality readmitted infection unreachable unfinished unreached toppled
+    fehler fehlschlag durchgefallen fehlgeschlagen gescheitert ausfall falsch echec \u00e9chec erreur faux fallo falla
+    fracaso errore fallimento falha erro fout mislukt \u5931\u8d25 \u5931\u6557 \u9519\u8bef
+""")
+_SUCCESSES = LIKE["value"] | words_in(
+    "ok found done reached bestanden finished complete completed compliant compliance safe valid fulfilled"
+)
+_NOT = {"not", "non", "nicht"}
+
+
+def check_sense(name: str, returns: np.ndarray) -> None:
+    """Refuse successes whose array is named after failures; warn of costs."""
+    if np.all((returns == 0) | (returns == 1)):
+        check_successes(name)
+    ask_about_cost(name, returns)
+
+
+def ask_about_cost(name: str, returns: np.ndarray) -> None:
+    """Warn of a cost, by its name."""
+    words = words_in(name)
+    costs = words & _COSTS or next((each for each in _TOGETHER if each <= words), set())
+    told = _told_failures(name) or (set() if _is_denied(name) else costs)
+    if told and returns.dtype != bool:
+        ask(
+            f"column {name} is a cost by its name ({min(told)}), better when smaller; certificates bound returns "
+            "from below: negate it to certify an upper limit"
+        )
+
+
+def check_successes(name: str) -> None:
+    """Raise ValueError for a column of zeros and ones named after failures."""
+    if _told_failures(name):
+        raise ValueError(
+            f"column {name} is named after failures, not successes; expected the opposite of it, a column of successes"
+        )
+
+
+def _is_denied(name: str) -> bool:
+    """Whether it begins with not, or a no that is not short for a number, as in no_collisions; or ends with free."""
+    first, *others = [*listed_words(name), ""]
+    may_count = any(word == "of" or word.endswith("s") for word in others)
+    return first in _NOT or (first == "no" and not may_count) or others[-2:-1] == ["free"]
+
+
+def _told_failures(name: str) -> set[str]:
+    """The words by which a name is one of failures: incorrect, or solved in not_solved."""
+    words = words_in(name)
+    if not _is_denied(name):
+        return words & _FAILURES
+    return words & _SUCCESSES if words & _NOT and not words & (_FAILURES | _COSTS) else set()

@@ -1,0 +1,174 @@
+"""What names and entries of columns tell, in tables of cases: each is asked about or refused, its neighbours not."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_harness import command, refused
+
+from jaxcert import from_frame
+from jaxcert.tables import read_returns
+
+ASK = ("--threshold", 0.5, "--delta", 0.1)
+SOME = np.arange(200) % 3 == 0
+WON = np.random.default_rng(0).random(200) < 0.8
+
+
+def frame_of(**columns):
+    return pd.DataFrame({"task": [f"t{i // 5}x" for i in range(200)], "success": WON, **columns})
+
+
+def listed(entries):
+    return [json.loads(each) for each in entries]
+
+
+ATTEMPTS, HELP = "holds several entries in a row", "trials aside"
+TRAINED = "tells? of (tasks of )?training"
+DIFFER = "rows of the same task differ in column"
+# Columns beside tasks and outcomes, and what is said of them; nothing of those that stand first and have no message.
+CASES = {
+    "": [
+        *(
+            {"split": each}
+            for each in ("test", np.repeat(["dev", "eval"], 100), "unseen", "training distribution", "not for training")
+        ),
+        *({"is_train": 0}, {"seen_in_training": False}, {"held_out": 1}, {"train_seed": 1}, {"seen": 7}),
+        *({"task": [f"{each}_{i // 5}x" for i in range(200)]} for each in ("test", "restrain")),
+        *({"object": np.repeat(["train", "car"], 100)}, {"selected": np.repeat([0, 1], 100)}, {"selected": 0}),
+        *({"notes": each} for each in ("no help", "without assistance", "")),
+        *({"video": [f"/home/human/{i}.mp4" for i in range(200)]}, {"instruction": "help the human"}),
+        *({"command": [f"eval --seed {i} --out v{i}.mp4" for i in range(200)]}, {"link": "a.org/?x=1&y=2"}),
+        *({"rewards": [[0, 0, 1]] * 200}, {"messages": [["a", "b"]] * 200}, {"trajectory": [[0, 1]] * 200}),
+    ],
+    TRAINED: [
+        *(
+            {"split": each}
+            for each in ("train", "training_set", "entra\u00eenement", np.repeat(["train", "test"], 100))
+        ),
+        *({"subset": "seen"}, {"seen_in_training": 1}, {"is_train": True}, {"in_training_set": "yes"}),
+        *({"held_out": 0}, {"unseen": False}),
+        *(
+            {"task": [each.format(i // 5) for i in range(200)]}
+            for each in ("train/w{}", "w{}_train", "w{}x (training)")
+        ),
+        {"task": [("train", "test")[i // 5 % 2] + f"/w{i // 5}" for i in range(200)]},
+    ],
+    ATTEMPTS: [
+        *({each: [[0, 1]] * 200} for each in ("outcomes", "passes", "per_sample", "sample_scores", "successes")),
+        *({each: [["a", "b"]] * 200} for each in ("trajectories", "responses", "completions")),
+        {"all_results": [[True, False]] * 200},
+    ],
+    "if a trial is the best of several attempts": [{"num_generations": 16}, {"votes": 3}],
+    "says that all rows were selected": [{each: 1} for each in ("selected", "is_chosen", "picked")],
+    HELP: [
+        {"tags": listed(np.where(SOME, '["human"]', "[]"))},
+        {"events": listed(np.where(SOME, '[{"type": "takeover"}]', "[]"))},
+        {"video": [f"{('auto', 'teleop')[i % 3 == 0]}_{i}.mp4" for i in range(200)]},
+        {"notes": [f"{('', 'helped it a bit')[i % 3 == 0]} {i}" for i in range(200)]},
+        {"Bemerkung": [f"{('', 'von Hand gedreht')[i % 3 == 0]} {i}" for i in range(200)]},
+        *({each: SOME} for each in ("Eingriff", "surgeon_assist", "doctor_override", "manual_correction")),
+    ],
+    DIFFER: [
+        {"cmd": [f"python eval.py --ckpt {'ab'[i % 2]}.pt --seed {i}" for i in range(200)]},
+        {"overrides": [f"seed={i} policy={'ab'[i % 2]}" for i in range(200)]},
+        {"info": [json.dumps({"model": "ab"[i % 2], "i": i}) for i in range(200)]},
+    ],
+}
+
+
+@pytest.mark.parametrize(("said", "columns"), [(said, each) for said, cases in CASES.items() for each in cases])
+def test_a_column_tells(said, columns):
+    frame = frame_of(**columns)
+    if not said:
+        assert len(from_frame(frame, trial=None, strict=True).tasks) == 40
+        return
+    with pytest.raises(ValueError, match=said):
+        from_frame(frame, trial=None, strict=True)
+    if said != DIFFER:
+        with pytest.warns(UserWarning, match=said):
+            from_frame(frame, trial=None)
+
+
+def test_who_names_the_tasks_of_training_is_not_asked_again():
+    frame = frame_of(split="train", seen=1)
+    said = from_frame(frame, trial=None, where=["split = train", "seen = 1"], strict=True)
+    assert len(said.tasks) == 40
+
+
+def test_lists_in_lines_of_json_tell(tmp_path):
+    """As of samples of which any may have passed, which are numbers of NumPy there."""
+    path = tmp_path / "t.jsonl"
+    rows = [{"task": f"t{i}x", "success": bool(won), "per_sample": [0, int(won)]} for i, won in enumerate(WON[:40])]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.warns(UserWarning, match=ATTEMPTS):
+        read_returns(path, trial=None)
+
+
+FAILURES = """
+    incorrect not_solved unsolved stuck dropped died broken oom timeouts Fehler fehlgeschlagen echec fallo misclassified
+    nicht_bestanden derailed hallucinated is_wrong lost non_compliant not_done not-safe missed_grasp
+"""
+SUCCESSES = (
+    "no_collision not_stuck not_dropped collision_free error_free no_timeout lossless rejected flagged killed refusal"
+)
+
+
+@pytest.mark.parametrize("name", [*FAILURES.split(), *SUCCESSES.split()])
+def test_a_name_of_failures_is_no_success(tmp_path, name):
+    path = tmp_path / "t.csv"
+    frame_of(**{name: WON.astype(int), "trial": np.arange(200) % 5}).drop(columns="success").to_csv(path, index=False)
+    asked = ("certify", path, *ASK, "--value", name)
+    if name in FAILURES.split():
+        assert "is named after failures" in refused(*asked)
+        frame = frame_of(**{name: np.linspace(0, 1, 200)}).drop(columns="success")
+        with pytest.warns(UserWarning, match="is a cost by its name"):
+            from_frame(frame, trial=None, value=name)
+    else:
+        assert command(*asked, "--strict").status == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["overshoot", "makespan", "fid", "nll", "brier", "toxicity", "miss_rate", "out_of_bounds", "human_takeovers"],
+)
+def test_more_costs_are_told(name):
+    frame = frame_of(**{name: np.linspace(0, 1, 200)}).drop(columns="success")
+    with pytest.warns(UserWarning, match="is a cost by its name"):
+        from_frame(frame, trial=None, value=name)
+
+
+@pytest.mark.parametrize("name", ["policy_seed", "member", "replica", "software_version", "quant", "prob", "beam"])
+def test_more_that_changes_policies_is_named_where_no_entry_repeats(name):
+    assert from_frame(frame_of(**{name: np.arange(200) * 3.7 % 11}), trial=None).pooled == (name,)
+
+
+def test_policies_that_differ_in_spelling_are_asked_about(tmp_path):
+    """Not once for each of them, and by who reads one of them, too."""
+    path = tmp_path / "t.csv"
+    frames = [frame_of(policy=name, trial=np.arange(200) % 5) for name in ("pi0", "Pi0", "act")]
+    pd.concat(frames).to_csv(path, index=False)
+    words = "column policy holds 'pi0' and 'Pi0': if they are one policy, it is taken for two"
+    assert command("compare", path, "--policy", "policy", "--delta", 0.1).err.count(words) == 1
+    assert words in refused("certify", path, *ASK, "--policy", "policy", "--only", "act", "--strict")
+
+
+SAME = [
+    *(("top_left", "topleft"), ("PickMug", "pick_mug"), ("PickMug-v1", "pick-mug-v1"), ("caf\u00e9", "cafe")),
+    *(("a\\b", "a/b"), ("mug (red)", "mug red"), ("push/", "push"), ("c\u0443p", "cyp"), ("\u03a1ush", "push")),
+    *(("e-mail", "email"), ("mug[red]", "mug, red"), ("\u0967 mug", "1 mug"), ("\u0131n", "in")),
+]
+OTHER = [
+    *(("1_2", "12"), ("t1_2", "t12"), ("1:2", "12"), ("f(1)2", "f12"), ("a<b", "a>b"), ("C#", "C")),
+    *(("a+b", "a-b"), ("\u0438\u043b\u0438", "\u0435\u043b\u0438"), ("x2(3)", "x23"), ("mug_a", "mug_b")),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME + OTHER)
+def test_labels_that_look_alike_are_asked_about(one, other):
+    frame = pd.DataFrame({"task": [one, other, "zebra"], "success": [True, False, True]})
+    if (one, other) in SAME:
+        with pytest.warns(UserWarning, match="if they are one task, it is counted twice"):
+            from_frame(frame, trial=None)
+    else:
+        assert len(from_frame(frame, trial=None, strict=True).tasks) == 3
