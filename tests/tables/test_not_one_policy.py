@@ -30,6 +30,7 @@ def task_and_trial(num_tasks=40, num_trials=5):
 
 TASK, TRIAL = np.repeat(np.arange(40), 5), np.tile(np.arange(5), 40)
 KITCHENS = [f"open the {'left' if i % 20 < 10 else 'right'} drawer of kitchen {i // 20}" for i in range(200)]
+BEST = "in all rows: if a trial is the best of)"
 # Columns beside tasks and trials: their names, their entries, and what is said of them; what is asked is in brackets.
 BESIDE = [
     ("version control_mode object_model num_steps ref_policy agent_start_x category", TASK % 4, ""),
@@ -43,7 +44,15 @@ BESIDE = [
     ("ckpt noise version temperature", TRIAL % 3, "rows of the same task differ in column '{}'"),
     ("filter", np.where(TRIAL % 2, "flexible", "strict"), "where=['{} = strict'] (--where)"),
     ("checkpoint_steps model_size policy_seed num_epochs temp is_ours", TRIAL * 10, "(equally often)"),
-    ("count", 7, "(column '{}' is not read)"),
+    ("count cnt multiplicity occurrences n_rows #", 7, "(column '{}' is not read)"),
+    ("#", np.arange(200), ""),
+    ("#", TRIAL, ""),
+    ("best_of attempts num_tries max_attempts retries majority_of reruns", 3, f"(column '{{}}' is 3 {BEST}"),
+    ("best_of attempts num_tries max_attempts majority_of reruns", 1, ""),
+    ("retries", 0, ""),
+    ("n_samples num_candidates k", 3, f"(column '{{}}' is 3 {BEST}"),
+    ("n_samples num_candidates k", 5, ""),  # as many as each task has trials
+    ("n_samples num_candidates k", 1, ""),
 ]
 
 
@@ -225,19 +234,6 @@ def test_a_task_may_have_the_name_of_a_mean(tmp_path, label):
     assert command("certify", path, *ASK, "--strict").status == 0
 
 
-@pytest.mark.parametrize("name", ["count", "cnt", "multiplicity", "occurrences", "n_rows", "#"])
-def test_rows_that_stand_for_several_trials_are_told(tmp_path, name):
-    path = written(tmp_path / "t.csv", task=np.arange(30), success=True, **{name: 7})
-    assert f"column '{name}' is not read" in command("certify", path, *ASK).err
-    assert f"column '{name}' is not read" in refused("certify", path, *ASK, "--strict")
-
-
-@pytest.mark.parametrize("numbers", [np.arange(150), np.tile(np.arange(1, 6), 30)])
-def test_what_numbers_rows_counts_none(tmp_path, numbers):
-    path = written(tmp_path / "t.csv", **task_and_trial(30), success=True, **{"#": numbers})
-    assert "each row is one trial" not in command("certify", path, *ASK).err
-
-
 def test_labels_of_rows_of_an_array_that_repeat_are_asked_about(tmp_path):
     path, labels = tmp_path / "r.npz", np.asarray([f"w{i % 10}" for i in range(20)])
     np.savez(path, returns=np.full((20, 5), 0.5), tasks=labels)
@@ -248,65 +244,35 @@ def test_labels_of_rows_of_an_array_that_repeat_are_asked_about(tmp_path):
         read_returns(path)
 
 
-@pytest.mark.parametrize(
-    "name", ["best_of", "attempts", "num_tries", "max_attempts", "retries", "majority_of", "reruns"]
-)
-def test_a_number_of_attempts_in_each_trial_is_told(tmp_path, name):
-    rows = task_and_trial(30, 3)
-    path = written(tmp_path / "t.csv", **rows, success=True, **{name: 3})
-    assert f"column '{name}' is 3 in all rows: if a trial is the best of" in refused("certify", path, *ASK, "--strict")
-    for number, others in ((int(name != "retries"), rows), (3, {"task": rows["task"], "attempt": rows["trial"]})):
-        path = written(path, **others, success=True, **{name: number})
-        assert command("certify", path, *ASK, "--strict").status == 0
-
-
-@pytest.mark.parametrize("name", ["n_samples", "num_candidates", "k"])
-def test_a_number_of_samples_is_told_unless_it_is_that_of_the_trials(tmp_path, name):
-    path = written(tmp_path / "t.csv", task=np.arange(30), success=True, **{name: 5})
-    assert f"column '{name}' is 5 in all rows: if a trial is the best of" in refused("certify", path, *ASK, "--strict")
-    for number, rows in ((1, task_and_trial(30, 3)), (3, task_and_trial(30, 3))):
-        path = written(path, **rows, success=True, **{name: number})
-        assert command("certify", path, *ASK, "--strict").status == 0
+def test_attempts_that_are_trials_are_no_attempts_behind_them():
+    frame = pd.DataFrame({"task": TASK, "attempt": TRIAL, "success": np.arange(200) % 7 > 1})
+    for name in ("best_of", "attempts", "num_tries", "max_attempts", "retries", "majority_of", "reruns"):
+        assert from_frame(frame.assign(**{name: 3}), strict=True).returns.shape == (40, 5)
 
 
 OUTCOMES = [{"passed": False, "time": 0.1}, {"passed": True, "time": 0.2}]
 LISTED = ("attempts", "retries", "rollouts", "episodes", "history", "tries", "samples")
-LISTS = dict.fromkeys(LISTED, OUTCOMES) | {
-    "generations": ["a", "b"],
-    "completions": ["a", "b"],
-    "candidates": '["a", "b"]',
-    "max_tries": [False, True],
-    "attempt_results": [False, True],
-    "attempt_log": "0: no | 1: ok",
-}
-
-
-@pytest.mark.parametrize("name", LISTS)
-def test_a_list_of_attempts_is_told(tmp_path, name):
-    path, listed = tmp_path / "t.jsonl", LISTS[name]
-    one = listed[:1] if isinstance(listed, list) else "[3]"
-    for rows, is_told in (([listed, one], True), ([one, one], False)):
-        lines = [{"task": i, name: rows[i % 2], "success": i % 3 > 0} for i in range(30)]
-        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        said = command("certify", path, *ASK).err
-        assert (f"column '{name}' holds several entries in a row: if a trial is the best of" in said) == is_told
+LISTS: dict[str, object] = dict.fromkeys(LISTED, OUTCOMES)
+LISTS |= {"generations": ["a", "b"], "completions": ["a", "b"], "candidates": '["a", "b"]'}
+LISTS |= {"max_tries": [False, True], "attempt_results": [False, True], "attempt_log": "0: no | 1: ok"}
+OTHERS = [
+    ("history", [{"role": "user", "content": "a"}, {"role": "agent", "content": "b"}]),
+    ("history", [{"action": 1, "reward": 0.0}, {"action": 2, "reward": 1.0}]),
+    *(("messages", OUTCOMES), ("samples", ["a"]), ("attempt", "second try, by night"), ("trajectory", [1, 2, 3])),
+    *((name, listed[:1] if isinstance(listed, list) else "[3]") for name, listed in LISTS.items()),
+]
 
 
 @pytest.mark.parametrize(
-    ("name", "entry"),
-    [
-        ("history", [{"role": "user", "content": "a"}, {"role": "agent", "content": "b"}]),
-        ("history", [{"action": 1, "reward": 0.0}, {"action": 2, "reward": 1.0}]),
-        ("messages", OUTCOMES),
-        ("samples", ["a"]),
-        ("attempt", "second try, by night"),
-        ("trajectory", [1, 2, 3]),
-    ],
+    ("name", "entry", "is_told"), [*((*pair, True) for pair in LISTS.items()), *((*pair, False) for pair in OTHERS)]
 )
-def test_other_lists_are_not_of_attempts(tmp_path, name, entry):
-    path = tmp_path / "t.jsonl"
-    path.write_text("".join(f"{json.dumps({'task': i, name: entry, 'success': i % 3 > 0})}\n" for i in range(30)))
-    assert "the best of several" not in command("certify", path, *ASK, "--trial", "").err
+def test_lists_of_attempts_are_told_and_other_lists_are_not(tmp_path, name, entry, is_told):
+    path, one = tmp_path / "t.jsonl", entry[:1] if isinstance(entry, list) else "[3]"
+    rows = [{"task": i, name: entry if i % 2 or not is_told else one, "success": i % 3 > 0} for i in range(30)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    said = command("certify", path, *ASK, "--trial", "").err
+    assert (f"column '{name}' holds several entries in a row: if a trial is the best of" in said) == is_told
+    assert ("the best of several" in said) == is_told
 
 
 @pytest.mark.parametrize(
