@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import gzip
 import hashlib
 import io
 import re
@@ -123,23 +122,6 @@ def encoded(rows: list[tuple], kind: str) -> bytes:
     text = io.StringIO()
     csv.writer(text).writerows([names, *table])
     return text.getvalue().encode()
-
-
-def test_same_returns_from_every_format(tmp_path):
-    returns = np.random.default_rng(0).normal(size=(7, 4))
-    rows = [(task, episode, float(returns[task, episode])) for task in range(7) for episode in range(4)]
-    text = encoded(rows, "csv")
-    files = {
-        "r.csv": text,
-        "r.csv.gz": gzip.compress(text),
-        "r.parquet": encoded(rows, "parquet"),
-        "r.npz": archive(returns=returns),
-        "r.npy": single(returns),
-    }
-    for name, content in files.items():
-        data = read_returns(saved(tmp_path, name, content))
-        np.testing.assert_array_equal(data.returns, returns)
-        np.testing.assert_array_equal(data.tasks.astype(int), np.arange(7))
 
 
 @pytest.mark.parametrize(

@@ -112,22 +112,6 @@ def test_frames_lists_and_labelled_arrays():
 # --- which columns ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "Task,Trial,Success",
-        "TASK,episode_id,PASSED",
-        "task_id,rollout,score",
-        "task,attempt,return",
-        "task,episode,success",
-    ],
-)
-def test_columns_that_can_be_meant_are_found(tmp_path, header):
-    data = read_returns(csv(tmp_path, "yes", "no", header=header))
-    assert data.columns == data.usual_columns == tuple(header.split(","))
-    assert data.returns.tolist() == [[True, False]]
-
-
 def test_several_columns_that_could_be_meant_are_refused_unless_named(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("task,trial,success,score\na,0,yes,0.5\na,1,no,0.25\n")
