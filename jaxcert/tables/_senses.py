@@ -16,16 +16,13 @@ _COSTS = words_in("""
     disengagements estop emergency aborts misses offroad
 """)
 # Also together: how long it took.
-_TOGETHER = ({"time", "to"}, {"steps", "to"}, {"completion", "time"}, {"wall", "time"}, {"elapsed", "time"})
-_TOGETHER += (
-    {"miss", "rate"},
-    {"false", "positive"},
-    {"false", "alarm"},
-    {"false", "negative"},
-    {"edit", "distance"},
-    {"out", "bounds"},
-)
-_TOGETHER += ({"gave", "up"}, {"give", "up"}, {"help", "requests"})
+_TOGETHER = [
+    *map(
+        words_in, ("time to", "steps to", "completion time", "wall time", "elapsed time", "miss rate", "edit distance")
+    ),
+    *map(words_in, ("false positive", "false alarm", "false negative", "out bounds", "gave up", "give up")),
+    words_in("help requests"),
+]
 # Words in the name of a column whose yes is no success; and of those that are one, unless "not" stands before them.
 _FAILURES = words_in("""
     fail fails failed failure failures unsuccessful unsolved unresolved crash crashed collision collided error errors
