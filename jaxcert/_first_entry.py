@@ -22,14 +22,16 @@ def fields_of(entry: Mapping[str, Any], kind: type, names: Iterable[str], place:
 
     ``place``: of the fields, in messages.
     """
-    hints, found = get_type_hints(kind), {}
-    for name in names:
-        value = entry.get(name)
-        try:
-            found[name] = _taken(value, hints[name])
-        except (TypeError, OverflowError):
-            raise ValueError(f"{name} {place}is {value!r:.60}; expected {_in_words(hints[name])}") from None
-    return found
+    hints = get_type_hints(kind)
+    return {name: typed(f"{name} {place}".strip(), entry.get(name), hints[name]) for name in names}
+
+
+def typed(name: str, value: Any, hint: Any) -> Any:
+    """The value in an annotated type, a list as a tuple; ValueError by name for one of another type."""
+    try:
+        return _taken(value, hint)
+    except (TypeError, OverflowError):
+        raise ValueError(f"{name} is {value!r:.60}; expected {_in_words(hint)}") from None
 
 
 def _taken(value: Any, hint: Any) -> Any:
@@ -37,15 +39,14 @@ def _taken(value: Any, hint: Any) -> Any:
     if isinstance(hint, UnionType):
         return None if value is None else _taken(value, get_args(hint)[0])
     if one := get_args(hint):
-        if not isinstance(value, list) or not value or (one[-1] is not ... and len(value) != len(one)):
+        if not isinstance(value, list | tuple) or not value or (one[-1] is not ... and len(value) != len(one)):
             raise TypeError
         if one == (float, float) and value[1] is None:  # JSON has no infinite number
             value = [value[0], math.inf]
         return tuple(_taken(each, one[0]) for each in value)
-    number = float(value) if type(value) is int else value
-    if hint is float and number == value:  # one that rounding would make another number is none
-        value = number
-    if type(value) is not hint or value != value:
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool) and float(value) == value:
+        return float(value)  # one that rounding would make another number is none
+    if hint is float or type(value) is not hint:
         raise TypeError
     return value
 

@@ -74,12 +74,6 @@ def in_shard_map(kind: str) -> Callable[[Subject], Any]:
 
 
 @contextmanager
-def leaks_checked() -> Iterator[None]:
-    with jax.checking_leaks():
-        yield
-
-
-@contextmanager
 def promotion_refused() -> Iterator[None]:
     with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
         yield
@@ -104,7 +98,7 @@ MODES: dict[str, Callable[[Subject], Any]] = {
     "set-without": where_a_mesh_is_set,
     "shard_map": in_shard_map("explicit"),
     "shard_map-automatic": in_shard_map("automatic"),
-    "leaks": compiled_with(leaks_checked),
+    "leaks": compiled_with(jax.checking_leaks),
     "promotion": compiled_with(promotion_refused),
 }
 

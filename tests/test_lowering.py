@@ -13,7 +13,7 @@ from subjects_of_functions import BOUNDS, EPSILONS, METRICS, SHIFTS, TAILS
 
 import jaxcert
 from jaxcert import numerics
-from jaxcert.rollouts.summaries import Histogram, Moments
+from jaxcert.rollouts.summaries import Histogram
 from jaxcert.tasks import simple_grid
 
 RUN = {"num_tasks": 20, "max_rollouts": 500, "delta": 0.01, "validate": False}
@@ -33,7 +33,6 @@ OTHERS = {
         (ROW,),
     ),
     "Histogram": (lambda x: Histogram.empty(8, num_bins=8, **UNIT).update(x).counts, (X,)),
-    "Moments": (lambda x: Moments.empty(8, **UNIT).update(x).standard_deviation_up(), (X,)),
 }
 FUNCTIONS = {name: (subject.function, subject.sets()[0]) for name, subject in SUBJECTS.items()} | OTHERS
 

@@ -10,7 +10,6 @@ Reference: Schnitzer, Jackermeier, Abate and Parker, Probabilistic Performance G
 Learning, ICML 2026, arXiv:2602.02098.
 """
 
-import importlib.util
 import time
 import warnings
 from pathlib import Path
@@ -18,12 +17,10 @@ from pathlib import Path
 from benchmarks._common import parser
 from benchmarks.paper import bounds, bridge_world, distributions, levels, robots, simple_grid, timing, world, zones
 from benchmarks.paper.experiment import Experiment, write
-from jaxcert._extras import installing
 
-_FIRST = (simple_grid.EXPERIMENT, world.EXPERIMENT, bridge_world.EXPERIMENT, robots.EXPERIMENT, robots.ROLLOUTS)
-_OTHERS = (zones, levels, bounds, timing, distributions)
 # By name, in the order in which they run.
-EXPERIMENTS = {each.name: each for each in (*_FIRST, *(module.EXPERIMENT for module in _OTHERS))}
+_MODULES = (simple_grid, world, bridge_world, robots, zones, levels, bounds, timing, distributions)
+EXPERIMENTS = {module.EXPERIMENT.name: module.EXPERIMENT for module in _MODULES}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -45,8 +42,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _run(experiment: Experiment, out: Path, *, full: bool) -> str:
-    if experiment.needs is not None and importlib.util.find_spec(experiment.needs[0]) is None:
-        return f"skipped: needs {installing(experiment.needs[1])}"
     begin = time.perf_counter()
     found = experiment.run(full)
     found = found._replace(lines=list(found.lines))

@@ -13,7 +13,7 @@ from benchmarks._common import markdown
 from benchmarks.paper.curves import DEFAULT_BETA, DELTA, PAPER_BETA
 from benchmarks.paper.domains import NUM_TASKS, ROBOTS, Domain, domain, orders
 from benchmarks.paper.experiment import Experiment, Findings, grid
-from jaxcert import certify_safety_level, certify_sequential
+from jaxcert import certify_safety_level
 from jaxcert.sweep import Grid, sweep
 
 WANTED = 0.9
@@ -81,7 +81,6 @@ def run(full: bool) -> Findings:
     ways = [f"{BOUNDS[bound][0]}, {method}" for bound, method in WAYS]
     columns = ("domain", "n", "m", "threshold", "share_of_tasks", *ways)
     lines = [line for one in found for line in _table(one)]
-    lines += [_few(name, domain(name, max(_rollouts(name, full)))) for name in DOMAINS]
     return Findings(lines, columns, _rows(found), _figure(found))
 
 
@@ -108,14 +107,6 @@ def _table(one: Panel) -> list[str]:
     title = f"{one.name}, {len(one.domain.returns)} × {one.num_rollouts}, delta = {DELTA:g}"
     columns = ("bound", "method", "beta", f"safety at {b:g}", f"return on {100 * WANTED:g} %")
     return [title, *markdown(columns, rows)]
-
-
-def _few(name: str, found: Domain) -> str:
-    """What as many rollouts certify as each task needs, in their order."""
-    settings: dict[str, Any] = {"support": found.support, "delta": DELTA, "binary": found.binary}
-    few = certify_sequential(found.returns, found.threshold, **settings)
-    safety, used = float(few.safety[0]), float(np.mean(few.num_rollouts_used))
-    return f"{name}, B = {found.threshold:g}: as many as each task needs certify {safety:.3f} with {used:.1f} per task"
 
 
 def _figure(found: list[Panel]) -> Any:

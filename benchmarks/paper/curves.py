@@ -97,22 +97,13 @@ def panel(
 
 
 def adaptive(
-    env: MultiTaskEnv,
-    policy: Policy,
-    thresholds: Sequence[float],
-    seeds: Sequence[int],
-    budget: tuple[int, int],
-    *,
-    binary: bool = True,
+    env: MultiTaskEnv, policy: Policy, thresholds: Sequence[float], seeds: Sequence[int], budget: tuple[int, int]
 ) -> Iterator[str]:
-    """What as many rollouts certify as each of the n tasks needs, at most m; a line per threshold.
-
-    By default returns are 0 or 1, and the certificate is told so.
-    """
+    """What as many rollouts of 0 or 1 certify as each of the n tasks needs, at most m; a line per threshold."""
     num_tasks, most = budget
     for b in thresholds:
         settings: dict[str, Any] = {"num_tasks": num_tasks, "max_rollouts": num_tasks * most, "delta": DELTA}
-        settings |= {"max_rollouts_per_task": most, "binary": binary}
+        settings |= {"max_rollouts_per_task": most, "binary": True}
         runs = [certify_adaptive(env, policy, _fresh(seed), b, **settings) for seed in seeds]
         safety = np.mean([float(one.certificate.safety[0]) for one in runs])
         spent = np.mean([int(one.num_started) for one in runs]) / num_tasks

@@ -23,13 +23,11 @@ class Experiment(NamedTuple):
         name: on the command line, and of its files.
         shows: what of the paper it is.
         run: whether at the full size -> ``Findings``.
-        needs: a package outside the extra dev, without which it is skipped; and the extra that has it.
     """
 
     name: str
     shows: str
     run: Callable[[bool], Findings]
-    needs: tuple[str, str] | None = None
 
 
 def write(findings: Findings, folder: Path, name: str) -> list[Path]:

@@ -13,7 +13,7 @@ from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import by_column, has_short_rows, in_pairs, sum_error
 from jaxcert.returns._prepared import Support
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 # How often the search looks at the returns: in general, and in float32 above the last number of rollouts, where t is
 # small and soon found.
@@ -21,7 +21,7 @@ _STEPS, _FEW_STEPS, _MANY = 5, 3, 128
 
 
 def betting(
-    x: chex.Array | Summary,
+    x: chex.Array | Histogram,
     beta: chex.Numeric,
     *,
     support: Support,

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_up, next_down, unit_roundoff
 from jaxcert.numerics._summation import (
@@ -22,17 +21,16 @@ from jaxcert.numerics._summation import (
 )
 from jaxcert.returns._checks import possible
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Needs, Support, declared_support, probability, split_support
+from jaxcert.returns._prepared import Needs, Support, probability
 from jaxcert.returns._sample import Sample, most_rollouts, padded_to, placed, sample_of
-from jaxcert.returns.summaries import Moments, Summary
+from jaxcert.returns.summaries import Histogram
 
 
 @dataclasses.dataclass(frozen=True)
 class Bound(Needs):
     """A per-task lower bound: its name as in ``certify(bound=...)``, what it needs of returns, and how it is computed.
 
-    A static description; hashable, so that it can select a compiled function. If it is ``from_moments``, ``lower`` does
-    with the mean and the standard deviation of the rollouts.
+    A static description; hashable, so that it can select a compiled function.
     """
 
     lower: Callable[["Rollouts", jax.Array], jax.Array]  # from rollouts [..., m] and beta [...] to the bounds [...]
@@ -44,7 +42,7 @@ class Bound(Needs):
 class Rollouts(NamedTuple):
     """Returns of shape [..., m] as the bounds use them, all of one float type."""
 
-    x: Any  # the returns, [..., m]; None where only the moments are known
+    x: Any  # the returns, [..., m]
     mask: jax.Array | None  # which rollouts count, [..., m], or None if all do
     repeats: jax.Array | None  # how often each entry counts, [..., m], if entries are distinct values, increasing
     num_rollouts: jax.Array  # the number that count per task, [...]
@@ -53,7 +51,6 @@ class Rollouts(NamedTuple):
     refuted: jax.Array  # tasks with a rollout that counts and is a number outside the support, or infinite, [...]
     low: jax.Array
     high: jax.Array
-    moments: Moments | None = None
 
     def excess(self, x: jax.Array, mask: jax.Array | None) -> jax.Array:
         """x - a >= 0 of some of the returns, 0 where masked or outside the support."""
@@ -128,7 +125,7 @@ def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts:
     return Rollouts(x, where, None, count, total, valid, refuted, low, high)
 
 
-def _summarised(summary: Summary, *, binary: bool) -> Rollouts:
+def _summarised(summary: Histogram, *, binary: bool) -> Rollouts:
     """A summary as the bounds use it."""
     count, dtype = summary.num_rollouts, summary.low.dtype
     valid = summary.valid & (count > 0) & (summary.low < summary.high)
@@ -138,8 +135,6 @@ def _summarised(summary: Summary, *, binary: bool) -> Rollouts:
     valid = valid & (count <= most_rollouts(dtype))
     # A summary has left out all tasks of a certificate already.
     last = valid, jnp.zeros_like(valid), summary.low, summary.high
-    if isinstance(summary, Moments):
-        return Rollouts(None, None, None, count.astype(dtype), None, *last, summary)
     values = jnp.broadcast_to(summary.values, summary.counts.shape)
     repeats = summary.counts.astype(dtype)
     total = tree_sum_of(lambda x, repeats: repeats * (x - summary.low), values, repeats)
@@ -165,13 +160,11 @@ def finish(lower_excess: jax.Array, low: jax.Array, valid: jax.Array) -> jax.Arr
     return jnp.where(valid & (gain < jnp.inf), bound, -jnp.inf)
 
 
-# --- moments of the excess x - a, each rounded to a stated side ---------------------------------------------------
+# --- mean and standard deviation of the excess x - a, each rounded to a stated side ---------------------------------
 
 
 def mean_down(data: Rollouts) -> jax.Array:
     """At most the exact sample mean of x - a, for the given floats x and a."""
-    if data.moments is not None:
-        return data.moments.mean_down()
     # One u each for x - a itself, its repeats and this product, two for the quotient, half of one for 1 - slack.
     slack = sum_error(data.x.shape[-1], data.x.dtype) + 6 * unit_roundoff(data.x.dtype)
     return quotient(data.total, jnp.maximum(data.num_rollouts, 1)) * (1 - slack)
@@ -184,8 +177,6 @@ def standard_deviation_up(data: Rollouts, mean: jax.Array) -> jax.Array:
     ``mean``: around any point they sum to at least the exact sum around the exact mean. An error of u (b - a) in each
     x - a moves the standard deviation by at most sqrt(m/(m-1)) u (b - a), by the triangle inequality.
     """
-    if data.moments is not None:
-        return data.moments.standard_deviation_up()
     u = unit_roundoff(data.x.dtype)
     scale, per_unit = _power_of_two(data.high - data.low)
     centre = jax.lax.stop_gradient(mean * per_unit)[..., None]
@@ -283,14 +274,12 @@ def both_sides(
     needs: Needs, returns: Any, support: Support | None, where: Any, validate: bool
 ) -> tuple[Sample, Sample]:
     """The returns rounded down, and those whose reflection is rounded down: rounded up, or of B minus A."""
-    if isinstance(returns, Summary):
+    if isinstance(returns, Histogram):
         raise ValueError("returns are a summary, which cannot be reflected for upper bounds; expected an array")
     if isinstance(returns, Paired):
         sample = sample_of(needs, returns, support, where, validate)
         return sample, sample_of(needs, returns.swapped, support, where, validate)
-    low, high = split_support(declared_support(needs, returns, support))
-    if is_concrete(low, high) and not np.isfinite(float(high)):
-        raise ValueError(f"support is ({float(low):g}, {float(high):g}); upper bounds need a finite upper end")
+    needs = dataclasses.replace(needs, needs_width=True)
     sample = sample_of(needs, returns, support, where, validate)
     return sample, sample_of(needs, returns, support, where, validate, side="up")
 

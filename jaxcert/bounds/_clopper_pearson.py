@@ -8,11 +8,11 @@ from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish
 from jaxcert.numerics._summation import count_down, count_up
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 
 def clopper_pearson(
-    x: chex.Array | Summary,
+    x: chex.Array | Histogram,
     beta: chex.Numeric,
     *,
     support: Support = (0.0, 1.0),

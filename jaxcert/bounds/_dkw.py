@@ -9,11 +9,11 @@ from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
 from jaxcert.returns._prepared import Support
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 
 def dkw(
-    x: chex.Array | Summary,
+    x: chex.Array | Histogram,
     beta: chex.Numeric,
     *,
     support: Support,

@@ -8,11 +8,11 @@ from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish, mean_dow
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.returns._prepared import Support
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 
 def empirical_bernstein(
-    x: chex.Array | Summary,
+    x: chex.Array | Histogram,
     beta: chex.Numeric,
     *,
     support: Support,
@@ -62,6 +62,4 @@ def _empirical_bernstein(data: Rollouts, beta: jax.Array) -> jax.Array:
     return finish(mean - (spread + tail) * (1 + 10 * u), data.low, data.valid)
 
 
-EMPIRICAL_BERNSTEIN = Bound(
-    "empirical_bernstein", _empirical_bernstein, min_rollouts=2, needs_width=True, from_moments=True
-)
+EMPIRICAL_BERNSTEIN = Bound("empirical_bernstein", _empirical_bernstein, min_rollouts=2, needs_width=True)

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish, mean_down, width_up
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.returns._prepared import Support
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 
 def hoeffding(
-    x: chex.Array | Summary,
+    x: chex.Array | Histogram,
     beta: chex.Numeric,
     *,
     support: Support,
@@ -56,4 +56,4 @@ def _hoeffding(data: Rollouts, beta: jax.Array) -> jax.Array:
     return finish(mean_down(data) - radius * (1 + 2 * u), data.low, data.valid)
 
 
-HOEFFDING = Bound("hoeffding", _hoeffding, needs_width=True, from_moments=True, non_identical=True)
+HOEFFDING = Bound("hoeffding", _hoeffding, needs_width=True, non_identical=True)

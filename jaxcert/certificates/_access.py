@@ -18,6 +18,7 @@ from jaxcert.certificates._figures import (
     STATUSES,
     Headline,
     Status,
+    Told,
     ceil_figures,
     confidence,
     figures_row,
@@ -37,9 +38,8 @@ _ENDS, _MOST = 5, 20
 class Answer(Batched):
     """A certificate: printed as a sentence for each row, or its settings where it is a batch or has no values.
 
-    A kind of answer has ``_sentence`` and ``_headline``, each of the place of a row. It may say when it ``stops``
-    (whether each task stops by its own returns, so that no number of rollouts limits its evidence) and what it is
-    ``not_about``.
+    A kind of answer tells a row by its place in words (``_told``). It may say when it ``stops`` (whether each task
+    stops by its own returns, so that no number of rollouts limits its evidence) and what it is ``not_about``.
     """
 
     delta: Any
@@ -164,11 +164,11 @@ class Answer(Batched):
         """Whether it can be read, and has no batch axes."""
         return holds_values(self) and self.status.ndim == len(self._own("status"))
 
-    def _sentence(self, index: int) -> str:
+    def _told(self, index: int) -> Told:
         raise NotImplementedError
 
-    def _headline(self, index: int) -> Headline:
-        raise NotImplementedError
+    def _sentence(self, index: int) -> str:
+        return f"{self._start}: {self._told(index).sentence}"
 
     @property
     def _start(self) -> str:
@@ -179,22 +179,10 @@ class Answer(Batched):
         """The numbers of a row, by the names of their fields."""
         return [np.ravel(getattr(self, name))[index].item() for name in names]
 
-    def _nothing(self, what: str, note: str = "") -> str:
-        """The sentence where nothing is certified, and about what."""
-        return f"{self._start}: nothing is certified about {what}{note}."
-
     def _note(self, index: int, *noted: Status) -> str:
         """Advice on the status of a row; by default only on invalid input."""
         (code,) = self._held(index, "status")
         return f" ({Status(code).advice})" if code in (noted or (Status.INVALID_INPUT,)) else ""
-
-    def _line(self, claim: str, about: str) -> Headline:
-        """A headline, with how sure it is."""
-        return Headline(claim, f"{about}, w{self._start[1:]}")
-
-    def _no_line(self, what: str) -> Headline:
-        """The headline where nothing is certified, and about what."""
-        return self._line("Nothing is certified", f"about {what}")
 
 
 class ByThreshold(Answer):
@@ -272,4 +260,5 @@ def listed(line: Callable[[int], str], count: int) -> str:
 
 def headline(certificate: Answer, index: int) -> Headline:
     """The statement of one row of a concrete certificate without batch axes; figures are on the safe side."""
-    return certificate._headline(index)
+    _, claim, about = certificate._told(index)
+    return Headline(claim, f"{about}, w{certificate._start[1:]}")

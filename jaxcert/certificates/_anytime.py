@@ -15,10 +15,9 @@ from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padded_rows, thresholds_of
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Certificate, certificate_of
-from jaxcert.certificates._counting import any_of, fields_of_solution, reached
-from jaxcert.certificates._method import BINOMIAL, Solution, epsilon_arguments, inflate, whole
+from jaxcert.certificates._counting import any_of, fields_of_risk, reached
+from jaxcert.certificates._method import BINOMIAL, epsilon_arguments, inflate, whole
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._mixture_limit import sequence_limit
 from jaxcert.numerics._rounding import complement_down, compute_dtype, known
@@ -274,9 +273,8 @@ def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta, prio
     moments = jnp.where(bad_threshold | ~there, 1.0, inflate(risk, beta))
     history = jax.lax.cummin(moments, axis=counts.ndim - 2)
     violations = counts[..., -1, :].astype(jnp.int32)
-    solution = Solution(history[..., -1, :], n - violations, jnp.ones(violations.shape, bool))
-    bad_task = any_of(jnp.isneginf(lower), n)
-    fields = fields_of_solution(BINOMIAL, violations, solution, thresholds, beta, delta, n, bad_task)
+    row = thresholds, beta, delta, n, any_of(jnp.isneginf(lower), n)
+    fields = fields_of_risk(BINOMIAL, violations, history[..., -1, :], *row)
     return fields | {"history": history, "lower_bounds": lower, "prior": jnp.stack(prior)}
 
 
@@ -320,5 +318,5 @@ ANYTIME = Question(
     settings=same("delta", "beta", "bound", "prior"),
     options=(Option("prior", list, "Two numbers of the mixture over risks", check=check_prior),),
     curve=_curve,
-    missing=missing_of_counts,
+    missing=Certificate.violated,
 )

@@ -19,12 +19,12 @@ from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, kno
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import as_successes, is_successes, probability
 from jaxcert.returns._sample import Sample, padded_to, power_of_two
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 Described = TypeVar("Described")
 AUTO = "auto"
 # Returns of one policy, [..., n, m], or a summary of them, or those of two policies.
-Returns = chex.Array | Summary | Paired
+Returns = chex.Array | Histogram | Paired
 
 
 def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:

@@ -14,27 +14,26 @@ import numpy as np
 from jaxcert.bounds._bound import Bound, finish, rollouts_of, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
 from jaxcert.certificates._arguments import divided, last_count
-from jaxcert.certificates._counting import any_of, at_least, count_violations, fields_of_solution, only_smallest
+from jaxcert.certificates._counting import Best, any_of, best_of, count_violations, fields_of_best, only_smallest
 from jaxcert.certificates._levels import (
     LEVELS,
     Enough,
     Numbers,
-    at_the_ends,
+    best_at_levels,
     by_coins,
     delta_of_sets,
     known_enough,
     near,
     numbers_for,
-    risks_at_levels,
     sets_of,
     usual_enough,
     with_level,
 )
-from jaxcert.certificates._method import TAIL, Method, Solution, solve, table_of
+from jaxcert.certificates._method import TAIL, Method, solve, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import complement_down, next_down
+from jaxcert.numerics._rounding import complement_down
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._sample import Sample, placed
 
@@ -76,15 +75,16 @@ def lower_bounds(found: Successes, sample: Sample, shown: Shown) -> jax.Array:
 
 
 class Tried(NamedTuple):
-    """The c that are tried and their levels, [t, levels], where every task has as many rollouts.
+    """What is tried, where all tasks have the same levels, so that the number of violations decides.
 
-    ``deltas`` has one delta for each set of levels with the same c (``delta_of_sets``), or one for all. ``table`` has
-    the risks at these deltas, if they are known.
+    The numbers of successes with their levels, [t, levels], or the levels of lower bounds; the deltas of their
+    certificates; and what the number of violations says at each delta, if that is known.
     """
 
-    enough: Enough
-    deltas: Any
+    enough: Any
+    deltas: Any  # of each set of levels with the same c (``delta_of_sets``), of each level, or one for all
     table: Any
+    betas: Any = None
 
 
 def usual_tried(num_rollouts: Any, thresholds: Any, beta: Any, delta: Any, num_tasks: int, size: int) -> Tried:
@@ -122,38 +122,25 @@ def fields_of_successes(
     Where beta is None, the best of the levels that are attained counts. ``tried`` is None for masks and summaries,
     whose tasks have numbers of their own, by default ``numbers_for(beta)``.
     """
-    numbers = numbers or numbers_for(beta)
-    violations, solution, level = best_of_successes(found, n, thresholds, numbers, delta, tried)
-    used, bad_task = level if beta is None else beta, any_of(found.successes < 0, n)
-    fields = fields_of_solution(method, violations, solution, thresholds, used, delta, n, bad_task)
-    return fields | ({"beta": level} if beta is None else {})
+    best = best_of_successes(found, n, thresholds, numbers or numbers_for(beta), delta, tried)
+    return fields_of_best(method, best, thresholds, beta, delta, n, any_of(found.successes < 0, n))
 
 
-def best_of_successes(
-    found: Successes, n: Any, thresholds, numbers: Numbers, delta, tried: Tried | None
-) -> tuple[jax.Array, Solution, jax.Array]:
-    """Violations, solution and level [..., t] at the number of successes with the smallest risk."""
+def best_of_successes(found: Successes, n: Any, thresholds, numbers: Numbers, delta, tried: Tried | None) -> Best:
+    """At the number of successes with the smallest risk, [..., t]."""
     count = found.successes
     # A share of an invalid delta might be a valid one.
     valid = (delta > 0) & (delta < 1)
     if tried is None:
         whole = jnp.where(valid, delta, jnp.nan)
-        return least_risk(*risks_at_levels(*found, thresholds, numbers, whole, by_coins, in_front(count, n)), n)
+        return best_at_levels(*found, thresholds, numbers, whole, by_coins, in_front(count, n))
     enough = tried.enough
     violations = count_violations(count, enough.successes.reshape(-1), n)
     violations = violations.reshape(*count.shape[:-1], *enough.successes.shape)
     row, deltas = sets_of(enough.successes) if tried.deltas.ndim else 0, jnp.where(valid, tried.deltas, jnp.nan)
     level = jnp.broadcast_to(enough.level, violations.shape)
     solution = solve(TAIL, violations, n, level, deltas, tried.table, size=count.shape[-1], row=row)
-    return least_risk(violations, solution.epsilon, level, n)
-
-
-def least_risk(violations, epsilon, level, n: Any) -> tuple[jax.Array, Solution, jax.Array]:
-    """At the level with the smallest risk, of [..., t, levels]: violations, solution, and the level itself."""
-    violations, epsilon, level = at_least(epsilon, (violations, epsilon, level))
-    solution = Solution(epsilon, n - violations, jnp.ones(epsilon.shape, bool))
-    # A level of 1 certifies nothing, and is no failure probability.
-    return violations, solution, jnp.minimum(level, next_down(jnp.ones_like(level)))
+    return best_of(violations, solution.epsilon, level)
 
 
 ATTAINED = Method(
@@ -230,8 +217,8 @@ def _curve(
     num_smallest: int | None, count, num_rollouts, grid, delta, tried: Tried | None
 ) -> tuple[jax.Array, jax.Array]:
     n, found = count.shape[-1], Successes(count, num_rollouts)
-    violations, solution, _ = best_of_successes(found, n, grid, _of_families, delta, tried)
-    risks = jnp.where(violations >= (n if num_smallest is None else num_smallest), 1.0, solution.epsilon)
+    best = best_of_successes(found, n, grid, _of_families, delta, tried)
+    risks = jnp.where(best.violations >= (n if num_smallest is None else num_smallest), 1.0, best.epsilon)
     return jnp.broadcast_to(grid, risks.shape), risks
 
 
@@ -242,9 +229,9 @@ def _curve(
 def _tried(num_rollouts: jax.Array, thresholds: jax.Array, place: jax.Array) -> Enough:
     """The c that is tried at one of 16 places: each of few, or near a normal quantile."""
     m, thresholds, place = jnp.broadcast_arrays(num_rollouts, thresholds, place)
-    every = at_the_ends(jnp.minimum(place + 1, m), m, thresholds)
     quantile = jnp.asarray(2.5, m.dtype) - jnp.asarray(0.3, m.dtype) * place
-    return with_level(jnp.where(m <= NUM_NUMBERS, every, near(m, thresholds, quantile).successes), m, thresholds)
+    some = near(m, thresholds, quantile).successes
+    return with_level(jnp.where(m <= NUM_NUMBERS, jnp.minimum(place + 1, m), some), m, thresholds)
 
 
 def _tried_at(num_rollouts: Any, thresholds: Any, level: Any, num_tasks: int, size: int) -> Tried:
@@ -261,7 +248,7 @@ def _of_families(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough
     """The c of each task in each of a few families."""
     m, b = num_rollouts[..., None], thresholds[..., None]
     enough, parts = families(num_rollouts)
-    return with_level(at_the_ends(enough, m, b), m, b), parts
+    return with_level(enough, m, b), parts
 
 
 def families(num_rollouts: jax.Array) -> tuple[jax.Array, jax.Array]:

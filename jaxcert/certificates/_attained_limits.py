@@ -9,7 +9,6 @@ successes that decides, a Clopper-Pearson bound attains its level, so that nothi
 For several safeties together, and few rollouts, all numbers of successes are tried at once, at the levels of the band.
 """
 
-import functools
 from typing import Any
 
 import jax
@@ -27,7 +26,7 @@ from jaxcert.certificates._attained import (
     lower_bounds,
     shown_at,
 )
-from jaxcert.certificates._counting import any_of, at_least, fields_of_limits, largest_betas
+from jaxcert.certificates._counting import Best, any_of, best_of, fields_of_limits, largest_betas
 from jaxcert.certificates._levels import LEVELS, delta_shares, part_of, together, too_few, with_level
 from jaxcert.certificates._method import TAIL, inflate, solve_every, table_of
 from jaxcert.numerics._batches import in_front
@@ -55,18 +54,11 @@ def deltas_of_levels(num_rollouts: Any, delta: Any) -> Any:
     return part_of(delta, np.stack(shares) if isinstance(num_rollouts, np.generic | np.ndarray) else jnp.stack(shares))
 
 
-def usual_limits(num_tasks: int, num_rollouts: Any, wanted: Any, delta: Any) -> tuple[jax.Array, jax.Array]:
+def _usual(size: int, n, wanted, deltas, table) -> tuple[jax.Array, jax.Array]:
     """For wanted safeties and each level, [t, levels], beta, and how many k, counted from 0, are allowed.
 
     A function of n, the most rollouts of a task, delta and s alone.
     """
-    deltas = deltas_of_levels(np.asarray(num_rollouts), np.asarray(delta))
-    n, table = np.asarray(num_tasks, np.int32), table_of(TAIL, num_tasks, num_tasks, deltas)
-    return _usual(num_tasks, *placed((n, wanted, deltas, table)))
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _usual(size: int, n, wanted, deltas, table) -> tuple[jax.Array, jax.Array]:
     risks = _risks(size, n, deltas, table)
     beta, count = largest_betas(risks, LEVELS, wanted, n)
     valid = (beta > 0) & (beta < 1)
@@ -90,19 +82,24 @@ def _each(sample: Sample, wanted, delta, deltas, table, shown: Shown) -> dict[st
     betas, allowed = _usual(found.successes.shape[-1], n, wanted, deltas, table)
     there = in_front(found.successes, n)
     of_level = _of_counts if sample.is_full else _of_bounds
-    reached, violations = of_level(found, there, jnp.maximum(allowed - 1, 0), betas)
-    reached = jnp.where(allowed > 0, reached, -jnp.inf)
-    reached, violations, beta = at_least(-reached, (reached, violations, betas))
-    return _fields(sample, found, reached, violations, beta, wanted, delta, shown)
+    reached, violations, missed = of_level(found, there, jnp.maximum(allowed - 1, 0), betas)
+    best = best_of(violations, jnp.where(allowed > 0, -reached, jnp.inf), betas, missed)
+    best = best._replace(missed=None if missed is None else jnp.moveaxis(best.missed, -1, -2))
+    return _fields(sample, found, best, wanted, delta, shown) | {"chosen": best.chosen}
 
 
-def _of_counts(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Lower bounds at places [t, levels] in the order of the tasks, [..., t, levels], and how many are smaller."""
+# Lower bounds [..., t, levels], how many tasks have smaller ones, and which, [..., t, n, levels], where it is not known
+# from the numbers of successes.
+_Reached = tuple[jax.Array, jax.Array, jax.Array | None]
+
+
+def _of_counts(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> _Reached:
+    """The bounds at places [t, levels] in the order of the tasks."""
     # With as many rollouts in every task, bounds are in the order of the successes.
     count, smaller = _ordered(found.successes, there, place)
     m = jnp.max(found.num_rollouts, axis=-1)[..., None, None]
     lower = limit(jnp.maximum(count, 0), jnp.broadcast_to(m, count.shape), betas, upper=False)
-    return jnp.where(count >= 0, finish(lower, jnp.zeros_like(m), count >= 0), -jnp.inf), smaller
+    return jnp.where(count >= 0, finish(lower, jnp.zeros_like(m), count >= 0), -jnp.inf), smaller, None
 
 
 def _ordered(count: jax.Array, there: jax.Array, place: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -112,27 +109,31 @@ def _ordered(count: jax.Array, there: jax.Array, place: jax.Array) -> tuple[jax.
     return found, jnp.sum(ordered[..., None, None, :] < found[..., None], axis=-1, dtype=jnp.int32)
 
 
-def _of_bounds(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _of_bounds(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> _Reached:
     """The same from the bounds of all tasks."""
     count, num_rollouts = (each[..., None, None, :] for each in found)
     lower = limit(count, num_rollouts, betas[..., None], upper=False)
     lower = finish(lower, jnp.zeros((), lower.dtype), jnp.broadcast_to(count >= 0, lower.shape))
-    ordered = jnp.sort(jnp.where(there[..., None, None, :], lower, jnp.inf), axis=-1)
-    reached = jnp.take_along_axis(ordered, jnp.broadcast_to(place[..., None], (*ordered.shape[:-1], 1)), axis=-1)
-    return reached[..., 0], jnp.sum(ordered < reached, axis=-1, dtype=jnp.int32)
+    lower = jnp.where(there[..., None, None, :], lower, jnp.inf)
+    places = jnp.broadcast_to(place[..., None], (*lower.shape[:-1], 1))
+    reached = jnp.take_along_axis(jnp.sort(lower, axis=-1), places, axis=-1)
+    missed = lower < reached
+    return reached[..., 0], jnp.sum(missed, axis=-1, dtype=jnp.int32), jnp.moveaxis(missed, -1, -2)
 
 
-def _fields(sample: Sample, found: Successes, reached, violations, beta, wanted, delta, shown: Shown) -> dict[str, Any]:
-    """At wanted safeties [t], from what was reached, [..., t]; -inf where nothing was."""
+def _fields(sample: Sample, found: Successes, best: Best, wanted, delta, shown: Shown) -> dict[str, Any]:
+    """At wanted safeties [t], from the best of what was reached, with the other sign, [..., t]."""
+    reached = jnp.where(best.epsilon < 0, -best.epsilon, -jnp.inf)
     valid = (delta > 0) & (delta < 1) & (sample.low == 0) & (sample.high == 1)
     bad_task = any_of(found.successes < 0, sample.num_tasks)
 
     def violations_at(thresholds: jax.Array) -> jax.Array:
-        return jnp.where(thresholds > sample.low, violations, 0)
+        return jnp.where(thresholds > sample.low, best.violations, 0)
 
-    settings = wanted, beta, delta, valid, bad_task
+    settings = wanted, best.level, delta, valid, bad_task
     fields = fields_of_limits(ATTAINED, sample, reached, violations_at, *settings)
-    return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
+    missed = None if best.missed is None else best.missed & (fields["num_violations"] > 0)[..., None, :]
+    return {**fields, "missed": missed, "lower_bounds": lower_bounds(found, sample, shown)}
 
 
 # --- all safeties together ----------------------------------------------------------------------------------------
@@ -152,11 +153,10 @@ def _together(sample: Sample, wanted, delta, eta, table, shown: Shown) -> dict[s
         risks = _risks(there.shape[-1], n, jnp.atleast_1d(eta), table)[0]
         c, violations, levels = levels_tried(found.successes, there, factors, risks)
         m = jnp.asarray(sample.num_rollouts, eta.dtype)
-        best = _largest(limit(jnp.maximum(c, 0), m, levels, upper=False), violations, levels)
+        best = best_of(violations, -limit(jnp.maximum(c, 0), m, levels, upper=False), levels)
     else:
         best = _reached_by_coins(found, there, factors, delta)
-    reached, violations, beta = best
-    return _fields(sample, found, reached, violations, beta, wanted, delta, shown)
+    return _fields(sample, found, best, wanted, delta, shown)
 
 
 def levels_tried(
@@ -178,30 +178,23 @@ def levels_tried(
     return c, smaller, complement_down(jnp.minimum(ratio, 1))
 
 
-def _largest(reached: jax.Array, violations: jax.Array, levels: jax.Array) -> tuple[jax.Array, ...]:
-    """At the c that certifies most; -inf where none certifies anything."""
-    reached, violations, levels = at_least(-reached, (reached, violations, levels))
-    return jnp.where(reached > 0, reached, -jnp.inf), violations, levels
-
-
 # Halvings of [0, 1] in the search for a threshold.
 _HALVINGS = 30
 
 
-def _reached_by_coins(
-    found: Successes, there: jax.Array, factors: jax.Array, delta: jax.Array
-) -> tuple[jax.Array, ...]:
-    """The largest threshold verified to have a risk of at most each factor [w], -inf for none; violations; level."""
+def _reached_by_coins(found: Successes, there: jax.Array, factors: jax.Array, delta: jax.Array) -> Best:
+    """The largest threshold verified to have a risk of at most each factor [w], with the other sign."""
     count, m = found
     enough, parts = families(m)
     real = there[..., None]
-    violations = too_few((count[..., None] >= enough) | ~real)
+    passed = (count[..., None] >= enough) | ~real
+    violations = too_few(passed)
     k, each = violations.astype(m.dtype), delta * together(enough, parts)
 
     def levels_at(threshold: jax.Array) -> jax.Array:
         return with_level(enough, m[..., None], jnp.broadcast_to(threshold[..., None, :], enough.shape)).level
 
-    def at(factor: jax.Array) -> tuple[jax.Array, ...]:
+    def at(factor: jax.Array) -> Best:
         def halve(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             low, high = ends
             middle = (low + high) / 2
@@ -210,6 +203,6 @@ def _reached_by_coins(
             return jnp.where(enough_heads, middle, low), jnp.where(enough_heads, high, middle)
 
         low, _ = jax.lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros_like(k), jnp.ones_like(k)))
-        return _largest(low, violations, jnp.max(jnp.where(real, levels_at(low), 0), axis=-2))
+        return best_of(violations, -low, jnp.max(jnp.where(real, levels_at(low), 0), axis=-2), ~passed)
 
-    return tuple(jnp.moveaxis(column, 0, -1) for column in jax.lax.map(at, factors))
+    return jax.tree.map(lambda column: jnp.moveaxis(column, 0, -1), jax.lax.map(at, factors))

@@ -1,13 +1,11 @@
 """The averages of tasks, each a number of its own, and lower bounds on their mean."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, evaluate, mean_down, rollouts_of, width_up
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
@@ -16,11 +14,10 @@ from jaxcert.certificates._certificate import quantity_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, next_up, unit_roundoff
-from jaxcert.returns._checks import check_sums
 from jaxcert.returns._prepared import as_successes
 from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, sample_of
 from jaxcert.returns._weighted import Weighted
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 # Averages of unequal numbers of rollouts are not identically distributed.
 OVER_TASKS = {name: bound for name, bound in BOUNDS.items() if bound.non_identical}
@@ -43,13 +40,13 @@ def bound_over_tasks(
     if not (of_trials and name == CLOPPER_PEARSON.name):
         bound = choose("bound", name, OVER_TASKS)
         needs_width = (bound.needs_width or isinstance(returns, Weighted)) and not capped
-        needs = Needs(name, needs_width=needs_width, from_moments=True, apart=True, weights=True)
+        needs = Needs(name, needs_width=needs_width, averages=True, weights=True)
     return bound, sample_of(needs, returns, support, where, validate), quantity_of(name, returns)
 
 
 def is_one_trial_each(returns: Any) -> bool:
     """Whether they are returns [..., n, 1], of one rollout per task."""
-    of_numbers = not isinstance(returns, Summary | Weighted)
+    of_numbers = not isinstance(returns, Histogram | Weighted)
     return of_numbers and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
 
 
@@ -78,34 +75,6 @@ def sum_of(a: Averages, b: Averages) -> Averages:
     """The averages of two samples of the same tasks, added; within a program."""
     excess = jnp.maximum(next_down(a.excess + b.excess), 0)
     return Averages(excess, next_up(a.width + b.width), a.valid & b.valid, a.there)
-
-
-_averages = jax.jit(averages_of)
-
-
-def check_averages(sample: Sample, most: Any = np.inf) -> None:
-    """Raise ValueError if averages above a, each at most that large, sum to more than the type can hold."""
-    high = sample.high
-    if not is_concrete(sample):
-        return
-    if is_concrete(most):
-        high = np.minimum(np.asarray(high), np.asarray(most).max())
-    check_task_sums(
-        lambda: np.minimum(np.asarray(_averages(sample).excess), float(high) - float(sample.low)),
-        int(sample.num_tasks),
-        sample.low,
-        high,
-    )
-
-
-def check_task_sums(values: Callable[[], Any], num_tasks: int, low: Any, high: Any) -> None:
-    """Raise ValueError if values >= 0 of the tasks, up to high - low, sum to more than the type can hold."""
-    if not is_concrete(low, high):
-        return
-    largest = float(jnp.finfo(low.dtype).max)
-    most = float(np.max(np.asarray(high))) / largest - float(low) / largest
-    if 1 / num_tasks < most < np.inf:
-        check_sums(values(), None, (0.0, min(most, 1.0) * largest), what="the averages of all tasks")
 
 
 def mean_over_tasks(bound: Bound, values: jax.Array, level: jax.Array, low: Any, high: Any, there: Any) -> jax.Array:

@@ -35,7 +35,6 @@ from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._counting import fields_of_bounds, only_smallest
 from jaxcert.certificates._method import BINOMIAL, TAIL, table_of
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._programs import quickly
@@ -286,5 +285,5 @@ BAND = Question(
         Option("num_smallest", int, "Certify up to so many violations alone, and more there", check=check_count),
     ),
     curve=_curve,
-    missing=missing_of_counts,
+    missing=Certificate.violated,
 )

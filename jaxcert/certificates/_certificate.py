@@ -11,13 +11,15 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._figures import (
+    NOTHING,
     REWEIGHTED,
     SAMPLED,
-    Headline,
     Status,
+    Told,
     at_least,
     floor_figures,
     floor_to,
+    nothing,
     reach,
 )
 from jaxcert.returns._paired import Paired
@@ -74,6 +76,8 @@ class Certificate(ByThreshold):
             tasks have weights, or the strata in words where tasks were drawn within these (static).
         max_weight: of weights, what none of them exceeds, as declared, rounded up, a scalar; None without weights.
         frequencies: those given for strata (static); None if the sample has them, or without strata.
+        chosen: which of the levels that were tried counts, from 0, int32[..., t]; None where only one was.
+        missed: which tasks are violations, bool[..., n, t]; None where those with the smallest lower bounds are.
 
     Example:
         >>> import jax.numpy as jnp
@@ -101,6 +105,8 @@ class Certificate(ByThreshold):
     source: str = dataclasses.field(default=SAMPLED, kw_only=True, metadata={"static": True})
     max_weight: jax.Array | None = dataclasses.field(default=None, kw_only=True)
     frequencies: tuple[str, ...] | None = dataclasses.field(default=None, kw_only=True, metadata={"static": True})
+    chosen: jax.Array | None = dataclasses.field(default=None, kw_only=True, metadata=along("threshold"))
+    missed: jax.Array | None = dataclasses.field(default=None, kw_only=True, metadata=along("task", "threshold"))
 
     _shown: ClassVar = ("thresholds", "safety", "beta", "delta", "num_tasks", "bound", "method")
 
@@ -121,28 +127,27 @@ class Certificate(ByThreshold):
         """When it holds, if not just once; in words."""
         return ""
 
-    def _sentence(self, index: int) -> str:
-        threshold, safety, status = self._held(index, "thresholds", "safety", "status")
-        shown = floor_figures(threshold)
-        if not safety > 0:
-            return self._nothing(f"{with_article(self.quantity)} of at least {shown}")
-        note = self._note(index, Status.INFEASIBLE, Status.INVALID_INPUT, Status.UNSOUND)
-        if status == Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
-            note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
-        return (
-            f"{self._start}: on {self._new_task}, the {self.quantity} is at least {shown} "
-            f"with probability at least {floor_to(safety, 4)}.{note}"
-        )
-
-    def _headline(self, index: int) -> Headline:
+    def _told(self, index: int) -> Told:
         threshold, safety, status = self._held(index, "thresholds", "safety", "status")
         shown, what = floor_figures(threshold), with_article(self.quantity)
         if not safety > 0:
-            return self._no_line(f"{what} of at least {shown}")
-        if status == Status.VACUOUS:
-            return self._no_line("more than the lower end of the support")
+            return nothing(f"{what} of at least {shown}")
         claim, count = at_least(safety)
-        return self._line(claim, f"{self._new_task.removeprefix('a new task ')} {reach(count)} {what} of {shown}")
+        about = f"{self._new_task.removeprefix('a new task ')} {reach(count)} {what} of {shown}"
+        note = self._note(index, Status.INFEASIBLE, Status.INVALID_INPUT, Status.UNSOUND)
+        if status == Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
+            note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
+            claim, about = NOTHING, "about more than the lower end of the support"
+        words = f"on {self._new_task}, the {self.quantity} is at least {shown}"
+        return Told(f"{words} with probability at least {floor_to(safety, 4)}.{note}", claim, about)
+
+    def violated(self, index: int) -> np.ndarray | None:
+        """The tasks that count as violations at one threshold, bool[n]; None where tasks were weighed."""
+        if self.missed is not None:
+            return np.asarray(self.missed)[:, index]
+        count, lower = int(self.num_violations[index]), np.asarray(self.lower_bounds)
+        found = ~(lower >= np.sort(lower)[count]) if count < self.num_tasks else np.ones(self.num_tasks, bool)
+        return found if int(found.sum()) == count else None
 
     def counted_as(
         self, stated: float, sure: np.ndarray, near: np.ndarray, below: int, rounding: float

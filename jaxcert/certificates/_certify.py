@@ -26,7 +26,6 @@ from jaxcert.certificates._registry import (
     WEIGHTED_METHODS,
     check_even,
     defaults,
-    missing_of_counts,
     warned,
 )
 from jaxcert.certificates._witness import of_counts
@@ -34,14 +33,14 @@ from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import sample_of, sample_of_numbers
 from jaxcert.returns._weighted import Weighted
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 # From so many thresholds on, what is gone through for each of them is not padded.
 _MANY = 512
 
 
 def certify(
-    returns: chex.Array | Summary | Paired | Weighted,
+    returns: chex.Array | Histogram | Paired | Weighted,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
     support: Support | None = None,
@@ -68,9 +67,8 @@ def certify(
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched.
             bool for successes, whose support is (0, 1) and whose J is the probability of success; numbers that are all
-            0 or 1 are successes, too, if no support is given and they can be read. Or a summary, a ``Histogram`` or
-            ``Moments`` of ``jaxcert.rollouts.summaries``; two policies, ``paired``; tasks with
-            weights, ``weighted``.
+            0 or 1 are successes, too, if no support is given and they can be read. Or a summary, a ``Histogram``
+            of ``jaxcert.rollouts.summaries``; two policies, ``paired``; tasks with weights, ``weighted``.
         thresholds: float[t], or a scalar for one; wanted expected returns B.
         support: (a, b), declared before the data are seen; every return lies in it. b may be infinite for "betting"
             and "dkw". A summary has its own. By default (0, 1) for successes, for "clopper_pearson" and for "attained".
@@ -253,5 +251,5 @@ SAFETY = Question(
     advised=True,
     curve=curve_of_counts,
     witness=of_counts,
-    missing=missing_of_counts,
+    missing=Certificate.violated,
 )

@@ -1,15 +1,16 @@
 """The tasks whose lower bound misses a threshold, counted: at one level, or at the best of a few."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._figures import Status
-from jaxcert.certificates._method import Levels, Method, Solution, solve
+from jaxcert.certificates._method import Levels, Method, solve
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
@@ -56,24 +57,32 @@ def fields_of_bounds(
     violations = count_violations(lower, thresholds, n)
     solution = solve(method.tail, violations, n, beta, delta, table, size=lower.shape[-1])
     bad_task = jnp.any(jnp.isnan(lower), axis=-1, keepdims=True) if given else any_of(jnp.isneginf(lower), n)
-    return {"lower_bounds": lower} | fields_of_solution(
-        method, violations, solution, thresholds, beta, delta, n, bad_task
-    )
+    row = thresholds, beta, delta, n, bad_task, solution.num_valid, solution.feasible
+    return {"lower_bounds": lower} | fields_of_risk(method, violations, solution.epsilon, *row)
 
 
-def fields_of_solution(
-    method: Method, violations: jax.Array, solution: Solution, thresholds, beta, delta, n: Any, bad_task: Any
-) -> dict[str, Any]:
-    """The fields of certificates [..., t] at numbers of violations with their solution."""
+def fields_of_risk(
+    method: Method,
+    violations: jax.Array,
+    epsilon: jax.Array,
+    thresholds,
+    beta,
+    delta,
+    n: Any,
+    bad_task: Any,
+    num_valid: Any = None,
+    feasible: Any = True,
+) -> dict[str, jax.Array]:
+    """The fields of certificates [..., t] at numbers of violations with their risks."""
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), violations.shape)
     bad_level = bad_levels(beta, delta)
-    epsilon = jnp.where(bad_threshold | bad_level, 1.0, solution.epsilon)
+    epsilon = jnp.where(bad_threshold | bad_level, 1.0, epsilon)
     return {
         "safety": complement_down(epsilon),
         "epsilon": epsilon,
         "num_violations": violations,
-        "num_valid": solution.num_valid,
-        "status": status_of(method, epsilon, solution.feasible, bad_task | bad_threshold | bad_level, beta, delta, n),
+        "num_valid": n - violations if num_valid is None else num_valid,
+        "status": status_of(method, epsilon, feasible, bad_task | bad_threshold | bad_level, beta, delta, n),
     }
 
 
@@ -94,16 +103,52 @@ def only_smallest(fields: dict[str, Any], num_smallest: int | None) -> dict[str,
 def best_of_levels(
     method: Method, lower: jax.Array, n: Any, thresholds, betas, delta_each, delta, table
 ) -> dict[str, Any]:
-    """At the level with the smallest risk, the first of several, from lower bounds [g, ..., n] at each."""
+    """At the best level, from lower bounds [g, ..., n] at each."""
     # A task passes at a level only if it passes at every larger one, too, however the bounds are rounded.
     lower = jax.lax.cummin(lower, axis=0, reverse=True)
     violations = count_violations(lower, thresholds, n)
-    levels = jnp.broadcast_to(jnp.expand_dims(betas, range(1, violations.ndim)), violations.shape)
+    violations = jnp.moveaxis(violations, 0, -1)
+    levels = jnp.broadcast_to(betas, violations.shape)
     solution = solve(method.tail, violations, n, levels, delta_each, table, size=lower.shape[-1])
-    solution, violations, beta = at_least(solution.epsilon, (solution, violations, levels), axis=0)
+    best = best_of(violations, solution.epsilon, levels)
+    bounds = jnp.take_along_axis(jnp.moveaxis(lower, 0, -1), best.chosen[..., None, :], axis=-1)
+    missed = ~(bounds >= jnp.expand_dims(thresholds, range(bounds.ndim - thresholds.ndim)))
+    best = best._replace(missed=missed)
     bad_task = any_of(jnp.isneginf(lower[0]), n)
-    fields = fields_of_solution(method, violations, solution, thresholds, beta, delta, n, bad_task)
-    return fields | {"lower_bounds": lower[0], "beta": beta}
+    return fields_of_best(method, best, thresholds, None, delta, n, bad_task) | {"lower_bounds": lower[0]}
+
+
+class Best(NamedTuple):
+    """The best of the levels that were tried, [..., t]: violations, the risk and the level there, and which it is.
+
+    ``missed``: the tasks that do not pass, [..., n, t]; None where they are those with the smallest lower bounds.
+    """
+
+    violations: jax.Array
+    epsilon: jax.Array
+    level: jax.Array
+    chosen: jax.Array
+    missed: jax.Array | None = None
+
+
+def best_of(violations: jax.Array, epsilon: jax.Array, level: jax.Array, missed: jax.Array | None = None) -> Best:
+    """Where the risk is smallest, the first of several, of arrays [..., levels]; ``missed`` has more axes before it."""
+    # A level of 1 certifies nothing, and is no failure probability.
+    level = jnp.minimum(level, next_down(jnp.ones_like(level)))
+    best = at_least(epsilon, (violations, epsilon, level, np.arange(epsilon.shape[-1], dtype=np.int32)))
+    if missed is None:
+        return Best(*best)
+    risk = jnp.expand_dims(epsilon, range(epsilon.ndim - 1, missed.ndim - 1))
+    return Best(*best, at_least(jnp.broadcast_to(risk, missed.shape), missed))
+
+
+def fields_of_best(
+    method: Method, best: Best, thresholds, beta, delta, n: Any, bad_task: jax.Array
+) -> dict[str, jax.Array | None]:
+    """The fields of certificates [..., t] at the best level, which is their beta where none was given."""
+    used = best.level if beta is None else beta
+    fields = fields_of_risk(method, best.violations, best.epsilon, thresholds, used, delta, n, bad_task)
+    return {**fields, "chosen": best.chosen, "missed": best.missed} | ({"beta": used} if beta is None else {})
 
 
 # --- the threshold that a wanted safety reaches ---------------------------------------------------------------------

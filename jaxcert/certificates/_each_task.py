@@ -18,7 +18,7 @@ from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import reached, valid_rows
 from jaxcert.certificates._episode import IN_A_ROW, in_a_row
-from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
+from jaxcert.certificates._figures import LISTED, NOTHING, Told, floor_figures, of_tasks, reach, status_where
 from jaxcert.certificates._levels import part_of, with_level
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.numerics._batches import in_front
@@ -80,24 +80,20 @@ class TasksCertificate(ByThreshold):
 
     _shown: ClassVar = ("thresholds", "num_good", "num_bad", "delta", "num_tasks", "bound", "complete")
 
-    def _sentence(self, index: int) -> str:
-        shown, note = floor_figures(float(self.thresholds[index])), self._note(index)
+    def _told(self, index: int) -> Told:
+        threshold, num_good, num_bad = self._held(index, "thresholds", "num_good", "num_bad")
+        shown, what, n, note = floor_figures(threshold), with_article(self.quantity), self.num_tasks, self._note(index)
+        if not (num_good or num_bad):
+            sentence = f"no task is known to have {what} of at least {shown}.{note}"
+            return Told(sentence, NOTHING, f"about which of these {n} tasks reach {what} of {shown}")
         good, bad = (self._named(np.asarray(each)[:, index]) for each in (self.good, self.bad))
-        if not (good or bad):
-            return f"{self._start}: no task is known to have {with_article(self.quantity)} of at least {shown}.{note}"
         parts = [f"at least {shown} on {good}"] * bool(good) + [f"below {shown} on {bad}"] * bool(bad)
-        return f"{self._start}: the {self.quantity} is {', and '.join(parts)}.{note}"
-
-    def _headline(self, index: int) -> Headline:
-        threshold, good, bad = self._held(index, "thresholds", "num_good", "num_bad")
-        what, n = f"{with_article(self.quantity)} of {floor_figures(threshold)}", self.num_tasks
-        not_so = "does not" if bad == 1 else "do not"
-        if not (good or bad):
-            return self._no_line(f"which of these {n} tasks reach {what}")
-        if not good:
-            return self._line(of_tasks(bad, n), f"{not_so} reach {what}")
-        others = f", and {bad} {not_so}" if bad else ""
-        return self._line(of_tasks(good, n), f"{reach(good)} {what}{others}")
+        sentence = f"the {self.quantity} is {', and '.join(parts)}.{note}"
+        not_so = "does not" if num_bad == 1 else "do not"
+        if not num_good:
+            return Told(sentence, of_tasks(num_bad, n), f"{not_so} reach {what} of {shown}")
+        others = f", and {num_bad} {not_so}" if num_bad else ""
+        return Told(sentence, of_tasks(num_good, n), f"{reach(num_good)} {what} of {shown}{others}")
 
     def _named(self, chosen: np.ndarray) -> str:
         """Tasks by their names, and how many of all they are; empty for none."""
@@ -270,6 +266,6 @@ EACH_TASK = Question(
     ),
     shortcut="each-task",
     listed=True,
-    missing=lambda found, index, *_: ~np.asarray(found.good)[:, index],
+    missing=lambda found, index: ~np.asarray(found.good)[:, index],
     paired=True,
 )

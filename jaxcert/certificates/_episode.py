@@ -19,7 +19,7 @@ from jaxcert.certificates._arguments import padded_rows, prepare_thresholds
 from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, quantity_of
-from jaxcert.certificates._figures import Headline, floor_figures, floor_to, in_hundred, status_where
+from jaxcert.certificates._figures import Told, floor_figures, floor_to, in_hundred, nothing, status_where
 from jaxcert.certificates._question import COUNTED, Option, Question, Rows, same
 from jaxcert.numerics._batches import as_memory_allows, elementwise, in_front
 from jaxcert.numerics._elementary import exp, log, quotient
@@ -159,24 +159,15 @@ class EpisodeCertificate(ByThreshold):
         """Label for plot legends: it is about episodes, not expected returns."""
         return f"the next {'episode' if self.num_episodes == 1 else f'{self.num_episodes} episodes'}"
 
-    def _sentence(self, index: int) -> str:
+    def _told(self, index: int) -> Told:
         threshold, safety = self._held(index, "thresholds", "safety")
         subject, event = self._words(threshold)
         if not safety > 0:
-            return self._nothing(f"the probability that {subject} {event}")
-        return (
-            f"{self._start}: on a new task from the same distribution, {subject} {event} "
-            f"with probability at least {floor_to(safety, 4)}.{self._note(index)}"
-        )
-
-    def _headline(self, index: int) -> Headline:
-        threshold, safety = self._held(index, "thresholds", "safety")
-        subject, event = self._words(threshold)
-        if not safety > 0:
-            return self._no_line(f"the probability that {subject} {event}")
-        count = in_hundred(safety)
+            return nothing(f"the probability that {subject} {event}")
+        task, count = "on a new task from the same distribution", in_hundred(safety)
         often = f"{count} times in 100" if count else f"a share of {floor_figures(safety, 2)} of times"
-        return self._line(f"At least {often},", f"{subject} on a new task from the same distribution {event}")
+        least = f"with probability at least {floor_to(safety, 4)}.{self._note(index)}"
+        return Told(f"{task}, {subject} {event} {least}", f"At least {often},", f"{subject} {task} {event}")
 
     def _words(self, threshold: float) -> tuple[str, str]:
         """Which episodes, and what they do."""

@@ -151,6 +151,22 @@ class Headline(NamedTuple):
     about: str  # from the same distribution reach an expected return of 0.8, with confidence 0.99
 
 
+NOTHING = "Nothing is certified"
+
+
+class Told(NamedTuple):
+    """A row in words, without how sure it is: its sentence, and both parts of its headline."""
+
+    sentence: str  # on a new task from the same distribution, the expected return is at least 0.8 with probability ...
+    claim: str
+    about: str
+
+
+def nothing(what: str, note: str = "", after: str = "") -> Told:
+    """That nothing is certified about it, with a note on the status, before or after the full stop."""
+    return Told(f"nothing is certified about {what}{note}.{after}", NOTHING, f"about {what}")
+
+
 def at_least(safety: float) -> tuple[str, int]:
     """A share of new tasks, and how many in a hundred it is: whole ones, or a figure where it is less than one.
 

@@ -16,10 +16,9 @@ from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, t
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Certificate, Status, certificate_of, with_article
 from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
-from jaxcert.certificates._figures import Headline, ceil_to, floor_figures, floor_to, in_hundred, reach
+from jaxcert.certificates._figures import Told, ceil_to, floor_figures, floor_to, in_hundred, nothing, reach
 from jaxcert.certificates._method import BINOMIAL, TAIL, solve, table_of
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
-from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.certificates._witness import of_both_sides
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
@@ -67,25 +66,22 @@ class IntervalCertificate(Certificate):
 
     _decimals: ClassVar = {**Certificate._decimals, "thresholds": lambda value: _shown(value)}
 
-    def _sentence(self, index: int) -> str:
-        safety, upper = self._held(index, "safety", "safety_upper")
-        shown, status = _shown(self.thresholds[index]), Status(int(self.status[index]))
+    def _told(self, index: int) -> Told:
+        safety, upper, code = self._held(index, "safety", "safety_upper", "status")
+        shown, what, status = _shown(self.thresholds[index]), with_article(self.quantity), Status(code)
+        told = nothing(f"{what} of at least {shown}")
         if status is Status.VACUOUS:
-            return self._nothing(f"{with_article(self.quantity)} of at least {shown}")
+            return told
+        ends = f"between {floor_to(safety, 4)} and {ceil_to(upper, 4)}"
         note = "" if status is Status.CERTIFIED else f" ({status.advice})"
-        return (
-            f"{self._start}: on {self._new_task}, the {self.quantity} is at least {shown} "
-            f"with a probability between {floor_to(safety, 4)} and {ceil_to(upper, 4)}.{note}"
+        told = told._replace(
+            sentence=f"on {self._new_task}, the {self.quantity} is at least {shown} with a probability {ends}.{note}"
         )
-
-    def _headline(self, index: int) -> Headline:
-        shown, what = _shown(self.thresholds[index]), with_article(self.quantity)
-        if Status(int(self.status[index])) in (Status.VACUOUS, Status.INVALID_INPUT):
-            return self._no_line(f"{what} of at least {shown}")
-        least = in_hundred(float(self.safety[index]))
-        most = in_hundred(float(self.safety_upper[index]), up=True)
-        source = self._new_task.removeprefix("a new task ")
-        return self._line(f"Between {least} and {most} in 100 new tasks", f"{source} {reach(most)} {what} of {shown}")
+        if status is Status.INVALID_INPUT:
+            return told
+        least, most = in_hundred(safety), in_hundred(upper, up=True)
+        about = f"{self._new_task.removeprefix('a new task ')} {reach(most)} {what} of {shown}"
+        return told._replace(claim=f"Between {least} and {most} in 100 new tasks", about=about)
 
 
 def _shown(threshold: jax.Array | np.floating) -> str:
@@ -235,6 +231,6 @@ INTERVAL = Question(
     ),
     advised=True,
     curve=_curve,
-    missing=missing_of_counts,
+    missing=Certificate.violated,
     witness=of_both_sides,
 )

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
+from jaxcert.certificates._counting import Best, best_of
 from jaxcert.numerics._batches import in_blocks, kept_rows
 from jaxcert.numerics._coins import coins_limit
 from jaxcert.numerics._root import halved
@@ -42,7 +43,7 @@ def near(num_rollouts: jax.Array, thresholds: jax.Array, quantiles: jax.Array) -
     m, thresholds, z = jnp.broadcast_arrays(num_rollouts, thresholds, quantiles)
     p = jnp.clip(thresholds, 0, 1)
     quantile = m * p + z * jnp.sqrt(m * p * (1 - p)) + (1 - 2 * p) * (z * z - 1) / 6
-    return with_level(at_the_ends(jnp.clip(jnp.rint(quantile + 0.5), 1, m), m, thresholds), m, thresholds)
+    return with_level(jnp.clip(jnp.rint(quantile + 0.5), 1, m), m, thresholds)
 
 
 @jax.jit
@@ -54,23 +55,17 @@ def _at_most(num_rollouts: jax.Array, thresholds: jax.Array, beta: jax.Array) ->
         # The level of this number itself was seen to be at most beta, or it is m + 1.
         return halved(lambda c: tail_up(c - 1, m, p) <= beta, jnp.zeros_like(m), m + 1)[1]
 
-    found = in_blocks(least, jnp.clip(thresholds, 0, 1), m, beta)
-    return with_level(at_the_ends(found, m, thresholds), m, thresholds)
+    return with_level(in_blocks(least, jnp.clip(thresholds, 0, 1), m, beta), m, thresholds)
 
 
 @jax.jit
 def with_level(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> Enough:
-    """Given numbers of successes with their level."""
+    """Given numbers of successes with their level; others where B is no probability."""
     successes, m, thresholds = jnp.broadcast_arrays(successes, num_rollouts, thresholds)
     level = in_blocks(tail_up, successes - 1, m, jnp.clip(thresholds, 0, 1))
-    level = jnp.where((thresholds <= 0) | (thresholds > 1), 0.0, level)
-    return Enough(successes, jnp.where(jnp.isnan(thresholds), 1.0, level))
-
-
-def at_the_ends(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> jax.Array:
-    """c, which is 0 for B <= 0 and m + 1 for B > 1."""
-    inside = jnp.where(thresholds > 1, num_rollouts + 1, successes)
-    return jnp.where(thresholds <= 0, 0, inside)
+    none, all_failed = thresholds <= 0, thresholds > 1
+    enough = jnp.where(none, 0, jnp.where(all_failed, m + 1, successes))
+    return Enough(enough, jnp.where(jnp.isnan(thresholds), 1.0, jnp.where(none | all_failed, 0.0, level)))
 
 
 def usual_enough(num_rollouts: Any, thresholds: Any, beta: Any = None) -> Enough:
@@ -163,7 +158,7 @@ def by_coins(passed: jax.Array, level: jax.Array, share_of_delta: jax.Array) -> 
     return coins_limit(coins, too_few(passed).astype(level.dtype), share_of_delta)
 
 
-def risks_at_levels(
+def best_at_levels(
     count: jax.Array,
     num_rollouts: jax.Array,
     thresholds: jax.Array,
@@ -171,25 +166,24 @@ def risks_at_levels(
     delta: jax.Array,
     solve: Solve,
     there: jax.Array,
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Violations, risks, and the largest level of a task, each [..., t, levels], at thresholds [t].
+) -> Best:
+    """The best of the levels at thresholds [t], each of which counts as the largest of a task.
 
     From the successes of each task [..., n], -1 in an invalid one, and its rollouts, or those of all, [..., 1], fixed
     beforehand or independent of all successes. Tasks that are not ``there`` pass, at a level of 1.
     """
 
-    def at(threshold: jax.Array) -> tuple[jax.Array, ...]:
+    def at(threshold: jax.Array) -> Best:
         (enough, level), parts = numbers(num_rollouts, jnp.broadcast_to(threshold, num_rollouts.shape))
         passed = (count[..., None] >= enough) | ~there[..., None]
         every = jnp.where(there[..., None], level, 1)
         risks = solve(passed, every, delta * together(enough, parts.astype(delta.dtype)))
         worst = jnp.max(jnp.where(there[..., None], level, 0), axis=-2)
-        return too_few(passed), risks, jnp.broadcast_to(worst, risks.shape)
+        return best_of(too_few(passed), risks, jnp.broadcast_to(worst, risks.shape), ~passed)
 
     most = _ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE
     columns = in_blocks(jax.vmap(at), thresholds, block=max(1, most // (count.size * 8)))
-    violations, risks, levels = (jnp.moveaxis(column, 0, -2) for column in columns)
-    return violations, risks, levels
+    return jax.tree.map(lambda column: jnp.moveaxis(column, 0, -1), columns)
 
 
 def too_few(passed: jax.Array) -> jax.Array:

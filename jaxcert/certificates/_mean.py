@@ -11,19 +11,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Bound, finish
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._arguments import Returns
-from jaxcert.certificates._averages import bound_over_tasks, capped_mean, check_averages
+from jaxcert.certificates._averages import bound_over_tasks, capped_mean
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Status, answer, is_difference, new_task_from, source_of
 from jaxcert.certificates._figures import (
     LISTED,
     REWEIGHTED,
     SAMPLED,
-    Headline,
+    Told,
     ceil_figures,
     floor_figures,
+    nothing,
     short_figures,
     status_where,
 )
@@ -83,26 +83,22 @@ class MeanCertificate(Answer):
         """Whether there are several shares: alpha has an axis more than delta then."""
         return np.ndim(self.alpha) > np.ndim(self.delta)
 
-    def _sentence(self, index: int) -> str:
-        """In words, with every figure rounded to the safe side: a smaller share of worst tasks has a smaller mean."""
+    def _told(self, index: int) -> Told:
+        """For one share of the worst tasks."""
         mean, alpha, status = self._held(index, "mean", "alpha", "status")
+        told = nothing(f"the mean of the {self.quantity}", self._note(index, *Status))
         if not np.isfinite(mean):
-            return self._nothing(f"the mean of the {self.quantity}", self._note(index, *Status))
+            return told
         note = " (the least that is possible: sample more tasks or rollouts)" if status == Status.VACUOUS else ""
-        tasks = "" if alpha >= 1 else f" over the {self._worst(_percent(alpha))}"
-        return (
-            f"{self._start}: over {self._over}, the {self.quantity} is at least "
-            f"{floor_figures(mean)} on average{tasks}.{note}"
-        )
-
-    def _headline(self, index: int) -> Headline:
-        mean, alpha, status = self._held(index, "mean", "alpha", "status")
-        if not np.isfinite(mean) or status == Status.VACUOUS:
-            return self._no_line(f"the mean of the {self.quantity}")
+        worst = "" if alpha >= 1 else f" over the {self._worst(_percent(alpha))}"
+        least = f"the {self.quantity} is at least {floor_figures(mean)} on average"
+        told = told._replace(sentence=f"over {self._over}, {least}{worst}.{note}")
+        if status == Status.VACUOUS:
+            return told
         tasks, _, source = self._over.partition(" from ")
         over = tasks if alpha >= 1 else f"the {self._worst(_percent(alpha)).replace('of tasks', f'of {tasks}')}"
-        claim = f"At least {short_figures(mean)} on average over {over}"
-        return self._line(claim, f"is the {self.quantity}{f', for tasks from {source}' if source else ''}")
+        about = f"is the {self.quantity}{f', for tasks from {source}' if source else ''}"
+        return Told(told.sentence, f"At least {short_figures(mean)} on average over {over}", about)
 
     @property
     def _over(self) -> str:
@@ -182,8 +178,6 @@ def certified_mean(
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     alpha, cap = worst or (np.ones(1, sample.dtype), np.full(1, np.inf, sample.dtype))
     rows = None if worst is None else common_shape(alpha=alpha, cap=cap)[0]
-    if validate and bound is not CLOPPER_PEARSON and sample.weights is None:
-        check_averages(sample, cap)
     fields = _fields(bound, worst is None, *placed((sample, alpha, cap, delta))) | {"delta": delta}
     settings = {"bound": bound.name, "question": question, "quantity": quantity, "source": source}
     if source == REWEIGHTED and sample.weights is not None:

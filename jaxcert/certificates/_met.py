@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,18 +18,18 @@ import numpy as np
 from jaxcert._validation import check_finite, is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import bound_for
-from jaxcert.certificates._attained import ATTAINED, counted
-from jaxcert.certificates._counting import any_of, at_least, fields_of_solution
+from jaxcert.certificates._attained import ATTAINED, Tried, counted
+from jaxcert.certificates._counting import any_of, best_of, fields_of_best
 from jaxcert.certificates._levels import LEVELS, Enough, by_coins, delta_shares, numbers_for, together, usual_enough
-from jaxcert.certificates._method import TAIL, Levels, Method, Solution, solve, table_of
+from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import cast_host, complement_up, next_down
+from jaxcert.numerics._rounding import cast_host, complement_up
 from jaxcert.returns._prepared import as_successes, is_successes
 from jaxcert.returns._required import Side
 from jaxcert.returns._sample import Sample, placed, sample_of
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 
 @jax.tree_util.register_dataclass
@@ -101,7 +101,7 @@ def _check_names(what: str, given: Any, names: Sequence[str], expected: str) -> 
 
 def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate: bool) -> Metric:
     try:
-        if isinstance(returns, Summary) or hasattr(returns, "_each"):
+        if isinstance(returns, Histogram) or hasattr(returns, "_each"):
             raise ValueError("returns are no array; requirements are of one policy, from single rollouts")
         returns = as_successes(returns, side.support, where, name)
         per_task, returns = bound_for(None if is_successes(returns) else name, returns, side.support, where)
@@ -162,30 +162,23 @@ def _check_tasks(sides: Sequence[Side], metrics: Sequence[Metric]) -> None:
 # --- count, then solve ------------------------------------------------------------------------------------------------
 
 
-class Tried(NamedTuple):
-    """How tasks may pass, each way [ways] with a part of delta; a task has to pass each requirement in the same way."""
-
-    betas: Any  # the levels of bounds, and of successes unless these have the usual ones
-    enough: list[Enough | None]  # of each metric the successes that are enough, where all tasks have one number
-    deltas: Any
-    table: Any  # the risks, if they are known
-    beta: Any  # the level that was given; None where the data choose one
-
-
 def solved_together(method: Method, metrics: list[Metric], beta: Any, delta: Any) -> dict[str, Any]:
     """The fields of a certificate [...] by a method, at rounded levels; beta is None or ``Levels`` where it chooses."""
     if method is SOFT:
         most = max(int(each.sample.num_rollouts) for each in metrics)
         least = least_evidence(most, np.dtype(delta.dtype))
         return _weighed(*placed((metrics, beta, delta, least))) | {"level": beta, "delta": delta}
-    tried = _tried(metrics, beta, delta)
-    fields = _counted(method, *placed((metrics, tried, delta)))
-    return fields | ({} if tried.beta is None else {"level": beta}) | {"delta": delta}
+    given = None if isinstance(beta, Levels) else beta
+    fields = _counted(method, *placed((metrics, _tried(metrics, beta, delta), given, delta)))
+    return fields | ({} if given is None else {"level": beta}) | {"delta": delta}
 
 
 def _tried(metrics: list[Metric], beta: Any, delta: Any) -> Tried:
-    """One way at a given level; the three of "auto"; or the four of successes, at their shares of delta."""
-    given = None if isinstance(beta, Levels) else beta
+    """How tasks may pass: at a given level, the three of "auto", or the four of successes, with their shares of delta.
+
+    A task has to pass each requirement in the same way. Each metric has its own numbers of successes, if all its tasks
+    have as many trials.
+    """
     enough = [each.enough(beta.betas if isinstance(beta, Levels) else beta) for each in metrics]
     if isinstance(beta, Levels):
         betas, deltas = beta
@@ -200,7 +193,7 @@ def _tried(metrics: list[Metric], beta: Any, delta: Any) -> Tried:
         betas, deltas = np.asarray(LEVELS, delta.dtype), delta * together(xp.stack(rows), shares)
     known = all(each.has_one_level for each in metrics)
     table = table_of(TAIL, int(metrics[0].sample.num_tasks), _room(metrics), deltas) if known else None
-    return Tried(betas, enough, deltas, table, given)
+    return Tried(enough, deltas, table, betas)
 
 
 def _room(metrics: list[Metric]) -> int:
@@ -212,9 +205,9 @@ def _room(metrics: list[Metric]) -> int:
 
 
 @functools.partial(quickly, static_argnums=0)
-def _counted(method: Method, metrics: list[Metric], tried: Tried, delta: jax.Array) -> dict[str, jax.Array]:
-    n, usual = metrics[0].sample.num_tasks, method is ATTAINED and tried.beta is None
-    each = [_passed(metric, tried, i, usual and metric.bound.binary) for i, metric in enumerate(metrics)]
+def _counted(method: Method, metrics: list[Metric], tried: Tried, beta: Any, delta: jax.Array) -> dict[str, jax.Array]:
+    n, usual = metrics[0].sample.num_tasks, method is ATTAINED and beta is None
+    each = [_passed(metric, tried, beta, i, usual and metric.bound.binary) for i, metric in enumerate(metrics)]
     # A task for which a sample has no room passes.
     passes, levels, bad_tasks = (
         _together(arrays, metrics, fill) for arrays, fill in zip(zip(*each, strict=True), (True, 0, False), strict=True)
@@ -222,17 +215,13 @@ def _counted(method: Method, metrics: list[Metric], tried: Tried, delta: jax.Arr
     bad_task, one_level = jnp.any(bad_tasks, axis=-3)[..., 0], all(each.has_one_level for each in metrics)
     there = in_front(bad_task, n)
     found = _risks(jnp.all(passes, axis=-3), jnp.max(levels, axis=-3), there, n, tried, delta, one_level=one_level)
-    missed = ~passes & there[..., None, :, None]
-    missed = at_least(jnp.broadcast_to(found[1][..., None, None, :], missed.shape), missed)
-    violations, epsilon, level = at_least(found[1], found)
-    level = jnp.minimum(level, next_down(jnp.ones_like(level)))
-    solution = Solution(epsilon[..., None], (n - violations)[..., None], jnp.ones((*epsilon.shape, 1), bool))
-    asked = level[..., None] if tried.beta is None else tried.beta  # an invalid one fails closed
-    row = method, violations[..., None], solution, _row(metrics), asked, delta, n, any_of(bad_task, n)
-    return _as_one(fields_of_solution(*row)) | {"level": level, "missed": missed}
+    best = best_of(*found, ~passes & there[..., None, :, None])
+    row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
+    fields = fields_of_best(method, row, _row(metrics), beta, delta, n, any_of(bad_task, n))
+    return _as_one(fields) | {"level": best.level, "missed": best.missed}
 
 
-def _passed(metric: Metric, tried: Tried, place: int, usual: bool) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) -> tuple[jax.Array, ...]:
     """Which tasks pass in each way, the level at which one that misses does, [..., n, ways]; and which are invalid.
 
     By lower bounds at the levels that are tried, or by numbers of successes at these, or near the usual ones.
@@ -255,7 +244,7 @@ def _passed(metric: Metric, tried: Tried, place: int, usual: bool) -> tuple[jax.
     shape = (*found.successes.shape, enough.successes.shape[-1])
     passed = found.successes[..., None] >= jnp.broadcast_to(enough.successes, shape)
     # At levels of which the data choose one, what each is calibrated for counts, and not the smaller one it attains.
-    each_level = enough.level if usual or tried.beta is not None else tried.betas
+    each_level = enough.level if usual or beta is not None else tried.betas
     return passed, jnp.broadcast_to(each_level, shape).astype(tried.deltas.dtype), (found.successes < 0)[..., None]
 
 
@@ -289,7 +278,7 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
     settings = _row(metrics), alpha, delta, least, there
     fields = fields_of_evidence(SOFT, jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
     missed = ~(wealth[..., 0] > 1) & there[..., None, :]
-    return _as_one({name: fields[name] for name in fields if name != "lower_bounds"}) | {"missed": missed}
+    return _as_one(fields) | {"missed": missed}
 
 
 def _row(metrics: list[Metric]) -> jax.Array:
@@ -298,5 +287,6 @@ def _row(metrics: list[Metric]) -> jax.Array:
     return jnp.where(jnp.all(finite), 0.0, jnp.nan).reshape(1)
 
 
-def _as_one(fields: dict[str, jax.Array]) -> dict[str, jax.Array]:
-    return {name: value[..., 0] for name, value in fields.items()}
+def _as_one(fields: dict[str, Any]) -> dict[str, jax.Array]:
+    names = "safety", "epsilon", "num_violations", "num_valid", "status"
+    return {name: fields[name][..., 0] for name in names}

@@ -106,10 +106,6 @@ class Method:
     bound: Bound | None = None  # the only bound that it uses, if it counts no lower bounds
     summaries: bool = True  # whether a summary of the returns suffices
 
-    def solve(self, k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
-        """The solutions of arrays of one float type that broadcast."""
-        return self.tail.finish(self.tail.search(k, n, beta, delta), k, n, beta)
-
     @property
     def counts_successes(self) -> bool:
         """Whether it derives the risk from how many rollouts of each task succeeded; it then chooses its betas."""

@@ -6,15 +6,13 @@ from typing import Literal
 
 import chex
 
-from jaxcert.certificates._arguments import Returns, choose
-from jaxcert.certificates._averages import OVER_TASKS
-from jaxcert.certificates._certificate import Certificate, quantity_of
+from jaxcert.certificates._arguments import Returns
+from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certified, curve_of_counts
-from jaxcert.certificates._mean import MeanCertificate, certified_mean
+from jaxcert.certificates._mean import MeanCertificate, certify_mean
 from jaxcert.certificates._question import COUNTED, MEAN_ROWS, Option, Question, Rows, same
-from jaxcert.returns._differences import sample_apart
 from jaxcert.returns._paired import paired
-from jaxcert.returns._prepared import Support, as_successes
+from jaxcert.returns._prepared import Support
 from jaxcert.returns._weighted import check_largest, weighted
 
 
@@ -114,9 +112,9 @@ def certify_mean_difference(
     .. math:: P\big[\, E_{M \sim D}[J^A_M - J^B_M] \ge L(\bar X^A_1 - \bar X^B_1, \dots, \bar X^A_n - \bar X^B_n;
               \delta) \,\big] \ge 1 - \delta,
 
-    one-sided, with L a lower bound on the mean of independent numbers in [a - b, b - a]. Both policies run on the same
-    tasks, so that how hard a task is cancels; how many rollouts each has is free. Swap the arguments for the other
-    side.
+    one-sided: ``certify_mean`` of the two policies, ``paired``, with L a lower bound on the mean of independent numbers
+    in [a - b, b - a]. Both policies run on the same tasks, so that how hard a task is cancels; how many rollouts each
+    has is free. Swap the arguments for the other side.
 
     Args:
         returns_a: float[..., n, m_a], m_a rollouts of policy A on each of n i.i.d. tasks; as in ``certify``.
@@ -150,10 +148,9 @@ def certify_mean_difference(
 
     Reference: the theory page, section 18; its equation (18.2).
     """
-    chosen = choose("bound", bound, OVER_TASKS)
-    pairs = as_successes(paired(returns_a, returns_b, where_a=where_a, where_b=where_b), support, None)
-    sample = sample_apart(chosen, pairs, support, validate)
-    return certified_mean(chosen, sample, quantity_of(bound, pairs), delta, validate, question="mean_difference")
+    pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
+    found = certify_mean(pairs, support=support, delta=delta, bound=bound, validate=validate)
+    return dataclasses.replace(found, question="mean_difference")
 
 
 MEAN_DIFFERENCE = Question(

@@ -87,8 +87,8 @@ class Question:
         stratified: whether it is asked of tasks drawn within strata, too, by ``jaxcert.stratified`` returns.
         advised: whether `jaxcert.planning.advise` explains why an answer says less than wanted.
         curve: (answer, lower bounds [n], thresholds [t]) -> the answer there, by its settings; None if there is none.
-        missing: (answer, row, returns [n, m], support, where) -> the tasks that it does not show to reach the
-            threshold of that row, bool[n], as many as it counts; None where it is not known which; None for no tasks.
+        missing: (answer, row) -> the tasks that it does not show to reach the threshold of that row, bool[n], as many
+            as it counts; None where it is not known which; None for no tasks.
         witness: (answer with host arrays, `_witness.Sample`, place of a row) -> what proves it in exact arithmetic,
             None where it claims nothing; ValueError for an answer without such proof. None if no answer has one.
     """
@@ -106,7 +106,7 @@ class Question:
     stratified: bool = False
     advised: bool = False
     curve: Callable[[Any, Any, np.ndarray], Any] | None = None
-    missing: Callable[[Any, int, Any, Any, Any], np.ndarray | None] | None = None
+    missing: Callable[[Any, int], np.ndarray | None] | None = None
     witness: Callable[[Any, Any, int], dict[str, Any] | None] | None = None
 
     def __post_init__(self) -> None:

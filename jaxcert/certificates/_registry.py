@@ -11,23 +11,23 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._bound import Bound, apply_bound, task_bounds
+from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import AUTO, choose, default_bound
-from jaxcert.certificates._attained import ATTAINED, counted, least_risk
+from jaxcert.certificates._attained import ATTAINED, counted
 from jaxcert.certificates._averages import ratios_of, risk_of_loss, weighted_loss
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._counting import (
     any_of,
     count_bounds,
     count_violations,
-    fields_of_solution,
+    fields_of_risk,
     only_smallest,
     reached,
 )
-from jaxcert.certificates._levels import numbers_for, risks_at_levels, usual_enough
-from jaxcert.certificates._method import BINOMIAL, MOST_DELTA, Method, Solution
+from jaxcert.certificates._levels import best_at_levels, numbers_for
+from jaxcert.certificates._method import BINOMIAL, MOST_DELTA, Method
 from jaxcert.certificates._scenario import SCENARIO
 from jaxcert.certificates._soft import SOFT, evidence, shares
 from jaxcert.numerics._batches import in_front
@@ -77,49 +77,6 @@ def counts_bounds(certificate: Any) -> bool:
     return not (derives or certificate.beta.ndim)
 
 
-# --- which tasks are violations -------------------------------------------------------------------------------------
-
-
-def missing_of_counts(
-    certificate: Certificate, index: int, returns: Any, support: Any, where: Any
-) -> np.ndarray | None:
-    """The tasks that count as violations at one threshold, bool[n]; None where that is not known.
-
-    Those with a lower bound below the threshold, at the level that was chosen for it; of successes, those with too few.
-    Tasks that were weighed, as in a soft count, are not known, nor where these are not as many as were counted. The
-    certificate is of one policy, without batch axes, and computed from these returns [n, m].
-    """
-    count, n, threshold = int(certificate.num_violations[index]), certificate.num_tasks, certificate.thresholds[index]
-    if count in (0, n):
-        return np.full(n, count == n)
-    if certificate.method == ATTAINED.name:
-        return _too_few(certificate, index, count, returns, where)
-    lower = certificate.lower_bounds
-    if not counts_bounds(certificate):
-        if not (certificate.beta.ndim and certificate.method in COUNTING and certificate.bound in BOUNDS):
-            return None
-        bound = BOUNDS[certificate.bound]
-        lower = apply_bound(bound, np.asarray(returns), certificate.beta[index], support, where, False)
-    found = ~np.asarray(lower >= threshold)
-    return found if int(found.sum()) == count else None
-
-
-def _too_few(certificate: Certificate, index: int, count: int, returns: Any, where: Any) -> np.ndarray | None:
-    counts = np.ones(np.shape(returns), bool) if where is None else np.asarray(where)
-    successes, trials = np.sum(np.where(counts, returns, False), axis=1).astype(np.int32), counts.sum(axis=1)
-    if (trials == trials[0]).all():
-        found = successes < np.sort(successes)[count]
-        return found if int(found.sum()) == count else None
-    given = None if certificate.beta.ndim else np.asarray(certificate.beta)
-    dtype = np.dtype(certificate.safety.dtype)
-    thresholds = np.full(len(trials), certificate.thresholds[index], dtype)
-    enough = usual_enough(trials.astype(dtype)[:, None], thresholds, given).successes
-    masks = (successes[:, None] < np.asarray(enough)).T
-    fitting = [mask for mask in masks if mask.sum() == count]
-    # Several levels may count as many tasks, and the same ones.
-    return fitting[0] if fitting and all((mask == fitting[0]).all() for mask in fitting) else None
-
-
 # --- tasks with weights ---------------------------------------------------------------------------------------------
 
 # Lower bounds [..., n], violations and risks [..., t], and the level or the levels [..., t].
@@ -157,10 +114,9 @@ def _of_successes(bound: Bound, sample: Sample, valid: jax.Array, thresholds, be
         share = jnp.where(passed, 1, complement_down(_lost(level, worst)))
         return weighted_epsilon(share, sample, above_zero, share_of_delta)
 
-    risks = risks_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, solve, there)
-    violations, solution, level = least_risk(*risks, sample.num_tasks)
+    best = best_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, solve, there)
     lower = jnp.where(count >= 0, 0, -jnp.inf).astype(count.dtype)
-    return lower, violations, solution.epsilon, level if beta is None else beta
+    return lower, best.violations, best.epsilon, best.level if beta is None else beta
 
 
 def _lost(level: jax.Array, worst: jax.Array) -> jax.Array:
@@ -187,8 +143,8 @@ def _with_weights(method: Method, find: Callable[..., _Found], known: Callable[.
         lower, violations, epsilon, used = find(bound, sample, valid, thresholds, beta, delta, known)
         # Where no task is valid, as for refuted returns, weights alone certify nothing.
         some, bad_task = any_of(jnp.isfinite(lower), n), any_of(jnp.isneginf(lower), n)
-        solution = Solution(jnp.where(some, epsilon, 1.0), n - violations, jnp.ones(epsilon.shape, bool))
-        fields = fields_of_solution(method, violations, solution, thresholds, used, delta, n, bad_task)
+        epsilon = jnp.where(some, epsilon, 1.0)
+        fields = fields_of_risk(method, violations, epsilon, thresholds, used, delta, n, bad_task)
         return {**fields, "lower_bounds": lower, "beta": used}
 
     return dataclasses.replace(method, name=f"weighted_{method.name}", count=count, known=known, tail=None, choice=None)

@@ -16,7 +16,7 @@ from jaxcert.certificates._arguments import choose, levels_of
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, new_task_from
-from jaxcert.certificates._figures import SAMPLED, Headline, ceil_figures, floor_figures, floor_to
+from jaxcert.certificates._figures import SAMPLED, Told, ceil_figures, floor_figures, floor_to, nothing
 from jaxcert.certificates._figures import at_least as share_of_new_tasks
 from jaxcert.certificates._met import check_declared, metrics_of, solved_together
 from jaxcert.certificates._method import BINOMIAL, Levels
@@ -137,23 +137,13 @@ class RequirementsCertificate(Answer):
         ]
         return f"{', '.join(most)} and {last}, all at once," if most else last
 
-    def _sentence(self, index: int) -> str:
-        (safety,) = self._held(index, "safety")
+    def _told(self, index: int) -> Told:
+        (safety,), note = self._held(index, "safety"), self._note(index)
+        what, task = self._required.rstrip(","), new_task_from(self.source)
         if not safety > 0:
-            return self._nothing(f"whether {self._required.rstrip(',')}", self._note(index))
-        return (
-            f"{self._start}: on {new_task_from(self.source)}, {self._required} "
-            f"with probability at least {floor_to(safety, 4)}.{self._note(index)}"
-        )
-
-    def _headline(self, index: int) -> Headline:
-        (safety,) = self._held(index, "safety")
-        what = self._required.rstrip(",")
-        if not safety > 0:
-            return self._no_line(f"whether {what}")
-        claim, _ = share_of_new_tasks(safety)
-        source = new_task_from(self.source).removeprefix("a new task ")
-        return self._line(claim, f"{source}: {what}")
+            return nothing(f"whether {what}", note)
+        sentence = f"on {task}, {self._required} with probability at least {floor_to(safety, 4)}.{note}"
+        return Told(sentence, share_of_new_tasks(safety)[0], f"{task.removeprefix('a new task ')}: {what}")
 
 
 _SIDES = "at least", "at most"

@@ -19,7 +19,7 @@ from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counting import any_of, bad_levels, count_violations, fields_of_limits, largest_betas
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, Method, solve_every, table_of
 from jaxcert.certificates._question import Option, Question, Rows, same
-from jaxcert.certificates._registry import defaults, missing_of_counts, warned
+from jaxcert.certificates._registry import defaults, warned
 from jaxcert.certificates._witness import of_limits
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._calibration import joint_counts
@@ -202,5 +202,5 @@ SAFETY_LEVEL = Question(
     advised=True,
     curve=curve_of_counts,
     witness=of_limits,
-    missing=missing_of_counts,
+    missing=Certificate.violated,
 )

@@ -10,8 +10,8 @@ import numpy as np
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound, Rollouts, rollouts_of, usable
 from jaxcert.certificates._averages import mean_loss, risk_of_loss
-from jaxcert.certificates._counting import fields_of_solution
-from jaxcert.certificates._method import Method, Solution
+from jaxcert.certificates._counting import fields_of_risk
+from jaxcert.certificates._method import Method
 from jaxcert.numerics._batches import as_memory_allows, in_front
 from jaxcert.numerics._bets import factor, mean_wealth_down, ratio_of
 from jaxcert.numerics._elementary import exp, log
@@ -111,12 +111,10 @@ def fields_of_evidence(
     there = jnp.ones(valid.shape, bool) if there is None else there
     convincing = jnp.sum((wealth > 1) & there[..., None], axis=-2, dtype=jnp.int32)
     n = jnp.sum(there, axis=-1, keepdims=True, dtype=jnp.int32)
-    solution = Solution(epsilon, convincing, jnp.ones(epsilon.shape, bool))
     # The end of the support is all that is said of a single task; without a weight, nothing is said.
     lower = jnp.where(valid & (alpha > 0), low, -jnp.inf)
     bad_task = jnp.any(jnp.isneginf(lower) & there, axis=-1, keepdims=True)
-    violations = n - convincing
-    fields = fields_of_solution(method, violations, solution, thresholds, alpha, delta, n, bad_task)
+    fields = fields_of_risk(method, n - convincing, epsilon, thresholds, alpha, delta, n, bad_task)
     return fields | {"lower_bounds": lower}
 
 

@@ -14,13 +14,14 @@ from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row, bound_for, padded_rows, thresholds_of
+from jaxcert.certificates._attained import Tried
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import at_least, valid_rows
 from jaxcert.certificates._episode import IN_A_ROW, in_a_row
-from jaxcert.certificates._figures import LISTED, Headline, floor_figures, of_tasks, reach, status_where
+from jaxcert.certificates._figures import LISTED, Told, floor_figures, nothing, of_tasks, reach, status_where
 from jaxcert.certificates._question import Option, Question, Rows, same
-from jaxcert.certificates._suite_counts import USUAL_LEVELS, Known, allowances, known_before, passes
+from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
 from jaxcert.certificates._witness import of_lists
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
@@ -83,6 +84,11 @@ class SuiteCertificate(ByThreshold):
         good = self.num_good.astype(self.betas.dtype)
         return jnp.where(good == self.num_tasks, 1, jnp.maximum(next_down(good / self.num_tasks), 0))
 
+    @property
+    def chosen(self) -> jax.Array:
+        """Which of the levels says most, from 0, int[..., t]."""
+        return jnp.argmin(jnp.sum(self.violations, axis=-2, dtype=np.int32) + self.allowance, axis=-2)
+
     def among(self, tasks: chex.Array | Sequence[int]) -> jax.Array:
         """At least how many of some tasks have J >= B, int32[..., t]; for all parts of the list in one event.
 
@@ -106,21 +112,17 @@ class SuiteCertificate(ByThreshold):
         inside = jnp.sum(self.violations[..., np.flatnonzero(chosen), :], axis=-2, dtype=np.int32)
         return jnp.max(jnp.maximum(int(chosen.sum()) - inside - self.allowance, 0), axis=-2)
 
-    def _sentence(self, index: int) -> str:
-        good, n = int(self.num_good[index]), self.num_tasks
-        shown, note = floor_figures(float(self.thresholds[index])), self._note(index)
+    def _told(self, index: int) -> Told:
+        threshold, good = self._held(index, "thresholds", "num_good")
+        shown, what, n, note = floor_figures(threshold), with_article(self.quantity), self.num_tasks, self._note(index)
         if not good:
-            what = f"{with_article(self.quantity)} of at least {shown}"
-            return f"{self._nothing(f'how many of these {n} tasks have {what}')}{note}"
-        tasks = f"at least {good} of these {n} tasks" if good < n else f"all of these {n} tasks"
-        return f"{self._start}: on {tasks}, the {self.quantity} is at least {shown}.{note}"
-
-    def _headline(self, index: int) -> Headline:
-        good, n = int(self.num_good[index]), self.num_tasks
-        what = f"{with_article(self.quantity)} of {floor_figures(float(self.thresholds[index]))}"
-        if not good:
-            return self._no_line(f"how many of these {n} tasks reach {what}")
-        return self._line(of_tasks(good, n), f"{reach(good)} {what}")
+            of_these = f"how many of these {n} tasks"
+            return nothing(f"{of_these} have {what} of at least {shown}", after=note)._replace(
+                about=f"about {of_these} reach {what} of {shown}"
+            )
+        claim = of_tasks(good, n)
+        sentence = f"on {claim[0].lower()}{claim[1:]}, the {self.quantity} is at least {shown}.{note}"
+        return Told(sentence, claim, f"{reach(good)} {what} of {shown}")
 
 
 def _chosen(tasks: Any, num_tasks: int) -> np.ndarray:
@@ -198,17 +200,17 @@ def certify_suite(
     levels = np.asarray(USUAL_LEVELS) if betas is None else betas
     levels = as_row("betas", probability("betas", levels, dtype, "nearest", validate=validate))
     rows = padded_rows(needed, sample)
-    known = known_before(per_task, sample, rows, levels, delta)
-    fields = _counted(per_task, *placed((sample, rows, levels, delta, known)))
+    tried = tried_for(per_task, sample, rows, levels, delta)
+    fields = _counted(per_task, *placed((sample, rows, levels, delta, tried)))
     fields |= {"thresholds": padded_rows(row, sample), "betas": levels, "delta": delta}
     settings = {"bound": per_task.name, "quantity": quantity, "num_episodes": num_episodes}
     return answer(SuiteCertificate, fields, sample.num_tasks, len(row), **settings)
 
 
 @functools.partial(quickly, static_argnums=0)
-def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, known: Known) -> dict[str, jax.Array]:
-    found, n = passes(bound, sample, thresholds, betas, known), sample.num_tasks
-    violations, allowance = allowances(found, delta, n, known)
+def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, tried: Tried | None) -> dict[str, jax.Array]:
+    found, n = passes(bound, sample, thresholds, betas, delta, tried), sample.num_tasks
+    violations, allowance = allowances(found, delta, n, tried)
     k = jnp.sum(violations, axis=-2, dtype=np.int32)
     bad = k + allowance
     good, k, level = at_least(bad, (n - bad, k, jnp.max(found.levels, axis=-2)), axis=-2)
@@ -216,13 +218,6 @@ def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, known: Know
     status = status_where(good > 0, valid)
     fields = {"num_good": good.astype(np.int32), "num_violations": k, "best_level": level, "status": status}
     return fields | {"violations": violations, "allowance": allowance}
-
-
-def _missing(found: SuiteCertificate, index: int, *_: Any) -> np.ndarray:
-    """The tasks that do not pass at the level that says most."""
-    violations = np.asarray(found.violations)[..., index]
-    bad = violations.sum(axis=-1) + np.asarray(found.allowance)[..., index]
-    return violations[np.argmin(bad)]
 
 
 SUITE = Question(
@@ -242,7 +237,7 @@ SUITE = Question(
     ),
     shortcut="",
     listed=True,
-    missing=_missing,
+    missing=lambda found, index: np.asarray(found.violations)[int(found.chosen[index]), :, index],
     paired=True,
     witness=of_lists,
 )

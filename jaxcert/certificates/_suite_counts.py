@@ -19,9 +19,9 @@ from jax.scipy.special import ndtri
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._attained import Successes, counted
+from jaxcert.certificates._attained import Successes, Tried, counted
 from jaxcert.certificates._counting import reached
-from jaxcert.certificates._levels import Enough, known_enough, near, part_of, together
+from jaxcert.certificates._levels import known_enough, near, part_of, together
 from jaxcert.certificates._method import Tail, table_of
 from jaxcert.numerics._batches import in_blocks, in_front
 from jaxcert.numerics._coins import coins_allowed, equal_coins_allowed
@@ -40,7 +40,7 @@ class Passes(NamedTuple):
 
     passed: jax.Array  # bool[..., levels, n, t]
     levels: jax.Array  # at least the probability to pass of a task with J < B, [..., levels, n or 1, t or 1]
-    shares: jax.Array  # the part of delta of each level, rounded down, [..., levels, t or 1]
+    deltas: jax.Array  # the delta of each level, rounded down, [..., levels, t or 1]
     valid: jax.Array  # tasks whose returns are all valid, bool[..., n]
 
 
@@ -63,31 +63,25 @@ def _allowed(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> j
 _ALLOWED = Tail(_allowed, lambda found, k, n, beta: found, of_beta=True)
 
 
-class Known(NamedTuple):
-    """Numbers known before the returns, if tasks have one level; otherwise None."""
+def tried_for(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delta: Any) -> Tried | None:
+    """The numbers of successes, the deltas [levels, t or 1], and how many may be bad; None for tasks of unequal levels.
 
-    enough: Any  # the successes that are enough and their levels, [1, t, levels]; None for bounds
-    allowed: Any  # x for k = 0, 1, ..., [levels, t or 1, k]
-
-
-def known_before(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delta: Any) -> Known:
-    """The numbers of successes and the allowances, on the host."""
-    n, size = int(sample.num_tasks), sample.tasks[-1]
-    if not is_concrete(thresholds, betas, delta) or (bound.binary and not sample.is_full):
-        return Known(None, None)
+    Before the returns are, and on the host where all of it is known.
+    """
+    if bound.binary and not sample.is_full:
+        return None
     if bound.binary:
-        m = sample.num_rollouts.astype(sample.dtype)
-        enough = known_enough(near, m, thresholds[:, None], quantiles_of(betas))
+        enough = known_enough(near, sample.num_rollouts.astype(sample.dtype), thresholds[:, None], quantiles_of(betas))
         levels, shares = enough.level.T, together(enough.successes[:, None], _equal_parts(enough.level.shape, betas)).T
-        enough = Enough(*(each[None] for each in enough))
     else:
         enough, levels, shares = None, betas[:, None], _shares_of_bounds(betas)[:, None]
-    if levels.size > _MOST_ROWS:
-        return Known(enough, None)
-    deltas = np.broadcast_to(part_of(np.asarray(delta), shares), levels.shape)
-    pairs = zip(levels.reshape(-1), deltas.reshape(-1), strict=True)
+    deltas = part_of(delta, shares)
+    if levels.size > _MOST_ROWS or not is_concrete(levels, deltas):
+        return Tried(enough, deltas, None)
+    n, size = int(sample.num_tasks), sample.tasks[-1]
+    pairs = zip(levels.reshape(-1), np.asarray(deltas).reshape(-1), strict=True)
     rows = [table_of(_ALLOWED, n, size, each, level) for level, each in pairs]
-    return Known(enough, None if rows[0] is None else np.concatenate(rows).reshape(*levels.shape, size + 1))
+    return Tried(enough, deltas, None if rows[0] is None else np.concatenate(rows).reshape(*levels.shape, size + 1))
 
 
 def _equal_parts(shape: tuple[int, ...], like: Any) -> Any:
@@ -100,50 +94,47 @@ def _shares_of_bounds(betas: Any) -> Any:
     return parts if betas.size == 1 else parts * betas.dtype.type(1 - 2 * unit_roundoff(betas.dtype))
 
 
-def passes(bound: Bound, sample: Sample, thresholds: jax.Array, betas: jax.Array, known: Known) -> Passes:
+def passes(
+    bound: Bound, sample: Sample, thresholds: jax.Array, betas: jax.Array, delta: jax.Array, tried: Tried | None
+) -> Passes:
     """Which tasks pass: by lower bounds at the levels, or by numbers of successes that attain levels near them."""
-    if bound.binary:
-        return _of_successes(counted(sample), sample, thresholds, betas, known)
-    lower = jnp.moveaxis(task_bounds(bound, sample, betas, each=True), 0, -2)
-    passed = reached(lower, thresholds)
-    batch = range(lower.ndim - 2)
-    levels, shares = (
-        jnp.expand_dims(each, batch) for each in (betas[:, None, None], _shares_of_bounds(betas)[:, None])
-    )
-    there = in_front(lower, sample.num_tasks)[..., None]
-    return Passes(passed | ~there, levels, shares, jnp.all(jnp.isfinite(lower), axis=-2))
-
-
-def _of_successes(found: Successes, sample: Sample, thresholds: jax.Array, betas: jax.Array, known: Known) -> Passes:
-    there = in_front(found.successes, sample.num_tasks)[..., None, None]
-    if known.enough is not None:
-        enough, level = known.enough
+    if tried is None:
+        return _of_own_numbers(counted(sample), sample, thresholds, betas, delta)
+    if tried.enough is None:
+        lower = jnp.moveaxis(task_bounds(bound, sample, betas, each=True), 0, -2)
+        passed, levels, valid = reached(lower, thresholds), betas[:, None, None], jnp.all(jnp.isfinite(lower), axis=-2)
     else:
-        # The number of successes at each level, [..., n or 1, t, levels], by rollouts, threshold and levels alone.
-        m = jnp.asarray(sample.num_rollouts, thresholds.dtype)[None] if sample.is_full else found.num_rollouts
-        enough, level = near(m[..., None, None], thresholds[:, None], quantiles_of(betas))
-    batch = range(found.successes.ndim + 2 - enough.ndim)  # numbers of rollouts may be one for all tasks of all batches
-    enough, level = (jnp.expand_dims(each, batch) for each in (enough, level))
-    passed = (found.successes[..., :, None, None] >= enough) | ~there
-    shape = (*enough.shape[:-3], enough.shape[-2], enough.shape[-1])
+        found, (enough, level) = counted(sample), tried.enough
+        levels, valid = level.T[:, None], found.successes >= 0
+        passed = found.successes[..., None, :, None] >= jnp.expand_dims(enough.T[:, None], range(valid.ndim - 1))
+    there = in_front(valid, sample.num_tasks)[..., None, :, None]
+    levels, deltas = (jnp.expand_dims(each, range(valid.ndim - 1)) for each in (levels, tried.deltas))
+    return Passes(passed | ~there, levels, deltas, valid)
+
+
+def _of_own_numbers(found: Successes, sample: Sample, thresholds: jax.Array, betas: jax.Array, delta: Any) -> Passes:
+    """By a number of successes for the rollouts of each task."""
+    there = in_front(found.successes, sample.num_tasks)[..., None, None]
+    enough, level = near(found.num_rollouts[..., None, None], thresholds[:, None], quantiles_of(betas))
+    passed = (found.successes[..., None, None] >= enough) | ~there
+    shape = (*enough.shape[:-3], *enough.shape[-2:])
     shares = together(jnp.moveaxis(enough, -3, -2), _equal_parts(shape, level))
     # Tasks that are not there come last, and never fail.
-    level = level if sample.is_full else jnp.where(there, level, 0)
-    passed, level = (jnp.moveaxis(each, -1, -3) for each in (passed, level))
-    return Passes(passed, level, jnp.moveaxis(shares, -1, -2), found.successes >= 0)
+    passed, level = (jnp.moveaxis(each, -1, -3) for each in (passed, jnp.where(there, level, 0)))
+    return Passes(passed, level, part_of(delta, jnp.moveaxis(shares, -1, -2)), found.successes >= 0)
 
 
-def allowances(found: Passes, delta: jax.Array, n: Any, known: Known) -> tuple[jax.Array, jax.Array]:
+def allowances(found: Passes, delta: jax.Array, n: Any, tried: Tried | None) -> tuple[jax.Array, jax.Array]:
     """The tasks that do not pass, bool[..., levels, n, t], and how many others may be bad, all for an invalid delta."""
     violations = ~found.passed
     k = jnp.sum(violations, axis=-2, dtype=jnp.int32)
-    if known.allowed is not None:
+    if tried is None or tried.table is None:
+        allowed = _searched(found, k, n, jnp.broadcast_to(found.deltas, k.shape))
+    else:
         # From a row for each level, and for each threshold or for all.
-        allowed = jnp.asarray(known.allowed)
+        allowed = jnp.asarray(tried.table)
         levels, rows = jnp.arange(allowed.shape[0])[:, None], jnp.arange(allowed.shape[1])[None]
         allowed = allowed[jnp.broadcast_to(levels, k.shape), jnp.broadcast_to(rows, k.shape), k]
-    else:
-        allowed = _searched(found, k, n, jnp.broadcast_to(part_of(delta, found.shares), k.shape))
     valid = jnp.any(found.valid & in_front(found.valid, n), axis=-1)[..., None, None]
     usable = (delta > 0) & (delta < 1) & valid
     return violations, jnp.where(usable, jnp.minimum(allowed, n - k), n - k).astype(np.int32)

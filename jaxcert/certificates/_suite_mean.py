@@ -12,7 +12,7 @@ from jaxcert.bounds._bound import Rollouts, finish, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._arguments import Returns, choose, default_bound
 from jaxcert.certificates._attained import counted
-from jaxcert.certificates._averages import check_averages, mean_over_tasks
+from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._certificate import answer, quantity_of
 from jaxcert.certificates._counting import any_of
 from jaxcert.certificates._figures import LISTED
@@ -27,10 +27,8 @@ from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_sum
 from jaxcert.numerics._tails import limit
-from jaxcert.returns._checks import check_sums
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Needs, Sample, placed, sample_of
-from jaxcert.returns.summaries import Moments
 
 # Odds of the bets, as multiples of the best bet for returns that vary by as much as their mean; smaller variation wants
 # larger bets. The best bet of all loses little to the nearest of these: next to it, wealth is nearly constant.
@@ -72,7 +70,7 @@ def certify_suite_mean(
         A ``MeanCertificate`` with arrays [...].
 
     Raises:
-        ValueError: for invalid shapes, names or values, as ``certify``; for ``Moments``, which have no single returns.
+        ValueError: for invalid shapes, names or values, as ``certify``.
 
     Example:
         >>> import numpy as np
@@ -85,16 +83,8 @@ def certify_suite_mean(
     returns = as_successes(returns, support, where, bound)
     bound = default_bound(bound, returns)
     needs = choose("bound", bound, _NEEDS)
-    if isinstance(returns, Moments):
-        raise ValueError("returns are moments, without single returns; expected an array or a histogram")
     sample = sample_of(needs, returns, support, where, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
-    if validate and not needs.binary:
-        if sample.is_full:
-            x, ends = sample.unpadded.values, (sample.low, sample.high)
-            check_sums(x.reshape(*x.shape[:-2], -1), None, ends, what="the returns of all tasks")
-        else:
-            check_averages(sample)
     fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}
     quantity = quantity_of(bound, returns)
     return answer(

@@ -17,7 +17,7 @@ import numpy as np
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._attained_limits import FEW, usual_limits
+from jaxcert.certificates._attained_limits import FEW
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._levels import delta_shares, near, usual_enough
 from jaxcert.certificates._registry import counts_bounds
@@ -175,24 +175,18 @@ def of_passing(sample: Sample, passed: np.ndarray) -> list[int | None]:
 
 
 def at_the_best(
-    sample: Sample, enough: np.ndarray, parts: Sequence[float], row: tuple[Any, Any, Any], delta: Any
+    sample: Sample, enough: np.ndarray, parts: Sequence[float], chosen: Any, threshold: float, delta: Any
 ) -> Witness:
-    """Where several numbers of successes c were tried, [sizes, levels], with parts of delta, and the best counts.
+    """Where several numbers of successes c were tried, [sizes, levels], with parts of delta, and the chosen one counts.
 
-    Levels with the same numbers are one, at the sum of their shares. Which of them the row (threshold, number of
-    violations, level that is stated) is of shows in the last two.
+    Levels with the same numbers are one, at the sum of their shares.
     """
-    threshold, num_violations, stated = float(row[0]), int(row[1]), float(row[2])
     exact, sizes, merged = decimal(threshold), sample.sizes, {}
-    for column, part in zip(np.asarray(enough).astype(int).T.tolist(), parts, strict=True):
-        merged[tuple(column)] = merged.get(tuple(column), 0.0) + float(part)
-
-    def misfit(column: tuple[int, ...]) -> tuple[int, float]:
-        level = max(exact_level(m, c, exact) for m, c in zip(sizes, column, strict=True))
-        return abs(int(np.sum(~sample.reach(column))) - num_violations), abs(float(level) - stated)
-
+    tried = [tuple(column) for column in np.asarray(enough).astype(int).T.tolist()]
+    for column, part in zip(tried, parts, strict=True):
+        merged[column] = merged.get(column, 0.0) + float(part)
     columns, shares = list(merged), divided_delta(delta, list(merged.values()))
-    best = min(columns, key=misfit)
+    best = tried[int(chosen)]
     levels: list[Witness] = [
         {"enough": by_size(sizes, column), "share": share} for column, share in zip(columns, shares, strict=True)
     ]
@@ -217,11 +211,10 @@ def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
         return None
     if not successes:
         return _of_bounds(certificate, sample, threshold)
-    sizes, beta = np.asarray(sample.sizes, threshold.dtype), np.asarray(certificate.beta)
-    enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), None if chosen else beta).successes
+    sizes = np.asarray(sample.sizes, threshold.dtype)
+    enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), None if chosen else certificate.beta)
     parts = delta_shares(float(sizes[-1])) if chosen else [1.0]
-    level = np.broadcast_to(beta, certificate.safety.shape)[index]
-    return at_the_best(sample, enough, parts, (threshold, certificate.num_violations[index], level), delta)
+    return at_the_best(sample, enough.successes, parts, certificate.chosen[index], float(threshold), delta)
 
 
 def _of_bounds(certificate: Any, sample: Sample, threshold: Any) -> Witness:
@@ -245,10 +238,8 @@ def of_limits(certificate: Any, sample: Sample, index: int) -> Witness | None:
     if bool(sample.where.all()) and most <= FEW:  # a level for each c
         chosen, shares = least[0] - 1, [rounded(decimal(delta) / most, -math.inf)] * most
     else:
-        room = sample.where.shape[1]
-        betas, _ = usual_limits(certificate.num_tasks, np.asarray(room, delta.dtype), safety[None], delta)
-        chosen = int(np.argmin(np.abs(np.asarray(betas)[0] - certificate.beta[index])))
-        shares = divided_delta(delta, delta_shares(float(room)))
+        chosen, room = int(certificate.chosen[index]), float(sample.where.shape[1])
+        shares = divided_delta(delta, delta_shares(room))
     levels: list[Witness] = [{"share": share} for share in shares]
     levels[chosen] |= {"enough": by_size(sizes, least), "beta": by_size(sizes, [beta] * len(sizes))}
     return {"levels": levels, "chosen": chosen, "successes": of_passing(sample, sample.reach(least))}
@@ -284,9 +275,9 @@ def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
     if certificate.bound == CLOPPER_PEARSON.name:
         sizes = jnp.asarray(sample.sizes, threshold.dtype)
         enough = near(sizes[:, None], threshold, quantiles_of(betas)).successes
-        row = threshold, certificate.num_violations[index], certificate.best_level[index]
-        return at_the_best(sample, np.asarray(enough), [1 / betas.size] * betas.size, row, delta)
-    chosen = int(np.argmin(violations.sum(axis=1) + certificate.allowance[:, index]))
+        parts = [1 / betas.size] * betas.size
+        return at_the_best(sample, np.asarray(enough), parts, certificate.chosen[index], float(threshold), delta)
+    chosen = int(certificate.chosen[index])
     share = float(delta) if betas.size == 1 else rounded(decimal(delta) / betas.size, -math.inf)
     levels = [{"beta": float(beta), "share": share} for beta in betas]
     found = bets(sample, ~violations[chosen], float(threshold), float(betas[chosen]))

@@ -20,7 +20,7 @@ from jaxcert.certificates._band import BandCertificate, steps_of
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status, source_of
 from jaxcert.certificates._counting import bad_levels
-from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to, status_where
+from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
 from jaxcert.certificates._question import MEAN_ROWS, Option, Question, same
 from jaxcert.numerics._elementary import quotient
@@ -66,17 +66,17 @@ class TailCertificate(ByThreshold):
 
     _shown: ClassVar = ("shares", "quantiles", "cvar", "delta")
 
-    def _sentence(self, index: int) -> str:
+    def _told(self, index: int) -> Told:
         """Every figure on its safe side: a larger share has a larger mean."""
         share, quantile, mean, status = self._held(index, "shares", "quantiles", "cvar", "status")
+        told = nothing(f"the worst {ceil_figures(share)} of tasks")
         if not quantile > -np.inf or status == Status.VACUOUS:
-            return self._nothing(f"the worst {ceil_figures(share)} of tasks")
+            return told
         average = f"on the worst {ceil_figures(share)} of tasks is at least {floor_figures(mean)} on average, and "
-        return (
-            f"{self._start}: the {self.quantity} {average if mean > -np.inf else ''}on a new task "
-            f"{'' if mean > -np.inf else 'is '}at least {floor_figures(quantile)} with probability at least "
-            f"{floor_to(1 - share, 4)}.{self._note(index)}"
-        )
+        least = f"at least {floor_figures(quantile)} with probability at least {floor_to(1 - share, 4)}"
+        where = f"{average}on a new task" if mean > -np.inf else "on a new task is"
+        sentence = f"the {self.quantity} {where} {least}.{self._note(index)}"
+        return Told(sentence, least.capitalize(), f"is the {self.quantity} on a new task")
 
     @property
     def _start(self) -> str:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -15,7 +14,6 @@ from jaxcert.certificates._question import Question
 from jaxcert.cli import _tables
 from jaxcert.cli._answer import Answer, Request, together
 from jaxcert.cli._outputs import write_plot
-from jaxcert.cli._role_options import columns_in, role_option
 from jaxcert.cli._typed import in_shell, no_option
 from jaxcert.report import (
     certificate_document,
@@ -32,7 +30,7 @@ from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
-from jaxcert.tables import ReturnsFile, read_returns
+from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._returns import names_of
 
@@ -133,7 +131,7 @@ def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
     wanted, locked = request.outputs, request.locked
     page: dict[str, Any] = {"title": wanted.title, "date": date.today().isoformat()}
     if wanted.record is not None:
-        page["verify_command"] = _verify_command(wanted.record, data, request.roles, locked and locked.path)
+        page["verify_command"] = _verify_command(wanted.record, data, locked and locked.path)
     return page
 
 
@@ -158,12 +156,9 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
     write_report(path, first, protocol=request.digest, **page, **how)
 
 
-def _verify_command(json: Path, data: Sequence[ReturnsFile], roles: Mapping[str, Any], protocol: Path | None) -> str:
-    """Options, beside the files of returns, that compute the certificate file again; a table of all policies once."""
+def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:
+    """What computes the certificate file again, beside the files of returns; a table of all policies stands once."""
     is_one = len({each.path for each in data}) == 1
     files = [data[0].path.name] if is_one else names_of([dataclasses.replace(each, called=None) for each in data])
     words = [] if protocol is None else ["--protocol", no_option(protocol.name)]
-    usual = {name: parameter.default for name, parameter in inspect.signature(read_returns).parameters.items()}
-    for name, column in columns_in(roles).items():
-        words += [role_option(name, column), column or ""] if column != usual[name] else []
     return in_shell("verify", [json.name, *files], words)

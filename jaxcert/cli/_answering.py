@@ -24,9 +24,9 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._curve import every_step
+from jaxcert.report._exact_check import check_witnessed
 from jaxcert.report._open_pairs import why_open
 from jaxcert.report._recompute import ask
-from jaxcert.report._witnesses import check_witnessed
 from jaxcert.report.html._report_sample import sample_of
 from jaxcert.report.html._report_words import too_few_trials
 from jaxcert.tables import ReturnsFile
@@ -147,10 +147,9 @@ _UNKNOWN = "not for too few tasks alone; no more is known "
 def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
     """Print the answers, one for each group of rows if a column names groups, and their joint confidence."""
     for group, answer in answers.items():
-        around = ([f"{request.by} = {group}"], [""]) if request.by is not None else ([], [])
-        _console.say(*around[0])
+        _console.say(*([] if request.by is None else [f"{request.by} = {group}"]))
         _print(answer)
-        _console.say(*around[1])
+        _console.say(*([] if request.by is None else [""]))
     _console.say(*filter(None, [together(request, answers)]))
 
 

@@ -27,14 +27,7 @@ from jaxcert.tables._returns import how_many, names_of
 def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
     asking = request.asking
-    _refuse_for_a_board(request, len(files))
-    board = board_of(asking.threshold, asking.listed, len(files), has_means=asking.question is None)
-    check_open_unit("delta", asking.delta)
-    bound = None if _of_list(board, asking) else asking.bound
-    of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}
-    given = [name for name, value in of_thresholds.items() if value is not None]
-    if given and board.at is None:
-        raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
+    board = _board(request, len(files))
     named = enumerate(dict.fromkeys(each.file for each in files), 1)
     request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
@@ -56,14 +49,14 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
         _console.say(*_reasons(request, found))
 
 
-def _refuse_for_a_board(request: Request, num_policies: int) -> None:
-    """Raise ValueError for an option of two policies."""
+def _board(request: Request, num_policies: int) -> Board:
+    """What is asked of the policies; ValueError for an option of two, or of certificates that are not asked for."""
     asking = request.asking
     of_order = asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
-    if of_order and (asking.threshold or asking.mean or request.outputs.json):
-        given = "--json" if request.outputs.json else "--threshold" if asking.threshold else "--mean"
+    about_each = {"--json": request.outputs.json, "--threshold": asking.threshold, "--mean": asking.mean}
+    if of_order and (given := [name for name, value in about_each.items() if value]):
         raise ValueError(
-            f"{given} is about each policy, not their order; expected none with --question {asking.question}"
+            f"{given[0]} is about each policy, not their order; expected none with --question {asking.question}"
         )
     others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")[of_order:]}
     for name, value in {**others, **asking.options}.items():
@@ -72,6 +65,14 @@ def _refuse_for_a_board(request: Request, num_policies: int) -> None:
                 f"--{name.replace('_', '-')} is given with {num_policies} files, of which a leaderboard is printed; "
                 "expected two files, or --threshold and the settings of these certificates alone"
             )
+    board = board_of(asking.threshold, asking.listed, num_policies, has_means=asking.question is None)
+    check_open_unit("delta", asking.delta)
+    bound = None if _of_list(board, asking) else asking.bound
+    of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}
+    given = [name for name, value in of_thresholds.items() if value is not None]
+    if given and board.at is None:
+        raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
+    return board
 
 
 def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> Leaderboard:

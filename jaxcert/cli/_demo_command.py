@@ -14,7 +14,8 @@ from jaxcert.certificates import Certificate, floor_to
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._options import Quiet, option
 from jaxcert.cli._outputs import Force, check_new, write_plot, writing
-from jaxcert.report import check_figure_path, plot_certificates
+from jaxcert.report import plot_certificates
+from jaxcert.report.plots._axes import check_figure_path
 from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world, simple_grid
 

@@ -47,14 +47,6 @@ class Wished(NamedTuple):
         return {name: value for name, value in given.items() if value is not None and name != "rollouts"}
 
 
-class _Certified(NamedTuple):
-    """The claim of a certificate's file, the known support, and whether its returns are successes."""
-
-    claim: MonitoredClaim
-    support: tuple[float, float] | None
-    successes: bool
-
-
 def opened(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:
     """The monitor of a file, which is made if there is none; what was given is what it began with, or refused."""
     if not state.exists():
@@ -112,8 +104,13 @@ def _in_full(claim: MonitoredClaim) -> str:
     return f"{claim} (delta {claim.delta:g})"
 
 
-def _certified(certificate: Path, wished: Wished, watched: MonitoredClaim | None = None) -> _Certified:
-    """The monitored claim; ``watched`` supplies the threshold if a certificate has several and none is given."""
+def _certified(
+    certificate: Path, wished: Wished, watched: MonitoredClaim | None = None
+) -> tuple[MonitoredClaim, tuple[float, float] | None, bool]:
+    """The claim of a certificate's file, the known support, and whether its returns are successes.
+
+    ``watched`` supplies the threshold if a certificate has several and none is given.
+    """
     threshold = wished.threshold
     if wished.epsilon is not None:
         raise ValueError(f"--epsilon is {wished.epsilon:g}; the certificate has its own, expected none")
@@ -128,7 +125,7 @@ def _certified(certificate: Path, wished: Wished, watched: MonitoredClaim | None
             threshold = watched.threshold
         low, high = record["settings"].get("support") or (None, None)
         support = None if low is None or high is None else (float(low), float(high))
-        return _Certified(claim_of_record(record, threshold=threshold), support, has_successes(record))
+        return claim_of_record(record, threshold=threshold), support, has_successes(record)
 
 
 def _sha256(certificate: Path) -> str:

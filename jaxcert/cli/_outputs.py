@@ -8,7 +8,8 @@ from typing import Annotated, Any, NamedTuple
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix
 from jaxcert.cli._options import flag, option
-from jaxcert.report import check_figure_path, save_figure
+from jaxcert.report import save_figure
+from jaxcert.report.plots._axes import check_figure_path
 
 Force = Annotated[bool, flag("Replace files that exist.", "--force")]
 Witness = Annotated[

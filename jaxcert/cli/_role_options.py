@@ -65,7 +65,6 @@ def _option(name: str) -> Any:
 
 # Of commands that read less than a file of returns.
 TaskRole = Annotated[str | None, _option("task")]
-TrialRole = Annotated[str | None, _option("trial")]
 ValueRole = Annotated[str | None, _option("value")]
 
 

@@ -39,7 +39,7 @@ def completed(
     ``known`` is the support that the tool which wrote them fixes; ``instead``: what is expected where one is missing.
     """
     stated = _stated(question, asking, returns)
-    if missing := missing_examples(question, asking, returns, known):
+    if missing := _missing(question, stated, known):
         message = f"{' and '.join(missing)} missing; expected {instead}"
         raise ValueError(f"{message}; for example: {typed_with(missing)}")
     # One that is open is left to the default of the question's function.
@@ -62,14 +62,10 @@ def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile])
     return completed(question, asking, np.zeros(1), instead=OF_BOTH)
 
 
-def missing_examples(
-    question: Question, asking: Asking, returns: np.ndarray, known: tuple[float, float] | None
-) -> dict[str, list[str]]:
+def _missing(question: Question, stated: dict[str, Any], known: tuple[float, float] | None) -> dict[str, list[str]]:
     """The options that ``completed`` lacks; the ends of a support that nobody knows are left to the reader."""
-    stated = _stated(question, asking, returns)
     support = ["LOW", "HIGH"] if known is None else [f"{end:g}" for end in known]
-    no_support = question.has_support and stated["support"] is None
-    examples = {"--support": support} if no_support else {}
+    examples = {"--support": support} if question.has_support and stated["support"] is None else {}
     return examples if stated["delta"] is not None else {**examples, "--delta": ["0.05"]}
 
 
@@ -81,8 +77,8 @@ def check_listed(
     ``of``: another question that is asked as well, whose settings are missing in a command that works; ``at``: the
     threshold in it, if a list needs one besides.
     """
-    listed, known = asking.listed, data[0].known_support
-    missing = missing_examples(of or question, asking, data[0].like, known)
+    listed, asked = asking.listed, of or question
+    missing = _missing(asked, _stated(asked, asking, data[0].like), data[0].known_support)
     refuse_both("--suite", "--sampled")
     if listed is not None and listed != question.listed:
         word, about = ("suite", "new tasks") if listed else ("sampled", "a fixed list of tasks")

@@ -6,13 +6,14 @@ from typing import Annotated
 import numpy as np
 from rich.progress import MofNCompleteColumn
 
-from jaxcert._files import check_output
+from jaxcert._files import check_output, check_suffix
 from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet, Strict, argument, flag
 from jaxcert.cli._outputs import Force, check_distinct, check_new
 from jaxcert.cli._reading import read_file, told
-from jaxcert.report import check_table_path, write_sweep
+from jaxcert.report import write_sweep
 from jaxcert.report._recompute import stacked
+from jaxcert.report._sweeps import FORMATS
 from jaxcert.sweep import SweepResult, sweep
 from jaxcert.sweep._config import Config, read_config
 from jaxcert.sweep._sweep import settled
@@ -30,7 +31,7 @@ def command(
 ) -> None:
     """Certify every combination of the settings in CONFIG, for every seed."""
     wanted = read_config(config)
-    check_output(check_table_path(wanted.out))
+    check_suffix(check_output(wanted.out), FORMATS)
     inputs = ("CONFIG", config), *(("[data] returns", path) for path in wanted.returns)
     check_distinct(*inputs, ("[run] out", wanted.out))
     with _console.warnings_on_stderr():

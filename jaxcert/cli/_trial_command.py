@@ -1,5 +1,6 @@
 """`jaxcert trial`: an experiment trial by trial, as with a robot, recorded in a log."""
 
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, NamedTuple
@@ -22,6 +23,7 @@ from jaxcert.rollouts._single_trial import outcomes_of
 
 # More than anybody tries by hand: a slip of the pen.
 _MOST_TASKS = 10_000
+_NUMBER = re.compile(r"[-+]?(\d[\d_]*)?\.?\d+(e[-+]?\d+)?")
 
 
 class OfTasks(NamedTuple):
@@ -102,30 +104,16 @@ def texts_of(found: Trials | PairedTrials) -> ModuleType:
 
 
 def _labels(tasks: str | None) -> list[str]:
-    """The labels, or 0, 1, ... of so many."""
+    """The labels, or 0, 1, ... of so many tasks: a number alone is no label that is meant."""
     if tasks is None:
         raise ValueError("expected --tasks, the labels A,B,... or their number")
-    return _numbered(tasks) or [label.strip() for label in tasks.split(",")]
-
-
-def _numbered(tasks: str) -> list[str]:
-    """Labels 0, 1, ... of so many tasks; empty where labels are given, as a number alone is none that is meant."""
     text = tasks.strip()
-    if not _is_number(text):
-        return []
+    if not _NUMBER.fullmatch(text):
+        return [label.strip() for label in text.split(",")]
     number = int(text[:20]) if text.isascii() and text.isdecimal() else 0
     if not 0 < number <= _MOST_TASKS:
         raise ValueError(f"--tasks is {text:.40}; expected labels, A,B,..., or a number from 1 to {_MOST_TASKS}")
     return list(map(str, range(number)))
-
-
-def _is_number(text: str) -> bool:
-    """Whether it is one, be it whole or positive or not."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return text[-1:].isdigit()
 
 
 Log = Annotated[Path, argument("LOG", "The log of `jaxcert trial start`.")]

@@ -7,7 +7,6 @@ import typer
 
 from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet, argument, flag, option
-from jaxcert.cli._role_options import TaskRole, TrialRole, ValueRole
 from jaxcert.report import check_certificate, check_exactly, verify
 
 
@@ -26,9 +25,6 @@ def command(
     exact: Annotated[
         bool, flag("Check the witnesses (`--witness`) in exact arithmetic, in place of computing again.", "--exact")
     ] = False,
-    task: TaskRole = None,
-    trial: TrialRole = None,
-    value: ValueRole = None,
     quiet: Quiet = False,
 ) -> None:
     """Compute CERTIFICATE again from RETURNS and say what differs; the exit status is 1 if anything does.
@@ -36,15 +32,14 @@ def command(
     This finds what was altered. It cannot find a forgery: whoever makes up returns can certify them. It reads the
     columns that CERTIFICATE records.
     """
-    columns = {"task": task, "trial": trial, "value": value}
     if exact:
-        if others or protocol is not None or any(columns.values()):
+        if others or protocol is not None:
             raise ValueError("--exact takes CERTIFICATE and RETURNS alone; protocols are checked without it")
         _check_exactly(certificate, returns, quiet=quiet)
         return
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("computing")
-        found = verify(certificate, returns, others=others or [], protocol=protocol, **columns)
+        found = verify(certificate, returns, others=others or [], protocol=protocol)
     _console.say(str(found))
     if not found.ok:
         raise typer.Exit(1)

@@ -36,17 +36,10 @@ class Sample:
         rows = self.returns[several & ~self.is_constant]
         if not len(rows):
             return rows
-        # Scale each task by its own power of two, which rounds nothing, so that squares neither overflow nor vanish.
-        # Halve first: a range may be twice the largest number.
-        rows = np.ldexp(rows, -2 - _exponent(rows))
-        rows = rows - np.nanmin(rows, axis=1, keepdims=True)
-        rows = np.ldexp(rows, -_exponent(rows))
+        # Each task from 0 to 1, so that squares neither overflow nor vanish. A range may be twice the largest number.
+        rows = rows / 2 - np.nanmin(rows / 2, axis=1, keepdims=True)
+        rows = rows / np.nanmax(rows, axis=1, keepdims=True)
         return (rows - np.nanmean(rows, axis=1, keepdims=True)) / np.nanstd(rows, axis=1, ddof=1, keepdims=True)
-
-
-def _exponent(rows: np.ndarray) -> np.ndarray:
-    """The exponent of two of the largest size in each row, int[n, 1]."""
-    return np.frexp(np.nanmax(np.abs(rows), axis=1, keepdims=True))[1]
 
 
 def pairs(count: int) -> int:

@@ -11,6 +11,7 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._registry import METHODS
 from jaxcert.diagnostics._declarations import edge_of_support, large_delta, weaker_bound, wide_support
 from jaxcert.diagnostics._dependence import Sample, common_seeds, constant_tasks, equal_tasks, repeated_rollouts, trend
+from jaxcert.returns._checks import check_returns
 
 # The name of the finding that another bound says more.
 WEAKER_BOUND = "weaker-bound"
@@ -92,10 +93,7 @@ def diagnose(
         raise ValueError(f"returns has shape {values.shape}; expected [n, m]")
     present = np.ones(values.shape, bool) if where is None else np.broadcast_to(np.asarray(where, bool), values.shape)
     low, high = map(float, support)
-    wrong = present & ~((values >= low) & (values <= high) & np.isfinite(values))
-    if wrong.any():
-        task, rollout = np.argwhere(wrong)[0]
-        raise ValueError(f"returns[{task}, {rollout}] is {values[task, rollout]:g}; expected a number in the support")
+    check_returns(values, low, high, present, binary=False)
     if not present.any():
         raise ValueError("where is False everywhere; expected at least one rollout that counts")
     kept = np.where(present, values, np.nan)[present.any(axis=1)]

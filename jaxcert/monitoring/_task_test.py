@@ -19,7 +19,7 @@ from jaxcert.returns._prepared import Support, probability, split_support
 # How a task is judged: by its successes, by an upper bound on its mean return, or by its one return itself.
 SUCCESSES, UPPER_BOUND, RETURN = "successes", "upper bound", "return"
 # The default level of an upper bound is a share of the risk. With few rollouts the share is larger, since a bound at a
-# small level is hardly ever below the threshold. Found by `python -m benchmarks.monitoring --only levels`.
+# small level is hardly ever below the threshold. Found by simulation.
 _SHARE, _SHARE_OF_FEW, _FEW = 0.2, 0.5, 7
 
 

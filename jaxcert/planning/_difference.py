@@ -11,7 +11,7 @@ from jaxcert.bounds import betting
 from jaxcert.planning._experiments import Experiments, Margin, fewest
 from jaxcert.planning._goals import doubted
 from jaxcert.planning._least_tasks import counts
-from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of, support_of
+from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of
 from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._suite_plan import check_trials, trials_of
 from jaxcert.returns._prepared import Support, split_support
@@ -79,11 +79,10 @@ def plan_difference(
     check_trials(max_rollouts)
     if listed and num_rollouts is not None:
         raise ValueError("num_rollouts is given with listed=True, whose trials are looked for; expected max_rollouts")
-    of_chances = not isinstance(pilot_a, Assumptions) and np.ndim(pilot_a) == 1 and support is None
-    low, high = map(float, split_support((0.0, 1.0) if of_chances else support_of(pilot_a, support)))
+    sources = _sources(pilot_a, pilot_b, support, listed=listed)
+    low, high = map(float, split_support(sources[0].support))
     if not np.isfinite(high):
         raise ValueError("support has an infinite upper end; a difference needs a finite one")
-    sources = _sources(pilot_a, pilot_b, support, listed=listed)
     wish = Margin(float(margin), high - low, delta, sources[0].num_tasks if listed else 1)
     luck = _luck(sources, wish)
     if listed:

@@ -32,7 +32,7 @@ class BestTask:
     def __init__(self, bound: str, support: Any, dtype: Any) -> None:
         self.bound = BOUNDS[bound]
         self.dtype = np.dtype(dtype or jnp.result_type(float))
-        low, high = map(float, support_for(self.bound, support, self.dtype, of_tasks=False))
+        low, high = map(float, support_for(self.bound, support, self.dtype))
         self.support = low, high
         self.ends = cast(low, self.dtype, "down"), cast(high, self.dtype, "up")
         self.best = cast(high, self.dtype, "down")

@@ -60,7 +60,8 @@ def _safety(finish: Callable[..., Any], tree: Any) -> Callable[..., jax.Array]:
 def on_rows(function: Callable[..., jax.Array], *values: Any) -> np.ndarray:
     """An elementwise function of numbers of any shape, in rows of one length: no new shape compiles anything."""
     arrays = np.broadcast_arrays(*values)
-    return _batches.on_rows(function, *(array.reshape(-1) for array in arrays)).reshape(arrays[0].shape)
+    found = _batches.on_rows(function, *(array.reshape(-1) for array in arrays))
+    return np.asarray(found).reshape(arrays[0].shape)
 
 
 def reaches(method: Method, wanted: Any, k: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:

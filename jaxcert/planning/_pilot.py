@@ -169,7 +169,7 @@ class AssumedReturns:
         low, high = map(float, split_support(support))
         if not np.isfinite(high):
             raise ValueError("support has an infinite upper end; Assumptions need a finite one")
-        self.low, self.width, self.spread = low, high - low, assumed.rollout_spread
+        self.support, self.low, self.width, self.spread = support, low, high - low, assumed.rollout_spread
         mean, spread = (assumed.mean - low) / self.width, assumed.task_spread / self.width
         if not 0 < mean < 1:
             raise ValueError(f"mean is {assumed.mean:g}; expected a number inside the support ({low:g}, {high:g})")

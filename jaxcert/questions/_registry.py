@@ -1,9 +1,9 @@
 """The questions by their names; which of them is asked, and the settings that few questions have."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxcert._first_entry import typed
 from jaxcert.certificates._anytime import ANYTIME
 from jaxcert.certificates._band import BAND
 from jaxcert.certificates._certify import SAFETY
@@ -12,7 +12,7 @@ from jaxcert.certificates._episode import EPISODE
 from jaxcert.certificates._interval import INTERVAL
 from jaxcert.certificates._mean import MEAN
 from jaxcert.certificates._pairs_and_weights import IMPROVEMENT, MEAN_DIFFERENCE, WEIGHTED
-from jaxcert.certificates._question import Option, Question
+from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import RANKING
 from jaxcert.certificates._requirements import REQUIREMENTS
 from jaxcert.certificates._safety_level import SAFETY_LEVEL
@@ -47,14 +47,8 @@ QUESTIONS: dict[str, Question] = {
 }
 
 
-_WORDS = {
-    int: "a whole number",
-    float: "a number",
-    str: "a word",
-    bool: "true",
-    list: "numbers",
-    tuple: "one or more texts",
-}
+# Of several values, numbers or texts.
+_TYPES = {list: tuple[float, ...], tuple: tuple[str, ...]}
 
 
 def usual_questions(
@@ -80,35 +74,18 @@ def checked_options(question: Question, options: Mapping[str, Any]) -> dict[str,
     """The options by name, their numbers as floats, or ValueError: of another question, no such value, or missing."""
     if not isinstance(options, Mapping):
         raise ValueError(f"options are {options!r:.40}; expected values by their names")
-    known = {option.name: option for option in question.options}
+    known, found = {option.name: option for option in question.options}, {}
     for name, value in options.items():
         if name not in known:
             own = f"expected {', '.join(known)}" if known else "it has none of its own"
             raise ValueError(f"{name} is no option of the question {question.name!r}; {own}")
-        _check_type(known[name], value)
-        known[name].check(name, value)
+        kind, check = known[name].type, known[name].check
+        found[name] = typed(name, value, _TYPES.get(kind, kind))
+        if found[name] is False:
+            raise ValueError(f"{name} is False; expected True")
+        check(name, value)
     missing = [option for option in question.options if option.is_needed and option.name not in options]
     if missing:
         words = "; ".join(f"{each.name} ({each.help[0].lower()}{each.help[1:]})" for each in missing)
         raise ValueError(f"the question {question.name!r} needs {words}")
-    types = {name: option.type for name, option in known.items()}
-    return {
-        name: list(map(float, value)) if types[name] is list else types[name](value) for name, value in options.items()
-    }
-
-
-def _check_type(option: Option, value: Any) -> None:
-    right = {
-        int: isinstance(value, int) and not isinstance(value, bool),
-        float: _is_number(value),
-        str: isinstance(value, str),
-        bool: value is True,
-        list: isinstance(value, list | tuple) and len(value) > 0 and all(map(_is_number, value)),
-        tuple: isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(each, str) for each in value),
-    }[option.type]
-    if not right:
-        raise ValueError(f"{option.name} is {value!r:.40}; expected {_WORDS[option.type]}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return {name: list(value) if known[name].type is list else value for name, value in found.items()}

@@ -7,11 +7,11 @@ from jaxcert.report._document import certificate_document, document_digest, docu
 from jaxcert.report._exact_check import check_exactly
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._run_record import run_record
-from jaxcert.report._sweeps import check_table_path, write_sweep
+from jaxcert.report._sweeps import write_sweep
 from jaxcert.report._verify import Verification, verify
 from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
-from jaxcert.report.plots._axes import check_figure_path, save_figure
+from jaxcert.report.plots._axes import save_figure
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
 from jaxcert.report.plots._share_plot import plot_certificates, plot_levels
 from jaxcert.report.plots._task_plots import plot_bounds, plot_plan
@@ -26,8 +26,6 @@ __all__ = [
     "certificate_schema",
     "check_certificate",
     "check_exactly",
-    "check_figure_path",
-    "check_table_path",
     "check_trials",
     "document_digest",
     "document_text",

@@ -9,7 +9,6 @@ import numpy as np
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._question import Question
 from jaxcert.report._recompute import support_of
-from jaxcert.returns.summaries import Moments
 from jaxcert.tables._readers import ReturnsFile
 
 # In units of the rounding u, more than instruction sets and releases of JAX from 0.7 on were found to change: risks by
@@ -100,8 +99,6 @@ def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
 def _largest_mean(summary: Any) -> np.ndarray:
     """An upper limit on the mean size of a task's returns, up to rounding, [n]."""
     low = float(summary.low)
-    if isinstance(summary, Moments):
-        return abs(low) + np.asarray(summary.mean_down(), float)
     counts, above = np.asarray(summary.counts, float), np.asarray(summary.values, float) - low
     return abs(low) + counts @ above / counts.sum(axis=1)
 

@@ -1,7 +1,7 @@
 """The complete step curve of a certificate, also where its lower bounds were not counted."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -52,9 +52,8 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         raise ValueError(
             "certificate is shifted; expected the certificate of the sampled tasks: shift its curve instead"
         )
-    if curve_of(certificate) is None:
-        name = question_of(certificate).name
-        raise ValueError(f"certificate answers {name!r}, which has no curve: certify more thresholds instead")
+    if (asked := question_of(certificate)).curve is None:
+        raise ValueError(f"certificate answers {asked.name!r}, which has no curve: certify more thresholds instead")
     check_single(certificate)
     lower_bounds = np.asarray(certificate.lower_bounds)
     if certificate.beta.ndim:
@@ -70,18 +69,13 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
 
 def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -> Certificate:
     """The certificate of other lower bounds [n] at these thresholds, by the same settings."""
-    build = curve_of(certificate)
+    build = question_of(certificate).curve
     assert build is not None
     curve = build(certificate, lower_bounds, levels)
     if certificate.bound != "given" and np.isneginf(lower_bounds).any():
         # A given bound of -inf says that nothing is known of its task; one from returns, that they are invalid.
         curve = dataclasses.replace(curve, status=jnp.full_like(curve.status, Status.INVALID_INPUT.value))
     return dataclasses.replace(curve, bound=certificate.bound, quantity=certificate.quantity)
-
-
-def curve_of(certificate: Any) -> Callable[[Any, Any, np.ndarray], Any] | None:
-    """How the answers of this type are computed at other thresholds; None if they have no curve."""
-    return question_of(certificate).curve
 
 
 def thinned(values: np.ndarray, most: int | None) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +23,8 @@ _MOST_DIFFERENCES, _MOST_PAIRS = 2**14, 5
 _CASES = "in 9 of 10 cases"
 
 
-class _Outlook(NamedTuple):
-    """By how much A was better, and how much of the same shows it if that is so, in words."""
-
-    ahead: float
-    needed: str
+# By how much A was better, and how much of the same shows it if that is so, in words.
+_Outlook = tuple[float, str]
 
 
 def why_open(data: Sequence[ReturnsFile], answer: Any, support: Any, names: Sequence[str]) -> str | None:
@@ -38,11 +35,12 @@ def why_open(data: Sequence[ReturnsFile], answer: Any, support: Any, names: Sequ
     outlook = _outlook(data, support, float(answer.delta), listed=question.listed)
     if outlook is None:
         return None
+    ahead, needed = outlook
     said = f"Not shown: that {names[0]} is better than {names[1]} on average. In these data it is"
-    if outlook.ahead <= 0:
-        how = f"worse by {-outlook.ahead:.3g}" if outlook.ahead else "equal"
+    if ahead <= 0:
+        how = f"worse by {-ahead:.3g}" if ahead else "equal"
         return f"{said} {how}, so that more of the same would not show it; swap the files for the other way round."
-    return f"{said} by {outlook.ahead:.3g}; if that is so, it takes {outlook.needed} to show it {_CASES}."
+    return f"{said} by {ahead:.3g}; if that is so, it takes {needed} to show it {_CASES}."
 
 
 def open_pairs(found: Leaderboard) -> str | None:
@@ -65,10 +63,10 @@ def _pair(found: Leaderboard, i: int, j: int) -> tuple[str, bool]:
     for first, second in ((i, j), (j, i)):
         names = f"{found.names[first]} and {found.names[second]}"
         outlook = _outlook([found.data[first], found.data[second]], *given, listed=listed, ranked=True)
-        if outlook is not None and outlook.ahead > 0:
-            return f"{names} ({outlook.ahead:.3g}: {outlook.needed})", True
+        if outlook is not None and outlook[0] > 0:
+            return f"{names} ({outlook[0]:.3g}: {outlook[1]})", True
     names = f"{found.names[i]} and {found.names[j]}"
-    return (f"{names} (equal in these data)" if outlook is not None and not outlook.ahead else names), False
+    return (f"{names} (equal in these data)" if outlook is not None and not outlook[0] else names), False
 
 
 def _outlook(
@@ -81,18 +79,16 @@ def _outlook(
     differences = _of_rollouts(a, b) if listed else a.means - b.means
     ahead = float(np.mean(differences))
     if ahead <= 0:
-        return _Outlook(ahead, "")
+        return ahead, ""
     n, given = len(a.tasks), (0.0, float(support[1]) - float(support[0]), delta)
     if listed:
         most = max(min(_MOST_TRIALS, _MOST_DIFFERENCES // n), 1)
-        return _Outlook(
-            ahead, f"{_about(likely_size(differences, most, Margin(*given, n)), most)} new trials of each task"
-        )
+        return ahead, f"{_about(likely_size(differences, most, Margin(*given, n)), most)} new trials of each task"
     of_trials = all(is_successes(each.returns) and each.most_rollouts == 1 for each in (a, b))
     size = likely_size(differences, _MOST_TASKS, Margin(*given, counts_wins=ranked and of_trials))
     counts = np.unique([a.num_rollouts, b.num_rollouts])
     rollouts = f"{how_many(counts[0], 'rollout')} each" if counts.size == 1 else "as many rollouts as here"
-    return _Outlook(ahead, f"{_about(size, _MOST_TASKS)} new tasks with {rollouts}")
+    return ahead, f"{_about(size, _MOST_TASKS)} new tasks with {rollouts}"
 
 
 def _about(size: int, most: int) -> str:

@@ -16,7 +16,7 @@ from jaxcert.returns import paired, stratified, weighted
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
 from jaxcert.returns._required import requirements_of
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import ReturnsFile
@@ -87,7 +87,7 @@ def _check_support(data: Returns, support: Any, bound: str | None) -> None:
 
     The returns of a summary were checked as they were read.
     """
-    if support is not None and not isinstance(data.returns, Summary):
+    if support is not None and not isinstance(data.returns, Histogram):
         ends, known = split_support(support), BOUNDS.get(bound or "")
         binary = known is not None and known.binary and tuple(ends) == (0, 1)  # refused with another support
         check_returns(data.returns, *ends, data.where, binary=binary, place_of=data.place_of)

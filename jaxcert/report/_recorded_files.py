@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import precision, support_of
@@ -22,19 +22,17 @@ _OF_ROWS = ("leaves out trials", "taken for one policy")
 
 
 def recorded_files(
-    certificate: str | PathLike[str], document: Mapping[str, Any], paths: Paths, columns: dict[str, str | None]
+    certificate: str | PathLike[str], document: Mapping[str, Any], paths: Paths
 ) -> list[list[ReturnsFile]]:
     """For each record of a document the returns that it is of: all files or, in a leaderboard, that of its policy.
 
     A table that holds all policies may be given once.
 
-    ``columns``: by the parameters of ``read_returns``, as given; None for those that the record names.
-
     Raises:
         ValueError: for another number of files, or one that cannot be read; its message ends with what the certificate
             was made from, as it says itself.
     """
-    records, given = document["certificates"], {name: column for name, column in columns.items() if column is not None}
+    records = document["certificates"]
     if len(paths) == 1:
         paths = [*paths] * _policies_of_one_table(document)
     of_board, known = "leaderboard" in document, {}
@@ -43,7 +41,7 @@ def recorded_files(
     def read(path: str | PathLike[str], record: Mapping[str, Any], place: int) -> ReturnsFile:
         held = dict(enumerate(_files_of(record))).get(place, {})
         try:
-            return _read(path, record, held, given, known)
+            return _read(path, record, held, known)
         except ValueError as error:
             if not held.get("file"):
                 raise
@@ -121,18 +119,14 @@ def _check_number(certificate: str | PathLike[str], document: Mapping[str, Any],
 
 
 def _read(
-    path: str | PathLike[str],
-    record: Mapping[str, Any],
-    held: Mapping[str, Any],
-    given: Mapping[str, str],
-    known: dict[Any, ReturnsFile],
+    path: str | PathLike[str], record: Mapping[str, Any], held: Mapping[str, Any], known: dict[Any, ReturnsFile]
 ) -> ReturnsFile:
-    """Returns from the given columns, or those in a record; records with the same columns share one reading.
+    """Returns from the columns in a record; records with the same columns share one reading.
 
     Rollouts without an outcome count as the record says, which the comparison checks like its other entries. Numbers of
     0 and 1 that were certified as successes are successes again.
     """
-    roles, dtype = recorded_roles(held, given, metric=_takes_metrics(record)), record["settings"]["dtype"]
+    roles, dtype = recorded_roles(held, metric=_takes_metrics(record)), record["settings"]["dtype"]
     folder = {name: held["folder"][name] for name in ("num_bins", "across")} if "folder" in held else {}
     how = folder and {**folder, "support": support_of(record), "task": roles.task, "value": roles.value}
     key = (path, roles, f"{dtype} {how}" if how else "")
@@ -145,13 +139,13 @@ def _read(
     return dataclasses.replace(found, called=held.get("called"))
 
 
-def recorded_roles(held: Mapping[str, Any], given: Mapping[str, str], *, metric: bool = False) -> Roles:
-    """How a record says that a file was read, or with the columns that are given.
+def recorded_roles(held: Mapping[str, Any], *, metric: bool = False) -> Roles:
+    """How a record says that a file was read.
 
     Raises:
         ValueError: its roles are not those that records have, or say another column of outcomes than its columns.
     """
-    columns, counted = {**(held.get("columns") or {}), **given}, (held.get("unfinished") or {}).get("counted_as")
+    columns, counted = {**(held.get("columns") or {})}, (held.get("unfinished") or {}).get("counted_as")
     columns |= {"trial": columns["trial"] or None} if "trial" in columns else {}
     unfinished = None if counted is None else float(counted)
     roles = Roles(**columns, unfinished=unfinished, metric=metric, recorded=True)
@@ -166,55 +160,43 @@ def recorded_roles(held: Mapping[str, Any], given: Mapping[str, str], *, metric:
     return roles._replace(**found)
 
 
-class _Named(NamedTuple):
-    """A policy: its name in statements, the file in the record, and the one that was given."""
-
-    name: str
-    recorded: str
-    file: ReturnsFile
-
-    @property
-    def source(self) -> str:
-        """Its name in a column of policies, else that of the file that was given."""
-        return self.file.policy or self.file.path.name
-
-    @property
-    def by_hand(self) -> bool:
-        """Whether the name is neither that of a column nor that of a file, so that nothing proves it."""
-        return (self.file.policy or self.recorded) not in (self.name, Path(self.name).name)
+# A policy's name in statements, its file in the record, and the file that was given.
+_Named = tuple[str, str, ReturnsFile]
 
 
 def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[str]:
     """Names in statements that are those of other files than the ones whose content was checked."""
     for policies in _named(document, data):
-        sources = [each.source for each in policies]
-        for each, source in zip(policies, sources, strict=True):
-            if each.name in sources if each.by_hand else (each.file.policy or each.recorded) != source:
-                yield f"its statements say {each.name!r}, these files {source!r}"
+        sources = [file.policy or file.path.name for _, _, file in policies]
+        for (name, recorded, file), source in zip(policies, sources, strict=True):
+            recorded = file.policy or recorded
+            by_hand = recorded not in (name, Path(name).name)  # neither of a column nor of a file: nothing proves it
+            if name in sources if by_hand else recorded != source:
+                yield f"its statements say {name!r}, these files {source!r}"
 
 
 def told_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> str:
     """Which file has which name that was given by hand, in words; empty for none."""
     found: dict[str, None] = {}
     for policies in _named(document, data):
-        files = names_of([dataclasses.replace(each.file, called=None) for each in policies])
-        pairs = list(zip(policies, files, strict=True))
-        if any(each.name not in (each.recorded, file) for each, file in pairs):
-            found |= dict.fromkeys(f"{each.name} is {file}" for each, file in pairs)
+        files = names_of([dataclasses.replace(file, called=None) for _, _, file in policies])
+        pairs = [(name, recorded, file) for (name, recorded, _), file in zip(policies, files, strict=True)]
+        if any(name not in (recorded, file) for name, recorded, file in pairs):
+            found |= dict.fromkeys(f"{name} is {file}" for name, _, file in pairs)
     return f"names as the file has them: {', '.join(found)}" if found else ""
 
 
 def _named(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[list[_Named]]:
     """The policies that are named together: those of a leaderboard, for each question again, or the two of a record."""
     files = [
-        list(zip([record["data"] or {}, *record.get("others", [])], read, strict=False))
+        list(zip(_files_of(record), read, strict=False))
         for record, read in zip(document["certificates"], data, strict=True)
     ]
     if "leaderboard" not in document:
         for held in files:
-            yield [_Named(one["called"], one.get("file", ""), file) for one, file in held if one.get("called")]
+            yield [(one["called"], one.get("file", ""), file) for one, file in held if one.get("called")]
         return
     names = [each["policy"] for each in document["leaderboard"]["order"]]
     for place in range(0, len(files), len(names)):
         held = [each[0] for each in files[place : place + len(names)]]
-        yield [_Named(name, one.get("file", ""), file) for name, (one, file) in zip(names, held, strict=True)]
+        yield [(name, one.get("file", ""), file) for name, (one, file) in zip(names, held, strict=True)]

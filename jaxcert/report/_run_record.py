@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from jaxcert.report import check_trials
-from jaxcert.report._exact_check import run_exactly
+from jaxcert.report._exact_check import run_exactly, where_proven
 from jaxcert.report._recompute import precision
-from jaxcert.report._witnesses import where_proven
 from jaxcert.report._writers import certificate_record, sizes_of
 from jaxcert.rollouts import AdaptiveCertificate, Trials
 from jaxcert.rollouts._resumption import stops_of

@@ -1,7 +1,6 @@
 """Sweeps as tables on disk."""
 
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from jaxcert._extras import import_extra
 from jaxcert._files import check_suffix, whole_file
 from jaxcert.sweep import SweepResult
 
-_FORMATS = (".parquet", ".csv")
+FORMATS = (".parquet", ".csv")
 
 
 def write_sweep(path: str | PathLike[str], result: SweepResult, *, replace: bool = True) -> None:
@@ -41,29 +40,12 @@ def write_sweep(path: str | PathLike[str], result: SweepResult, *, replace: bool
         ...     print(path.read_text().splitlines()[0][:40])
         "seed","num_tasks","num_rollouts","bound
     """
-    exact = check_suffix(path, _FORMATS) == ".csv"
+    exact = check_suffix(path, FORMATS) == ".csv"
     module, writer = ("pyarrow.csv", "CSVWriter") if exact else ("pyarrow.parquet", "ParquetWriter")
     create = getattr(import_extra(module, "io"), writer)
     with whole_file(path, replace=replace) as file, create(file, _table(result, 0, exact).schema) as table:
         for seed in range(len(result.epsilon)):
             table.write_table(_table(result, seed, exact))
-
-
-def check_table_path(path: str | PathLike[str]) -> Path:
-    """The path, if its suffix is one that `write_sweep` knows.
-
-    Args:
-        path: the file.
-
-    Raises:
-        ValueError: another suffix.
-
-    Example:
-        >>> check_table_path("sweep.parquet").suffix
-        '.parquet'
-    """
-    check_suffix(path, _FORMATS)
-    return Path(path)
 
 
 def _table(result: SweepResult, seed: int, exact: bool) -> Any:

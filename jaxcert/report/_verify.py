@@ -59,9 +59,6 @@ def verify(
     *,
     others: Sequence[str | PathLike[str]] = (),
     protocol: str | PathLike[str] | None = None,
-    task: str | None = None,
-    trial: str | None = None,
-    value: str | None = None,
 ) -> Verification:
     """Compute a certificate file again from the returns, and say what differs.
 
@@ -79,9 +76,6 @@ def verify(
         others: the files of the other policies, in their order, for a certificate of several; none where one table
             holds all of them. At last that of the weights, for one of weighted tasks.
         protocol: the protocol file; by default the protocol is not checked.
-        task: column of the tasks in a table; by default the one that is recorded. Another one is a difference.
-        trial: column of the episodes, likewise; "" for none.
-        value: column of the returns, likewise.
 
     Returns:
         What differs.
@@ -119,8 +113,7 @@ def verify(
             f"{certificate}: of rollouts that stopped by themselves, which returns alone do not repeat{held}"
         )
     locked = None if protocol is None else Protocol.read(protocol)
-    columns = {"task": task, "trial": trial, "value": value}
-    data = recorded_files(certificate, document, (returns, *others), columns)
+    data = recorded_files(certificate, document, (returns, *others))
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
     differences += [*_numbered(compared, "differences"), *dict.fromkeys(of_names(document, data))]

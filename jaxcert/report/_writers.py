@@ -20,7 +20,7 @@ from jaxcert.planning import Advice
 from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import plain, sampled
 from jaxcert.report._document import REFERENCES, certificate_document, document_text
-from jaxcert.report._witnesses import with_witnesses
+from jaxcert.report._exact_check import with_witnesses
 from jaxcert.returns import stratified
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._returns import names_of

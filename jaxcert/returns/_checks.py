@@ -5,14 +5,13 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, require_real
 from jaxcert.numerics._rounding import at_least, cast, is_zero, known
-from jaxcert.returns._prepared import Needs, Support, returns_dtype
+from jaxcert.returns._prepared import Needs, returns_dtype
 
 
 def checked_shapes(x: Any, where: Any, *, of_tasks: bool) -> tuple[Any, Any]:
@@ -124,7 +123,7 @@ def _describe(value: Any, place: str, low: Any, high: Any, binary: bool) -> str:
     shown = f"{value:.9g}"
     told = repr(value) if low <= float(shown) <= high else shown  # in all figures where nine would lie inside
     if binary:
-        return f"{place} is {told}; Clopper-Pearson expects binary returns, 0 or 1"
+        return f"{place} is {told}; expected binary returns, 0 or 1"
     return f"{place} is {told}, outside the support ({low:.9g}, {high:.9g})"
 
 
@@ -146,26 +145,6 @@ def describe_index(index: Any) -> str:
     """3 or (0, 3)."""
     parts = [str(int(i)) for i in index]
     return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-
-
-def check_sums(
-    x: chex.Array, where: chex.Array | None, support: Support, *, what: str = "the returns of task {task}"
-) -> None:
-    """Raise ValueError if a row of x - a sums to more than the type can hold; this needs a wide support.
-
-    ``what``: is summed, in words, with {task} for the index of the row.
-    """
-    if not is_concrete(x, where, *support):
-        return
-    (low, high), largest = map(float, support), float(jnp.finfo(x.dtype).max)
-    if np.isinf(high) or high / largest - low / largest <= 1 / np.shape(x)[-1]:
-        return
-    with np.errstate(over="ignore"):
-        excess = np.asarray(x, np.float64) - low
-        sums = np.sum(excess, axis=-1, where=True if where is None else np.asarray(where))
-    if np.any(sums >= largest):
-        task = describe_index(np.argwhere(sums >= largest)[0]) if sums.ndim else ""
-        raise ValueError(f"{what.format(task=task)} sum to more than {x.dtype} can hold; certify them in a larger unit")
 
 
 def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:

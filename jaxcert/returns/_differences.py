@@ -8,33 +8,28 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.numerics._summation import Sum, add, difference_down, lower_end, lower_end_host, nothing
-from jaxcert.returns._checks import check_counts, check_sums, possible, refutes
+from jaxcert.returns._checks import check_counts, possible, refutes
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Needs
 from jaxcert.returns._sample import Apart, Sample, placed, sample_of
 
 
 def sample_of_pairs(needs: Needs, pairs: Paired, support: Any, where: Any, validate: bool) -> Sample:
-    """The differences of rollouts, rounded down; both policies apart if they have other numbers of rollouts."""
+    """The differences of rollouts, rounded down; both policies apart for averages, and other numbers of rollouts."""
     if where is not None:
         raise ValueError("where is for returns of one policy; pairs hold where_a and where_b")
     if needs.binary:
         raise ValueError(f"bound is {needs.name!r}, which is for binary returns; differences of them are not binary")
     both = _both(needs, pairs, support, validate)
     m_a, m_b = (int(one.num_rollouts) for one in both)
-    if m_a == m_b:
+    if m_a == m_b and not needs.averages:
         return _of_rollouts(needs, both, validate)
-    if not needs.apart:
+    if not (needs.apart or needs.averages):
         raise ValueError(
             f"returns_a have {m_a} rollouts per task and returns_b {m_b}; expected as many of both: only what counts "
             "lower bounds, or averages the returns of a task, takes other numbers"
         )
     return apart(both)
-
-
-def sample_apart(needs: Needs, pairs: Paired, support: Any, validate: bool) -> Sample:
-    """Both policies apart, whatever their numbers of rollouts; it raises as ``sample_of_pairs`` does."""
-    return apart(_both(needs, pairs, support, validate))
 
 
 def apart(both: Apart) -> Sample:
@@ -79,9 +74,7 @@ def _ends(low_a: Any, high_a: Any, low_b: Any, high_b: Any) -> tuple[Any, Any]:
 def _of_rollouts(needs: Needs, both: Apart, validate: bool) -> Sample:
     sample = _differences(placed(both)).replace(num_tasks=both.a.num_tasks, num_rollouts=both.a.num_rollouts)
     if validate:
-        plain = sample.unpadded
-        check_counts(needs, plain.where, which="that both where_a and where_b let count")
-        check_sums(plain.values, plain.where, (sample.low, sample.high), what="the differences of task {task}")
+        check_counts(needs, sample.unpadded.where, which="that both where_a and where_b let count")
     return sample
 
 

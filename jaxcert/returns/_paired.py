@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jaxcert._validation import require_real
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 
 @jax.tree_util.register_dataclass
@@ -63,9 +63,9 @@ def paired(
     ``certify_mean``, ``certify_cvar``, ``certify_weighted`` and the bounds per task take it; others refuse it by name.
     Their ``support`` holds the returns of both, with two finite ends, and ``where`` stays None.
 
-    With other numbers of rollouts, a difference is at least a lower bound on A minus an upper bound on B, each at half
-    of the level, and the average of a task is that of A minus that of B. What needs single rollouts, as soft counts,
-    refuses such pairs.
+    The average of a task is that of A minus that of B, whatever their numbers of rollouts. For other purposes, with
+    other numbers of rollouts, a difference is at least a lower bound on A minus an upper bound on B, each at half of
+    the level. What needs single rollouts, as soft counts, refuses such pairs.
 
     Args:
         returns_a: float[..., n, m_a] or bool, rollouts of policy A, as in ``certify``. Those of whole episodes: a
@@ -73,7 +73,7 @@ def paired(
         returns_b: float[..., n, m_b] or bool, rollouts of policy B on the same tasks in the same order. Rollouts j of
             both may share their randomness, but with no other.
         where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
-        where_b: the same for B; a pair counts if both do.
+        where_b: the same for B; a pair counts if both do, and in averages each rollout that does.
 
     Returns:
         The pairs, a pytree of these arrays.
@@ -102,5 +102,5 @@ def paired(
 
 def refuse_summary(name: str, returns: Any) -> None:
     """Raise ValueError for a summary, of which there is no difference."""
-    if isinstance(returns, Summary):
+    if isinstance(returns, Histogram):
         raise ValueError(f"{name} are a summary, whose values are rounded down; a difference needs an array")

@@ -24,11 +24,11 @@ class Needs:
     min_rollouts: int = 1  # the fewest rollouts of a task
     needs_width: bool = False  # whether b has to be finite, because b - a is used
     binary: bool = False  # whether returns have to be 0 or 1
-    from_moments: bool = False  # whether ``Moments`` are enough
     support: bool = True  # whether returns have a support at all
     costly: bool = False  # whether a task costs much beside its returns, so that few are added as a padding
     padded: bool = True  # whether few returns get a padding at all, which costs little if they are read once
-    apart: bool = False  # whether the policies of pairs may have other numbers of rollouts
+    averages: bool = False  # whether it uses the averages of tasks alone, which are those of A minus those of B
+    apart: bool = False  # whether the policies of pairs may have other numbers of rollouts otherwise
     weights: bool = False  # whether tasks may have weights
 
 
@@ -124,10 +124,10 @@ def split_support(support: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def support_for(needs: Needs, support: Any, dtype: np.dtype | None = None, *, of_tasks: bool = True) -> Support:
+def support_for(needs: Needs, support: Any, dtype: np.dtype | None = None, *, num_returns: int = 0) -> Support:
     """The ends of the support, or ValueError if it does not suit, whatever the returns are.
 
-    ``dtype``: what has to hold the ends; of several tasks their distance, too, where it is needed.
+    ``dtype``: what has to hold the ends, and the sum of so many returns or differences, each above the least.
     """
     low, high = split_support(support)
     if not is_concrete(low, high):
@@ -142,10 +142,9 @@ def support_for(needs: Needs, support: Any, dtype: np.dtype | None = None, *, of
     for end in (least, most):
         if np.isfinite(end) and abs(end) > largest:
             raise ValueError(f"support holds {end:g}; expected numbers within the range of {dtype}")
-    if needs.needs_width and of_tasks and most / largest - least / largest >= 1:
-        raise ValueError(
-            f"support is ({low:g}, {high:g}), wider than {dtype} can hold; certify returns in a larger unit"
-        )
+    if num_returns and np.isfinite(most) and 2 * num_returns * (most / largest - least / largest) >= 1:
+        sums = f"{dtype} cannot hold the sum of {num_returns} such returns"
+        raise ValueError(f"support is ({low:g}, {high:g}); {sums}: certify them in a larger unit")
     return low, high
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from jaxcert._validation import is_concrete, kept_readable, require_real
 from jaxcert.numerics._meshes import automatic
 from jaxcert.numerics._rounding import Side, convert, convert_host, is_zero, most_whole
-from jaxcert.returns._checks import check_counts, check_returns, check_sums, checked_shapes, describe_index
+from jaxcert.returns._checks import check_counts, check_returns, checked_shapes, describe_index
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import (
     Needs,
@@ -28,7 +28,7 @@ from jaxcert.returns._prepared import (
     support_for,
 )
 from jaxcert.returns._weighted import TaskWeights, Weighted
-from jaxcert.returns.summaries import Histogram, Moments, Summary
+from jaxcert.returns.summaries import Histogram
 
 
 class Apart(NamedTuple):
@@ -59,7 +59,7 @@ class Sample:
     @property
     def is_summary(self) -> bool:
         """Whether single returns are not known."""
-        return isinstance(self.values, Summary)
+        return isinstance(self.values, Histogram)
 
     @property
     def is_apart(self) -> bool:
@@ -141,7 +141,7 @@ def sample_of(
         side: to which returns are rounded.
     """
     where = automatic(where)
-    if isinstance(x, Summary):
+    if isinstance(x, Histogram):
         x = jax.tree.map(automatic, x)
         with kept_readable(x):
             return _of_summary(needs, x, support, where, validate)
@@ -166,7 +166,9 @@ def _of_array(
     x, where = checked_shapes(x, where, of_tasks=of_tasks)
     dtype, ends = returns_dtype(x), (-np.inf, np.inf)
     if needs.support:
-        ends = support_for(needs, declared_support(needs, x, support), dtype if validate else None, of_tasks=of_tasks)
+        num_returns = math.prod(x.shape[-2:]) if of_tasks else 0
+        declared = declared_support(needs, x, support)
+        ends = support_for(needs, declared, dtype if validate else None, num_returns=num_returns)
     shapes = _padded_shapes(x, where, ends, validate) if needs.padded else None
     few = shapes is not None
     if few:
@@ -182,8 +184,6 @@ def _of_array(
         # Host values are checked before they are rounded, which would move some into the support.
         check_returns(x, *ends, where, binary=needs.binary, first=first, axes=of_tasks)
     values: Any = convert_host(x, dtype, side) if few else convert(x, dtype, side)
-    if validate and of_tasks and needs.support:
-        check_sums(values, where, ends)
     if shapes is not None:
         # Tasks with their own numbers of successes are coins of their own, for which the work grows with their square.
         shape = shapes[needs.costly or (needs.binary and where is not None)]
@@ -260,16 +260,13 @@ def placed(tree: Tree) -> Tree:
 # --- summaries ----------------------------------------------------------------------------------------------------
 
 
-def _of_summary(needs: Needs, summary: Summary, support: Any, where: Any, validate: bool) -> Sample:
+def _of_summary(needs: Needs, summary: Histogram, support: Any, where: Any, validate: bool) -> Sample:
     """A summary holds its support and has checked its returns."""
     if not needs.support:
         raise ValueError(f"returns are a summary, without single rollouts; {needs.name} needs an array")
     if where is not None:
         raise ValueError("where is for returns; a summary holds the rollouts that count")
-    if isinstance(summary, Moments) and not needs.from_moments:
-        enough = "a Histogram, or a bound that moments suffice for"
-        raise ValueError(f"{needs.name} needs more than moments; expected {enough}")
-    if needs.binary and isinstance(summary, Histogram) and summary.values.shape != (2,):
+    if needs.binary and summary.values.shape != (2,):
         raise ValueError(f"{needs.name} needs success counts; expected a Histogram with num_bins=1 on (0, 1)")
     held = summary.low, summary.high
     if support is not None and is_concrete(held, split_support(support)):
@@ -288,7 +285,7 @@ def most_rollouts(dtype: np.dtype) -> int:
     return min(most_whole(dtype), 2**31 - 1)
 
 
-def _check_summary(needs: Needs, summary: Summary) -> None:
+def _check_summary(needs: Needs, summary: Histogram) -> None:
     count, valid = np.asarray(summary.num_rollouts), np.asarray(summary.valid)
     if not valid.any(axis=-1).all():
         raise ValueError("the summary met a return outside the support, or more than it counts: no task is valid")

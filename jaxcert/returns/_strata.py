@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._weighted import Weighted
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 # By how much a float may differ from the fraction that it stands for, and a sum of rounded frequencies from 1.
 _ROUNDING, _SUM = 2.0**-50, 1e-6
@@ -17,7 +17,7 @@ _MOST_NAMED, _LONGEST = 12, 40
 
 
 def stratified(
-    returns: chex.Array | Summary | Paired,
+    returns: chex.Array | Histogram | Paired,
     strata: Sequence[Any],
     *,
     frequencies: Mapping[Any, float] | Sequence[str] | None = None,

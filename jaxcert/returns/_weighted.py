@@ -12,7 +12,7 @@ import numpy as np
 from jaxcert._validation import as_numbers, is_concrete, is_traced, refuse, require_real
 from jaxcert.numerics._rounding import compute_dtype, known, unit_roundoff
 from jaxcert.returns._paired import Paired
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 
 
 class TaskWeights(NamedTuple):
@@ -76,7 +76,7 @@ class Weighted:
         return TaskWeights(rounded, largest)
 
 
-def weighted(returns: chex.Array | Summary | Paired, weights: chex.Array, *, max_weight: chex.Numeric) -> Weighted:
+def weighted(returns: chex.Array | Histogram | Paired, weights: chex.Array, *, max_weight: chex.Numeric) -> Weighted:
     """Returns whose tasks have weights, in place of returns: certificates are then for tasks from D'.
 
     ``certify``, ``certify_mean`` and ``certify_cvar`` take it; others refuse it by name.

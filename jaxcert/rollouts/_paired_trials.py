@@ -9,7 +9,7 @@ from jaxcert._chained import ChainedLog
 from jaxcert.rollouts._declared_pairs import DeclaredPairs, declare_pairs
 from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._single_trial import Trial
-from jaxcert.rollouts._trial_log import first_entry, that_count
+from jaxcert.rollouts._trial_log import first_entry
 from jaxcert.rollouts._trials import Trials
 from jaxcert.sequential import SequentialState, better_policy
 
@@ -139,8 +139,9 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
 
     def state_with_withdrawn(self) -> SequentialState:
         """The state in which each pair with a withdrawn trial counts as lost by both policies, at its place."""
-        declared, trials, pairs, lost = self.declared, self._log.counted, self.num_pairs, _touched(self.trials)
-        state = declared.state()
+        declared, trials, pairs = self.declared, self._log.counted, self.num_pairs
+        # The last trial that counts is withdrawn first, so that each stood where it was recorded.
+        state, lost = declared.state(), {each.counted_before // 2 for each in self.withdrawn}
         for pair in range(max([pairs, *(place + 1 for place in lost)])):
             if pair in lost:
                 state = declared.lost(state)
@@ -159,21 +160,3 @@ def open_trials(path: str | os.PathLike[str]) -> Trials | PairedTrials:
     """A log of single trials, of whichever kind."""
     begins = Path(path).read_bytes()[:200] if Path(path).is_file() else b""
     return PairedTrials(path) if b'"jaxcert-pairs-' in begins else Trials(path)
-
-
-def _touched(trials: Sequence[Trial]) -> set[int]:
-    """The places of the pairs of which a trial was withdrawn.
-
-    Each withdrawal takes the last trial that counted then; it has a line of the log, so that the numbers of the trials
-    around it leave one out.
-    """
-    counting, found, line = 0, set(), 0
-    for trial in trials:
-        for _ in range(trial.number - line - 1):
-            counting -= 1
-            found.add(counting // 2)
-        counting, line = counting + 1, trial.number
-    for _ in range(counting - len(that_count(tuple(trials)))):
-        counting -= 1
-        found.add(counting // 2)
-    return found

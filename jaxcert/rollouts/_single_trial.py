@@ -20,7 +20,8 @@ class Trial(NamedTuple):
     task: int  # its place among the labels, of tasks or, in pairs, of policies
     value: float  # whether it succeeded, or its score
     time: str  # when it was recorded, in UTC
-    withdrawn: str | None  # why it does not count any more; None if it counts
+    counted_before: int  # how many trials counted when it was recorded
+    withdrawn: str | None = None  # why it does not count any more; None if it counts
 
 
 def outcomes_of(successes: bool, support: tuple[float, float]) -> str:

@@ -92,8 +92,9 @@ def _with_entry(
         raise ValueError(f"its {declared.role} is {label!r:.40}, which was not declared")
     value: Any = entry.get("success" if declared.successes else "score")
     check_outcome(value, declared.successes, declared.support)
-    declared.check_turn(that_count(trials), labels.index(label))
-    return (*trials, Trial(entry["number"], labels.index(label), float(value), entry["time"], None))
+    place, before = labels.index(label), that_count(trials)
+    declared.check_turn(before, place)
+    return (*trials, Trial(entry["number"], place, float(value), entry["time"], len(before)))
 
 
 def _without_last(trials: tuple[Trial, ...], entry: Mapping[str, Any]) -> tuple[Trial, ...]:

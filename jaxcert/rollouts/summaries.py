@@ -1,5 +1,5 @@
 """Mergeable summaries of returns, from which certificates are computed as from the returns themselves."""
 
-from jaxcert.returns.summaries import Histogram, Moments, Summary
+from jaxcert.returns.summaries import Histogram
 
-__all__ = ["Histogram", "Moments", "Summary"]
+__all__ = ["Histogram"]

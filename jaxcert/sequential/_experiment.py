@@ -13,7 +13,7 @@ from jaxcert._validation import check_count, is_concrete, require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.numerics._rounding import cast, compute_dtype, convert
-from jaxcert.returns._checks import possible
+from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import placed, support_for
 from jaxcert.sequential._rule import NO_LIMIT, Bets, Settings, prepare_rule
@@ -106,7 +106,9 @@ def update(state: SequentialState, returns: chex.Array, tasks: chex.Array, *, va
     if is_concrete(tasks):
         tasks = _checked_tasks(np.asarray(tasks), state.valid.shape[-1])
         if validate and is_concrete(state, returns):
-            _check_returns(state, np.asarray(returns, np.float64), tasks)
+            values, counted, binary = np.asarray(returns, np.float64), tasks >= 0, bool(state.is_binary)
+            place_of = lambda index: f"the return of task {tasks[index[0]]}"  # noqa: E731
+            check_returns(values, state.low, state.high, counted, binary=binary, place_of=place_of)
     elif tasks.dtype in (jnp.uint32, jnp.uint64):
         raise ValueError(f"tasks have dtype {tasks.dtype}; expected signed integers")
     return _update(state, convert(returns, state.wealth.dtype, "down"), tasks)
@@ -143,17 +145,6 @@ def _checked_tasks(tasks: np.ndarray, n: int) -> np.ndarray:
     if (counts > 1).any():
         raise ValueError(f"tasks hold {numbers[counts > 1][0]} twice; expected one rollout of a task per call")
     return tasks.astype(np.int32)
-
-
-def _check_returns(state: SequentialState, returns: np.ndarray, tasks: np.ndarray) -> None:
-    low, high, binary = float(state.low), float(state.high), bool(state.is_binary)
-    bad = np.flatnonzero(~possible(returns, low, high, binary) & (tasks >= 0))
-    if bad.size:
-        value, task = returns[bad[0]], tasks[bad[0]]
-        raise ValueError(
-            f"the return of task {task} is {value:.9g}; expected "
-            + ("0 or 1" if binary else f"a number in the support ({low:g}, {high:g})")
-        )
 
 
 @jax.jit

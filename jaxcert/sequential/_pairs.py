@@ -1,7 +1,6 @@
 """Two policies tried in pairs, pair by pair, until one is shown to be better."""
 
 import math
-from typing import Any
 
 import chex
 import jax
@@ -11,8 +10,8 @@ import numpy as np
 from jaxcert._validation import as_numbers, is_concrete, require_real
 from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.numerics._summation import difference_down
-from jaxcert.returns._checks import possible
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._checks import check_returns
+from jaxcert.returns._prepared import Needs, Support, probability, support_for
 from jaxcert.sequential._experiment import init
 from jaxcert.sequential._rule import Bets
 from jaxcert.sequential._wealth import SequentialState, advance
@@ -21,6 +20,7 @@ from jaxcert.sequential._wealth import SequentialState, advance
 PAIR_BETS = (0.125, 0.5, 0.8125)
 # Discordant pairs within which the rule for successes is exact, unless a number is given.
 MOST_PAIRS = 200
+_NEEDS = Needs("a difference", needs_width=True)
 
 
 def init_pairs(
@@ -64,7 +64,7 @@ def init_pairs(
     """
     dtype = compute_dtype(margin)
     level = probability("delta", delta, dtype, "down", validate=True, scalar=True) * np.asarray(0.5, dtype)
-    low, high = (0.0, 1.0) if support is None else _ends(support)
+    low, high = support_for(_NEEDS, (0.0, 1.0) if support is None else support)
     # No difference of rounded scores is beyond the difference of the rounded ends.
     with jax.ensure_compile_time_eval():
         width = -float(difference_down(cast(low, dtype, "down"), cast(high, dtype, "up")))
@@ -149,24 +149,12 @@ def pairs_to_go(state: SequentialState, num_pairs: int) -> int | None:
     return int(more[enough[0]]) if enough.size else None
 
 
-def _ends(support: Any) -> tuple[float, float]:
-    low, high = (float(as_numbers("support", end)) for end in support)
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"support is ({low:g}, {high:g}); expected a finite interval (a, b), as of a difference")
-    return low, high
-
-
 def _check_pairs(state: SequentialState, a: np.ndarray, b: np.ndarray) -> None:
-    binary, (low, high) = bool(state.is_binary), (float(state.low), float(state.high))
-    for name, x, fits in (
-        ("returns_a", a, possible(a, low, high, True) if binary else np.isfinite(a)),
-        ("returns_b", b, possible(b, low, high, True) if binary else np.isfinite(b)),
-        ("the difference of returns", a - b, binary | possible(a - b, low, high, False)),
-    ):
-        bad = np.flatnonzero(~np.broadcast_to(fits, x.shape))
-        if bad.size:
-            expected = "0 or 1" if binary else f"a number in [{low:g}, {high:g}]" if name[0] == "t" else "finite"
-            raise ValueError(f"{name} of pair {bad[0]} is {x[bad[0]]:.9g}; expected {expected}")
+    binary, ends = bool(state.is_binary), (state.low, state.high)
+    checks = {"returns_a": (a, -np.inf, np.inf), "returns_b": (b, -np.inf, np.inf)}
+    checks |= {} if binary else {"the difference of returns": (a - b, *ends)}
+    for name, each in checks.items():
+        check_returns(*each, None, binary=binary, place_of=lambda i, name=name: f"{name} of pair {i[0]}")
 
 
 @jax.jit

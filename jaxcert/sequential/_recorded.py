@@ -15,12 +15,11 @@ from jaxcert.certificates._arguments import choose, levels_of, thresholds_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.certificates._registry import missing_of_counts
 from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._batches import as_memory_allows
 from jaxcert.returns._prepared import Support, as_successes, is_successes
 from jaxcert.returns._sample import Sample, placed, sample_of
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns.summaries import Histogram
 from jaxcert.sequential._rule import Bets, Settings, check_give_up, prepare_rule, takes_table
 from jaxcert.sequential._wealth import (
     SequentialCertificate,
@@ -100,7 +99,7 @@ def certify_sequential(
 
     Reference: the theory page, section 8; its equation (8.1).
     """
-    if isinstance(returns, Summary):
+    if isinstance(returns, Histogram):
         raise ValueError("a summary keeps no order of rollouts; expected returns [..., num_tasks, num_rollouts]")
     require_real("returns", returns)
     returns = as_successes(returns, support, where)
@@ -116,9 +115,7 @@ def certify_sequential(
     limits = {"give_up": give_up, "max_rollouts_per_task": m, "binary": binary}
     rule = prepare_rule(rows, level, ends, bets=bets, **limits)
     state = _run(*placed((sample, rows, level, rule)))
-    if sample.padded:
-        state = _cut(state, int(sample.num_tasks))
-    return certificate_of(state, share, bool(binary) or is_successes(returns), chosen)
+    return certificate_of(state, share, bool(binary) or is_successes(returns), chosen, int(sample.num_tasks))
 
 
 @jax.jit
@@ -144,14 +141,6 @@ def _run(sample: Sample, thresholds, beta, settings: Settings) -> SequentialStat
     return whole._replace(wealth=jnp.moveaxis(state.wealth[..., 0, :], 0, -2), **by_threshold, **by_task)
 
 
-def _cut(state: SequentialState, n: int) -> SequentialState:
-    """The state of the first n tasks."""
-    axes_after = {"wealth": 2, "valid": 0, "num_rollouts": 0, **dict.fromkeys(_BY_THRESHOLD, 1)}
-    host = jax.device_get({name: getattr(state, name) for name in axes_after})
-    parts = {name: host[name][..., :n, *[slice(None)] * after] for name, after in axes_after.items()}
-    return state._replace(**placed(parts))
-
-
 SEQUENTIAL = Question(
     name="sequential",
     words="on what share of new tasks is the performance at least a threshold, with as few rollouts as a task needs?",
@@ -160,6 +149,6 @@ SEQUENTIAL = Question(
     options=(Option("give_up", float, "Give a task up when its evidence falls below this", check=check_give_up),),
     advised=True,
     curve=curve_of_counts,
-    missing=missing_of_counts,
+    missing=SequentialCertificate.violated,
     shortcut="jaxcert trial",
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert.bounds._bound import usable
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate
+from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate, answer
 from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._method import BINOMIAL, Method, table_of
 from jaxcert.certificates._soft import SOFT, fields_of_evidence
@@ -146,37 +146,39 @@ class SequentialCertificate(Certificate):
 
 
 def certificate_of(
-    state: SequentialState, delta: Any, successes: bool, method: Method = BINOMIAL
+    state: SequentialState, delta: Any, successes: bool, method: Method = BINOMIAL, num_tasks: int | None = None
 ) -> SequentialCertificate:
     """The certificate at this moment, for a delta of the state's type; in the words for returns of 0 and 1, or not.
+
+    ``num_tasks``: n, if the state has room for more.
 
     By the method ``SOFT`` the soft count of the wealth with which each task stopped, beta being its weight. It is sound
     only if no task's rollouts depended on another's returns: a state that was continued by such a rule is not covered
     (theory page, section 9). A task that has passed stopped there, with a wealth of at least its goal.
     """
-    n = state.valid.shape[-1]
+    size = state.valid.shape[-1]
+    n = size if num_tasks is None else num_tasks
     if method is SOFT:
-        fields = _added_up(*placed((state, delta)))
+        fields = _added_up(*placed((state, delta, None if n == size else np.arange(size) < n)))
     else:
-        fields = _counted(*placed((state, delta, table_of(BINOMIAL.tail, n, n, delta, state.beta))))
-    settings = {"num_tasks": n, "bound": "sequential", "method": method.name}
-    settings |= {"quantity": PROBABILITY_OF_SUCCESS} if successes else {}
-    arrays = {"thresholds": state.thresholds, "beta": state.beta, "num_rollouts_used": state.num_rollouts_used}
-    return SequentialCertificate(**fields, **arrays, delta=placed(delta), **settings)
+        fields = _counted(*placed((state, np.int32(n), delta, table_of(BINOMIAL.tail, n, size, delta, state.beta))))
+    fields |= {"thresholds": state.thresholds, "beta": state.beta, "num_rollouts_used": state.num_rollouts_used}
+    fields["delta"], settings = delta, {"quantity": PROBABILITY_OF_SUCCESS} if successes else {}
+    return answer(SequentialCertificate, fields, n, bound="sequential", method=method.name, **settings)
 
 
 @jax.jit
-def _counted(state: SequentialState, delta: jax.Array, table: Any) -> dict[str, Any]:
-    n = state.valid.shape[-1]
+def _counted(state: SequentialState, n: jax.Array, delta: jax.Array, table: Any) -> dict[str, Any]:
     return fields_of_bounds(BINOMIAL, _lower_bounds(state), n, state.thresholds, state.beta, delta, table)
 
 
 @jax.jit
-def _added_up(state: SequentialState, delta: jax.Array) -> dict[str, Any]:
+def _added_up(state: SequentialState, delta: jax.Array, there: jax.Array | None) -> dict[str, Any]:
     trivial = jnp.broadcast_to(state.thresholds <= state.low, state.passed.shape)
     wealth = jnp.where(trivial, jnp.inf, state.mean_wealth)
     wealth = jnp.where(state.valid[..., None], wealth, 0)
-    return fields_of_evidence(SOFT, wealth, state.valid, state.low, state.thresholds, state.beta, delta)
+    there = None if there is None else jnp.broadcast_to(there, state.valid.shape)
+    return fields_of_evidence(SOFT, wealth, state.valid, state.low, state.thresholds, state.beta, delta, 0.0, there)
 
 
 # --- what the tasks that are still undecided may come to ------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Thousands of certificates at once: every combination of a grid of settings, for every seed."""
 
 from jaxcert.sweep._grid import Grid
-from jaxcert.sweep._result import SeedStatistics, SweepResult
+from jaxcert.sweep._result import SweepResult
 from jaxcert.sweep._sweep import sweep
 
-__all__ = ["Grid", "SeedStatistics", "SweepResult", "sweep"]
+__all__ = ["Grid", "SweepResult", "sweep"]

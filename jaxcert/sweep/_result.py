@@ -1,7 +1,7 @@
 """The cells of a sweep, and how one is found."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,20 +16,6 @@ if TYPE_CHECKING:
 
 # The arrays of a result.
 FIELDS = ("epsilon", "safety", "num_violations", "num_valid", "status")
-
-
-class SeedStatistics(NamedTuple):
-    """Mean and standard deviation over seeds, [budgets, bounds, methods, betas, deltas, thresholds].
-
-    They describe how certificates vary; a mean of certified safeties is itself no certificate.
-
-    Attributes:
-        mean: over seeds.
-        std: square root of the unbiased variance (divisor seeds - 1); NaN for one seed.
-    """
-
-    mean: np.ndarray
-    std: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -67,13 +53,17 @@ class SweepResult:
         certified = float(np.mean(self.status == Status.CERTIFIED)) if self.status.size else 0.0
         return f"SweepResult({self.epsilon.size} certificates, {sizes}; {100 * certified:.3g} % certified)"
 
-    def over_seeds(self, field: str = "safety") -> SeedStatistics:
-        """Mean and standard deviation of one array over seeds, computed in float64."""
+    def over_seeds(self, field: str = "safety") -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of one array over seeds, in float64: how certificates vary.
+
+        Of the axes (budget, bound, method, beta, delta, threshold). The deviation is the square root of the unbiased
+        variance, NaN for one seed. A mean of certified safeties is itself no certificate.
+        """
         if field not in FIELDS:
             raise ValueError(f"field is {field!r}; expected {', '.join(FIELDS)}")
         values = getattr(self, field).astype(np.float64)
         spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
-        return SeedStatistics(values.mean(axis=0), spread)
+        return values.mean(axis=0), spread
 
     def coordinates(self) -> dict[str, np.ndarray]:
         """The labels of each axis; a default beta is NaN there, a budget is written "n x m"."""

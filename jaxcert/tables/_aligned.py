@@ -11,7 +11,7 @@ from jaxcert.tables._entries import as_text, ask
 from jaxcert.tables._pooled import nested
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._spelling import as_seen
-from jaxcert.tables._told_names import is_of_run, may_tell_tasks, name_several
+from jaxcert.tables._told_names import is_of_run, may_tell_tasks
 
 # Returns that are so many times as large as those up to 1 may be per cent, or marks up to 5 or 10.
 _OTHER_UNIT = 4
@@ -96,8 +96,7 @@ def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> 
     for column in dict.fromkeys(column for each in held.values() for column in each):
         found = {name: each[column] for name, each in held.items() if each.get(column, "") not in _NO_ENTRY}
         entries = list(dict.fromkeys(found.values()))
-        are_names = name_several(entries) or all(entry.lower() in name.lower() for name, entry in found.items())
-        if len(entries) > 1 and not (are_names or is_of_run(column, entries)):
+        if len(entries) > 1 and not is_of_run(column, found):
             differ.append(f"{column:.40} ({', '.join(entry[:20] for entry in entries[:6])})")
     if differ:
         ask(

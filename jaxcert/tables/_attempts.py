@@ -19,19 +19,19 @@ _BESIDE = words_in("of n k num no number max allowed total config")
 _LISTS = (_ATTEMPTS | _ROWS) - words_in("best majority k") | words_in("""
     rollouts episodes generations trials runs trajectories responses outcomes passes successes
 """)
-_ONE = words_in("sample attempt try trial run rollout episode per each all scores results") | _LISTS
 _SELECTED = words_in("selected chosen picked kept")
 _AGAIN = words_in("attempt attempts try tries retry retries")
 _LOGS = words_in("log logs list history results outcomes records scores")
+_ONE = _LISTS | _AGAIN | _LOGS | words_in("sample trial run rollout episode seed versuch versuche per each all success")
 _MARKS = re.compile("[|,;]")
 _STEPS = {"action", "actions", "observation", "obs", "role", "content"}
 
 
-def ask_about_attempts(read: Read, names: Iterable[Any]) -> None:
+def ask_about_attempts(read: Read, parts: Iterable[tuple[Any, Coded]]) -> None:
     """Warn of several attempts in a row, by the names of columns that are not read, unless each attempt is a trial."""
     columns, told_by = read.columns, words_in(f"{read.columns.trial} {read.columns.value}")
-    for name in (each for each in names if each != columns.trial):
-        words, entries = words_in(name), read.column(name)
+    for name, entries in (part for part in parts if part[0] != columns.trial):
+        words = words_in(str(name).rsplit(".", 1)[-1])
         if told_by & ({"attempt", "try"} | {word.removesuffix("s") for word in words}):
             continue
         if _is_number(words, entries, read.task, columns):
@@ -65,7 +65,7 @@ def _is_list(words: set[str], entries: Coded) -> bool:
         return True
     if words & _AGAIN and words & _LOGS and words <= _AGAIN | _LOGS | _BESIDE:
         return any(_length(each) > 1 or (isinstance(each, str) and _MARKS.search(each)) for each in listed)
-    is_told = words == {"history"} or (words & _ONE and words <= _ONE | _BESIDE)
+    is_told = words & _ONE and words <= _ONE | _BESIDE
     return bool(is_told) and any(_length(each) > 1 and _has_outcomes(each) for each in listed)
 
 

@@ -45,7 +45,8 @@ def check_one_policy(read: Read, *, are_picked: bool = True) -> tuple[tuple[str,
     """
     pooled, constant = [], {}
     ordered = sorted(read.others, key=lambda name: not tells(name).looked_at)  # what is told for sure comes first
-    for name, entries in (part for each in ordered for part in nested(each, read.column(each))):
+    parts = [part for each in ordered for part in nested(each, read.column(each))]
+    for name, entries in parts:
         is_trial, several = name == read.columns.trial, len(entries.entries) > 1
         # Outcomes of another policy tell no rows of one apart.
         picked = _picked(name, entries) if are_picked and not _is_of_another(name, entries, read.columns) else ""
@@ -62,7 +63,7 @@ def check_one_policy(read: Read, *, are_picked: bool = True) -> tuple[tuple[str,
             pooled.append(str(name))
         if not (is_trial or several):
             constant[str(name)] = as_text(entries.listed()[0])
-    ask_about_attempts(read, ordered)
+    ask_about_attempts(read, parts)
     return tuple(pooled), constant
 
 

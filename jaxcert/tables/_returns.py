@@ -27,7 +27,7 @@ class Returns:
 
     Attributes:
         returns: float32 or float64 [n, m], one row per task; or bool, of successes. Missing rollouts are NaN, or False.
-            Of a folder of Parquet files a `Histogram` or `Moments`, which stands in their place in `jaxcert.certify`.
+            Of a folder of Parquet files a `Histogram`, which stands in their place in `jaxcert.certify`.
         where: bool [n, m], False where a rollout is missing; None if none is.
         tasks: the label of each task, [n].
         rows: int [n, m], the row of the table in which each rollout stands, from 1 on without the header; 0 for a
@@ -137,8 +137,8 @@ class ReturnsFile(Returns):
         known_support: the smallest and the largest return possible, if the tool fixes them.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
         roles: which column has which role, and which rows were read.
-        folder: of Parquet files, whose returns are a `Histogram` or `Moments`: how many files, how many bins, and the
-            partitions that do not tell tasks apart.
+        folder: of Parquet files, whose returns are a `Histogram`: how many files and bins, and the partitions that do
+            not tell tasks apart.
         successes: whether such a folder holds successes.
         called: what the policy is called, where it was given a name.
     """

@@ -3,7 +3,7 @@
 import numpy as np
 
 from jaxcert.tables._entries import ask, listed_words, words_in
-from jaxcert.tables._told_names import LIKE
+from jaxcert.tables._told_names import ASIDE, LIKE, says
 
 # What is better if it is less.
 _COSTS = words_in("""
@@ -16,27 +16,21 @@ _COSTS = words_in("""
     disengagements estop emergency aborts misses offroad
 """)
 # Also together: how long it took.
-_TOGETHER = [
-    *map(
-        words_in, ("time to", "steps to", "completion time", "wall time", "elapsed time", "miss rate", "edit distance")
-    ),
-    *map(words_in, ("false positive", "false alarm", "false negative", "out bounds", "gave up", "give up")),
-    words_in("help requests"),
-]
+_TOGETHER = [*map(words_in, ("time to", "steps to", "completion time", "wall time", "elapsed time", "miss rate"))]
+_TOGETHER += map(words_in, ("false positive", "false negative", "false alarm", "out bounds", "gave up", "give up"))
+_TOGETHER += map(words_in, ("edit distance", "help requests", "near miss"))
 # Words in the name of a column whose yes is no success; and of those that are one, unless "not" stands before them.
 _FAILURES = words_in("""
     fail fails failed failure failures unsuccessful unsolved unresolved crash crashed collision collided error errors
     errored unsafe violation violated timeout timeouts fell fallen incorrect incorrectly wrong wrongly stuck dropped
-    died dead death deaths deadlock deadlocked oom hang hung broken lost missed slip slipped spill spilled misgrasp
+    died dead death deaths deadlock deadlocked oom hung broken lost missed slip slipped spill spilled misgrasp
     misgrasped misclassified misdiagnosed mispredicted mislabeled hallucinated hallucination jailbroken derailed
     overturned tipped jammed defect relapse mortality readmitted infection unreachable unfinished unreached toppled
     fehler fehlschlag durchgefallen fehlgeschlagen gescheitert ausfall falsch echec \u00e9chec erreur faux fallo falla
     fracaso errore fallimento falha erro fout mislukt \u5931\u8d25 \u5931\u6557 \u9519\u8bef
 """)
-_SUCCESSES = LIKE["value"] | words_in(
-    "ok found done reached bestanden finished complete completed compliant compliance safe valid fulfilled"
-)
-_NOT = {"not", "non", "nicht"}
+_SUCCESSES = words_in("ok found done reached bestanden finished complete completed compliant compliance safe valid")
+_NOT = {"not", "non", "nicht", "without"}
 
 
 def check_sense(name: str, returns: np.ndarray) -> None:
@@ -48,10 +42,9 @@ def check_sense(name: str, returns: np.ndarray) -> None:
 
 def ask_about_cost(name: str, returns: np.ndarray) -> None:
     """Warn of a cost, by its name."""
-    words = words_in(name)
-    costs = words & _COSTS or next((each for each in _TOGETHER if each <= words), set())
-    told = _told_failures(name) or (set() if _is_denied(name) else costs)
-    if told and returns.dtype != bool:
+    words = _undenied(name)
+    told = _told_failures(name) or words & _COSTS or next((each for each in _TOGETHER if each <= words), set())
+    if told and (returns.dtype != bool or says(name, told | ASIDE)):  # a distance_ok may be a success
         ask(
             f"column {name} is a cost by its name ({min(told)}), better when smaller; certificates bound returns "
             "from below: negate it to certify an upper limit"
@@ -73,9 +66,15 @@ def _is_denied(name: str) -> bool:
     return first in _NOT or (first == "no" and not may_count) or others[-2:-1] == ["free"]
 
 
+def _undenied(name: str) -> set[str]:
+    """The words of a name before which no "not" stands."""
+    pairs = zip(["", *listed_words(name)], listed_words(name), strict=False)
+    denied = {word for before, word in pairs if before in _NOT or (before == "no" and not word.endswith("s"))}
+    return set() if _is_denied(name) else words_in(name) - denied
+
+
 def _told_failures(name: str) -> set[str]:
     """The words by which a name is one of failures: incorrect, or solved in not_solved."""
     words = words_in(name)
-    if not _is_denied(name):
-        return words & _FAILURES
-    return words & _SUCCESSES if words & _NOT and not words & (_FAILURES | _COSTS) else set()
+    is_opposite = _is_denied(name) and words & _NOT and not words & (_FAILURES | _COSTS)
+    return words & (_SUCCESSES | LIKE["value"]) if is_opposite else _undenied(name) & _FAILURES

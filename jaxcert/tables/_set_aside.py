@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, few_texts
 from jaxcert.tables._entries import as_number, ask, words_in
-from jaxcert.tables._told_names import ASIDE, BESIDE_SEEN, COUNTED, ENDINGS, SEEN, SPLITS, UNSEEN, says
+from jaxcert.tables._told_names import ASIDE, BESIDE_SEEN, COUNTED, DIGITS, ENDINGS, SEEN, SPLITS, UNSEEN, says
 
 _ALSO_ENDINGS = words_in("aborted complete completed incomplete killed lost timeout timed")
 # Columns of texts that are no labels, as notes, in which a word tells of help, unless one of these stands beside it;
@@ -34,7 +34,8 @@ def set_aside(name: Any, column: Coded) -> np.ndarray:
     if says(name, ASIDE):
         return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)[column.places]
     told = {text for text in few_texts(column) if says(text, ASIDE)}
-    aside = np.asarray([isinstance(each, str) and each in told for each in listed], bool) | _mentioned(name, listed)
+    aside = _mentioned(name, listed)
+    aside[[listed.index(text) for text in told]] = True
     if says(name, COUNTED):
         values = np.asarray([*map(as_number, listed)])
         aside |= (values == 0) & ~np.any(values > 1)
@@ -43,11 +44,19 @@ def set_aside(name: Any, column: Coded) -> np.ndarray:
 
 def _mentioned(name: Any, listed: list[Any]) -> np.ndarray:
     """Which entries mention help: in notes and paths, and in lists and objects with them."""
-    if not words_in(name) & (_FREE | _PATHS):
-        return np.zeros(len(listed), bool)
-    words = [words_in(_BY_HAND.sub("helped", " ".join(_texts_in(each)))) for each in listed]
-    common = set.intersection(*words) if words_in(name) & _PATHS else set()
-    return np.asarray([bool(each & ASIDE - common) and not each & _DENIALS for each in words], bool)
+    is_path, nothing = bool(words_in(name) & _PATHS), np.zeros(len(listed), bool)
+    if not (is_path or words_in(name) & _FREE):
+        return nothing
+    texts = [each if isinstance(each, str) else " ".join(_texts_in(each)) for each in listed]
+    kinds = [*map(_words_of, {*DIGITS.sub("", "\n".join(texts)).split("\n")})]  # few, of many numbered ones
+    told = ASIDE - (set.intersection(*kinds) if is_path else set())
+    if not any(each & told for each in kinds):
+        return nothing
+    return np.asarray([bool(each & told) and not each & _DENIALS for each in map(_words_of, texts)], bool)
+
+
+def _words_of(text: str) -> set[str]:
+    return words_in(_BY_HAND.sub("helped", text))
 
 
 def _texts_in(entry: Any) -> Iterator[str]:

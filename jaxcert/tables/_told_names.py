@@ -3,7 +3,7 @@
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,10 +117,13 @@ _OF_RUN = words_in("""
     sem ci total trials episodes rollouts
 """).union(POLICIES, _RAN_ON)
 # Beside words of an outcome: by which measure it was one; and what an evaluation sets in any case.
-_OF_MEASURE = words_in("scale type mode kind function format definition condition version weight range unit units")
+_OF_MEASURE = words_in("""
+    scale type mode kind function fn format definition condition version weight range unit units metric rule rounding on
+    early max min possible
+""")
 _CRITERIA = words_in("""
     threshold thresholds tolerance tol cutoff criterion criteria radius margin rubric limit horizon judge grader scorer
-    resolution
+    resolution difficulty allowed camera map scene
 """)
 # A moment, a number as long as one, a hash, or a path.
 _MARK = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]:[0-9]{2}|[0-9]{9}|^[0-9a-f]{7,}$|/.*/|[.][a-z]{2,5}$")
@@ -206,12 +209,19 @@ def may_tell_tasks(name: Any, *, several: bool) -> bool:
     return several and ("seed" in words or not (words & (_OF_RUN | _CHANGES) or told.policies))
 
 
-def is_of_run(name: Any, entries: Iterable[str]) -> bool:
-    """Whether it says which policy it is, how that was made, or what came of one run: no condition of it."""
-    words, told = words_in(name), tells(name)
+def is_of_run(name: Any, found: Mapping[str, str]) -> bool:
+    """Whether the entry of each policy says which it is, how that was made, or what came of one run: no condition."""
+    words, told, entries = words_in(name), tells(name), [*found.values()]
+    are_names = all(_is_named(entry, policy) for policy, entry in found.items())
     is_outcome = (told.value or told.ending) and not words & _OF_MEASURE
     is_told = words & _OF_RUN or words <= OF_POLICIES | {"size"} or is_outcome
-    return not words & _CRITERIA and (bool(is_told) or all(_MARK.search(entry) for entry in entries))
+    is_told = is_told or are_names or name_several(entries) or all(map(_MARK.search, entries))
+    return bool(is_told) and not words & _CRITERIA
+
+
+def _is_named(entry: str, policy: str) -> bool:
+    """Whether a policy's name has this entry, as a whole, and no number."""
+    return not entry.isdecimal() and bool(re.search(rf"(?<![^\W_]){re.escape(entry)}(?![^\W_])", policy, re.IGNORECASE))
 
 
 def name_several(entries: Iterable[Any]) -> bool:

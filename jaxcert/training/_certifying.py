@@ -57,18 +57,6 @@ class Reached(Exception):  # noqa: N818 -- no error: training ends as it was mea
         self.make_policy = make_policy
 
 
-class Certified(NamedTuple):
-    """Results of a checkpoint.
-
-    ``sample`` has returns whose mean estimates the policy's mean return; NaN for what was not rolled out.
-    """
-
-    safety: Certificate
-    performance: Certificate | None
-    sample: jax.Array
-    num_started: int
-
-
 def check_adaptive(
     safeties: np.ndarray,
     num_tasks: int,
@@ -97,15 +85,16 @@ def check_adaptive(
         raise ValueError(f"until is {until:g}; {num_tasks} tasks certify at most {best:.4f}, if all of them pass")
 
 
-def mean_return(found: Certified, step: int) -> float:
+def mean_return(sample: jax.Array, safety: Certificate, step: int, num_started: int) -> float:
     """Mean of the finite returns; ValueError if there are none, since then the policy or the rewards are broken.
 
-    An episode without a return gives a warning and a violation.
+    ``sample`` has returns whose mean estimates the policy's mean return, NaN for what was not rolled out. An episode
+    without a return gives a warning and a violation.
     """
-    mean = float(jnp.nanmean(found.sample))
-    if not np.isfinite(mean) and found.num_started:  # at thresholds that every return reaches, nothing is rolled out
+    mean = float(jnp.nanmean(sample))
+    if not np.isfinite(mean) and num_started:  # at thresholds that every return reaches, nothing is rolled out
         raise ValueError(f"step {step}: no return is finite: actions of the policy, or rewards, are not")
-    if np.any(np.asarray(found.safety.status) == Status.INVALID_INPUT):
+    if np.any(np.asarray(safety.status) == Status.INVALID_INPUT):
         warnings.warn(
             f"step {step}: some returns are not finite or outside the support: a task with a return that is no number "
             "counts as a violation, and a return outside certifies nothing",

@@ -10,22 +10,14 @@ import jax
 import numpy as np
 
 from jaxcert._validation import check_count
-from jaxcert.certificates import certify_safety_level
+from jaxcert.certificates import Certificate, certify_safety_level
 from jaxcert.certificates._arguments import choose, refuse_choice
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import COUNTING, defaults
 from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy, certify_adaptive, certify_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.rollouts._multi_task import kind_of_returns
-from jaxcert.training._certifying import (
-    Certified,
-    Checkpoint,
-    Reached,
-    check_adaptive,
-    first_returns,
-    mean_return,
-    settled,
-)
+from jaxcert.training._certifying import Checkpoint, Reached, check_adaptive, first_returns, mean_return, settled
 from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._ledger import Ledger, digest
 
@@ -175,11 +167,8 @@ class CertificationHook:
         return self.stop is not None and self.ledger.done.get((step, digest(params)), False)
 
     def _facts(self, checkpoint: Checkpoint) -> dict[str, Any]:
-        beta, extra = self.settings["beta"], {}
-        if self.adaptive and checkpoint.safety is not None:
-            until = None if self.until is None else float(self.until)
-            extra = {"bound": checkpoint.safety.bound, "until": until, "max_rollouts": self._most()}
-        return {
+        beta = self.settings["beta"]
+        facts = {
             "deterministic": self.deterministic,
             "num_tasks": self.sizes["num_tasks"],
             "num_rollouts": self.sizes["num_rollouts"],
@@ -187,8 +176,11 @@ class CertificationHook:
             "adaptive": self.adaptive,
             **self.settings,
             "beta": beta if beta is None or isinstance(beta, str) else float(beta),
-            **extra,
         }
+        if self.adaptive and checkpoint.safety is not None:
+            until = None if self.until is None else float(self.until)
+            facts |= {"bound": checkpoint.safety.bound, "until": until, "max_rollouts": self._most()}
+        return facts
 
     def keep_log(self, path: str | Path) -> None:
         """Keep the log in that file, unless there is a log already.
@@ -206,12 +198,12 @@ class CertificationHook:
         begin = time.perf_counter()
         number, delta = self.ledger.begin(int(step), self.budget)
         policy = brax_policy(make_policy, settled(params), deterministic=self.deterministic)
-        found = self._found(policy, jax.random.fold_in(self.key, number), delta)
-        mean = mean_return(found, step)
-        spent = time.perf_counter() - begin
-        safety = found.safety if self.thresholds.size else None
-        certificates = safety, found.performance
-        return Checkpoint(number, int(step), delta, *certificates, mean, spent, params, found.num_started)
+        safety, performance, sample, started = self._found(policy, jax.random.fold_in(self.key, number), delta)
+        mean = mean_return(sample, safety, step, started)
+        certificates = safety if self.thresholds.size else None, performance
+        return Checkpoint(
+            number, int(step), delta, *certificates, mean, time.perf_counter() - begin, params, num_started=started
+        )
 
     def _record(self, step: int, make_policy: Callable[..., Any], params: Any) -> None:
         checkpoint = self._certified(step, make_policy, params)
@@ -226,8 +218,8 @@ class CertificationHook:
         if reached:
             raise Reached(checkpoint, make_policy)
 
-    def _found(self, policy: Policy, key: jax.Array, delta: float) -> Certified:
-        """By adaptive rollouts, at most as many as the fixed number would be; or by one set of returns for all."""
+    def _found(self, policy: Policy, key: jax.Array, delta: float) -> tuple[Certificate, Any, jax.Array, int]:
+        """Both certificates, returns for their mean, and how many rollouts began, adaptive ones or a fixed number."""
         settings: dict[str, Any] = {**self.settings, "delta": delta, "validate": False}
         if self.adaptive:
             settings |= {"max_bytes": self.sizes["max_bytes"], "max_rollouts": self._most(), "until": self.until}
@@ -235,11 +227,11 @@ class CertificationHook:
             n = self.sizes["num_tasks"]
             run = certify_adaptive(self.env, policy, key, self.thresholds, num_tasks=n, **settings)
             first = first_returns(run.rollout_task, run.rollout_return, run.state.num_rollouts)
-            return Certified(run.certificate, None, first, int(run.num_started))
+            return run.certificate, None, first, int(run.num_started)
         found, level = certify_policy(self.env, policy, key, self._asked(), **self.sizes, **settings), None
         if self.safeties.size:
             level = certify_safety_level(found.returns, self.safeties, support=self.env.support, **settings)
-        return Certified(found.certificate, level, found.returns, found.returns.size)
+        return found.certificate, level, found.returns, found.returns.size
 
     def _most(self) -> int:
         """How many rollouts of an adaptive hook there are at most in all."""

@@ -14,7 +14,7 @@ from scipy import stats
 from jaxcert import Status, binomial_epsilon, certify, certify_lower_bounds
 from jaxcert.baselines import PlugInEstimate, certify_known_performances, certify_plug_in
 from jaxcert.report import certificate_record
-from jaxcert.rollouts.summaries import Moments
+from jaxcert.rollouts.summaries import Histogram
 
 DELTA = 0.05
 RNG = np.random.default_rng(3)
@@ -161,6 +161,6 @@ def test_returns_that_are_refused(changed, message):
 
 
 def test_a_summary_is_refused():
-    summary: Any = Moments.empty(4, support=(0.0, 1.0))
+    summary: Any = Histogram.empty(4, support=(0.0, 1.0), num_bins=9)
     with pytest.raises(ValueError, match="summary, without single rollouts; the plug-in estimate needs an array"):
         certify_plug_in(summary, 0.5, delta=0.1)

@@ -45,11 +45,9 @@ def test_experiments_are_listed_and_chosen(capsys, tmp_path, monkeypatch):
         return Findings(iter(["a line"]), ("x", "name"), [(1 / 3, "a, b")])
 
     monkeypatch.setitem(EXPERIMENTS, "world", Experiment("world", "shows this", run))
-    monkeypatch.setitem(EXPERIMENTS, "other", Experiment("other", "that", run, ("no_such_package", "brax")))
-    main(["--only", "world", "--only", "other", "--full", "--out", str(tmp_path / "out")])
+    main(["--only", "world", "--full", "--out", str(tmp_path / "out")])
     shown = capsys.readouterr().out
     assert "== world: shows this\na line\n" in shown
-    assert "== other: that\nskipped: needs pip install '.[brax]'" in shown
     assert sizes == [True]
     assert (tmp_path / "out" / "world.txt").read_text() == "a line\n"
     assert read(tmp_path / "out" / "world.csv") == [{"x": "0.333333", "name": "a, b"}]
@@ -118,14 +116,13 @@ def test_a_small_run_of_the_illustrative_grid(monkeypatch):
 def test_robots_from_the_samples(monkeypatch):
     """Better methods are tighter in each panel, and none is above the sample's own share of tasks."""
     monkeypatch.setattr(domains, "SEEDS", range(2))
-    monkeypatch.setattr(robots, "FEW", {"cheetah": (400.0,)})
+    monkeypatch.setattr(robots, "ROBOTS", ("cheetah",))
     monkeypatch.setattr(robots, "SAMPLE_BUDGETS", ((50, 100), (200, 100)))
     found = robots.run(False)
     gaps = [float(line.split("gap ")[1].split()[0]) for line in found.lines[:8] if "empirical   " not in line]
     assert len(gaps) == 6
     assert gaps == sorted(gaps[:3], reverse=True) + sorted(gaps[3:], reverse=True)
     assert all(line.endswith("above the exact safety: 0") for line in found.lines[:8] if "empirical   " not in line)
-    assert found.lines[-1].startswith("cheetah, B = 400: as many rollouts as each task needs certify 0.97")
     assert len(list(found.rows)) == 8 * len(robots.THRESHOLDS)
 
 
@@ -243,7 +240,7 @@ def test_distributions(monkeypatch):
 
 
 def test_zones_from_made_up_returns(monkeypatch):
-    """Tasks with known performances: no curve is above them, and certificates fail no more often than delta."""
+    """Tasks with known performances: no curve is above them."""
 
     def returns_of(seed, num_tasks, num_rollouts):
         rng = np.random.default_rng(seed)
@@ -258,9 +255,6 @@ def test_zones_from_made_up_returns(monkeypatch):
     assert all(curve.above == 0 for curve in (*small[1:], *large[1:]))
     assert all(more.gap < less.gap for less, more in zip(small[1:], large[1:], strict=True))
     assert zones.success(means).startswith(f"success {means.mean():.4f}, with confidence 0.99 at least 0.9")
-    lines = list(zones.failures(means, size, 1000))
-    assert len(lines) == 6
-    assert all(float(line.split("p-value ")[1]) > 1e-4 for line in lines)
 
 
 @pytest.mark.slow

@@ -161,7 +161,7 @@ def test_clopper_pearson_needs_binary_returns_and_has_its_support():
     for bad in (0.5, 2.0, -1.0):
         x = HITS.copy()
         x[1, 0] = bad
-        message = rf"^the return of task 1, rollout 0 is {bad:g}; Clopper-Pearson expects binary returns, 0 or 1$"
+        message = rf"^the return of task 1, rollout 0 is {bad:g}; expected binary returns, 0 or 1$"
         refuses(message, "clopper_pearson", x=x)
     for low, high in [(0, 2), (-1, 1), (0.5, 1), (0, math.inf)]:
         message = rf"^support is \({low:g}, {high:g}\); clopper_pearson expects binary returns"

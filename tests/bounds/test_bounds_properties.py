@@ -90,16 +90,6 @@ def test_masked_entries_have_no_influence(name, precision, units, beta, mask):
 
 
 @BY_BOUND
-@given(units=UNITS, beta=BETA, counts=st.permutations([3, 3, 8]))
-@HYPOTHESIS
-def test_where_is_dropping(name, precision, units, beta, counts):
-    x = returns(name, units, precision)
-    kept = np.arange(SHAPE[1]) < np.array(counts)[:, None]
-    dropped = [evaluate(name, x[task, :count], beta) for task, count in enumerate(counts)]
-    np.testing.assert_allclose(evaluate(name, x, beta, where=kept), dropped, rtol=0, atol=slack(precision))
-
-
-@BY_BOUND
 def test_batch_with_a_beta_per_task_is_a_loop(name, precision):
     x = returns(name, np.random.default_rng(0).integers(300, 1025, SHAPE), precision)
     beta = np.geomspace(1e-4, 0.9, 3).astype(precision)

@@ -1,11 +1,10 @@
-"""Summaries: exact counts, safe moments, in any order; certificates from them against those from the returns."""
+"""Summaries: exact counts, in any order; certificates from them against those from the returns."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from exact_bounds import CASES, Sample, rational
-from flint import arb, fmpq
+from exact_bounds import CASES, Sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +12,7 @@ from benchmarks.exact import exact
 from jaxcert import Status, bounds, certify
 from jaxcert.bounds._bound import mean_down, rollouts_of, standard_deviation_up
 from jaxcert.returns._sample import numbers_as_sample
-from jaxcert.rollouts.summaries import Histogram, Moments
+from jaxcert.rollouts.summaries import Histogram
 
 SUPPORTS = [(0.0, 1.0), (0.0, 1000.0), (-5.0, 3.0), (0.0, 1e-3), (1e6, 1e6 + 1), (-1.0, 1e4 / 3)]
 RNG = np.random.default_rng(0)
@@ -54,79 +53,6 @@ def merged(empty, batches, order):
     while len(each) > 1:
         each = [a.merge(b) for a, b in zip(each[::2], each[1::2], strict=False)] + each[len(each) & ~1 :]
     return each[0]
-
-
-def exact_moments(x: np.ndarray, low: float) -> tuple[fmpq, fmpq]:
-    """Mean of x - a and the sum of squared deviations."""
-    values = [rational(v) - rational(low) for v in x]
-    mean = sum(values, fmpq(0)) / len(values)
-    return mean, sum(((v - mean) * (v - mean) for v in values), fmpq(0))
-
-
-@pytest.mark.parametrize("support", SUPPORTS)
-@pytest.mark.parametrize("count", [1, NUM_PARTS])
-def test_moments_lie_on_their_sides(support, count, precision):
-    x = sample(support, precision)
-    low, high = (float(v) for v in (np.asarray(support, precision)))
-    moments = summarise(Moments.empty(12, support=support, dtype=precision), parts(x, count))
-    mean, deviation = np.asarray(moments.mean_down()), np.asarray(moments.standard_deviation_up())
-    u = float(np.finfo(precision).eps) / 2
-    for i in range(12):
-        true_mean, squares = exact_moments(x[i], low)
-        assert rational(mean[i]) <= true_mean
-        assert rational(mean[i]) >= true_mean - rational(40 * u * (high - low))
-        true_deviation = (arb(squares) / 59).sqrt()
-        assert exact(deviation[i]) >= true_deviation
-        assert exact(deviation[i]) <= true_deviation * (1 + 400 * u) + 100 * u * (high - low)
-
-
-@pytest.mark.parametrize("bound", ["hoeffding", "empirical_bernstein"])
-@pytest.mark.parametrize("support", SUPPORTS)
-def test_bounds_from_moments_are_safe_and_tight(bound, support, precision):
-    x = sample(support, precision)
-    low, high = (float(v) for v in (np.asarray(support, precision)))
-    moments = summarise(Moments.empty(12, support=support, dtype=precision), parts(x))
-    lower = np.asarray(getattr(bounds, bound)(moments, 0.1, support=None))
-    slack = (1e-5 if precision == "float32" else 1e-13) * (high - low) + 4 * float(
-        np.spacing(np.asarray(high, precision))
-    )
-    for i in range(12):
-        true = exact(low) + CASES[bound].oracle(Sample.of(x[i], low, high), float(np.asarray(0.1, precision)))
-        assert exact(lower[i]) <= true
-        assert exact(lower[i]) >= true - slack
-
-
-def test_moments_are_the_same_in_any_order(precision):
-    x = sample((-5.0, 3.0), precision)
-    batches = parts(x)
-    empty = Moments.empty(12, support=(-5.0, 3.0), dtype=precision)
-    whole = empty.update(x)
-    for order in ([*range(NUM_PARTS)], [*range(NUM_PARTS)][::-1], np.random.default_rng(1).permutation(NUM_PARTS)):
-        got = merged(empty, batches, order)
-        np.testing.assert_array_equal(got.total, whole.total)
-        np.testing.assert_array_equal(got.num_rollouts, whole.num_rollouts)
-        np.testing.assert_allclose(np.asarray(got.squares), np.asarray(whole.squares), rtol=1e-4, atol=1e-9)
-
-
-def test_many_updates_stay_tight():
-    """10^4 updates of one rollout each; the sum of squares grows by a few units in the last place with each."""
-    x = RNG.beta(3, 1.5, (4, 10_000)).astype(np.float32)
-    steps = jnp.asarray(x.T[:, :, None])
-    empty = Moments.empty(4, support=(0, 1), dtype=np.float32)
-    final, _ = jax.lax.scan(lambda s, batch: (s.update(batch), None), empty, steps)
-    once = empty.update(x)
-    np.testing.assert_array_equal(final.total, once.total)
-    lower = [np.asarray(bounds.empirical_bernstein(s, 0.01, support=None)) for s in (final, once)]
-    assert np.all(np.abs(lower[0] - lower[1]) < 5e-5)
-
-
-def test_more_rollouts_than_one_word_holds():
-    """The sum carries into its second word; a batch longer than a half word's sum is split."""
-    x = np.ones((2, 2**20), np.float32)
-    moments = Moments.empty(2, support=(0, 1), dtype=np.float32).update(x)
-    assert int(moments.total[0, 1]) > 0
-    mean = np.asarray(moments.mean_down())
-    assert np.all((mean <= 1) & (mean > 1 - 3e-6))
 
 
 @pytest.mark.parametrize("support", SUPPORTS)
@@ -196,29 +122,26 @@ def test_a_return_outside_the_support_leaves_no_certificate():
     bad = x.copy()
     bad[3, 4] = np.nan
     bad[5, 1] = 1.5
-    for empty, bound in (
-        (Histogram.empty(12, support=(0, 1), num_bins=NUM_BINS), "dkw"),
-        (Moments.empty(12, support=(0, 1)), "hoeffding"),
-    ):
-        with pytest.raises(ValueError, match=r"the return of task 3, rollout 4 is nan; expected a finite number"):
-            empty.update(bad)
-        spoilt = empty.update(bad, validate=False).update(x).merge(empty.update(x))
-        with pytest.raises(ValueError, match="the summary met a return outside the support"):
-            certify(spoilt, [0.0], delta=0.1, bound=bound)
-        certificate = certify(spoilt, [0.0], delta=0.1, bound=bound, validate=False)
-        assert (int(certificate.num_violations[0]), float(certificate.epsilon[0])) == (12, 1)
-        assert Status(int(certificate.status[0])) is Status.INVALID_INPUT
+    empty = Histogram.empty(12, support=(0, 1), num_bins=NUM_BINS)
+    with pytest.raises(ValueError, match=r"the return of task 3, rollout 4 is nan; expected a finite number"):
+        empty.update(bad)
+    spoilt = empty.update(bad, validate=False).update(x).merge(empty.update(x))
+    with pytest.raises(ValueError, match="the summary met a return outside the support"):
+        certify(spoilt, [0.0], delta=0.1, bound="dkw")
+    certificate = certify(spoilt, [0.0], delta=0.1, bound="dkw", validate=False)
+    assert (int(certificate.num_violations[0]), float(certificate.epsilon[0])) == (12, 1)
+    assert Status(int(certificate.status[0])) is Status.INVALID_INPUT
 
 
 def test_masked_entries_have_no_influence():
     x = RNG.uniform(0.4, 1, SHAPE).astype(np.float32)
     where = np.arange(60) < np.arange(12)[:, None]  # the first task has none
     hidden = np.where(where, x, np.nan)
-    for empty in (Histogram.empty(12, support=(0, 1), num_bins=NUM_BINS), Moments.empty(12, support=(0, 1))):
-        first, second = (empty.update(values, where=where) for values in (x, hidden))
-        for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
-            np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(first.num_rollouts, np.arange(12))
+    empty = Histogram.empty(12, support=(0, 1), num_bins=NUM_BINS)
+    first, second = (empty.update(values, where=where) for values in (x, hidden))
+    for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(first.num_rollouts, np.arange(12))
 
 
 GOOD = Histogram.empty(10, support=(0, 1), num_bins=9).update(np.full((10, 3), 0.5))
@@ -231,22 +154,18 @@ GOOD = Histogram.empty(10, support=(0, 1), num_bins=9).update(np.full((10, 3), 0
         (lambda: Histogram.empty(2.5, support=(0, 1), num_bins=9), "num_tasks is 2.5"),
         (lambda: Histogram.empty(10, support=(0, 1), num_bins=0), "num_bins is 0"),
         (lambda: Histogram.empty(10, support=(0, np.inf), num_bins=9), "a summary needs a finite upper end"),
-        (lambda: Moments.empty(10, support=(1, 0)), "expected a < b"),
-        (lambda: Moments.empty(10, support=(0, 1), dtype="int32"), "dtype is int32"),
-        (lambda: Moments.empty(10, support=(0, 1), dtype="float64"), "dtype is float64"),
+        (lambda: Histogram.empty(10, support=(1, 0), num_bins=9), "expected a < b"),
+        (lambda: Histogram.empty(10, support=(0, 1), num_bins=9, dtype="int32"), "dtype is int32"),
+        (lambda: Histogram.empty(10, support=(0, 1), num_bins=9, dtype="float64"), "dtype is float64"),
         (lambda: GOOD.update(np.zeros((9, 3))), r"returns have shape \(9, 3\); expected \(10, 'm'\)"),
         (lambda: GOOD.update(np.zeros((10, 0))), "hold no rollouts"),
-        (lambda: GOOD.merge(Moments.empty(10, support=(0, 1))), "a Histogram cannot be merged with Moments"),
+        (lambda: GOOD.merge(GOOD.counts), "a Histogram cannot be merged with an ArrayImpl"),
         (lambda: GOOD.merge(Histogram.empty(10, support=(0, 2), num_bins=9)), r"supports \(0, 1\) and \(0, 2\) differ"),
         (lambda: GOOD.merge(Histogram.empty(10, support=(0, 1), num_bins=8)), "different shapes"),
         (lambda: certify(GOOD, 0.5, delta=0.1, support=(0, 2)), r"support is \(0, 2\); the summary has \(0, 1\)"),
         (lambda: certify(GOOD, 0.5, delta=0.1, where=np.ones((10, 3), bool)), "where is for returns"),
         (lambda: certify(GOOD, 0.5, delta=0.1, bound="clopper_pearson"), "needs success counts"),
-        (lambda: certify(Moments.empty(3, support=(0, 1)), 0.5, delta=0.1), "betting needs more than moments"),
-        (
-            lambda: certify(Moments.empty(3, support=(0, 1)), 0.5, delta=0.1, bound="hoeffding"),
-            "task 0 .* too few rollouts",
-        ),
+        (lambda: certify(Histogram.empty(3, support=(0, 1), num_bins=9), 0.5, delta=0.1), "task 0 .* too few rollouts"),
         (lambda: certify(np.full((3, 4), 0.5), 0.5, delta=0.1), "support is None; expected a pair"),
     ],
 )
@@ -261,12 +180,8 @@ def test_merging_is_commutative_and_associative_in_counts(rows, random):
     batches = [np.resize(np.asarray(row, np.float32), (12, NARROW)) for row in rows]
     order = list(range(len(batches)))
     random.shuffle(order)
-    for empty, field in (
-        (Histogram.empty(12, support=(0, 1), num_bins=NUM_BINS), "counts"),
-        (Moments.empty(12, support=(0, 1)), "total"),
-    ):
-        one, other = summarise(empty, batches), merged(empty, batches, order)
-        np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
+    empty = Histogram.empty(12, support=(0, 1), num_bins=NUM_BINS)
+    np.testing.assert_array_equal(summarise(empty, batches).counts, merged(empty, batches, order).counts)
 
 
 def test_more_rollouts_than_can_be_counted_make_a_task_invalid():
@@ -293,12 +208,10 @@ def test_success_counts_on_another_support_fail_closed_where_they_cannot_be_read
     assert traced.status[0] == Status.INVALID_INPUT
 
 
-@pytest.mark.parametrize("kind", [Histogram, Moments])
 @pytest.mark.parametrize("support", [(-3e38, 3e38), (0, 1e-40), (0, 1e39)])
-def test_a_support_whose_width_float32_cannot_hold_is_refused(kind, support):
-    more = {"num_bins": 4} if kind is Histogram else {}
+def test_a_support_whose_width_float32_cannot_hold_is_refused(support):
     with pytest.raises(ValueError, match=r"expected a width that float32 can hold|finite upper end"):
-        kind.empty(3, support=support, dtype=np.float32, **more)
+        Histogram.empty(3, support=support, num_bins=4, dtype=np.float32)
 
 
 def test_the_standard_deviation_at_the_widest_supports():

@@ -7,8 +7,6 @@ import pytest
 from compilations import compilations
 
 import jaxcert
-from jaxcert.bounds._bound import apply_bound
-from jaxcert.bounds._registry import BOUNDS
 from jaxcert.returns._sample import Needs, sample_of
 
 RNG = np.random.default_rng(0)
@@ -55,15 +53,6 @@ def test_a_mask_is_padded_with_the_returns():
     found = sample(returns(20, 30), where)
     np.testing.assert_array_equal(found.where[:20, :30], where)
     assert np.asarray(found.where).sum() == where.sum()
-
-
-@pytest.mark.parametrize("shape", [(20, 30), (30,), (2, 5, 3), (1, 1)])
-@pytest.mark.parametrize("name", [name for name in BOUNDS if name != "empirical_bernstein"])
-def test_bounds_are_those_of_a_compiled_call(name, shape):
-    x = np.round(returns(*shape)) if BOUNDS[name].binary else returns(*shape)
-    beta = np.float32(RNG.uniform(0.01, 0.3, shape[:-1])) if len(shape) > 1 else np.float32(0.1)
-    evaluate = lambda x, beta: apply_bound(BOUNDS[name], x, beta, (0.0, 1.0), None, False)  # noqa: E731
-    np.testing.assert_allclose(evaluate(x, beta), jax.jit(evaluate)(x, beta), rtol=1e-5, atol=1e-6)
 
 
 CALLS = {

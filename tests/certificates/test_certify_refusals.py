@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcert import Status, anytime_epsilon, binomial_epsilon, certify, certify_lower_bounds, scenario_epsilon
+from jaxcert import anytime_epsilon, binomial_epsilon, certify, certify_lower_bounds, scenario_epsilon
 from jaxcert.bounds import dkw, empirical_bernstein
 from jaxcert.returns import _checks
 
@@ -18,28 +18,18 @@ GOOD = {"support": (0.0, 1.0), "delta": 0.1}
 
 UNREADABLE = "a probability that float32 can tell from 0 and 1"
 REFUSED = [
-    ({"support": (0.0, 0.0)}, r"support is \(0, 0\); expected a < b"),
-    ({"support": (0.0,)}, r"support has 1 entries; expected a pair"),
-    ({"support": (np.nan, 1.0)}, r"support is \(nan, 1\); expected a < b"),
     ({"support": (-1e300, 1.0)}, r"support holds -1e\+300; expected numbers within the range of float32"),
-    ({"bound": "clopper_pearson"}, r"task 0, rollout 0 is .*; Clopper-Pearson expects binary returns, 0 or 1"),
-    ({"beta": 0.0}, r"beta is 0; expected a probability in \(0, 1\)"),
-    ({"beta": -0.1}, r"beta is -0.1; expected a probability in \(0, 1\)"),
+    ({"bound": "clopper_pearson"}, r"task 0, rollout 0 is .*; expected binary returns, 0 or 1"),
     ({"beta": 1e-44}, rf"beta is 1e-44; expected {UNREADABLE}"),
     ({"beta": 1 - 1e-12}, rf"beta is 1; expected {UNREADABLE}"),
     ({"delta": 1e-50}, rf"delta is 1e-50; expected {UNREADABLE}"),
     ({"delta": None}, r"delta has dtype object; expected real numbers"),
     ({"delta": "a"}, r"delta has dtype <U1; expected real numbers"),
     ({"thresholds": 1e300}, r"thresholds is 1e\+300; expected a number within the range of float32"),
-    (
-        {"returns": X[:, :1], "bound": "empirical_bernstein"},
-        r"1 rollout per task; empirical_bernstein needs at least 2",
-    ),
     ({"returns": X.T}, r"look as if their axes were swapped"),
     ({"returns": X.T, "where": np.ones((30, 20), bool)}, r"look as if their axes were swapped"),
     ({"returns": X.astype(np.float64) * 0 + (1 + 1e-10)}, r"is 1\.0000000001, outside the support"),
-    ({"returns": np.full((20, 5), 1 + 1e-10), "bound": "clopper_pearson"}, r"expects binary returns"),
-    ({"returns": np.ma.masked_array(X, X > 0.5)}, r"returns is a masked array, whose mask would be lost"),
+    ({"returns": np.full((20, 5), 1 + 1e-10), "bound": "clopper_pearson"}, r"expected binary returns"),
     ({"returns": X.astype("m8[s]")}, r"returns has dtype timedelta64\[s\]; expected real numbers"),
 ]
 
@@ -205,17 +195,6 @@ def test_beta_is_rounded_up_where_the_caller_computed_the_bounds():
     got = certify_lower_bounds(np.arange(2000.0, dtype=np.float32), 3.0, beta=beta, delta=2.0**-7)
     assert float(got.beta) >= beta
     assert float(got.epsilon[0]) >= 0.9051611
-
-
-def test_returns_whose_sum_overflows_are_refused():
-    x = np.full((3, 50), 2e37, np.float32)
-    with pytest.raises(ValueError, match="the returns of task 0 sum to more than float32 can hold"):
-        certify(x, 1e37, support=(0.0, 3e37), delta=0.1)
-    with pytest.raises(ValueError, match="the returns of task 1 sum"):
-        certify(x * np.array([[0.01], [1], [1]], np.float32), 1e37, support=(0.0, 3e37), delta=0.1)
-    where = np.arange(50) < 5
-    found = certify(x, 1e36, support=(0.0, 3e37), delta=0.1, where=np.broadcast_to(where, x.shape))
-    assert int(found.status[0]) != Status.INVALID_INPUT
 
 
 def test_lists_with_traced_entries():

@@ -8,7 +8,7 @@ import pytest
 from jaxcert import Status, binomial_epsilon, certify, certify_lower_bounds, certify_safety_level
 from jaxcert.bounds import betting, clopper_pearson
 from jaxcert.numerics import binomial_sf
-from jaxcert.rollouts.summaries import Histogram, Moments
+from jaxcert.rollouts.summaries import Histogram
 
 SUPPORT = (0.0, 1.0)
 
@@ -64,7 +64,7 @@ def test_a_subnormal_return_below_the_support_is_outside_it(precision, bound):
 
 
 def test_clopper_pearson_takes_no_subnormal_number_for_0(precision):
-    with pytest.raises(ValueError, match="Clopper-Pearson expects binary returns"):
+    with pytest.raises(ValueError, match="expected binary returns"):
         clopper_pearson(jnp.asarray([1, 1, tiny(precision) / 2], precision), 0.05)
 
 
@@ -83,15 +83,14 @@ def test_a_subnormal_lower_end_goes_down_and_an_upper_one_up(precision):
 
 
 @pytest.mark.filterwarnings("ignore:thresholds is .* below the support:UserWarning")
-@pytest.mark.parametrize("make", [lambda **k: Histogram.empty(5, num_bins=10, **k), lambda **k: Moments.empty(5, **k)])
-def test_summaries_keep_subnormal_numbers_on_their_side(precision, make):
+def test_summaries_keep_subnormal_numbers_on_their_side(precision):
     small, bound = tiny(precision), "hoeffding"
-    summary = make(support=SUPPORT, dtype=precision)
+    summary = Histogram.empty(5, num_bins=10, support=SUPPORT, dtype=precision)
     bad = jnp.ones((5, 30), precision).at[3, 4].set(-small / 2)
     with pytest.raises(ValueError, match="the return of task 3, rollout 4 is -"):
         summary.update(bad)
     assert not np.any(summary.update(bad, validate=False).valid)
-    below = make(support=(-small / 2, 1.0), dtype=precision)
+    below = Histogram.empty(5, num_bins=10, support=(-small / 2, 1.0), dtype=precision)
     assert float(below.low) == -small
     found = certify(below.update(jnp.full((5, 30), -small / 2, precision)), 0.0, delta=0.1, bound=bound)
     assert int(found.num_violations[0]) == 5

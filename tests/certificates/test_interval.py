@@ -127,20 +127,6 @@ def test_the_upper_end_is_rounded_up(precision):
             assert upper_tail(count - 1, N, (1 - exact(upper)) * (1 - beta) + beta) <= half
 
 
-@pytest.mark.filterwarnings("ignore:.* above the support:UserWarning")
-@settings(max_examples=25)
-@given(st.integers(0, 10**6), st.floats(-0.9, 1.9))
-def test_the_interval_falls_with_the_threshold_and_rises_with_the_returns(seed, threshold):
-    x = returns(seed)
-    options = {"bound": "hoeffding"}
-    found = call(x, [threshold, threshold + 0.3], **options)
-    better = call(np.minimum(x + 0.2, 2).astype(np.float32), [threshold, threshold + 0.3], **options)
-    for name in ("safety", "safety_upper"):
-        low, high = np.asarray(getattr(found, name)), np.asarray(getattr(better, name))
-        assert low[1] <= low[0]
-        assert np.all(high >= low - 1e-6)
-
-
 @given(st.floats(-0.99, 1.99, allow_subnormal=False))
 @settings(max_examples=30)
 def test_the_text_promises_no_more_than_the_interval(threshold):

@@ -7,13 +7,11 @@ import pytest
 from asked import spoilt
 from bounds.exact_bounds import Sample, averages, betting, drawn, hoeffding, rational
 from flint import arb
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 import jaxcert
 from jaxcert import Status, certify_cvar, certify_mean
-from jaxcert.rollouts.summaries import Histogram, Moments
+from jaxcert.rollouts.summaries import Histogram
 
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
 CHEETAH = jaxcert.sample_returns("cheetah")
@@ -82,19 +80,6 @@ def test_a_tail_is_never_above_the_exact_one_and_close(precision):
                 assert gap <= 2e-5 * arb(room) / float(alpha) + 4 * last or high < 1e-20
 
 
-@settings(max_examples=30)
-@given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5]), st.sampled_from([300.0, 700.0]))
-def test_better_returns_larger_shares_and_larger_deltas_certify_no_less(seed, alpha, cap):
-    rng = np.random.default_rng(seed)
-    better = np.where(rng.random(X.shape) < 0.3, np.minimum(X + 200, 1000), X)
-    tail = certify_cvar(X, alpha, cap=cap, **GOOD).mean[0]
-    room = 2e-3 / alpha
-    assert certify_cvar(better, alpha, cap=cap, **GOOD).mean[0] >= tail - room
-    assert certify_cvar(X, 1.3 * alpha, cap=cap, **GOOD).mean[0] >= tail - room
-    assert certify_cvar(X, alpha, cap=cap, support=(0, 1000), delta=0.02).mean[0] >= tail - room
-    assert certify_mean(better, **GOOD).mean >= certify_mean(X, **GOOD).mean - room
-
-
 def test_the_upper_end_is_not_needed_to_bet_nor_below_a_cap():
     endless = {"support": (0.0, np.inf), "delta": 0.01}
     np.testing.assert_allclose(certify_mean(X, **endless).mean, certify_mean(X, **GOOD).mean, rtol=1e-6)
@@ -103,17 +88,14 @@ def test_the_upper_end_is_not_needed_to_bet_nor_below_a_cap():
         np.testing.assert_allclose(certify_cvar(X, 0.5, cap=600.0, bound=bound, **endless).mean, wanted, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["histogram", "moments"])
-def test_summaries_in_place_of_returns(kind):
-    empty = Histogram.empty(N, support=(0, 1000), num_bins=1000) if kind == "histogram" else None
-    summary = (empty or Moments.empty(N, support=(0, 1000))).update(X)
-    room = 1.01 if kind == "histogram" else 1e-2
+def test_summaries_in_place_of_returns():
+    summary = Histogram.empty(N, support=(0, 1000), num_bins=1000).update(X)
     for found, wanted in (
         (certify_mean(summary, delta=0.01), certify_mean(X, **GOOD)),
         (certify_cvar(summary, 0.5, cap=600.0, delta=0.01), certify_cvar(X, 0.5, cap=600.0, **GOOD)),
     ):
         below = np.ravel(wanted.mean - found.mean)
-        assert np.all((below >= -1e-3) & (below <= 2 * room))
+        assert np.all((below >= -1e-3) & (below <= 2.02))
         assert found.num_tasks == N
 
 

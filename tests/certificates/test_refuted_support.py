@@ -7,7 +7,7 @@ from asked import ways
 
 import jaxcert
 from jaxcert import Status
-from jaxcert.rollouts.summaries import Histogram, Moments
+from jaxcert.rollouts.summaries import Histogram
 from jaxcert.sequential import certificate, init, update
 
 N, M = 40, 4
@@ -29,11 +29,6 @@ def counted(x, name: str = "betting", **settings):
 def summarised(x):
     summary = Histogram.empty(N, support=(0.0, 1.0), num_bins=100).update(x, validate=False)
     return jaxcert.certify(summary, [0.1], delta=0.05, validate=False)
-
-
-def by_moments(x):
-    summary = Moments.empty(N, support=(0.0, 1.0)).update(x, validate=False)
-    return jaxcert.certify(summary, [0.1], bound="hoeffding", beta=0.5, delta=0.05, validate=False)
 
 
 def by_given_bounds(x):
@@ -61,7 +56,6 @@ CALLS = {
     "improvement with fewer": lambda x: jaxcert.certify_improvement(x, GOOD[:, :3], [-0.95], **OPTIONS),
     "soft sequential": lambda x: jaxcert.certify_sequential(x, [0.1], method="soft", **OPTIONS),
     "histogram": summarised,
-    "moments": by_moments,
     "given": by_given_bounds,
     "steps": in_steps,
 }

@@ -15,7 +15,7 @@ from jaxcert.certificates._soft import BETS, default_alpha, evidence, least_evid
 from jaxcert.numerics import _elementary
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.returns._sample import numbers_as_sample
-from jaxcert.rollouts.summaries import Histogram, Moments
+from jaxcert.rollouts.summaries import Histogram
 
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05, "method": "soft"}
 N, M = 40, 4
@@ -193,8 +193,7 @@ def test_a_task_with_missing_returns_counts_in_full():
 
 
 @pytest.mark.parametrize("beta", [None, 0.3])
-@pytest.mark.parametrize("empty", [lambda: Histogram.empty(N, support=(0, 1), num_bins=9), None])
-def test_summaries_are_refused(empty, beta):
-    summary = (empty or (lambda: Moments.empty(N, support=(0, 1))))().update(RETURNS)
-    with pytest.raises(ValueError, match=r"summary|betting needs more than moments"):
+def test_summaries_are_refused(beta):
+    summary = Histogram.empty(N, support=(0, 1), num_bins=9).update(RETURNS)
+    with pytest.raises(ValueError, match="summary"):
         certify(summary, 0.5, delta=0.05, method="soft", beta=beta)

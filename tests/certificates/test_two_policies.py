@@ -9,8 +9,6 @@ import pytest
 from bounds.exact_bounds import Sample, averages, betting, drawn, rational
 from conftest import x64_context
 from flint import arb
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert import Status, certify_improvement, certify_mean_difference, certify_ranking
@@ -108,16 +106,6 @@ def test_pairs_say_more_than_two_bounds_and_than_averages():
     averages = CHEETAH.reshape(200, 5, 20).mean(axis=1)
     found = certify_improvement(averages, handicapped(20), 100.0, **GOOD).safety
     np.testing.assert_allclose(found, [0.1341], atol=2e-4)
-
-
-@settings(max_examples=30)
-@given(st.integers(0, 10**6))
-def test_a_better_policy_certifies_no_less(seed):
-    better = np.where(np.random.default_rng(seed).random(A.shape) < 0.3, np.minimum(A + 200, 1000), A)
-    settings = {"support": (0.0, 1000.0), "delta": 0.1}
-    mean = certify_mean_difference(A, B, **settings).mean
-    assert certify_mean_difference(better, B, **settings).mean >= mean - 1e-2
-    assert certify_mean_difference(A, better, **settings).mean <= certify_mean_difference(A, A, **settings).mean + 1e-2
 
 
 def test_masked_returns_may_be_anything():
@@ -224,8 +212,6 @@ def test_sentences():
     start = "With confidence 0.99: on a new task from the same distribution, the expected return of policy A minus that"
     assert first.startswith(f"{start} of policy B is at least 0 with probability at least 0.9")
     assert "nothing is certified about an expected return of policy A minus that of policy B of at least 900" in second
-    assert repr(found).startswith("Certificate(thresholds=[0, 900]")
-    assert found.question == "improvement"
     mean = str(certify_mean_difference(CHEETAH, handicapped(100), **GOOD))
     assert "the expected return of policy A minus that of policy B is at least" in mean
     vacuous = certify_mean_difference(np.zeros((5, 1)), np.full((5, 1), 1000.0), **GOOD)

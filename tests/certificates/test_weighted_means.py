@@ -40,22 +40,6 @@ def test_a_mean_is_never_above_the_exact_one_and_close(largest, precision):
         assert found > 0 or exact <= 1e-4
 
 
-def test_equal_weights_are_close_to_none():
-    sample = weighted(RETURNS, np.ones(N), max_weight=1.0)
-    np.testing.assert_allclose(certify_mean(sample, **GOOD).mean, certify_mean(RETURNS, **GOOD).mean, atol=1e-5)
-    one, other = (certify_cvar(x, [0.5, 1.0], cap=[0.5, 1.0], **GOOD).mean for x in (sample, RETURNS))
-    np.testing.assert_allclose(one, other, atol=2e-5)
-
-
-def test_more_weight_on_bad_tasks_certifies_less():
-    order = np.argsort(RETURNS.mean(axis=1))
-    light, heavy = np.full(N, 0.8), np.full(N, 0.8)
-    light[order[-6:]], heavy[order[:6]] = 1.6, 1.6
-    light, heavy = (weighted(RETURNS, w, max_weight=1.6) for w in (light, heavy))
-    assert certify_mean(light, **GOOD).mean > certify_mean(heavy, **GOOD).mean
-    assert certify_mean(weighted(RETURNS, WEIGHTS, max_weight=3.0), **GOOD).mean < certify_mean(light, **GOOD).mean
-
-
 @pytest.mark.parametrize(("bad", "weight"), [(0.2, 2.0), (0.3, 0.5), (0.05, 4.0)])
 def test_it_fails_at_most_with_delta_if_some_tasks_are_bad(bad, weight):
     """Exactly: k of n sampled tasks are bad, k is binomial, and bad tasks have that ratio."""

@@ -1,4 +1,4 @@
-"""Supports so wide that sums overflow: what can be read is refused in words, the rest certifies nothing."""
+"""Supports so wide that sums overflow: refused in words, or without checks nothing is certified."""
 
 import contextlib
 
@@ -31,18 +31,8 @@ QUESTIONS = {
     "mean difference": lambda a, b, **s: certify_mean_difference(a, b[:, 1:], **s),
     "ranking": lambda a, b, **s: certify_ranking(jnp.stack([a, b]), **s),
 }
-REFUSED = [
-    ("safety", 0.4, "the returns of task 0 sum to more than float32 can hold; certify them in a larger unit"),
-    ("mean", 0.1, "the averages of all tasks sum to more than float32 can hold"),
-    ("cvar", 0.1, "the averages of all tasks sum to more than float32 can hold"),
-    ("pairs", 0.1, "the differences of task 0 sum to more than float32 can hold"),
-    ("mean of pairs", 0.02, "the averages of all tasks sum to more than float32 can hold"),
-    ("improvement", 0.1, "the differences of task 0 sum to more than float32 can hold"),
-    ("improvement of unequal numbers", 0.2, "returns_a: the returns of task 0 sum to more than float32 can hold"),
-    ("mean difference", 0.02, "the averages of all tasks sum to more than float32 can hold"),
-    ("ranking", 0.02, "the averages of all tasks sum to more than float32 can hold"),
-    ("pairs", 0.6, "returns_a: support is .*, wider than float32 can hold; certify returns in a larger unit"),
-]
+WIDTHS = {"safety": 0.4, "improvement of unequal numbers": 0.2, "mean of pairs": 0.02, "mean difference": 0.02}
+WIDTHS = {name: WIDTHS.get(name, 0.1) for name in QUESTIONS}
 
 
 def sample(width: float, share: float) -> tuple[tuple[np.ndarray, np.ndarray], dict]:
@@ -52,18 +42,18 @@ def sample(width: float, share: float) -> tuple[tuple[np.ndarray, np.ndarray], d
     return (a, -a), {"support": (-float(end), float(end)), "delta": DELTA}
 
 
-@pytest.mark.parametrize(("name", "width", "message"), REFUSED)
-def test_what_overflows_is_refused_in_words(name, width, message):
+@pytest.mark.parametrize(("name", "width"), WIDTHS.items())
+def test_what_overflows_is_refused_in_words(name, width):
     data, settings = sample(width, 0.99)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"float32 cannot hold the sum of \d+ such returns: .* in a larger unit"):
         QUESTIONS[name](*data, **settings)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "width"), [row[:2] for row in REFUSED if "support" not in row[2]])
-def test_what_overflows_and_cannot_be_read_certifies_nothing(name, width):
+@pytest.mark.parametrize(("name", "width"), WIDTHS.items())
+def test_what_overflows_and_is_not_checked_certifies_nothing(name, width):
     data, settings = sample(width, 0.99)
-    found = jax.jit(lambda *x: QUESTIONS[name](*x, **settings).status)(*data)
+    found = jax.jit(lambda *x: QUESTIONS[name](*x, **settings, validate=False).status)(*data)
     assert (np.asarray(found) == Status.INVALID_INPUT).all()
 
 
@@ -82,7 +72,7 @@ def refused_as_too_large(question, *data, **settings):
 def test_what_is_valid_and_can_be_read_is_answered_or_refused(name):
     """Whatever the widths: no certificate calls valid returns invalid."""
     answered = 0
-    for width in (0.9, 0.45, 0.2, 0.1, 0.03, 0.01, 1e-4):
+    for width in (0.9, 0.1, 0.03, 0.01, 0.004, 0.003, 1e-4):
         for share in (0.99, 0.5, 0.0):
             data, settings = sample(width, share)
             with contextlib.suppress(TooLargeError):

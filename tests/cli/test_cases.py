@@ -52,10 +52,7 @@ def test_counts_in_every_spelling_give_the_same(tmp_path):
         ),
         table(
             tmp_path / "d.csv", "task,success_rate,num_episodes", [(f"t{i}", k / 50, 50) for i, k in enumerate(won)]
-        ): (
-            *("--value", "success_rate"),
-            *("--trials", "num_episodes"),
-        ),
+        ): (*("--value", "success_rate"), *("--trials", "num_episodes")),
     }
     ends = {
         said("certify", file, *DELTA, "--suite", "--mean", *roles).splitlines()[-1] for file, roles in files.items()

@@ -201,44 +201,6 @@ def test_the_certificate_as_json_and_no_ordinary_returns(whole, tmp_path):
     assert words in refused("certify", out, "--support", 0, 1, "--delta", 0.1)
 
 
-GIVEN = ("--threshold", 0.3, "--delta", 0.1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((), "expected --rollouts, the same number for each task, or a --threshold"),
-        (("--until", 0.5), "--until needs a --threshold in place of --rollouts"),
-        (("--rollouts", 5, "--until", 0.5), "--until needs a --threshold in place of --rollouts"),
-        (("--rollouts", 5, *GIVEN, "--until", 0.5), "--until needs a --threshold in place of --rollouts"),
-        (("--rollouts", 5, "--max-rollouts", 50), "--max-rollouts needs a --threshold"),
-        (("--rollouts", 5, "--binary"), "--binary needs a --threshold"),
-        (("--rollouts", 5, "--json", "r.json"), "--json needs a --threshold"),
-        ((*GIVEN, "--witness"), "--witness is for a certificate file; expected --json"),
-        ((*GIVEN, "--safety", 0.5), "--safety needs --rollouts; expected --until"),
-        ((*GIVEN, "--until", 0.999), "until is 0.999; 20 tasks certify at most 0.88"),
-        ((*GIVEN, "--until", 1.5), "until is 1.5; expected a probability in (0, 1)"),
-        ((*GIVEN, "--threshold", "nan"), "thresholds[1] is nan; expected a finite number"),
-        ((*GIVEN, "--delta", 2), "delta is 2; expected"),
-        ((*GIVEN, "--beta", 0), "beta is 0; expected"),
-        ((*GIVEN, "--schedule", "fast"), "schedule is 'fast'; expected one of round_robin, closest"),
-        ((*GIVEN, "--binary", "--max-rollouts-per-task", 3000), "max_rollouts_per_task is 3000; binary needs a number"),
-        ((*GIVEN, "--deadline", 0), "--deadline is 0; expected a positive number of seconds"),
-        ((*GIVEN, "--deadline", "nan"), "--deadline is nan; expected a positive number of seconds"),
-        ((*GIVEN, "--slots", 0), "slots"),
-        ((*GIVEN, "--json", "r.npz"), "--out and --json name the same file"),
-        ((*GIVEN, "--json", "none/r.json"), "the folder 'none' does not exist"),
-        ((*GIVEN, "--out", "r.parquet"), "suffix '.parquet', expected one of .npz"),
-        ((*GIVEN, "--out", "none/r.npz"), "the folder 'none' does not exist"),
-        ((*GIVEN, "--stochastic"), "bridge_world_left has no stochastic form"),
-    ],
-)
-def test_refusals_come_before_any_rollout(tmp_path, monkeypatch, arguments, words):
-    monkeypatch.chdir(tmp_path)
-    assert words in refused("rollout", "bridge_world_left", "--tasks", 20, "--out", "r.npz", *arguments)
-    assert not list(tmp_path.iterdir())
-
-
 def test_coins_take_fewer_rollouts(tmp_path):
     arguments = (*GRID, "--max-rollouts-per-task", 100, "--schedule", "closest", "--until", 0.3)
     assert command(*arguments, "--binary", "--out", tmp_path / "run.npz").status == 0

@@ -107,10 +107,7 @@ def test_a_seed_is_drawn_and_kept_over_an_interruption(folder, tmp_path, monkeyp
         (["rollout", "none", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "none: no checkpoint there"),
         (["rollout", "cheetah", "--tasks", 2, "--rollouts", 2, "--out", "r.csv"], "suffix '.csv', expected one of"),
         (["rollout", "cheetah", "--tasks", 0, "--rollouts", 2, "--out", "r.npz"], "tasks"),
-        (
-            ["rollout", "bad.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"],
-            "bad.npz: cannot be read as",
-        ),
+        (["rollout", "bad.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "bad.npz: cannot be read as"),
         (["rollout", "foreign.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "holds a policy for 'ant'"),
     ],
 )

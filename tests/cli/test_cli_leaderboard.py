@@ -13,7 +13,7 @@ from cli_harness import command, refused, said
 
 import jaxcert
 from jaxcert.certificates import floor_figures, floor_to
-from jaxcert.report import document_digest, verify, write_certificates
+from jaxcert.report import document_digest, verify
 from jaxcert.report._leaderboard import board_of, linked
 from jaxcert.report.plots._interval_plot import shared_letters
 
@@ -163,26 +163,6 @@ def test_pairs_that_are_open_are_named_with_what_would_tell_them_apart(tmp_path,
     assert "and c.csv" not in out
 
 
-def test_what_a_leaderboard_has_not_is_refused(files, tmp_path):
-    for option in (
-        ("--require", 0),
-        ("--margin", 0),
-        ("--safety", 0.9),
-        ("--require", 0.5),
-    ):
-        message = refused("compare", *files, *SETTINGS, *option)
-        assert f"{option[0]} is given with 3 files, of which a leaderboard is printed" in message
-    assert "--bound given, for certificates at thresholds; expected --threshold as well" in refused(
-        "compare", *files, *SETTINGS, "--bound", "hoeffding"
-    )
-    assert "delta is 1.5; expected a probability in (0, 1)" in refused(
-        "compare", *files, "--support", 0, 1, "--delta", 1.5
-    )
-    assert "every policy" in refused("compare", *files, "--delta", 0.1)
-    np.savez(tmp_path / "few.npz", returns=A[:5])
-    assert "expected both on the same tasks" in refused("compare", *files, tmp_path / "few.npz", *SETTINGS)
-
-
 @pytest.fixture(scope="module", params=[(), ("--suite",)], ids=["new tasks", "a list"])
 def written(request, files, tmp_path_factory):
     """The document of a leaderboard, its file and its page."""
@@ -285,16 +265,6 @@ def test_the_page_of_a_leaderboard_says_what_the_table_does(written):
     assert "http" not in re.sub(r' xmlns(:\w+)?="[^"]*"', "", text)
 
 
-def test_files_of_a_leaderboard_are_not_replaced(files, tmp_path):
-    board = tmp_path / "board.json"
-    write_certificates(board, [])
-    before = board.read_bytes()
-    assert "exists; expected a new file, or --force" in refused("compare", *files, *SETTINGS, "--json", board)
-    assert board.read_bytes() == before
-    assert "name the same file" in refused("compare", *files, *SETTINGS, "--json", files[1], "--force")
-    assert "expected one of .html" in refused("compare", *files, *SETTINGS, "--report", tmp_path / "b.txt")
-
-
 def test_single_trials_are_ordered_by_the_tasks_on_which_they_differ(tmp_path):
     rng = np.random.default_rng(7)
     skill = rng.random((80, 1))
@@ -368,8 +338,6 @@ def test_the_order_alone_has_all_of_delta(files, tmp_path, kind):
     assert rows(out)["best.npz"][0].startswith("worst.npz")
     assert "best.npz is at least as good as worst.npz" in outputs[0].read_text()
     assert order_share(3, has_means=False) == pytest.approx(2 * order_share(3))
-    for option, value in (("--threshold", 0.2), ("--json", tmp_path / "c.json")):
-        assert f"{option} is about each policy, not their order" in refused(*asked, option, value)
 
 
 def order_share(num_policies, **options):
@@ -428,14 +396,3 @@ def test_names_of_files_are_those_of_the_files_that_are_checked(files, tmp_path,
         text = text.replace(names[0], "?").replace(names[1], names[0]).replace("?", names[1])
     exchanged = verify(altered(json.loads(text), lambda _: None, path), files[0], others=files[1:count])
     assert f"its statements say {names[1]!r}, these files {names[0]!r}" in exchanged.differences
-
-
-@pytest.mark.parametrize("names", ["a", "a,a", "a,", "a,b,c", "a,b\x07"])
-def test_names_that_are_not_those_of_the_files_are_refused(files, names):
-    assert "expected 2 different names" in refused("compare", *files[:2], *SETTINGS, "--names", names)
-
-
-def test_a_column_of_policies_has_its_own_names(tmp_path):
-    (tmp_path / "t.csv").write_text("task,arm,success\n0,a,1\n1,a,1\n0,b,0\n1,b,1\n")
-    asked = ("compare", tmp_path / "t.csv", "--policy", "arm", "--delta", 0.1)
-    assert "whose column names the policies" in refused(*asked, "--names", "a,b")

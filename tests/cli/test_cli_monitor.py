@@ -27,6 +27,14 @@ def stream(monkeypatch):
     return give
 
 
+def certificate(path, thresholds=500.0, delta=0.01, certify=jaxcert.certify):
+    """The answer about the cheetah, and its file."""
+    asked = () if thresholds is None else (thresholds,)
+    found = certify(jaxcert.sample_returns("cheetah"), *asked, support=(0, 1000), delta=delta)
+    write_certificates(path, [certificate_record(found, support=(0, 1000))])
+    return found
+
+
 def test_rows_exit_status_and_plot(stream, tmp_path):
     file, plot = tmp_path / "run.monitor", tmp_path / "evidence.png"
     stream("task,success\na,pass\nb,fail\n")
@@ -46,9 +54,7 @@ def test_rows_exit_status_and_plot(stream, tmp_path):
 
 
 def test_a_certificate_file_is_monitored(stream, tmp_path):
-    returns = jaxcert.sample_returns("cheetah")
-    found = jaxcert.certify(returns, [400.0, 500.0], support=(0, 1000), delta=0.01)
-    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1000))])
+    certificate(tmp_path / "c.json", [400.0, 500.0])
     stream("task,return\n" + "".join(f"{i},{900 + j}\n" for i in range(20) for j in range(5)))
     settings = ("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--rollouts", 5, "--complete")
     assert "has 2 thresholds" in refused(*settings)
@@ -61,8 +67,7 @@ def test_a_certificate_file_is_monitored(stream, tmp_path):
 
 
 def test_an_edited_sentence_of_a_certificate_is_no_claim(stream, tmp_path):
-    found = jaxcert.certify(jaxcert.sample_returns("cheetah"), 500.0, support=(0, 1000), delta=0.01)
-    record = certificate_record(found, support=(0, 1000))
+    record = certificate_record(certificate(tmp_path / "c.json"), support=(0, 1000))
     (row,) = record["rows"]
     row["sentence"] = row["sentence"].replace("probability at least 0.9249", "probability at least 0.9949")
     write_certificates(tmp_path / "c.json", [record])  # with the digest of what was edited
@@ -71,8 +76,7 @@ def test_an_edited_sentence_of_a_certificate_is_no_claim(stream, tmp_path):
     assert f"{tmp_path / 'c.json'}: its sentence says 'on a new task" in told
     assert "its numbers say that on a new task from the same distribution, the expected return is at least 500" in told
     assert not (tmp_path / "m").exists()
-    written = tmp_path / "c.json"
-    write_certificates(written, [certificate_record(found, support=(0, 1000))])
+    certificate(written := tmp_path / "c.json")
     written.write_text(written.read_text().replace('"delta": 0.0', '"delta": 0.001'))
     told = refused("monitor", written, "--state", tmp_path / "m", "--complete")
     assert "was altered after it was written: its digest is that of another content" in told
@@ -88,8 +92,7 @@ def test_words_are_refused_where_they_are_no_returns(stream, tmp_path):
 
 
 def test_a_certificate_of_means_is_refused(stream, tmp_path):
-    found = jaxcert.certify_mean(jaxcert.sample_returns("cheetah"), support=(0, 1000), delta=0.01)
-    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1000))])
+    certificate(tmp_path / "c.json", None, certify=jaxcert.certify_mean)
     stream("")
     message = refused("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--complete")
     assert "the question 'mean'" in message
@@ -119,8 +122,7 @@ def test_options_that_a_monitor_did_not_begin_with_are_refused(stream, tmp_path)
 
 def test_another_certificate_is_refused(stream, tmp_path):
     for name, delta in (("one", 0.01), ("other", 0.02)):
-        found = jaxcert.certify(jaxcert.sample_returns("cheetah"), 500.0, support=(0, 1000), delta=delta)
-        write_certificates(tmp_path / name, [certificate_record(found, support=(0, 1000))])
+        certificate(tmp_path / name, delta=delta)
     file, own = tmp_path / "m", tmp_path / "own"
     stream("")
     began = ("--complete", "--rollouts", 5)
@@ -141,9 +143,7 @@ def test_another_certificate_is_refused(stream, tmp_path):
 
 
 def test_a_monitor_of_python_takes_the_certificate_whose_claim_it_watches(stream, tmp_path):
-    found = jaxcert.certify(jaxcert.sample_returns("cheetah"), [400.0, 500.0], support=(0, 1000), delta=0.01)
-    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1000))])
-    claim = claim_of(found, threshold=500.0)
+    claim = claim_of(certificate(tmp_path / "c.json", [400.0, 500.0]), threshold=500.0)
     Monitor.start(tmp_path / "m", claim, support=(0, 1000), num_rollouts=5, complete=True)
     stream("")
     again = ("monitor", tmp_path / "c.json", "--state", tmp_path / "m")
@@ -170,8 +170,7 @@ def altered(file, to, **entries):
 
 def test_a_claim_is_not_taken_from_the_file_of_a_monitor_whose_certificate_is_given(stream, tmp_path):
     """Whoever alters such a file can compute its hashes again."""
-    found = jaxcert.certify(jaxcert.sample_returns("cheetah"), [400.0, 500.0], support=(0, 1000), delta=0.01)
-    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1000))])
+    certificate(tmp_path / "c.json", [400.0, 500.0])
     file, other, again = tmp_path / "m", tmp_path / "other", ("monitor", tmp_path / "c.json", "--state")
     stream("task,return\n" + "".join(f"{i},900\n" for i in range(5)))
     assert command(*again, file, "--threshold", 500, "--complete").status == 0
@@ -266,25 +265,6 @@ def test_rollouts_of_a_task_come_in_a_row(stream, tmp_path):
     assert [row.label for row in Monitor(tmp_path / "m").rows] == ["a"]
 
 
-TWO_POLICIES = "task,return,policy\n" + "".join(f"{i},1,{arm}\n" for i in range(6) for arm in "ab")
-POOLED = {
-    "rows of the same task differ in column 'policy'": (TWO_POLICIES, 2),
-    "rows of the same task differ in column 'model'": (
-        '{"task": "a", "return": 1, "model": "p"}\n{"task": "a", "return": 1, "model": "q"}\n',
-        2,
-    ),
-    "column 'step' counts the steps of an episode": (
-        "step,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)),
-        5,
-    ),
-    "column 't' counts the steps of an episode": ("t,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)), 1),
-    "rows of the same task differ in column 'agent'": (
-        "".join(f'{{"task": "a", "return": 1, "agent": {{"name": "{name}"}}}}\n' for name in "pq"),
-        2,
-    ),
-}
-
-
 def test_a_column_of_failures_is_no_column_of_successes(stream, tmp_path):
     stream("task,failed\na,yes\nb,yes\n")
     told = refused("monitor", "--state", tmp_path / "m", *OWN, "--value", "failed")
@@ -319,11 +299,7 @@ def certified(tmp_path_factory):
         ("arm,grasp", "noisy,1", "error: the certificate is for rows with 'arm != noisy', but here arm is 'noisy'"),
         ("grasp,success", "1,1", "error: the certificate is for the value in 'grasp', which these rows also have, but"),
         ("success", "1", "warning: the certificate is for the values in 'grasp', but 'success' is read"),
-        (
-            "task_id,grasp",
-            "{0}x,1",
-            "error: the certificate is for the task in 'task', which these rows also have, but",
-        ),
+        ("task_id,grasp", "{0}x,1", "error: the certificate is for the task in 'task', which these rows also have"),
         ("policy,arm,trial,grasp", "pi0,clean,4,1", ""),
         ("return", "1", ""),
     ],
@@ -363,6 +339,22 @@ def test_help_in_a_first_trial_and_a_last_line_that_may_be_cut_are_told(stream, 
     err = command("monitor", "--state", tmp_path / "m", *OWN).err
     assert "column 'assisted' sets trials aside" in err
     assert "the last line has no line ending" in err
+
+
+TWO_POLICIES = "task,return,policy\n" + "".join(f"{i},1,{arm}\n" for i in range(6) for arm in "ab")
+POOLED = {
+    "rows of the same task differ in column 'policy'": (TWO_POLICIES, 2),
+    "rows of the same task differ in column 'model'": (
+        '{"task": "a", "return": 1, "model": "p"}\n{"task": "a", "return": 1, "model": "q"}\n',
+        2,
+    ),
+    "column 'step' counts the steps of an episode": ("step,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)), 5),
+    "column 't' counts the steps of an episode": ("t,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)), 1),
+    "rows of the same task differ in column 'agent'": (
+        "".join(f'{{"task": "a", "return": 1, "agent": {{"name": "{name}"}}}}\n' for name in "pq"),
+        2,
+    ),
+}
 
 
 @pytest.mark.parametrize("message", POOLED)

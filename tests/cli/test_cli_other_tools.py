@@ -105,7 +105,7 @@ def test_a_folder_is_read_with_the_tasks_from_the_paths(runs, tmp_path):
     out = worked(*arguments, "--json", json_file, "--report", page)
     assert out.startswith(f"{runs}: 3 tasks, 2 rollouts each, support [0, 3]\nread as monitors of Stable-Baselines3: 3")
     assert worked("verify", json_file, runs) == "verified: 1 certificate, 1 statement\n"
-    assert "--task-from-path &#39;{task}/monitor.csv&#39;" in page.read_text()
+    assert f"<pre>jaxcert verify certificate.json {runs.name}</pre>" in page.read_text()
     message = refused("certify", runs / "a" / "monitor.csv", *settings)
     assert f"on the command line {str(runs)!r} --task-from-path '{{task}}/monitor.csv'" in message
 
@@ -158,10 +158,7 @@ def test_columns_that_tell_policies_apart_are_no_trials(tmp_path):
             "model,my instance,my resolved,my seed",
             ["--task", "my instance", "--trial", "my seed", "--value", "my resolved"],
         ),
-        (
-            "prompt,my try,my problem,my outcome",
-            ["--task", "my problem", "--trial", "my try", "--value", "my outcome"],
-        ),
+        ("prompt,my try,my problem,my outcome", ["--task", "my problem", "--trial", "my try", "--value", "my outcome"]),
     ],
 )
 def test_columns_are_guessed_by_their_names(tmp_path, header, expected):

@@ -118,11 +118,6 @@ def test_a_page_does_not_show_where_an_environment_lies(tmp_path):
     assert "secret" not in text
 
 
-def test_names_of_tasks_are_for_a_page(private):
-    status, _, err = command("certify", private / "a.csv", "--threshold", 0.5, "--delta", 0.1, "--tasks-in-report")
-    assert (status, "--tasks-in-report is for a page; expected --report" in err) == (2, True)
-
-
 def test_a_page_that_is_there_stays_in_python_too(private, tmp_path):
     data = read_returns(private / "a.csv")
     found = jaxcert.certify(data.returns, 0.5, delta=0.1)

@@ -164,41 +164,6 @@ def test_scores(tmp_path):
     assert claim in next(check_pairs(log.read_bytes()))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((*PAIRS, "--threshold", 0.5), "--threshold is given; --policies does not take it"),
-        ((*PAIRS, "--beta=0.1"), "--beta is given; --policies does not take it"),
-        ((*PAIRS, "--successes", "--support", 0, 1), "--successes and --support are given; expected one of them"),
-        (("--policies", "a", "--delta", 0.05), "policies are ['a']; expected the names of two"),
-        (("--policies", "a,b,c", "--delta", 0.05), "policies are ['a', 'b', 'c']; expected the names of two"),
-        (("--policies", "a,b", "--delta", 2), "delta is 2; expected a probability in (0, 1)"),
-        ((*PAIRS, "--pairs", 4), "max_pairs (--pairs) is 4, within which no policy is shown to be better"),
-        (("--tasks", 3, "--threshold", 0.5, "--delta", 0.1, "--pairs", 9), "--pairs is given; an experiment without"),
-        (("--tasks", 3, "--delta", 0.1), "expected --threshold, the performance to certify, or --policies A,B"),
-    ],
-)
-def test_what_cannot_be_declared(tmp_path, arguments, message):
-    assert message in refused("trial", "start", tmp_path / "x.jsonl", *arguments)
-    assert not [*tmp_path.iterdir()]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--policy", "mine", "--success"), "has no policy 'mine'; expected one that was declared, such as"),
-        (("--policy", "old"), "expected one of --success, --failure and --score, for a success or a failure"),
-        (("--policy", "old", "--score", 1), "the trial has the score 1.0; expected a success or a failure"),
-        (("--policy", "new", "--success"), "pair 1 has its trial of new; expected the one of old"),
-    ],
-)
-def test_what_is_no_trial(log, arguments, message):
-    said("add", log, "--policy", "new", "--success")
-    before = log.read_bytes()
-    assert message in refused("trial", "add", log, *arguments)
-    assert log.read_bytes() == before
-
-
 def test_files_are_of_tasks(log, tmp_path):
     tried(log, True, False)
     for option, name in (("--json", "c.json"), ("--out", "r.npz")):

@@ -15,7 +15,6 @@ from jaxcert.cli._tables import plain_table
 from jaxcert.planning import plan, plan_suite, task_table
 
 SUPPORT = ("--support", 0, 1)
-MORE = ("--budget", 9, "--threshold")
 RNG = np.random.default_rng(0)
 PILOT = np.clip(RNG.beta(40, 10, (40, 1)) + RNG.uniform(-0.1, 0.1, (40, 10)), 0, 1).astype(np.float32)
 
@@ -71,51 +70,6 @@ def test_a_plan_from_assumptions(tmp_path):
     out = said("plan", "--assume", 0.8, 0.05, 0.1, *SUPPORT, *wish, *outputs)
     assert "at least 0.6 certified with safety 0.8" in out
     assert (tmp_path / "plan.png").stat().st_size > 1000
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--delta", 2], "delta is 2"),
-        (["--delta", 0.1, "--safety", 1], "safeties[0] is 1; expected a probability"),
-        (["--delta", 0.1, "--threshold", 1], "--threshold needs PILOT or --assume"),
-        (["--delta", 0.1, "--plot", "x.png"], "--plot needs PILOT or --assume"),
-        (["--delta", 0.1, "--against", "pilot.npz"], "--against needs PILOT or --assume"),
-        (["pilot.npz", "--delta", 0.1, "--against", "pilot.npz", "--beta", 0.1], "--beta is given with --against"),
-        (["--delta", 0.1, "--suite", 5], "--suite needs PILOT, returns of the tasks"),
-        (["pilot.npz", "--delta", 0.1, "--suite", 5, "--beta", 0.1], "--beta is given with --suite, which counts"),
-        (["pilot.npz", "--delta", 0.1, "--suite", 5], "--threshold is not given; expected the performance"),
-        (["pilot.npz", "--delta", 0.1, "--suite", 5, "--threshold", 0.5], "--support is not given"),
-        (
-            ["pilot.npz", "--delta", 0.1, *SUPPORT, "--suite", 50, "--threshold", 0.5],
-            "num_good is 50; expected a whole",
-        ),
-        (["pilot.npz", "--delta", 0.1], "--support is not given"),
-        (["pilot.npz", "--delta", 0.1, *SUPPORT], "neither threshold nor safety"),
-        (["pilot.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8], "no budget is given"),
-        (["pilot.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8, "--safety", 0.9], "--safety is given several times"),
-        (["pilot.npz", "--delta", 0.1, *SUPPORT, "--beta", 0.1], "beta belongs to the plan"),
-        (["pilot.npz", "--delta", 0.1, *SUPPORT, "--assume", 1, 1, 1], "both given"),
-        (
-            ["--assume", 0.5, 0.1, 0.1, "--delta", 0.1, *SUPPORT, *MORE, 5],
-            "threshold is 5; expected one in the support",
-        ),
-        (
-            ["--assume", 0.5, 0.1, 0.1, "--delta", 0.1, *SUPPORT, *MORE, 0],
-            "threshold is 0; expected one in the support",
-        ),
-        (["pilot.npz", "--delta", 0.1, *SUPPORT, *MORE, 1.01], "above 0 and at most 1"),
-        (
-            ["pilot.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8, "--budget", 9, "--design", "best"],
-            "design is 'best'",
-        ),
-        (["none.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8], "none.npz"),
-    ],
-)
-def test_what_is_refused(arguments, words, pilot, monkeypatch):
-    monkeypatch.chdir(pilot.parent)
-    assert words in refused("plan", *arguments)
-    assert [path.name for path in pilot.parent.iterdir()] == ["pilot.npz"]
 
 
 def test_a_pilot_with_missing_rollouts_is_refused(tmp_path):

@@ -130,26 +130,3 @@ def test_what_is_chosen_can_be_typed(folder):
     (proposed,) = [each["command"] for each in found["questions"] if each["name"] == "requirements"]
     assert "--requirement 'reward >= X in LOW HIGH'" in proposed
     assert proposed.endswith("--complete --delta 0.05")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (ASKED[:-1], "cost is to be at most a number; expected complete=True (--complete)"),
-        ([*ASKED, "--value", "reward"], "--value given; --requirement already names the outcome columns"),
-        (["--requirement", "time >= 1 in 0 2"], "has no column time"),
-        (["--requirement", "reward > 1 in 0 2"], "expected a line such as"),
-        (["--requirement", "reward >= 0.5"], "reward: a support is missing (in LOW HIGH after the number"),
-        (["--requirement", "reward >= 0.5 in 0 0.6"], "outside the support (0, 0.6)"),
-        (["--requirement", "task >= 0.5 in 0 1"], "task"),
-        ([*ASKED, "--threshold", 0.5], "--threshold is given, which the question 'requirements' does not take"),
-        ([*ASKED, "--support", 0, 1], "--support is given, which the question 'requirements' does not take"),
-        ([*ASKED, "--suite"], "--suite"),
-        ([*ASKED, "--witness", "--json", "-"], "has no witnesses"),
-    ],
-)
-def test_what_cannot_be_asked_is_told(folder, arguments, message):
-    found = command("certify", folder / "m.csv", *arguments, *DELTA)
-    assert found.status == 2
-    assert message in found.err
-    assert "Traceback" not in found.err

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
-from jaxcert.cli import (
-    _adaptive_rollout,
-    _answering,
-    _fixed_rollout,
-    _plan_command,
-    _sweep_command,
-)
+from jaxcert.cli import _adaptive_rollout, _answering, _fixed_rollout, _plan_command, _sweep_command
 from jaxcert.planning import task_table
 from jaxcert.rollouts import load_adaptive
 from jaxcert.tables import read_returns

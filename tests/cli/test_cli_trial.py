@@ -1,7 +1,6 @@
 """`jaxcert trial`: declared, recorded, withdrawn, looked at; refused, interrupted and killed."""
 
 import functools
-import json
 import os
 import random
 import re
@@ -104,13 +103,6 @@ def test_a_threshold_that_no_task_can_pass_is_refused_beforehand(tmp_path, setti
     assert "at which no task passes" in refused(*start, "--max-trials", needed - 1)
     out = command(*start, "--max-trials", needed).out
     assert f"a task passes after at least {needed} trials; if every task passes, 0.7674 of new tasks" in out
-
-
-def test_a_threshold_that_takes_too_many_trials_of_successes_is_refused(tmp_path):
-    message = refused(
-        "trial", "start", tmp_path / "run.jsonl", "--tasks", 12, "--delta", 0.05, "--threshold", 0.999, "--successes"
-    )
-    assert "no task passes within 100 trials, the limit of each; expected a smaller threshold" in message
 
 
 @pytest.mark.parametrize("kind", [("--successes",), pytest.param(("--support", 0, 1), marks=pytest.mark.slow)])
@@ -216,45 +208,6 @@ def test_the_end(tmp_path):
     assert out == "a: 6 of 6; passed; every task is decided\n"
     assert command("trial", "next", log) == (1, "", "")
     assert "a is decided, and another trial is no evidence" in refused("trial", "add", log, "--task", "a", "--success")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--task", "p33", "--success"], "has no task 'p33'; expected one that was declared, such as p3"),
-        (["--task", "p3"], "expected one of --success, --failure and --score, for a success or a failure"),
-        (["--task", "p3", "--success", "--score", 1], "expected one of --success, --failure and --score"),
-        (["--task", "p3", "--score", 1], "the trial has the score 1.0; expected a success or a failure, as was"),
-    ],
-)
-def test_what_is_no_trial(log, arguments, message):
-    before = log.read_bytes()
-    assert message in refused("trial", "add", log, *arguments)
-    assert log.read_bytes() == before
-
-
-def test_files_that_are_kept(log, tmp_path):
-    said("add", log, "--task", "p1", "--success")
-    before = log.read_bytes()
-    assert "run.jsonl: exists, and is not replaced" in refused("trial", "start", log, *COINS)
-    assert "name the same file" in refused("trial", "status", log, "--json", log, "--force")
-    (tmp_path / "c.json").write_text("mine")
-    assert "c.json: exists" in refused("trial", "status", log, "--json", tmp_path / "c.json")
-    assert log.read_bytes() == before
-    assert (tmp_path / "c.json").read_text() == "mine"
-    assert json.loads(
-        said("status", log, "--json", tmp_path / "c.json", "--force") and (tmp_path / "c.json").read_text()
-    )
-    for arguments, message in (
-        ((tmp_path / "a.npz", *COINS), "suffix '.npz', expected one of .jsonl"),
-        ((tmp_path / "a.jsonl", *SETTINGS, "--successes"), "expected --tasks, the labels A,B,... or their number"),
-        ((tmp_path / "a.jsonl", "--tasks", "a,,b", *SETTINGS, "--successes"), "tasks hold ''; expected labels"),
-        (
-            (tmp_path / "a.jsonl", "--tasks", "a,b", *SETTINGS),
-            "expected support=(a, b), the smallest and the largest possible score (--support A B), or successes=True",
-        ),
-    ):
-        assert message in refused("trial", "start", *arguments)
 
 
 def test_a_line_that_was_cut_short_is_told(log):

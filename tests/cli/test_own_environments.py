@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -272,63 +273,50 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(
-    ("policy", "env", "words"),
-    [
-        ("own_policies:push", "own_none:ENV", "there is no module own_none in "),
-        ("own_policies.sub:push", "own_envs:ENV", "there is no module own_policies.sub in "),
-        ("own_policies:pull", "own_envs:ENV", "own_policies:pull: the module own_policies has no 'pull'"),
-        ("own_policies:push", "own_envs:ENVS", "own_envs:ENVS: the module own_envs has no 'ENVS'"),
-        ("own_policies:push", "own_envs", "--env is 'own_envs'; expected MODULE:NAME, such as"),
-        ("own_policies:push", "cheetah", "--env is 'cheetah'; expected MODULE:NAME"),
-        ("folder/own_policies:push", "own_envs:ENV", "POLICY is 'folder/own_policies:push'; expected MODULE:NAME"),
-        ("own_policies:", "own_envs:ENV", "POLICY is 'own_policies:'; expected MODULE:NAME"),
-        ("own_policies", "own_envs:ENV", "own_policies: no checkpoint there; expected a checkpoint, one of cheetah"),
-        ("simple_grid", "own_envs:ENV", "simple_grid is shipped with its environment; expected a policy of your own"),
-        ("own_policies:push", None, "own_policies:push is a policy of your own; expected its environment, --env"),
-        ("own_policies:NUMBER", "own_envs:ENV", "policy is 3; expected a Policy(apply, params), or a function of"),
-        ("own_policies:METHOD", "own_envs:ENV", "expected a Policy(apply, params), or a function of an observation"),
-        ("own_policies:OBJECT", "own_envs:ENV", "the parameters of the policy hold a object; expected arrays"),
-        (
-            "own_policies:blind",
-            "own_envs:ENV",
-            "not take an observation of float32[2]: blind() takes 1",
-        ),
-        ("own_policies:unknown", "own_envs:ENV", "NameError: name 'gain' is not defined (own_policies.py, line "),
-        ("own_policies:indexed", "own_envs:ENV", "does not run in the environment: KeyError: 'push' (own_policies.py"),
-        (
-            "own_policies:push",
-            "own_envs:NUMBER",
-            "own_envs:NUMBER is of type int; expected a MultiTaskEnv, or",
-        ),
-        ("own_policies:push", "own_envs:needs", "own_envs:needs() fails: TypeError: needs() missing 1 required"),
-        ("own_policies:push", "own_envs:fails", "own_envs:fails() fails: KeyError: 'no such task' (own_envs.py, line "),
-        (
-            "own_policies:push",
-            "own_envs:dataclasses",
-            "own_envs:dataclasses is of type module; expected",
-        ),
-        ("own_policies:push", "own_envs:NO_TASKS", "does not run in the environment: IndexError: "),
-        ("own_policies:push", "own_envs:TAKEN", "tasks have parameters called returns, which mean something else"),
-        ("sys:path", "own_envs:ENV", "sys:path: the module sys has no file"),
-        ("own_divides:push", "own_envs:ENV", "own_divides cannot be imported: ZeroDivisionError: division by zero"),
-        ("own_lacks:push", "own_envs:ENV", "ModuleNotFoundError: No module named 'a_package_that_is_not_there'"),
-        (
-            "own_words:push",
-            "own_envs:ENV",
-            "own_words cannot be imported: ValueError: no data here (own_words.py",
-        ),
-        ("own_syntax:push", "own_envs:ENV", "own_syntax cannot be imported: SyntaxError: "),
-        ("own_program:push", "own_envs:ENV", "own_program cannot be imported: SystemExit: usage: own_program"),
-        ("own_policies:ODD", "own_envs:ENV", "has deterministic='yes'; expected True, False or None"),
-        ("own_policies:push", "own_envs:LONG", "has episode_length=1000000000000; expected one from 1 to"),
-    ],
-)
-def test_what_cannot_be_run_is_told_in_words(folder, monkeypatch, policy, env, words):
+CANNOT_RUN = """
+P:push own_none:ENV => there is no module own_none in
+P.sub:push E:ENV => there is no module own_policies.sub in
+P:pull E:ENV => own_policies:pull: the module own_policies has no 'pull'
+P:push E:ENVS => own_envs:ENVS: the module own_envs has no 'ENVS'
+P:push E => --env is 'own_envs'; expected MODULE:NAME, such as
+P:push cheetah => --env is 'cheetah'; expected MODULE:NAME
+folder/P:push E:ENV => POLICY is 'folder/own_policies:push'; expected MODULE:NAME
+P: E:ENV => POLICY is 'own_policies:'; expected MODULE:NAME
+P E:ENV => own_policies: no checkpoint there; expected a checkpoint, one of cheetah
+simple_grid E:ENV => simple_grid is shipped with its environment; expected a policy of your own
+P:push - => own_policies:push is a policy of your own; expected its environment, --env
+P:NUMBER E:ENV => policy is 3; expected a Policy(apply, params), or a function of
+P:METHOD E:ENV => expected a Policy(apply, params), or a function of an observation
+P:OBJECT E:ENV => the parameters of the policy hold a object; expected arrays
+P:blind E:ENV => not take an observation of float32[2]: blind() takes 1
+P:unknown E:ENV => NameError: name 'gain' is not defined (own_policies.py, line
+P:indexed E:ENV => does not run in the environment: KeyError: 'push' (own_policies.py
+P:push E:NUMBER => own_envs:NUMBER is of type int; expected a MultiTaskEnv, or
+P:push E:needs => own_envs:needs() fails: TypeError: needs() missing 1 required
+P:push E:fails => own_envs:fails() fails: KeyError: 'no such task' (own_envs.py, line
+P:push E:dataclasses => own_envs:dataclasses is of type module; expected
+P:push E:NO_TASKS => does not run in the environment: IndexError:
+P:push E:TAKEN => tasks have parameters called returns, which mean something else
+sys:path E:ENV => sys:path: the module sys has no file
+own_divides:push E:ENV => own_divides cannot be imported: ZeroDivisionError: division by zero
+own_lacks:push E:ENV => ModuleNotFoundError: No module named 'a_package_that_is_not_there'
+own_words:push E:ENV => own_words cannot be imported: ValueError: no data here (own_words.py
+own_syntax:push E:ENV => own_syntax cannot be imported: SyntaxError:
+own_program:push E:ENV => own_program cannot be imported: SystemExit: usage: own_program
+P:ODD E:ENV => has deterministic='yes'; expected True, False or None
+P:push E:LONG => has episode_length=1000000000000; expected one from 1 to
+"""
+
+
+@pytest.mark.parametrize("line", CANNOT_RUN.strip().split("\n"))
+def test_what_cannot_be_run_is_told_in_words(folder, monkeypatch, line):
+    """A policy, its environment, and a part of the message; P and E stand for the two modules."""
     monkeypatch.setattr(_fixed_rollout, "collect", None)  # before any rollout
     for name, text in BROKEN.items():
         (folder / name).write_text(f"{text}\n")
-    options = () if env is None else ("--env", env)
+    given, words = line.split(" => ")
+    policy, env = re.sub(r"\bE\b", "own_envs", re.sub(r"\bP\b", "own_policies", given)).split(" ")
+    options = () if env == "-" else ("--env", env)
     assert words in refused("rollout", policy, *options, *SIZES, "--out", "r.npz")
     assert outputs(folder) == []
 

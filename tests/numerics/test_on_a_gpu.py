@@ -19,7 +19,6 @@ from jaxcert.bounds._bound import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.numerics import _elementary
 from jaxcert.returns._sample import numbers_as_sample
-from jaxcert.rollouts.summaries import Moments
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="moves the exact operations of a CPU")
 U = 2.0**-24
@@ -118,24 +117,3 @@ def test_bounds(name):
 
     arguments = [jnp.asarray(a) for a in (x, beta, np.float32(low), np.float32(high), counted)]
     assert least(lower, arguments, margins).min() >= 0
-
-
-def test_moments():
-    x = np.stack([returns(100, kind, SUPPORTS[1]) for kind in range(3)])
-
-    def both(x):
-        summary = Moments.empty(3, support=SUPPORTS[1]).update(x[:, :40], validate=False)
-        summary = summary.update(x[:, 40:], validate=False)
-        return summary.mean_down(), summary.standard_deviation_up()
-
-    excess = [[Fraction(float(v)) - Fraction(SUPPORTS[1][0]) for v in row] for row in x]
-    means = [sum(row) / len(row) for row in excess]
-    variances = [sum((v - mean) ** 2 for v in row) / (len(row) - 1) for row, mean in zip(excess, means, strict=True)]
-
-    def margins(values) -> np.ndarray:
-        down, up = values
-        low = [float(mean - Fraction(v)) for mean, v in zip(means, down.tolist(), strict=True)]
-        wide = [float(Fraction(v) ** 2 - variance) for variance, v in zip(variances, up.tolist(), strict=True)]
-        return np.array(low + wide)
-
-    assert least(both, [jnp.asarray(x)], margins).min() >= 0

@@ -26,24 +26,8 @@ def test_within_another_program(transform):
     np.testing.assert_allclose(transform(quickly(solve))(X, X), solve(X, X), rtol=1e-6)
 
 
-def test_derivatives():
-    slope = jax.grad(lambda x: quickly(solve)(x, X).sum())(X)
-    np.testing.assert_allclose(slope, jax.grad(lambda x: solve(x, X).sum())(X), rtol=1e-5)
-
-
-def test_static_arguments():
-    step = quickly(lambda up, x: x + 1 if up else x - 1, static_argnums=0)
-    np.testing.assert_array_equal(step(True, X) > step(False, X), np.ones(X.shape, bool))
-
-
 def test_options_that_the_compiler_does_not_have_are_tried_once(monkeypatch):
     monkeypatch.setattr(_programs, "_OFTEN", {"xla_without_meaning": False})
     fast = quickly(solve)
     np.testing.assert_allclose(fast(X, X), solve(X, X), rtol=1e-6)
     assert compilations(lambda: fast(X, X)) == 0
-
-
-def test_many_numbers_are_compiled_to_run_fast(monkeypatch):
-    assert _programs._are_few((X, X))
-    monkeypatch.setattr(_programs, "_MOST", 2 * X.size - 1)
-    assert not _programs._are_few((X, X))

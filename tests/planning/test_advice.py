@@ -33,26 +33,19 @@ def best(n: int, m: int) -> np.ndarray:
     return np.full((n, m), 200.0, np.float32)
 
 
-def test_too_few_tasks():
-    found = certify(best(20, 50), 100.0, **SETTINGS)
+@pytest.mark.parametrize(("kind", "most", "needed"), [(certify, "0.7835", 47), (certify_interval, "0.7550", 54)])
+def test_too_few_tasks(kind, most, needed):
+    """Of an interval each end has half of delta."""
+    settings, delta = (SETTINGS, 0.01) if kind is certify else ({"complete": True, **SETTINGS}, 0.005)
+    found = kind(best(20, 50), 100.0, **settings)
     advice = only(advise(found, support=SUPPORT, num_rollouts=50, safety=0.9))
-    assert advice.tasks_needed == 47
-    assert (
-        certify(best(47, 50), 100.0, **SETTINGS).safety[0] >= 0.9 > certify(best(46, 50), 100.0, **SETTINGS).safety[0]
+    assert advice.tasks_needed == needed
+    assert advice.max_safety == float(found.safety[0])
+    assert str(advice) == f"20 tasks can certify {most} at most, even if none is a violation: 0.9 needs {needed}"
+    enough, too_few = (
+        certify_lower_bounds(np.full(n, 200.0), 150.0, delta=delta, beta=0.05) for n in (needed, needed - 1)
     )
-    assert advice.max_safety == float(found.safety[0])
-    assert str(advice) == "20 tasks can certify 0.7835 at most, even if none is a violation: 0.9 needs 47"
-
-
-def test_of_an_interval_each_end_has_half_of_delta():
-    whole = {"complete": True, **SETTINGS}
-    found = certify_interval(best(20, 50), 100.0, **whole)
-    advice = only(advise(found, support=SUPPORT, num_rollouts=50, safety=0.9))
-    assert str(advice) == "20 tasks can certify 0.7550 at most, even if none is a violation: 0.9 needs 54"
-    assert advice.max_safety == float(found.safety[0])
-    for n, enough in ((54, True), (53, False)):
-        lower = certify_lower_bounds(np.full(n, 200.0), 150.0, delta=0.005, beta=0.05)
-        assert (lower.safety[0] >= 0.9) == enough
+    assert enough.safety[0] >= 0.9 > too_few.safety[0]
     assert advise(found, support=SUPPORT) == (None,)  # where none is wanted, any safety will do
 
 

@@ -19,10 +19,9 @@ def beta_binomial(m: int) -> stats.rv_discrete:
 
 def power_of(option) -> float:
     """By the law of the successes of a task, and the number of violations with which ``certify`` gives the safety."""
-    design = option
-    n, m = design.num_tasks, design.num_rollouts
-    enough = next(c for c in range(m + 1) if stats.binom.sf(c - 1, m, WISH["threshold"]) <= design.beta)
-    most = max(k for k in range(n) if stats.binom.cdf(k, n, (1 - WISH["safety"]) * (1 - design.beta)) <= WISH["delta"])
+    n, m = option.num_tasks, option.num_rollouts
+    enough = next(c for c in range(m + 1) if stats.binom.sf(c - 1, m, WISH["threshold"]) <= option.beta)
+    most = max(k for k in range(n) if stats.binom.cdf(k, n, (1 - WISH["safety"]) * (1 - option.beta)) <= WISH["delta"])
     return float(stats.binom.cdf(most, n, beta_binomial(m).cdf(enough - 1)))
 
 

@@ -1,7 +1,6 @@
 """Options of questions: kept, or refused in words by every surface; and the figures of their columns."""
 
 import dataclasses
-import re
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from asked_questions import HEAD, A, all_answers, options_of, write_files
 from cli_harness import command
 
 from jaxcert.certificates._question import Rows
-from jaxcert.cli._question_options import askable, required_words
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts, texts_of
 from jaxcert.questions._registry import checked_options
@@ -65,16 +63,6 @@ def test_nothing_that_is_given_is_left_out_in_silence(files, words, reason):
     status, out, err = command("certify", files / "a.npz", "--delta", 0.1, *words)
     assert (status, out) == (2, "")
     assert reason in err
-
-
-@pytest.mark.parametrize("num_files", [1, 2])
-def test_the_help_of_require_says_what_is_compared_of_each_question(num_files):
-    text = required_words(askable(num_files))
-    for name, question in askable(num_files).items():
-        part = next(part for part in text.split(";") if re.search(rf"\b{name}\b", part))
-        assert f"the certified {question.rows.certified.replace('_', ' ')} for" in part
-    shown = command("certify" if num_files == 1 else "compare", "--help").out
-    assert " ".join(text.split()[:8]) in " ".join(re.sub("[│┃|]", " ", shown).split())
 
 
 def test_a_threshold_is_shown_where_its_upper_end_holds():

@@ -135,10 +135,7 @@ def of_witnesses(row: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     sizes = best["beta"] if name == "successes" else {}
     for value in (0.0, 1.0, 2.0, -0.5, 1e-6):
         same = dict.fromkeys(sizes, value) if name == "successes" else value
-        yield (
-            f"level {value}",
-            lambda one, same=same: one["witness"]["levels"][witness["chosen"]].update(beta=same),
-        )
+        yield (f"level {value}", lambda one, same=same: one["witness"]["levels"][witness["chosen"]].update(beta=same))
     for size, enough in best.get("enough", {}).items():
         for c in (0, -1, enough - 1, 10**6):
             yield (

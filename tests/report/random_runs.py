@@ -7,14 +7,12 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from chained_logs import log_of
+from chained_logs import entries_of, log_of
 from random_certificates import Made
 
 from jaxcert.report import run_record, write_certificates
 from jaxcert.report._recompute import precision
 from jaxcert.rollouts import AdaptiveCertificate, Trials, save_adaptive
-from jaxcert.rollouts._declared import declare
-from jaxcert.rollouts._trial_log import Log, first_entry, trial_entry, with_entry, withdrawal_entry
 from jaxcert.sequential import certificate, init, update
 
 _TASKS, _MOST = 30, 60
@@ -72,23 +70,23 @@ def _trials(
     """A log in which tasks were tried in random order, some trials withdrawn, and some made after it."""
     settings, x = _settings(rng, successes)
     labels = [f"p{i}" for i in range(_TASKS)]
-    declared = declare(labels, successes=successes, max_trials=_MOST, schedule="closest", **settings)
-    written = [{"number": 0, **first_entry(declared)}]
-    log = Log(declared)
+    path, name = folder / "run.jsonl", "success" if successes else "score"
+    Trials.start(path, labels, successes=successes, max_trials=_MOST, **settings)
+    written, made = entries_of(path), np.zeros(_TASKS, int)
 
-    def write(entry: dict[str, Any]) -> Log:
-        written.append({"number": len(written), **entry})
-        return with_entry(log, written[-1])
+    def write(task: int, value: Any) -> None:
+        value = bool(value) if successes else float(value)
+        written.append({"number": len(written), "time": "now", "task": labels[task], name: value})
 
     for task in rng.permutation(np.repeat(np.arange(_TASKS), 25))[: rng.integers(300, 700)].tolist():
-        made = sum(each.task == task for each in log.trials)
-        log = write(trial_entry(log, task, bool(x[task, made]) if successes else float(x[task, made])))
+        write(task, x[task, made[task]])
+        made[task] += 1
         if rng.random() < 0.01:
-            log = write(withdrawal_entry(log, "mistyped"))
-    path = folder / "run.jsonl"
+            last = len(written) - 1
+            written.append({"number": last + 1, "time": "now", "withdrawn": last, "why": "mistyped"})
     path.write_bytes(log_of(written))
     trials = Trials(path)
-    write(trial_entry(log, 0, bool(x[0, -1]) if successes else float(x[0, -1])))
+    write(0, x[0, -1])
     path.write_bytes(log_of(written))
     return trials.run(count_withdrawn=True), path, {"sha256": trials.sha256}
 

@@ -22,13 +22,7 @@ from random_certificates import KINDS, Cases, made, record_of, smallest_risk, ta
 
 import jaxcert
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import (
-    certificate_record,
-    check_certificate,
-    check_exactly,
-    check_trials,
-    write_certificates,
-)
+from jaxcert.report import certificate_record, check_certificate, check_exactly, check_trials, write_certificates
 from jaxcert.report._document import FORMAT, FORMAT_VERSION
 from jaxcert.report.check_certificate import read_csv
 from jaxcert.tables import read_returns
@@ -117,15 +111,7 @@ def test_it_knows_the_questions_that_have_witnesses_and_the_format():
 
 
 # Of each kind a seed whose file of returns is a table, with a row in which some tasks pass and some do not.
-BASES = {
-    "betting": 0,
-    "attained": 1,
-    "interval": 4,
-    "suite": 0,
-    "level": 0,
-    "suite, masked": 0,
-    "attained, masked": 0,
-}
+BASES = {"betting": 0, "attained": 1, "interval": 4, "suite": 0, "level": 0, "suite, masked": 0, "attained, masked": 0}
 
 
 @pytest.fixture(scope="module")

@@ -128,10 +128,7 @@ def test_declarations_that_prove_nothing(change, message, tmp_path):
     ("change", "message"),
     [
         (lambda held: [*held[:3], *held[4:]], "has the number 4: one is missing"),
-        (
-            lambda held: [*held[:2], {**held[2], "policy": held[1]["policy"]}],
-            "line 3 of the log is of the policy before",
-        ),
+        (lambda held: [*held[:2], {**held[2], "policy": held[1]["policy"]}], "of the log is of the policy before"),
         (lambda held: [*held, {"number": len(held), "withdrawn": 2}], "does not withdraw the last trial"),
         (lambda held: [held[0], {"number": 1, "withdrawn": 1}], "does not withdraw the last trial"),
         (lambda held: [*held[:2], {**held[2], "score": 1.0}], "has not one outcome"),

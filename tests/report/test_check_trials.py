@@ -26,8 +26,7 @@ from random_runs import KINDS, made_run
 
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import check_certificate, check_exactly, check_trials, run_record, verify
-from jaxcert.report._exact_check import run_exactly
-from jaxcert.report._witnesses import check_witnessed
+from jaxcert.report._exact_check import check_witnessed, run_exactly
 from jaxcert.report.check_certificate import Number
 from jaxcert.rollouts import Trials
 from jaxcert.sequential._rule import calibrated_goals

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command
 
 from jaxcert import certify
 from jaxcert.certificates import floor_to
@@ -50,9 +50,6 @@ def test_a_file_has_the_sentence_and_the_figures_of_the_answer(files, tmp_path):
     ]
     for line in said.splitlines()[-2:]:
         assert line in out.read_text()
-    assert "exists; expected a new file" in refused(
-        "certify", files[0], "--threshold", 0.5, "--delta", 0.05, "--latex", out
-    )
 
 
 def test_a_leaderboard_says_which_policy_is_as_good_as_which(files, tmp_path):
@@ -67,16 +64,3 @@ def test_a_difference_is_that_of_two_names(files, tmp_path):
     asked = ("compare", *files[:2], "--names", "pi_0,act", "--mean", "--delta", 0.05, "--latex", out)
     assert command(*asked)[0] == 0
     assert "of pi\\_0 minus that of act is at least" in out.read_text()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--latex", "a.txt", "--threshold", 0.5), "expected one of .tex"),
-        (("--latex", "a.tex"), "--latex has no curves; expected a setting of the question"),
-        (("--latex", "a.tex", "--json", "a.tex", "--threshold", 0.5), "name the same file"),
-    ],
-)
-def test_what_no_table_can_hold_is_refused(files, tmp_path, monkeypatch, options, message):
-    monkeypatch.chdir(tmp_path)
-    assert message in refused("certify", files[0], "--delta", 0.05, *options)

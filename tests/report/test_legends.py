@@ -11,14 +11,7 @@ from matplotlib.transforms import Bbox
 
 from jaxcert.certificates import certify_lower_bounds
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import (
-    Interval,
-    plot_bounds,
-    plot_certificates,
-    plot_intervals,
-    plot_plan,
-    plot_training,
-)
+from jaxcert.report import Interval, plot_bounds, plot_certificates, plot_intervals, plot_plan, plot_training
 from jaxcert.report.html import _report_figures
 from jaxcert.report.html._report_sample import Sample
 

@@ -116,11 +116,7 @@ def test_what_cannot_be_drawn():
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [
-        ("c.txt", r"suffix '\.txt', expected one of .*\.png"),
-        ("c", "suffix ''"),
-        ("none/c.png", "does not exist"),
-    ],
+    [("c.txt", r"suffix '\.txt', expected one of .*\.png"), ("c", "suffix ''"), ("none/c.png", "does not exist")],
 )
 def test_where_no_figure_can_be_written(tmp_path, name, words):
     with pytest.raises(ValueError, match=words):

@@ -168,10 +168,7 @@ def test_returns_beyond_the_support_as_written_have_none(tmp_path):
         (lambda x: jaxcert.certify(x, 0.5, method="soft", **SETTINGS), "adds up evidence"),
         (lambda x: jaxcert.certify_band(x, 0.5, **SETTINGS), "the question 'band' has no witnesses; expected one of"),
         (lambda x: jaxcert.certify_shift(jaxcert.certify(x, 0.5, **SETTINGS), divergence="kl", radius=0.1), "another"),
-        (
-            lambda x: jaxcert.certify_safety_level(x, [0.5, 0.8], simultaneous=True, **SETTINGS),
-            "several levels together",
-        ),
+        (lambda x: jaxcert.certify_safety_level(x, [0.5, 0.8], simultaneous=True, **SETTINGS), "levels together"),
     ],
 )
 def test_what_has_no_witness_is_refused_in_words(files, ask, words):
@@ -208,11 +205,8 @@ def test_the_command_line_writes_and_checks_them(files, tmp_path):
     assert "the file of returns is not the one" in refused("verify", "--exact", certificate, tmp_path / "s.npz")
 
 
-def test_the_command_line_refuses_what_it_would_leave_out(files, tmp_path):
+def test_an_exact_check_takes_two_files_alone(files, tmp_path):
     returns = tmp_path / "r.npz"
-    assert "--witness is for a certificate file" in refused("certify", returns, *ASKED, "--witness")
-    mean = "--support", 0, 1, "--delta", 0.05, "--question", "mean", "--json", tmp_path / "c.json"
-    assert "the question 'mean' has no witnesses" in refused("certify", returns, *mean, "--witness")
     assert command("certify", returns, *ASKED, "--json", tmp_path / "c.json").status == 0
     assert "--exact takes" in refused("verify", "--exact", tmp_path / "c.json", returns, returns)
 

@@ -100,20 +100,6 @@ def test_a_batched_certificate_is_refused():
         certificate_record(batched, support=(0, 1))
 
 
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "c.json"
-    path.write_text("old")
-
-    def fail(*_):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_certificates(path, [])
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_an_existing_file_is_replaced_and_a_link_kept(tmp_path):
     target, link = tmp_path / "target.json", tmp_path / "link.json"
     target.write_text("old")

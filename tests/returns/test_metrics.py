@@ -122,16 +122,6 @@ def test_reward_below_declared_minimum_gives_nan():
     np.testing.assert_array_equal(np.isnan(result), [True, False, False])
 
 
-def test_long_horizon_is_exact_to_rounding(precision):
-    r_t = np.ones(1000, np.float32)
-    gamma = float(np.dtype(precision).type(0.995))
-    want = (1 - gamma**1000) / (1 - gamma)
-    np.testing.assert_allclose(discounted_return(r_t, discount=0.995), want, rtol=1e-5)
-    want += gamma**1000 * -1 / (1 - gamma)
-    np.testing.assert_allclose(truncated_return(r_t, discount=0.995, min_reward=-1), want, rtol=1e-5)
-    assert undiscounted_return(r_t) == 1000
-
-
 def test_bad_traced_numbers_give_nan():
     done_t = np.array([[False, False], [True, False]])
     call = jax.jit(lambda g, low: truncated_return(np.ones((2, 2)), done_t, discount=g, min_reward=low))

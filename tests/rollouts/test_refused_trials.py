@@ -45,7 +45,7 @@ pytest.importorskip("filelock")
         (WINS, {"delta": 0.0}, "delta is 0; expected a probability in (0, 1)"),
         (WINS, {"delta": [0.1]}, "delta has shape (1,); expected one number"),
         (WINS, {"margin": 1.0}, "margin is 1; expected at least 0, and below 1, the largest possible difference"),
-        (WINS, {"support": (0.0, np.inf)}, "support is (0, inf); expected a finite interval"),
+        (WINS, {"support": (0.0, np.inf)}, "support is (0, inf); a difference needs a finite upper end"),
         (WINS, {"support": (0.0,)}, "support is (0.0,); expected two numbers (a, b)"),
         (WINS, {"max_pairs": 0}, "max_pairs is 0; expected a whole number of at least 1"),
         (

@@ -128,7 +128,7 @@ def test_the_table_of_constants_is_that_of_numbers_under_jit(kind):
 
 def test_returns_that_are_no_coins_are_refused_or_count_as_violations():
     x = np.full((10, 5), 0.5, np.float32)
-    with pytest.raises(ValueError, match="expects binary returns, 0 or 1"):
+    with pytest.raises(ValueError, match="expected binary returns, 0 or 1"):
         certify_sequential(x, 0.3, support=(0, 1), delta=0.1, binary=True)
     found = certify_sequential(jnp.asarray(x), 0.3, **SETTINGS)
     assert int(found.num_violations[0]) == 10

@@ -89,7 +89,7 @@ def test_an_impossible_return_is_a_violation_for_good_or_voids_the_certificate(v
 
 def test_binary_returns_are_0_or_1():
     state = sequential.init(12, 0.5, support=SUPPORT, binary=True, max_rollouts_per_task=9)
-    with pytest.raises(ValueError, match=r"the return of task 3 is 0\.5; expected 0 or 1"):
+    with pytest.raises(ValueError, match=r"the return of task 3 is 0\.5; expected binary returns, 0 or 1"):
         sequential.update(state, jnp.asarray([1.0, 0.5]), jnp.asarray([2, 3]))
     state = sequential.update(state, jnp.asarray([1.0, 0.5]), jnp.asarray([2, 3]), validate=False)
     assert not np.asarray(state.valid).any()

@@ -139,7 +139,7 @@ def test_statistics_over_seeds(result):
     values = result.safety.astype(np.float64)
     np.testing.assert_allclose(mean, values.sum(axis=0) / 2)
     np.testing.assert_allclose(std, np.abs(values[0] - values[1]) / np.sqrt(2))
-    assert np.isnan(sweep(X[0], RESULT_GRID, support=(0, 1)).over_seeds("epsilon").std).all()
+    assert np.isnan(sweep(X[0], RESULT_GRID, support=(0, 1)).over_seeds("epsilon")[1]).all()
 
 
 def test_labelled_arrays(result):

@@ -265,7 +265,8 @@ DIFFERENT = [
     *(("robot_name", ("franka", "xarm")), ("horizon", (9, 9, 8)), ("time_limit", ("60s", "30s"))),
     *(("split", ("dev", "test")), ("gripper", ("new", "old")), ("success_threshold", (0.1, 0.02))),
     *(("reward_scale", (1, 10)), ("image_size", (84, 224)), ("done_condition", "ab"), ("error_tolerance", (1, 2))),
-    *(("grader_version", "ab"), ("success_radius", (5, 2))),
+    *(("grader_version", "ab"), ("success_radius", (5, 2)), ("judge_model", ("gpt-4", "claude")), ("score_fn", "ab")),
+    *(("success_metric", "ab"), ("map_file", ("a.map", "b.map")), ("terminate_on_success", (0, 1))),
 ]
 # Nor is that a condition which tells which policy or run it is.
 ALIKE = [

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import jaxcert
-from jaxcert.returns.summaries import Histogram, Moments
+from jaxcert.returns.summaries import Histogram
 from jaxcert.tables import read_summary
 from jaxcert.tables.folders import _parts
 
@@ -46,12 +46,10 @@ def split(folder: Path, table: pa.Table, cuts: list[int], **options) -> Path:
     return folder
 
 
-def at_once(table: pa.Table, kind: str = "histogram"):
+def at_once(table: pa.Table):
     """The summary of all rows as one array, and its tasks, by `from_frame`."""
     data = jaxcert.from_frame(table, trial=None)
-    empty = (
-        Histogram.empty(N, support=(0, 1), num_bins=BINS) if kind == "histogram" else Moments.empty(N, support=(0, 1))
-    )
+    empty = Histogram.empty(N, support=(0, 1), num_bins=BINS)
     return empty.update(np.nan_to_num(data.returns, nan=0.0), where=data.where), data.tasks
 
 
@@ -76,17 +74,6 @@ def test_the_summary_is_that_of_all_returns_at_once(tmp_path, precision, labels)
     np.testing.assert_array_equal(found.lower_bounds, again.lower_bounds)
     assert found.lower_bounds.dtype == precision
     assert repr(data) == "ReturnsFile(6 tasks, 40 rollouts each)"
-
-
-def test_moments_are_those_of_all_returns_at_once(tmp_path, precision):
-    table = rows(1)
-    data = read_summary(split(tmp_path / "d", table, [50]), support=(0, 1), num_bins=None)
-    expected, _ = at_once(table, None)
-    u = np.finfo(precision).eps
-    np.testing.assert_allclose(data.returns.mean_down(), expected.mean_down(), rtol=20 * u)
-    spread = data.returns.standard_deviation_up()
-    np.testing.assert_allclose(spread, expected.standard_deviation_up(), rtol=200 * u)
-    assert jaxcert.certify(data.returns, 0.3, delta=0.1, bound="empirical_bernstein").num_tasks == N
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -57,7 +57,8 @@ CASES = {
     ATTEMPTS: [
         *({each: [[0, 1]] * 200} for each in ("outcomes", "passes", "per_sample", "sample_scores", "successes")),
         *({each: [["a", "b"]] * 200} for each in ("trajectories", "responses", "completions")),
-        {"all_results": [[True, False]] * 200},
+        *({each: [[True, False]] * 200} for each in ("all_results", "per_seed", "success_list", "versuche")),
+        {"details": [{"attempts": [0, 1]}] * 200},
     ],
     "if a trial is the best of several attempts": [{"num_generations": 16}, {"votes": 3}],
     "says that all rows were selected": [{each: 1} for each in ("selected", "is_chosen", "picked")],
@@ -109,9 +110,10 @@ FAILURES = """
     incorrect not_solved unsolved stuck dropped died broken oom timeouts Fehler fehlgeschlagen echec fallo misclassified
     nicht_bestanden derailed hallucinated is_wrong lost non_compliant not_done not-safe missed_grasp
 """
-SUCCESSES = (
-    "no_collision not_stuck not_dropped collision_free error_free no_timeout lossless rejected flagged killed refusal"
-)
+SUCCESSES = """
+    no_collision not_stuck not_dropped collision_free error_free no_timeout success_no_error solved_without_help
+    lossless rejected flagged killed refusal
+"""
 
 
 @pytest.mark.parametrize("name", [*FAILURES.split(), *SUCCESSES.split()])

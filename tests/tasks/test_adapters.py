@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from elsewhere import brax_pendulum, playground_cartpole, sample_scale
+from episodes import keys_of_episode
 
 from jaxcert import certify_policy
 from jaxcert.rollouts import collect
-from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import from_brax
 
 pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -59,9 +59,7 @@ def after_a_step(env, task):
 
 
 def alone(environment, key, episode, num_episodes):
-    keys = jax.random.split(episode_key(key), num_episodes)
-    key_reset, _ = jax.random.split(keys[episode])
-    state = jax.jit(environment.reset)(key_reset)
+    state = jax.jit(environment.reset)(keys_of_episode(key, episode, num_episodes)[0])
     step, total = jax.jit(environment.step), 0.0
     for _ in range(50):
         if state.done:

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from episodes import keys_of_episode, total_of_functions
 
 from jaxcert.rollouts import collect
-from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import from_brax, from_functions
 
 LENGTH = 6
@@ -38,18 +38,10 @@ def test_returns_are_those_of_the_functions(precision):
     tasks, key = jnp.array([0.0, 0.4, 2.0]), jax.random.key(1)
     found = np.asarray(collect(ENV, policy, tasks, key, num_rollouts=2))
     for task in range(3):
-        # Rollout 1 with the keys of its steps: one half for now, one half for later.
-        episode, _ = jax.random.split(jax.random.split(episode_key(key), 6)[2 * task + 1])
-        rng, now = jax.random.split(episode)
-        state, obs = reset(tasks[task], now)
-        total = 0.0
-        for _ in range(LENGTH):
-            rng, now = jax.random.split(rng)
-            state, obs, reward, done = step(tasks[task], state, policy(obs, None), now)
-            total += float(reward)
-            if done:
-                break
-        assert found[task, 1] == pytest.approx(total, rel=1e-5)
+        keys = keys_of_episode(key, 2 * task + 1, 6)
+        assert found[task, 1] == pytest.approx(
+            total_of_functions(reset, step, policy, tasks[task], keys, LENGTH), rel=1e-5
+        )
     assert ENV.name == "walks"
 
 
@@ -98,15 +90,19 @@ def test_functions_that_return_something_else(functions, message):
         collect(env, policy, jnp.zeros(2), jax.random.key(0), num_rollouts=1)
 
 
-def test_an_environment_without_a_system_is_none_of_brax():
-    with pytest.raises(ValueError, match="env is a SimpleNamespace without sys; expected an environment of Brax"):
-        from_brax(SimpleNamespace(), lambda sys, task: sys, **WALKS)
-
-
-def test_wrappers_would_be_lost():
-    inner = SimpleNamespace(sys=2.0)
-    with pytest.raises(ValueError, match="env is wrapped in a SimpleNamespace, which would be lost; expected the env"):
-        from_brax(SimpleNamespace(sys=2.0, unwrapped=inner), lambda sys, task: sys, **WALKS)
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (SimpleNamespace(), "env is a SimpleNamespace without sys; expected an environment of Brax"),
+        (
+            SimpleNamespace(sys=2.0, unwrapped=SimpleNamespace(sys=2.0)),
+            "env is wrapped in a SimpleNamespace, which would be lost; expected the env",
+        ),
+    ],
+)
+def test_what_is_no_environment_of_brax_is_refused(env, message):
+    with pytest.raises(ValueError, match=message):
+        from_brax(env, lambda sys, task: sys, **WALKS)
 
 
 def test_the_system_of_a_task_is_in_a_copy():

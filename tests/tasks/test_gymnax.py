@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from episodes import keys_of_episode, total_of_functions
 
 from jaxcert import certify_policy
 from jaxcert.rollouts import Policy, collect
-from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import from_gymnax
 
 gymnax = pytest.importorskip("gymnax", reason="needs the extra gymnax")
@@ -47,18 +47,14 @@ def test_returns_are_those_of_gymnax(make, policy, field):
     found = np.asarray(collect(tasks_of, policy, tasks, key, num_rollouts=2))
     params = jax.tree.map(lambda leaf: leaf[1], tasks)
     assert len(set(np.asarray(getattr(tasks, field)).tolist())) == 3
-    # Task 1, rollout 1, step by step with the keys that are documented.
-    episode, actions = jax.random.split(jax.random.split(episode_key(key), 6)[3])
-    rng, first = jax.random.split(episode)
-    obs, state = env.reset_env(first, params)
-    total, over = 0.0, False
-    for t in range(60):
-        if over:
-            break
-        rng, now = jax.random.split(rng)
-        action = policy(obs, jax.random.fold_in(actions, t))
-        obs, state, reward, done, _ = env.step_env(now, state, action, params)
-        total, over = total + float(reward), bool(done)
+
+    def step(params, state, action, key):
+        obs, state, reward, done, _ = env.step_env(key, state, action, params)
+        return state, obs, reward, done
+
+    # Task 1, rollout 1.
+    reset = lambda params, key: env.reset_env(key, params)[::-1]  # noqa: E731
+    total = total_of_functions(reset, step, policy, params, keys_of_episode(key, 3, 6), 60)
     assert found[1, 1] == pytest.approx(total, rel=1e-4)
 
 

@@ -1,7 +1,5 @@
 """Reach-avoid tasks as formulas and as arrays."""
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ltl_reference import NAMES, any_formulas, any_tasks, nth
 
-from jaxcert.rollouts import MultiTaskEnv, Policy, collect
 from jaxcert.tasks import ltl
 from jaxcert.tasks.ltl._formula import Proposition
 
@@ -177,42 +174,17 @@ def test_traced_tasks_are_refused():
         jax.jit(lambda task: len(str(ltl.to_formula(task, ["a", "b"]))))(TASK)
 
 
-class State(NamedTuple):
-    obs: ltl.Remaining
-    reward: jax.Array
-    done: jax.Array
-    progress: jax.Array
+@pytest.mark.parametrize(("avoids", "successes"), [(False, {True}), (True, {False, True})])
+def test_who_does_what_remains_succeeds(avoids, successes, precision):
+    """At each of as many positions as there are stages; who does what is to be avoided, if anything is, may fail."""
 
+    def follow(task):
+        state = ltl.initial_state(task)
+        for _ in range(3):
+            left = ltl.remaining(task, state)
+            wanted = left.avoid[0] | (left.mask[0] & ~left.avoid[0].any()) if avoids else left.reach[0]
+            state = ltl.step(task, state, (jnp.arange(4) == jnp.argmax(wanted)) & ~ltl.is_satisfied(state))
+        return ltl.is_satisfied(state)
 
-class Letters(NamedTuple):
-    """An action is the proposition that holds next; the return is 1 for success."""
-
-    task: ltl.ReachAvoid
-
-    def reset(self, rng):
-        return self._state(ltl.initial_state(self.task))
-
-    def step(self, state, action):
-        return self._state(ltl.step(self.task, state.progress, jnp.arange(4, dtype=jnp.int32) == action))
-
-    def _state(self, progress):
-        satisfied = ltl.is_satisfied(progress)
-        done = satisfied | ltl.is_violated(progress)
-        return State(ltl.remaining(self.task, progress), satisfied.astype(float), done.astype(float), progress)
-
-
-def wanted_next(params, obs, key):
-    return jnp.argmax(obs.reach[0]).astype(jnp.int32)
-
-
-def avoided_next(params, obs, key):
-    return jnp.argmax(obs.avoid[0] | (obs.mask[0] & ~obs.avoid[0].any())).astype(jnp.int32)
-
-
-@pytest.mark.parametrize(("choose", "successes"), [(wanted_next, {1}), (avoided_next, {0, 1})])
-def test_tasks_of_an_environment(choose, successes, precision):
-    env = MultiTaskEnv(Letters, lambda key: ltl.sample_reach_avoid(key, 4), 3, (0.0, 1.0))
-    tasks = env.sample_tasks(jax.random.key(0), 200)
-    returns = collect(env, Policy(choose, ()), tasks, jax.random.key(1), num_rollouts=2)
-    assert set(np.unique(returns)) == successes
-    assert (returns[:, 0] == returns[:, 1]).all()
+    tasks = jax.vmap(lambda key: ltl.sample_reach_avoid(key, 4))(jax.random.split(jax.random.key(0), 200))
+    assert set(np.unique(jax.jit(jax.vmap(follow))(tasks)).tolist()) == successes

@@ -1,19 +1,15 @@
-"""Progression against the semantics on finite traces, by definition and by flloat."""
+"""Progression against the semantics on finite traces, by definition."""
 
 import functools
 import itertools
-import warnings
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from ltl_reference import NAMES, any_formulas, any_tasks, as_sets, holds, nth
+from ltl_reference import NAMES, any_tasks, as_sets, holds, nth
 
 from jaxcert.tasks import ltl
-from jaxcert.tasks.ltl._formula import Proposition
 
 LENGTH = 7
 
@@ -278,32 +274,6 @@ def test_arguments_of_step_and_remaining(state, holding, message):
     if message.startswith("state"):
         with pytest.raises(ValueError, match=message):
             ltl.remaining(task, state)
-
-
-@pytest.fixture(scope="module")
-def flloat():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of modules that it imports
-        parser = pytest.importorskip("flloat.parser.ltlf", reason="needs flloat, LTL on finite traces")
-        return parser.LTLfParser()
-
-
-def assignments(trace):
-    return [dict.fromkeys(position, True) for position in as_sets(trace)]
-
-
-@KINDS
-def test_satisfied_as_by_flloat(kind, flloat):
-    _, traces, states = cases(kind)
-    for index in range(500):
-        formula = flloat(str(formulas(kind)[index]))
-        assert formula.truth(assignments(traces[index]), 0) == ltl.is_satisfied(states[index, -1])
-
-
-@given(formula=any_formulas(st.sampled_from(NAMES).map(Proposition)), seed=st.integers(0, 100))
-def test_flloat_reads_what_is_printed_in_the_same_way(flloat, formula, seed):
-    trace = any_traces(np.random.default_rng(seed), 2)[1, :4]
-    assert flloat(str(formula)).truth(assignments(trace), 0) == holds(formula, as_sets(trace))
 
 
 def test_tasks_that_are_not_masks_are_refused():

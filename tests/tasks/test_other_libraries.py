@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from episodes import keys_of_episode, total_of_functions
 
 from jaxcert import certify_policy
 from jaxcert.rollouts import collect
-from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import from_functions
 
 pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -98,22 +98,8 @@ def test_returns_are_those_of_the_library(make):
     found = np.asarray(collect(env, world.policy, tasks, key, num_rollouts=4))
     assert len(np.unique(found)) > 1
     task, rollout = divmod(int(np.argmax(found != np.median(found))), 4)
-    assert found[task, rollout] == pytest.approx(alone(world, tasks[task], key, 4 * task + rollout, 24), rel=1e-5)
+    keys = keys_of_episode(key, 4 * task + rollout, 24)
+    wanted = total_of_functions(world.reset, jax.jit(world.step), world.policy, tasks[task], keys, LENGTH)
+    assert found[task, rollout] == pytest.approx(wanted, rel=1e-5)
     fused = certify_policy(env, world.policy, key, world.support[0] / 20, num_tasks=6, num_rollouts=4, delta=0.1)
     assert fused.returns.shape == (6, 4)
-
-
-def alone(world, task, key, episode, num_episodes):
-    """The return of that episode, step by step with the keys that are documented."""
-    rng, actions = jax.random.split(jax.random.split(episode_key(key), num_episodes)[episode])
-    rng, now = jax.random.split(rng)
-    state, obs = world.reset(task, now)
-    step, total = jax.jit(world.step), 0.0
-    for t in range(LENGTH):
-        rng, now = jax.random.split(rng)
-        action = world.policy(obs, jax.random.fold_in(actions, t))
-        state, obs, reward, done = step(task, state, action, now)
-        total += float(reward)
-        if done:
-            break
-    return total

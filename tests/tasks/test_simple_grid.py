@@ -29,18 +29,10 @@ def rollout(key, slips, num_rollouts, *, env=simple_grid.ENV):
 
 
 @BY_PARAMS
-def test_tasks_follow_the_truncated_mixture(params, precision):
-    slips = sample_tasks(jax.random.key(0), 20_000, params=params)
-    assert slips.shape == (20_000,)
-    assert slips.dtype == precision
-    assert ((slips >= 0) & (slips < 1)).all()
-    assert stats.kstest(np.asarray(slips, float), Mixture(params).cdf).pvalue > 1e-3
-
-
-@BY_PARAMS
 def test_components_have_their_share(params):
     """Halves of the mixture are counted exactly, which the Kolmogorov-Smirnov test does only roughly."""
     slips = np.asarray(sample_tasks(jax.random.key(1), 50_000, params=params))
+    assert ((slips >= 0) & (slips < 1)).all()
     for cut in (0.02, 0.065, 0.11, 0.5):
         below = int((slips <= cut).sum())
         assert stats.binomtest(below, slips.size, float(Mixture(params).cdf(cut))).pvalue > 1e-4

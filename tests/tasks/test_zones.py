@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_zones_physics import reference_lidar, reference_step
 
-from jaxcert import certify_adaptive, certify_policy
+from jaxcert import certify_adaptive
 from jaxcert.rollouts import Policy, collect
 from jaxcert.tasks import ltl, zones
 from jaxcert.tasks.zones._robot import at_rest
@@ -208,15 +208,6 @@ def test_steering_goes_around_what_lies_in_the_way():
 
     end, _ = jax.jit(lambda state: jax.lax.scan(step, state, length=300))(state)
     assert float(end.reward) == 1
-
-
-@pytest.mark.slow  # the quick variant is that of every environment, in test_environments.py
-def test_certified_from_the_environment():
-    settings = {"num_tasks": 60, "num_rollouts": 30, "delta": 0.05}
-    short = dataclasses.replace(zones.ENV, episode_length=600)
-    found = certify_policy(short, STEERING, KEY, [0.5, 0.8], bound="clopper_pearson", **settings)
-    assert set(np.unique(found.returns)) <= {0, 1}
-    assert np.all(np.asarray(found.certificate.safety) > 0.8)
 
 
 def test_certified_adaptively():

@@ -104,7 +104,7 @@ def write_report(
         ...     "at least 500 with probability at least 0.9249" in path.read_text()
         True
     """
-    asked = question_of(certificate)
+    asked, together = question_of(certificate), getattr(certificate, "simultaneous", False)
     check_policies(certificate, asked, against)
     if asked.takes("tasks"):  # whose sentences name them
         certificate = dataclasses.replace(certificate, tasks=names_of(tasks, certificate.num_tasks))
@@ -112,41 +112,33 @@ def write_report(
         check_open_unit("wanted", wanted)
     sentences = [row["sentence"] for row in rows_of(certificate, asked)]
     own = Returns(np.asarray(returns), None if where is None else np.asarray(where), np.arange(np.shape(returns)[0]))
-    files = [(own, data), *([] if against is None else [(against, against)])]
-    called = () if against is None else _called(policies, data, against)
-    sample = sample_of(certificate.num_tasks, [each for each, _ in files], support, tasks, called)
-    rows = [naming(sentence, sample.policies) for sentence in sentences]
-    locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
-    together = getattr(certificate, "simultaneous", False)
-    fixed = 0 if is_curve and not together else len(rows)  # rows that have a sentence, as they were fixed beforehand
+    both, called = ([own], ()) if against is None else ([own, against], _called(policies, data, against))
+    sample = sample_of(certificate.num_tasks, both, support, tasks, called)
+    settings = settings_table(certificate, asked, sample, [data, *both[1:]])
+    fixed = 0 if is_curve and not together else len(sentences)  # rows with a sentence, as they were fixed beforehand
     write_page(
         path,
         "report.html.j2",
         [asked],
         kind="Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
-        names_tasks=asked.takes("tasks"),
-        metrics=asked.metrics_of(certificate),
-        question=asked.words,
-        each=asked.each,
-        by_itself=asked.each is not None and not together,
-        num_tasks=certificate.num_tasks,
-        confidence=confidence(float(certificate.delta)),
-        not_about=certificate.not_about,
         title=title or ("Certificate" if data is None else data.path.name),
         date=date,
+        asked=asked,
+        certificate=certificate,
+        sample=sample,
+        together=together,
+        confidence=confidence(float(certificate.delta)),
+        not_about=certificate.not_about,
         headlines=headlines_of(certificate, fixed, sample.policies),
-        sentences=rows[: min(fixed, _MOST_SENTENCES)],
+        sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, _MOST_SENTENCES)]],
         rows=certified_table(certificate, asked),
-        num_rows=len(rows),
-        returned=sample.returned,
-        policies=sample.policies,
+        num_rows=len(sentences),
         misses=misses_of(certificate, asked, sample, fixed),
         reasons=reasons_of(certificate, asked, sample, fixed, wanted),
         figures=_figures(certificate, asked, sample, is_curve=is_curve),
-        settings=settings_table(certificate, asked, sample, [file for _, file in files]) | locked,
+        settings=settings | ({} if protocol is None else {"protocol, locked beforehand": protocol}),
         facts=facts_table(facts or {}),
         verify_command=verify_command,
-        has_witness=asked.witness is not None and against is None,
         findings=findings,
         replace=replace,
     )
@@ -176,7 +168,6 @@ def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: 
     return {
         "by_name": None,
         "quantity": naming(certificate.quantity, sample.policies),
-        "each": question.each,
         "alone": alone(question) in shown,
         "together": TOGETHER in shown,
         "curve": curve_svg(shown, None if is_curve else certificate, sample),

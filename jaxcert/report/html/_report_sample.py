@@ -10,7 +10,6 @@ from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED
 from jaxcert.certificates._question import Question
 from jaxcert.questions._answers import sampled
-from jaxcert.returns import paired
 from jaxcert.returns._prepared import Support
 from jaxcert.tables import Returns
 
@@ -41,19 +40,6 @@ class Sample(NamedTuple):
     def num_rollouts(self) -> int:
         """The most rollouts that a task has, of either policy."""
         return max(int(count.max()) for count in self.counts)
-
-    @property
-    def known(self) -> tuple[Any, Support | None, Any]:
-        """Returns [n, m], or pairs of two policies, support and mask, by which a question knows which tasks miss.
-
-        The returns are None for two policies with different numbers of rollouts.
-        """
-        a, *others = self.data
-        if not others:
-            return a.returns, self.support, a.where
-        same = a.returns.shape == others[0].returns.shape
-        pairs = paired(a.returns, others[0].returns, where_a=a.where, where_b=others[0].where) if same else None
-        return pairs, self.support, None
 
     @property
     def least(self) -> float:

@@ -55,7 +55,7 @@ def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: in
     column = next(name for name, field in question.rows.columns.items() if field == "thresholds")
     shown, found = column_texts(certificate, question, column), []
     for i in range(min(num_rows, MOST_HEADLINES)):
-        missing = question.missing(certificate, i, *sample.known)
+        missing = question.missing(certificate, i)
         if missing is not None and missing.any():
             found.append(_missed(shown[i], sample, np.flatnonzero(missing), sample.means))
     return found

@@ -150,18 +150,7 @@ def save_figure(path: str | PathLike[str], figure: Any, *, replace: bool = True)
 
 
 def check_figure_path(path: str | PathLike[str]) -> Path:
-    """The path, if a figure can be written there; checked before a long computation.
-
-    Args:
-        path: the file; its suffix gives the format.
-
-    Raises:
-        ValueError: matplotlib does not write such files, or no file can be written there.
-
-    Example:
-        >>> check_figure_path("curve.png").name
-        'curve.png'
-    """
+    """The path, if a figure can be written there; checked before a long computation."""
     bases = import_extra("matplotlib.backend_bases", "plot")
     check_suffix(path, [f".{name}" for name in bases.FigureCanvasBase.get_supported_filetypes()])
     return check_output(path)

@@ -33,7 +33,6 @@ def plot_training(
     checkpoints: "Sequence[Checkpoint] | Sequence[Sequence[Checkpoint]] | Certificate",
     *,
     steps: Sequence[int] | chex.Array | None = None,
-    unit: str = "step",
     band: str = "",
     quantiles: Quantiles = (0, 1),
     title: str = "",
@@ -48,7 +47,6 @@ def plot_training(
             seed, at the same steps. Or a batch of certificates, with an axis of checkpoints, from returns
             [checkpoints, n, m]; with `band` one of [seeds, checkpoints, n, m].
         steps: of each checkpoint of a batch, [checkpoints]; by default they are numbered as they are indexed, from 0.
-        unit: what `steps` count, as the axis says, such as "updates". Checkpoints of a hook are at environment steps.
         band: what the first axis of a batch runs over, in a word, such as "seed". Then a line is the median over it,
             and the band shows how the certificates vary; it is no confidence band, and the median is no certificate.
         quantiles: lower and upper end of the band, shares of the batch; by default from the least to the largest.
@@ -71,7 +69,7 @@ def plot_training(
         ['at least 0.2, median of 5 seeds', 'at least 0.4, median of 5 seeds']
     """
     check_quantiles(quantiles, band or "seed")
-    steps, xlabel, thresholds, safety = _recorded(checkpoints, steps, unit, band)
+    steps, xlabel, thresholds, safety = _recorded(checkpoints, steps, band)
     with drawing(ax) as ax:
         for threshold, values, style in zip(thresholds.tolist(), safety.T, styles(marked=True), strict=False):
             text = f"at least {floor_figures(threshold)}"
@@ -83,10 +81,10 @@ def plot_training(
     return ax
 
 
-def _recorded(checkpoints: Any, steps: Any, unit: str, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
+def _recorded(checkpoints: Any, steps: Any, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
     """The steps and their name, the thresholds [t] and the safety [seeds, checkpoints, t], of one seed without band."""
     if not isinstance(checkpoints, Sequence):
-        return _of_batch(checkpoints, steps, unit, band)
+        return _of_batch(checkpoints, steps, band)
     if steps is not None:
         raise ValueError("checkpoints of training have steps of their own; expected no steps")
     if not checkpoints:
@@ -110,7 +108,7 @@ def _of_run(checkpoints: "Sequence[Checkpoint]") -> tuple[np.ndarray, np.ndarray
     return np.asarray([one.step for one in checkpoints]), np.asarray(found[0].thresholds), safety
 
 
-def _of_batch(certificate: Any, steps: Any, unit: str, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
+def _of_batch(certificate: Any, steps: Any, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
     if not hasattr(certificate, "safety"):
         raise ValueError(f"checkpoints are {kind_of(certificate)}; expected certificates of a share of new tasks")
     axes = (f"{band}s", "checkpoints") if band else ("checkpoints",)
@@ -119,7 +117,7 @@ def _of_batch(certificate: Any, steps: Any, unit: str, band: str) -> tuple[np.nd
     if steps is not None and np.shape(steps) != (count,):
         raise ValueError(f"steps has shape {np.shape(steps)}; expected one of each of the {count} checkpoints")
     safety = np.asarray(certificate.safety)
-    numbers, unit = (np.arange(count), "checkpoint") if steps is None else (np.asarray(steps), unit)
+    numbers, unit = (np.arange(count), "checkpoint") if steps is None else (np.asarray(steps), "step")
     return numbers, unit, thresholds_of(certificate), safety.reshape((-1, *safety.shape[-2:]))
 
 

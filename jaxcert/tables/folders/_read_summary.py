@@ -11,8 +11,8 @@ from jax.typing import DTypeLike
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file
 from jaxcert.returns._prepared import Support
-from jaxcert.returns.summaries import Histogram, Moments
-from jaxcert.returns.summaries._tally import tally_for
+from jaxcert.returns.summaries import Histogram
+from jaxcert.returns.summaries._tally import Tally
 from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._summary_rows import check_labels, check_tasks
@@ -25,7 +25,7 @@ def read_summary(
     folder: str | PathLike[str],
     *,
     support: Support | None = None,
-    num_bins: int | None = 100,
+    num_bins: int = 100,
     task: str = "task_id",
     value: str = "total_return",
     across: Sequence[str] = (),
@@ -48,8 +48,7 @@ def read_summary(
     Args:
         folder: the folder, with files `.parquet` and nothing else, but for names that begin with `_` or `.`.
         support: (a, b), declared before the data are seen, both ends finite; for booleans it may be left out.
-        num_bins: bins of the histogram of each task, 1 for returns of 0 and 1; None for ``Moments``, which take 17
-            bytes per task (while reading 72), for "hoeffding" and "empirical_bernstein".
+        num_bins: bins of the histogram of each task, 1 for returns of 0 and 1.
         task: the column or partition of tasks, of integers or text; usual names are found as in `read_returns`.
         value: the column of returns, of numbers or booleans.
         across: partitions that do not tell tasks apart, such as a date.
@@ -75,14 +74,14 @@ def read_summary(
         >>> print(f"{jaxcert.certify(data.returns, 0.7, delta=0.01).safety[0]:.4f}")
         0.9074
 
-    Reference: the theory page, section 5, on histograms and moments.
+    Reference: the theory page, section 5, on histograms.
     """
     folder, across = Path(folder), (across,) if isinstance(across, str) else tuple(across)
     import_extra("pyarrow.parquet", "io")
     files = Files(folder, task, value, across)
     layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
-    labels, tally = _Labels(), tally_for(empty)
+    labels, tally = _Labels(), Tally(empty)
     with told_of(f"{folder}: ", strict=False, stacklevel=4):
         for tasks, values in files.batches((float(empty.low), float(empty.high))):
             tally.add(labels.places(tasks), values)
@@ -94,9 +93,8 @@ def read_summary(
             check_tasks(found, None)
         if name_several(files.digests):
             ask("its files seem to be of several policies, by their names: all of them are taken for one policy here")
-    bins = None if num_bins is None else 1 if successes else num_bins
     data = ReturnsFile(
-        returns=tally.summary(),
+        returns=tally.histogram(),
         where=None,
         tasks=found,
         path=folder,
@@ -104,7 +102,7 @@ def read_summary(
         columns=layout.columns,
         usual_columns=layout.usual,
         successes=successes,
-        folder={"num_files": len(files.parts), "num_bins": bins, "across": list(across)},
+        folder={"num_files": len(files.parts), "num_bins": 1 if successes else num_bins, "across": list(across)},
         pooled=layout.unread,
     )
     check_missing(data, strict=strict, place=f"{folder}: ")
@@ -117,7 +115,7 @@ def type_in_folder(folder: Path, *, task: str, value: str, across: Sequence[str]
     return bool if Files(folder, task, value, across).layout.values == "booleans" else float
 
 
-def _empty(folder: Path, support: Any, num_bins: int | None, dtype: Any, successes: bool) -> Histogram | Moments:
+def _empty(folder: Path, support: Any, num_bins: int, dtype: Any, successes: bool) -> Histogram:
     """A summary of one task, which says what support and values are."""
     if successes:
         if support is not None and tuple(map(float, support)) != (0.0, 1.0):
@@ -125,8 +123,6 @@ def _empty(folder: Path, support: Any, num_bins: int | None, dtype: Any, success
         return Histogram.empty(1, support=(0, 1), num_bins=1, dtype=dtype)
     if support is None:
         raise ValueError(f"{folder}: holds numbers; support is not given, expected (a, b)")
-    if num_bins is None:
-        return Moments.empty(1, support=support, dtype=dtype)
     return Histogram.empty(1, support=support, num_bins=num_bins, dtype=dtype)
 
 

@@ -1,0 +1,270 @@
+"""What is refused: one line on stderr that says why, status 2, and no file is begun or changed."""
+
+import shlex
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+from jaxcert.report import Protocol
+
+RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
+LOCKED = {"support": (0, 1), "delta": 0.05, "thresholds": (0.5,), "num_tasks": 40, "num_rollouts": 20}
+SHORT = {
+    "BASE": "--support 0 1 --delta 0.1",
+    "CERTIFY": "certify r.npz --support 0 1 --delta 0.1",
+    "BOARD": "compare r.npz b.npz c.npz --support 0 1 --delta 0.1",
+    "NAMES": "compare r.npz b.npz --support 0 1 --delta 0.1 --names",
+    "REQUIRE": "certify m.csv --delta 0.1 --requirement",
+    "ASKED": "'reward >= 0.4 in 0 1' --requirement 'cost <= 0.6 in 0 1'",
+    "LOCK": "lock new.toml --delta 0.05 --tasks 40 --rollouts 20",
+    "ROLLOUT": "rollout bridge_world_left --tasks 20 --out new.npz",
+    "DECIDE": "rollout bridge_world_left --tasks 20 --out new.npz --threshold 0.3 --delta 0.1",
+    "KEPT": "rollout simple_grid --protocol p.toml --out new.npz",
+    "COINS": "--tasks a,b --threshold 0.8 --delta 0.05 --successes",
+    "PAIRS": "trial start new.jsonl --delta 0.05 --policies",
+    "PLAN": "plan r.npz --support 0 1 --delta 0.1",
+}
+# A command, and a part of its message.
+CASES = r"""
+certfy => No such command 'certfy'
+certify => Missing argument 'FILE'
+certify none.npz BASE => none.npz: no such file
+certify r.npz --support 0 => '--support'
+certify r.npz --support 0 1 --delta small => '--delta'
+CERTIFY --colour => --colour
+CERTIFY --support 1 0 => support is (1, 0)
+CERTIFY --support 0 nan => support is (0, nan)
+CERTIFY --support 0 0.5 => outside the support (0, 0.5)
+certify r.npz --support 0,1, --delta 0.1 => Invalid value for '--support'
+certify r.npz --delta 0.05 --support 0,5 1 => unexpected extra argument
+certify --delta 0.05 --support 0 1 -- 0,1 => 0,1:
+CERTIFY --delta 0 => delta is 0; expected
+CERTIFY --delta 1 => delta is 1; expected
+CERTIFY --beta 1.5 => beta is 1.5; expected
+CERTIFY --beta best => 'best' is not a number, or 'auto'
+CERTIFY --beta auto --safety 0.9 => beta is 'auto'; expected a number, or None
+CERTIFY --threshold inf => thresholds[0] is inf; expected a finite number
+CERTIFY --threshold x => Invalid value for '--threshold'
+CERTIFY --threshold 1:2 => Invalid value for '--threshold'
+CERTIFY --threshold 1:2:0 => Invalid value for '--threshold'
+CERTIFY --threshold 2:1:1 => Invalid value for '--threshold'
+CERTIFY --threshold 1,,2 => Invalid value for '--threshold'
+CERTIFY --threshold 0:1:1e-9 => Invalid value for '--threshold'
+CERTIFY --threshold 0:1:1e9 => Invalid value for '--threshold'
+CERTIFY --threshold nan:1:1 => Invalid value for '--threshold'
+CERTIFY --safety 1 => safety[0] is 1; expected
+CERTIFY --bound bernstein => bound is 'bernstein'; expected one of
+CERTIFY --bound clopper_pearson => binary
+CERTIFY --method exact => method is 'exact'; expected one of binomial, scenario
+CERTIFY --method soft => counts no lower bounds: certify more thresholds instead
+CERTIFY --safety 0.5 --require 0.9 => --require needs a threshold
+CERTIFY --threshold 0.5 --require 90 => --require is 90
+CERTIFY --threshold 0.5 --suite --require 0.5 => expected a number of tasks
+CERTIFY --threshold 0.5 --suite --require 0 => expected a number of tasks
+CERTIFY --threshold 0.5 --suite --require -1 => expected a number of tasks
+CERTIFY --threshold 0.5 --suite --require 2.5 => expected a number of tasks
+CERTIFY --suite --mean --safety 0.5 => --safety is given, which the question 'suite_mean' does not take (
+CERTIFY --confidence 0.95 => expected the probability of failure, --delta 0.05 for a confidence of 0.95
+CERTIFY --confidence=0.999 => expected the probability of failure, --delta 0.05 for a confidence of 0.95
+CERTIFY --confidence => expected the probability of failure, --delta 0.05 for a confidence of 0.95
+verify r.npz r.npz --confidence 0.95 => No such option: --confidence
+certify r.npz => --support and --delta missing
+CERTIFY --json none/c.json => none/c.json: the folder 'none' does not exist
+CERTIFY --json . => is a directory
+CERTIFY --json r.npz => FILE and --json name the same file
+CERTIFY --json mine.json => mine.json: exists; expected a new file, or --force to replace it
+CERTIFY --plot none/c.png => none/c.png: the folder 'none' does not exist
+CERTIFY --plot c.xyz => suffix '.xyz'
+CERTIFY --plot . => suffix ''
+CERTIFY --json c.png --plot ./c.png => --json and --plot name the same file
+CERTIFY --report c.htm => suffix '.htm'
+CERTIFY --report c.html --json c.html => name the same file
+CERTIFY --threshold 0.5 --safety 0.5 --json c.json --report c.html => expected one of the two
+CERTIFY --threshold 0.5 --latex c.txt => expected one of .tex
+CERTIFY --latex c.tex => --latex has no curves; expected a setting of the question
+CERTIFY --threshold 0.5 --latex c.tex --json c.tex => name the same file
+CERTIFY --threshold 0.5 --tasks-in-report => --tasks-in-report is for a page; expected --report
+CERTIFY --threshold 0.5 --witness => --witness is for a certificate file
+CERTIFY --question mean --witness --json c.json => the question 'mean' has no witnesses
+certify r.npz --protocol p.toml --delta 0.1 => delta is 0.1, the protocol says 0.05
+certify r.npz --protocol p.toml --support 0 2 => support is 0, 2, the protocol says 0, 1
+certify r.npz --protocol p.toml --threshold 0.6 => thresholds is 0.6, the protocol says 0.5
+certify r.npz --protocol p.toml --safety 0.6 => safeties is 0.6, the protocol says none
+certify r.npz --protocol p.toml --beta 0.2 => beta is 0.2, the protocol says the default
+certify r.npz --protocol p.toml --bound dkw => bound is dkw, the protocol says betting
+certify r.npz --protocol p.toml --force --json p.toml => --protocol and --json name the same file
+certify few.npz --protocol p.toml => num_tasks is 39, the protocol says 40
+BOARD --require 0.5 => --require is given with 3 files, of which a leaderboard is printed
+BOARD --require 0 => --require is given with 3 files, of which a leaderboard is printed
+BOARD --margin 0 => --margin is given with 3 files, of which a leaderboard is printed
+BOARD --safety 0.9 => --safety is given with 3 files, of which a leaderboard is printed
+BOARD --bound hoeffding => --bound given, for certificates at thresholds; expected --threshold as well
+BOARD --delta 1.5 => delta is 1.5; expected a probability in (0, 1)
+BOARD --json mine.json => exists; expected a new file, or --force
+BOARD --json b.npz --force => name the same file
+BOARD --report b.txt => expected one of .html
+BOARD --question ranking --threshold 0.2 => --threshold is about each policy, not their order
+BOARD --question ranking --json c.json => --json is about each policy, not their order
+compare r.npz b.npz c.npz --delta 0.1 => every policy
+compare r.npz b.npz few.npz BASE => expected both on the same tasks
+NAMES a => expected 2 different names
+NAMES a,a => expected 2 different names
+NAMES a, => expected 2 different names
+NAMES a,b,c => expected 2 different names
+NAMES 'a,bell' => expected 2 different names
+compare arms.csv --policy arm --delta 0.1 --names a,b => whose column names the policies
+compare r.npz b.npz BASE --each-task --threshold 0.1 => expected --suite as well
+compare r.npz b.npz BASE --mean --question improvement => --mean and --question are given
+REQUIRE ASKED => cost is to be at most a number; expected complete=True (--complete)
+REQUIRE ASKED --complete --value reward => --value given; --requirement already names the outcome columns
+REQUIRE 'time >= 1 in 0 2' => has no column time
+REQUIRE 'reward > 1 in 0 2' => expected a line such as
+REQUIRE 'reward >= 0.5' => reward: a support is missing (in LOW HIGH after the number
+REQUIRE 'reward >= 0.5 in 0 0.6' => outside the support (0, 0.6)
+REQUIRE 'task >= 0.5 in 0 1' => task
+REQUIRE ASKED --complete --threshold 0.5 => --threshold is given, which the question 'requirements' does not take
+REQUIRE ASKED --complete --support 0 1 => --support is given, which the question 'requirements' does not take
+REQUIRE ASKED --complete --suite => --suite
+REQUIRE ASKED --complete --witness --json - => has no witnesses
+LOCK --support 0 10 --threshold 0.5 --bound clopper_pearson => clopper_pearson expects binary returns
+LOCK --support 0 1 --threshold 0.5 --bound dkw --method soft => no effect with method 'soft'
+LOCK --support 0 1 --safety 0.9 --method soft => expected another method
+LOCK --support 0 1 --threshold 0.5 --rollouts 1 --bound empirical_bernstein => needs at least 2
+LOCK --support 0 1 --threshold 0.5 --beta auto --method scenario => scenario needs a number
+LOCK --support 0 1 --safety 0.5 --beta auto => beta is 'auto'; expected a number
+LOCK --support 0 1e39 --threshold 0.5 => support holds 1e+39; expected numbers within the range of float32
+LOCK --support 0 1 --threshold 0.5 --threshold 0.5 => threshold 0.5 is given twice, as float32 has it
+LOCK --support 0 1 --threshold 0.5,0.500000000001 => is given twice, as float32 has it
+LOCK --support 0 1 --safety 0.5,0.6,0.5 => safety 0.5 is given twice
+LOCK --support 0 1 --threshold 0.5 --tasks 100000000000000000000 => expected at most 2147483647 in all
+lock p.toml --delta 0.05 --tasks 40 --rollouts 20 --support 0 1 --threshold 0.5 => p.toml
+ROLLOUT --tasks 100000000000000000000 --rollouts 1 => cannot be held; expected at most 2147483647 in all
+ROLLOUT --tasks 1000000000000 --threshold 0.5 => cannot be held; expected at most 2147483647 in all
+ROLLOUT --tasks 3 --rollouts 100000000000000000000 => cannot be held; expected at most 2147483647 in all
+rollout simple_grid --protocol huge.toml --out new.npz => cannot be held
+rollout simple_grid --out new.npz => --tasks missing
+rollout simple_grid --tasks 3 --rollouts 2 --out r.npz => exists
+KEPT --tasks 3 => num_tasks is 3, the protocol says 40
+KEPT --delta 0.5 => delta is 0.5, the protocol says 0.05
+KEPT --threshold 0.9 => thresholds is 0.9, the protocol says 0.5
+KEPT --safety 0.9 => safeties is 0.9, the protocol says none
+KEPT --beta 0.2 => beta is 0.2, the protocol says the default
+rollout simple_grid --protocol score.toml --out new.npz => value is total_return, the protocol says score
+rollout simple_grid --protocol mass.toml --out new.npz => task is task_id, the protocol says mass
+rollout simple_grid --protocol value.toml --out new.npz => new.npz: has no columns, the protocol locks value
+rollout simple_grid --protocol cheetah.toml --out new.npz => environment is simple_grid, the protocol says cheetah
+ROLLOUT => expected --rollouts, the same number for each task, or a --threshold
+ROLLOUT --until 0.5 => --until needs a --threshold in place of --rollouts
+ROLLOUT --rollouts 5 --until 0.5 => --until needs a --threshold in place of --rollouts
+DECIDE --rollouts 5 --until 0.5 => --until needs a --threshold in place of --rollouts
+ROLLOUT --rollouts 5 --max-rollouts 50 => --max-rollouts needs a --threshold
+ROLLOUT --rollouts 5 --binary => --binary needs a --threshold
+ROLLOUT --rollouts 5 --json new.json => --json needs a --threshold
+DECIDE --witness => --witness is for a certificate file; expected --json
+DECIDE --safety 0.5 => --safety needs --rollouts; expected --until
+DECIDE --until 0.999 => until is 0.999; 20 tasks certify at most 0.88
+DECIDE --until 1.5 => until is 1.5; expected a probability in (0, 1)
+DECIDE --threshold nan => thresholds[1] is nan; expected a finite number
+DECIDE --delta 2 => delta is 2; expected
+DECIDE --beta 0 => beta is 0; expected
+DECIDE --schedule fast => schedule is 'fast'; expected one of round_robin, closest
+DECIDE --binary --max-rollouts-per-task 3000 => max_rollouts_per_task is 3000; binary needs a number
+DECIDE --deadline 0 => --deadline is 0; expected a positive number of seconds
+DECIDE --deadline nan => --deadline is nan; expected a positive number of seconds
+DECIDE --slots 0 => slots
+DECIDE --json new.npz => --out and --json name the same file
+DECIDE --json none/new.json => the folder 'none' does not exist
+DECIDE --out new.parquet => suffix '.parquet', expected one of .npz
+DECIDE --out none/new.npz => the folder 'none' does not exist
+DECIDE --stochastic => bridge_world_left has no stochastic form
+trial start new.npz COINS => suffix '.npz', expected one of .jsonl
+trial start new.jsonl --threshold 0.8 --delta 0.05 --successes => expected --tasks, the labels A,B,... or their number
+trial start new.jsonl --tasks a,,b --threshold 0.8 --delta 0.05 --successes => tasks hold ''; expected labels
+trial start new.jsonl --tasks a,b --threshold 0.8 --delta 0.05 => the largest possible score (--support A B)
+trial start new.jsonl --tasks 12 --threshold 0.999 --delta 0.05 --successes => expected a smaller threshold
+trial start run.jsonl COINS => run.jsonl: exists, and is not replaced
+trial status run.jsonl --json run.jsonl --force => name the same file
+trial status run.jsonl --json mine.json => mine.json: exists
+trial status run.jsonl --witness => --witness is for a certificate file; expected --json
+trial add run.jsonl --task p33 --success => has no task 'p33'; expected one that was declared, such as a
+trial add run.jsonl --task a => expected one of --success, --failure and --score, for a success or a failure
+trial add run.jsonl --task a --success --score 1 => expected one of --success, --failure and --score
+trial add run.jsonl --task a --score 1 => the trial has the score 1.0; expected a success or a failure, as was
+PAIRS new,old --threshold 0.5 => --threshold is given; --policies does not take it
+PAIRS new,old --beta=0.1 => --beta is given; --policies does not take it
+PAIRS new,old --successes --support 0 1 => --successes and --support are given; expected one of them
+PAIRS a => policies are ['a']; expected the names of two
+PAIRS a,b,c => policies are ['a', 'b', 'c']; expected the names of two
+PAIRS a,b --delta 2 => delta is 2; expected a probability in (0, 1)
+PAIRS a,b --pairs 4 => max_pairs (--pairs) is 4, within which no policy is shown to be better
+trial start new.jsonl COINS --pairs 9 => --pairs is given; an experiment without
+trial start new.jsonl --tasks 3 --delta 0.1 => expected --threshold, the performance to certify, or --policies A,B
+trial add ab.jsonl --policy mine --success => has no policy 'mine'; expected one that was declared, such as
+trial add ab.jsonl --policy old => expected one of --success, --failure and --score, for a success or a failure
+trial add ab.jsonl --policy old --score 1 => the trial has the score 1.0; expected a success or a failure
+trial add ab.jsonl --policy new --success => pair 1 has its trial of new; expected the one of old
+plan --delta 2 => delta is 2
+plan --delta 0.1 --safety 1 => safeties[0] is 1; expected a probability
+plan --delta 0.1 --threshold 1 => --threshold needs PILOT or --assume
+plan --delta 0.1 --plot x.png => --plot needs PILOT or --assume
+plan --delta 0.1 --lock new.toml => --lock needs PILOT or --assume
+plan --delta 0.1 --against r.npz => --against needs PILOT or --assume
+plan r.npz --delta 0.1 --against r.npz --beta 0.1 => --beta is given with --against
+plan --delta 0.1 --suite 5 => --suite needs PILOT, returns of the tasks
+plan r.npz --delta 0.1 --suite 5 --beta 0.1 => --beta is given with --suite, which counts
+plan r.npz --delta 0.1 --suite 5 => --threshold is not given; expected the performance
+plan r.npz --delta 0.1 --suite 5 --threshold 0.5 => --support is not given
+PLAN --suite 50 --threshold 0.5 => num_good is 50; expected a whole
+plan r.npz --delta 0.1 => --support is not given
+PLAN => neither threshold nor safety
+PLAN --safety 0.8 => no budget is given
+PLAN --safety 0.8 --safety 0.9 => --safety is given several times
+PLAN --beta 0.1 => beta belongs to the plan
+PLAN --assume 1 1 1 => both given
+plan --assume 0.5 0.1 0.1 BASE --budget 9 --threshold 5 => threshold is 5; expected one in the support
+plan --assume 0.5 0.1 0.1 BASE --budget 9 --threshold 0 => threshold is 0; expected one in the support
+PLAN --budget 9 --threshold 1.01 => above 0 and at most 1
+PLAN --safety 0.8 --budget 9 --design best => design is 'best'
+plan none.npz BASE --safety 0.8 => none.npz
+PLAN --threshold 0.5 --safety 0.7 --json r.npz --force => PILOT and --json name the same file
+PLAN --threshold 0.5 --safety 0.7 --json c.json --lock c.json => --json and --lock name the same file
+PLAN --threshold 0.5 --safety 0.7 --lock p.toml --force --json c.json => exists
+PLAN --threshold 0.5 --safety 0.7 --lock none/p.toml --json c.json => does not exist
+"""
+LINES = CASES.strip("\n").split("\n")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Returns in arrays and tables, protocols, logs with a trial, and a file that is somebody's."""
+    folder = tmp_path_factory.mktemp("refused")
+    for name, returns in (("r", RETURNS), ("b", 0.9 * RETURNS), ("c", 0.8 * RETURNS), ("few", RETURNS[:39])):
+        np.savez(folder / f"{name}.npz", returns=returns)
+    (folder / "mine.json").write_text("mine")
+    (folder / "arms.csv").write_text("task,arm,success\n0,a,1\n1,a,1\n0,b,0\n1,b,1\n")
+    rows = [f"{i},{j},{RETURNS[i, j]},{RETURNS[i, j] / 2}" for i, j in np.ndindex(40, 20)]
+    (folder / "m.csv").write_text("\n".join(["task,episode,reward,cost", *rows, ""]))
+    others = {"p": {}, "score": {"value": "score"}, "mass": {"task": "mass"}, "value": {"value": "total_return"}}
+    others |= {"cheetah": {"environment": "cheetah"}, "huge": {"num_tasks": 10**18}}
+    for name, more in others.items():
+        Protocol(**{**LOCKED, **more}).write(folder / f"{name}.toml")
+    for name, words in (("run", SHORT["COINS"]), ("ab", "--policies new,old --delta 0.05 --seed 1 --pairs 60")):
+        assert command("trial", "start", folder / f"{name}.jsonl", *words.split()).status == 0
+    assert command("trial", "add", folder / "ab.jsonl", "--policy", "new", "--success").status == 0
+    return folder
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_refused(line, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    words, message = line.split(" => ")
+    for name, text in SHORT.items():
+        words = words.replace(name, text)
+    before = contents(folder)
+    assert message in refused(*shlex.split(words.replace("bell", "b\x07")))
+    assert contents(folder) == before
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".lock"}
