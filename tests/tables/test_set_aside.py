@@ -1,6 +1,7 @@
 """Columns that set trials aside: those in which a human helped, and those that are not to be counted."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -57,7 +58,7 @@ def test_trials_that_a_column_sets_aside_are_told(tmp_path, name, entries, is_to
     if not is_told:
         assert read_returns(path, strict=True).returns.shape == (40, 5)
         return
-    with pytest.warns(UserWarning, match="trials aside") as said:
+    with warnings.catch_warnings(record=True, action="always") as said:
         read_returns(path)
     told = " ".join(str(each.message) for each in said)
     assert f"column '{name}' sets 20 of 200 trials aside, 10 of them successes" in told
