@@ -44,8 +44,9 @@ def _taken(value: Any, hint: Any) -> Any:
         if one == (float, float) and value[1] is None:  # JSON has no infinite number
             value = [value[0], math.inf]
         return tuple(_taken(each, one[0]) for each in value)
-    if hint is float and isinstance(value, int | float) and not isinstance(value, bool) and float(value) == value:
-        return float(value)  # one that rounding would make another number is none
+    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if hint is float and number is not None and number == value:  # one that rounding makes another number is none
+        return number
     if hint is float or type(value) is not hint:
         raise TypeError
     return value
