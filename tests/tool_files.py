@@ -68,14 +68,17 @@ def written(folder, document, name="results.json"):
     return path
 
 
-def edited(document, *keys, value=None, drop=False):
+DROP = object()  # in place of another value
+
+
+def edited(document, *keys, value):
     """The document with another value, or without a field, at this place."""
     document = copy.deepcopy(document)
     *path, last = keys
     inner = document
     for key in path:
         inner = inner[key]
-    if drop:
+    if value is DROP:
         del inner[last]
     else:
         inner[last] = value

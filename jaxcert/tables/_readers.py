@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._files import check_suffix, content_of, in_file
+from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import ask, told_of
@@ -148,13 +148,12 @@ def _of_folder(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[st
 
 
 def _of_file(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[str, Any]]:
-    content = content_of(path, "returns")  # once, so that the digest belongs to what is parsed
-    own = path.name.lower().endswith(tuple(_SUFFIXES))
+    content, kind = content_of(path, "returns"), _kind_of(path)  # once, so that the digest belongs to what is parsed
     with in_file(path), told_of(f"{path}: ", strict, 6):
-        found = read_content(path, content, roles, own=own)
-    kind = "" if found else _own_kind(path)
-    with in_file(path), told_of(f"{path}: ", strict, 6):
-        returns, said = found or (_of_arrays if kind in _ARRAYS else _of_table)(kind, content, roles)
+        found = read_content(path, content, roles, own=kind is not None)
+        if found is None and kind is None:
+            raise ValueError(_no_kind(path))
+        returns, said = found or (_of_arrays if kind in _ARRAYS else _of_table)(f"{kind}", content, roles)
     return returns, {**said, "sha256": hashlib.sha256(content).hexdigest()}
 
 
@@ -172,10 +171,10 @@ def _of_arrays(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[s
     if roles.unfinished is not None:
         raise ValueError(f"unfinished is {roles.unfinished}; expected None: arrays mark no rollout as unfinished")
     same = {name: getattr(roles, name) for name in ("value", "tasks", "strata", "metric", "recorded")}
-    if roles != Roles()._replace(**same):
+    if roles != Roles(**same):
         named = ", ".join(map(str, [*roles.columns(()), *roles.where, *filter(None, [roles.policy])]))
         raise ValueError(f"has arrays and no columns {named}; expected a table for these")
-    return _ARRAYS[kind](content, roles.value, strata=roles.strata, metric=roles.metric)
+    return _ARRAYS[kind](content, roles)
 
 
 def _table(kind: str, content: bytes, roles: Roles) -> tuple[Any, bool]:
@@ -186,17 +185,18 @@ def _table(kind: str, content: bytes, roles: Roles) -> tuple[Any, bool]:
 
 def table_in(path: Path, content: bytes, roles: Roles) -> Any:
     """The rows of a table, as one of pyarrow."""
-    kind = _own_kind(path)
-    if kind in _ARRAYS:
-        raise ValueError("holds arrays; expected a table")
+    kind = _kind_of(path)
+    if kind is None or kind in _ARRAYS:
+        raise ValueError("holds arrays; expected a table" if kind else _no_kind(path))
     return _table(kind, content, roles)[0]
 
 
 def policies_of(path: Path, policy: str, where: str | Sequence[str] = ()) -> list[str]:
     """The policies that a column of a table names, among the rows that are wanted."""
     roles = Roles(policy=policy, where=conditions(where), given=("task_id", "episode_id", "total_return"))
+    content = content_of(path, "returns")
     with in_file(path):
-        return policies_in(table_in(path, content_of(path, "returns"), roles), roles)
+        return policies_in(table_in(path, content, roles), roles)
 
 
 def _told(found: Returns, read: Columns, roles: Roles) -> str:
@@ -220,11 +220,14 @@ def _told_strata(strata: np.ndarray, column: str | None) -> str:
     return f" in {len(sizes)} {'stratum' if len(sizes) == 1 else 'strata'} of {each} from {column}"
 
 
-def _own_kind(path: Path) -> str:
+def _kind_of(path: Path) -> str | None:
     """The type by the suffix, which another tool's file need not have."""
-    try:
-        return check_suffix(path, _SUFFIXES)
-    except ValueError as error:
-        if way := next((way for suffixes, way in _WAYS.items() if path.suffix.lower() in suffixes.split()), None):
-            raise ValueError(f"{path}: {way}") from None
-        raise ValueError(f"{error}; nor is it {', '.join(each.name for each in FORMATS)}") from None
+    name = path.name.lower()
+    return next((suffix for suffix in _SUFFIXES if name.endswith(suffix) and name != suffix), None)
+
+
+def _no_kind(path: Path) -> str:
+    if way := next((way for suffixes, way in _WAYS.items() if path.suffix.lower() in suffixes.split()), None):
+        return way
+    of_tools = ", ".join(each.name for each in FORMATS)
+    return f"suffix {path.suffix!r}, expected one of {', '.join(_SUFFIXES)}; nor is it {of_tools}"

@@ -27,6 +27,7 @@ class Returns:
 
     Attributes:
         returns: float32 or float64 [n, m], one row per task; or bool, of successes. Missing rollouts are NaN, or False.
+            Of a folder of Parquet files a `Histogram`, which stands in their place in `jaxcert.certify`.
         where: bool [n, m], False where a rollout is missing; None if none is.
         tasks: the label of each task, [n].
         rows: int [n, m], the row of the table in which each rollout stands, from 1 on without the header; 0 for a
@@ -49,7 +50,7 @@ class Returns:
         >>> found = jaxcert.certify(data.returns, 0.1, support=(0, 1), delta=0.1, where=data.where)
     """
 
-    returns: np.ndarray
+    returns: Any
     where: np.ndarray | None
     tasks: np.ndarray
     rows: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
@@ -77,9 +78,9 @@ class Returns:
     @property
     def num_rollouts(self) -> np.ndarray:
         """The number of rollouts of each task, int [n]."""
-        if self.where is None:
-            return np.full(self.returns.shape[0], self.returns.shape[1])
-        return self.where.sum(axis=1)
+        if not self.has_rollouts:
+            return np.asarray(self.returns.num_rollouts).astype(np.int64)
+        return np.full(*self.returns.shape) if self.where is None else self.where.sum(axis=1)
 
     @property
     def means(self) -> np.ndarray:
@@ -93,9 +94,14 @@ class Returns:
         return ""
 
     @property
+    def has_rollouts(self) -> bool:
+        """Whether single rollouts are known, and not their summary alone."""
+        return isinstance(self.returns, np.ndarray)
+
+    @property
     def most_rollouts(self) -> int:
-        """The number of rollouts for which there is room in each task."""
-        return self.returns.shape[1]
+        """The number of rollouts for which there is room in each task, or which some task has."""
+        return self.returns.shape[1] if self.has_rollouts else int(self.num_rollouts.max())
 
     @property
     def missing(self) -> str:
@@ -131,6 +137,9 @@ class ReturnsFile(Returns):
         known_support: the smallest and the largest return possible, if the tool fixes them.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
         roles: which column has which role, and which rows were read.
+        folder: of Parquet files, whose returns are a `Histogram`: how many files and bins, and the partitions that do
+            not tell tasks apart.
+        successes: whether such a folder holds successes.
         called: what the policy is called, where it was given a name.
     """
 
@@ -144,6 +153,8 @@ class ReturnsFile(Returns):
     unfinished: float | None = None
     roles: Roles = _USUAL
     called: str | None = None
+    folder: Mapping[str, Any] | None = None
+    successes: bool = False
 
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, with the file."""
@@ -184,18 +195,14 @@ class ReturnsFile(Returns):
     @property
     def like(self) -> np.ndarray:
         """Nothing, of the type of the returns: bool for successes."""
-        return np.empty(0, self.returns.dtype)
-
-    @property
-    def has_rollouts(self) -> bool:
-        """Whether single rollouts are known, and not their summary alone."""
-        return isinstance(self.returns, np.ndarray)
+        return np.empty(0, self.returns.dtype if self.has_rollouts else bool if self.successes else np.float64)
 
     @property
     def how_read(self) -> dict[str, Any]:
         """Further entries of a record from which the returns can be read again."""
         picked = self.roles.picked
-        return {"roles": {**picked, "where": list(self.roles.where)}} if picked else {}
+        found = {"roles": {**picked, "where": list(self.roles.where)}} if picked else {}
+        return found if self.folder is None else {"folder": self.folder}
 
 
 def names_of(data: Sequence[ReturnsFile]) -> list[str]:

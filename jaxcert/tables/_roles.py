@@ -85,14 +85,9 @@ def check_column(name: str, names: Sequence[Any]) -> None:
 
 
 def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
-    """The columns of a table with these names that are meant, beside those that the paths of files give."""
-    every = [*names, *(name for name in roles.given if name not in names)]
-    return check_names(every, roles.columns(every), hint)
-
-
-def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
-    """The columns of a table with these names that are meant, each of which occurs once."""
-    columns = columns.in_table(names)
+    """The columns of a table that are meant, each of which occurs once; the paths of files may give some."""
+    names = [*names, *(name for name in roles.given if name not in names)]
+    columns = roles.columns(names).in_table(names)
     missing = [name for name in columns.read(names) if name not in names]
     twice = [name for name in columns.read(names) if names.count(name) > 1]
     found = ", ".join(repr(name)[:42] for name in names[:12]) + (", ..." if len(names) > 12 else "")

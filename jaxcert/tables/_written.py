@@ -18,6 +18,7 @@ from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import ask, words_in
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._returns import Returns, how_many
+from jaxcert.tables._roles import Roles
 from jaxcert.tables._senses import check_sense
 from jaxcert.tables._told_names import tells
 
@@ -86,12 +87,12 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
     Empty for a file that says nothing of it or one thing twice, or of another kind, and for a folder. FileNotFoundError
     without such a file, ValueError for one that is damaged.
     """
-    reader = {".npz": _about_archive, ".parquet": _about_parquet}.get(Path(path).suffix.lower())
-    if reader is None or Path(path).is_dir():
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES or Path(path).is_dir():
         return {}
     content = content_of(path, "returns")
     with in_file(path):
-        about = reader(content)
+        about = _about_archive(content) if suffix == ".npz" else _about_parquet(content)
     try:
         facts = parsed(about)
     except ValueError:  # what others call "about", or one fact twice
@@ -102,16 +103,15 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
 def _about_archive(content: bytes) -> str:
     read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
     with contextlib.suppress(ValueError):
-        about = read_arrays(content, (), ("about",)).get("about")
-        return str(about) if about is not None and about.ndim == 0 else "{}"
-    return "{}"
+        return str(read_arrays(content, ("about",), ())["about"])
+    return ""
 
 
 def _about_parquet(content: bytes) -> str:
     with arrow_damage_told("Parquet"):
         buffer = import_extra("pyarrow", "io").BufferReader(content)
         metadata = import_extra("pyarrow.parquet", "io").read_schema(buffer).metadata or {}
-    return metadata.get(b"jaxcert", b"{}").decode("utf-8", "replace")
+    return metadata.get(b"jaxcert", b"").decode("utf-8", "replace")
 
 
 def check_returns_path(path: str | PathLike[str]) -> Path:
@@ -125,19 +125,19 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
 _TASKS = words_in("task tasks problem problems id ids name names label labels")  # and not their groups, as level
 
 
-def read_npz(content: bytes, value: str, *, strata: str | None, metric: bool) -> tuple[Returns, dict[str, Any]]:
-    """The array of that name, by default `returns`, and `where`, if there is one; other arrays are not read."""
+def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
+    """The array named as value, by default `returns`, and `where`, if there is one; other arrays are not read."""
     if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
         raise ValueError(
             "holds an adaptive run, whose returns are no sample of a fixed size: its certificate is in the file "
             "itself, and any other one needs new rollouts"
         )
-    name = "returns" if value == Columns().value else value
+    name, strata = "returns" if roles.value == Columns().value else roles.value, roles.strata
     arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where"])
     if name not in arrays:
         raise ValueError(_not_named({name: array.shape for name, array in read_arrays(content, []).items()}))
     returns, where = _checked_returns(arrays[name], f"array {name!r}"), arrays.get("where")
-    if not metric:
+    if not roles.metric:
         check_sense(name, returns)
     if where is not None and where.dtype != np.bool_:
         raise ValueError(f"array 'where' has dtype {where.dtype}, expected bool")
@@ -206,10 +206,12 @@ def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
     )
 
 
-def read_npy(content: bytes, value: str, *, strata: str | None, metric: bool) -> tuple[Returns, dict[str, Any]]:
+def read_npy(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     """The only array of an `.npy` file. Nothing is ever unpickled."""
-    if value != Columns().value or strata is not None:
-        raise ValueError(f"has one array and no name {strata or value!r:.60}; expected no value and no strata")
+    if roles.value != Columns().value or roles.strata is not None:
+        raise ValueError(
+            f"has one array and no name {roles.strata or roles.value!r:.60}; expected no value and no strata"
+        )
     if not content.startswith(b"\x93NUMPY"):
         raise ValueError("not an .npy file: it does not start as one")
     with damage_told(".npy"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_harness import command, refused, said
-from tool_files import LEROBOT, TAU, TAU2, edited, written
+from tool_files import DROP, LEROBOT, TAU, TAU2, edited, written
 
 from jaxcert.questions import QUESTIONS
 
@@ -160,7 +160,7 @@ def test_a_file_that_cannot_be_read_is_refused_as_by_the_readers(tmp_path):
 
 def test_unfinished_rollouts_are_asked_for_no_upper_end(tmp_path):
     """Which would be refused."""
-    path = written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
+    path = written(tmp_path, edited(TAU2, "simulations", 0, value=DROP))
     found = _chosen(path, "--unfinished", 0)
     assert all("--unfinished 0" in each["command"] for each in found["questions"])
     assert not any("--complete" in each["command"] for each in found["questions"])

@@ -8,7 +8,7 @@ import shlex
 import numpy as np
 import pytest
 from cli_harness import command, refused, said
-from tool_files import TAU, TAU2, edited, written
+from tool_files import DROP, TAU, TAU2, edited, written
 
 from jaxcert import certify_mean_difference, certify_suite_mean, paired
 
@@ -242,7 +242,7 @@ def test_it_says_how_much_was_run_and_with_which_confidence(files, tmp_path):
 
 def test_unfinished_rollouts_count_as_the_worst_of_a_and_are_refused_of_b(tmp_path):
     """The worst return of B would make A look better."""
-    whole, cut = written(tmp_path, TAU2, "whole.json"), written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
+    whole, cut = written(tmp_path, TAU2, "whole.json"), written(tmp_path, edited(TAU2, "simulations", 0, value=DROP))
     settings = ("--sampled", "--support", 0, 1, "--delta", 0.5, "--mean")
     assert "1 of 4 rollouts unfinished (not in the file)" in refused("compare", cut, whole, *settings)
     made = ("--unfinished", 0, "--json", tmp_path / "c.json")

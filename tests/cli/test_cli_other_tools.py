@@ -7,7 +7,7 @@ import shlex
 import numpy as np
 import pytest
 from cli_harness import command, refused
-from tool_files import EVALPLUS, LEROBOT, TAU, TAU2, edited, monitor, written
+from tool_files import DROP, EVALPLUS, LEROBOT, TAU, TAU2, edited, monitor, written
 
 
 def suggested(message):
@@ -111,7 +111,7 @@ def test_a_folder_is_read_with_the_tasks_from_the_paths(runs, tmp_path):
 
 
 def test_unfinished_rollouts_are_counted_only_when_it_is_said(tmp_path):
-    path = written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
+    path = written(tmp_path, edited(TAU2, "simulations", 0, value=DROP))
     settings = ("certify", path, "--sampled", "--support", 0, 1, "--delta", 0.5, "--threshold", 0.1)
     assert "1 of 4 rollouts unfinished (not in the file)" in refused(*settings)
     assert "unfinished is 1; expected 0, the worst return that is possible" in refused(*settings, "--unfinished", 1)
@@ -126,7 +126,7 @@ def test_unfinished_rollouts_are_counted_only_when_it_is_said(tmp_path):
 
 def test_unfinished_rollouts_have_no_upper_end(tmp_path):
     """Counted as the worst return, they would make it too low."""
-    path = written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
+    path = written(tmp_path, edited(TAU2, "simulations", 0, value=DROP))
     settings = ("certify", path, "--sampled", "--support", 0, 1, "--delta", 0.5, "--threshold", 0.1, "--unfinished", 0)
     message = refused(*settings, "--question", "interval", "--complete")
     assert "1 of 4 rollouts unfinished (not in the file), counted as 0" in message

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_harness import command, refused, said
 from rich.console import Console
-from tool_files import TAU2, edited, written
+from tool_files import DROP, TAU2, edited, written
 
 from jaxcert.cli._tables import plain_table
 from jaxcert.planning import plan, plan_suite, task_table
@@ -192,7 +192,7 @@ def test_how_many_trials_of_a_list_show_that_one_policy_is_better(tmp_path):
 
 
 def test_unfinished_rollouts_of_a_pilot_count_as_the_worst_when_it_is_said(tmp_path):
-    whole, cut = written(tmp_path, TAU2, "whole.json"), written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
+    whole, cut = written(tmp_path, TAU2, "whole.json"), written(tmp_path, edited(TAU2, "simulations", 0, value=DROP))
     given = (*SUPPORT, "--delta", 0.5, "--threshold", 0.1)
     assert "1 of 4 rollouts unfinished (not in the file)" in refused("plan", cut, *given, "--suite", 1)
     for wish in (("--suite", 1), ("--safety", 0.3, "--max-rollouts", 2), ("--against", whole)):

@@ -2,7 +2,9 @@
 
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +46,15 @@ def refused(path: Path, *words: str, at: Path | None = None, **options) -> None:
     with pytest.raises(ValueError, match=rf"\A{re.escape(str(at or path))}: [^\n]*\Z") as caught:
         read_returns(path, **options)
     assert [word for word in words if word not in str(caught.value)] == []
+
+
+def said(reader: Callable[[Path], Any], path: Path) -> str:
+    """The path if it reads the file, else the message of a ValueError."""
+    try:
+        reader(path)
+    except ValueError as error:
+        return str(error)
+    return str(path)
 
 
 GOOD = {"task_id": [1, 1, 2], "episode_id": [0, 1, 0], "total_return": [1.0, 2.0, 3.0]}

@@ -8,6 +8,7 @@ import re
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from saved_files import said
 
 import jaxcert
 from jaxcert import sequential
@@ -95,15 +96,6 @@ def garbled(content, rng):
     noise = rng.integers(256, size=8, dtype=np.uint8).tobytes()
     ways = [content[:i], content[:i] + content[j:], content[:j] + content[i:]]
     return [*ways, content[:i] + noise + content[i:], content[:i] + noise + content[i + 8 :]][rng.integers(5)]
-
-
-def said(reader, path):
-    """The path if it reads the file, else the message of a ValueError."""
-    try:
-        reader(path)
-    except ValueError as error:
-        return str(error)
-    return str(path)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

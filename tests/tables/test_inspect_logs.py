@@ -166,6 +166,7 @@ def set_at(document, keys, value):
     document[last] = value
 
 
+VALUE = ("samples", 1, "scores", "match", "value")
 CHANGED = [
     (("version",), 3, "version is 3, expected 2"),
     (("version",), "2", "version is '2', expected a whole number"),
@@ -184,17 +185,13 @@ CHANGED = [
     (("samples", 1, "scores"), [], "[1].scores is a list, expected an object"),
     (("samples", 1, "scores"), None, "1 of 6 rollouts unfinished (without a score)"),
     (("samples", 1, "scores", "match"), {"answer": "C"}, "[1].scores.match has no field 'value'; found 'answer'"),
-    (("samples", 1, "scores", "match", "value"), None, "1 of 6 rollouts unfinished (without a score)"),
-    (("samples", 1, "scores", "match", "value"), float("nan"), "1 of 6 rollouts unfinished (without a score)"),
-    (("samples", 1, "scores", "match", "value"), float("inf"), "scores.match.value is inf, expected a finite number"),
-    (("samples", 1, "scores", "match", "value"), [1], "scores.match.value is a list, expected a finite number"),
-    (("samples", 1, "scores", "match", "value"), 10**999, "is a number of more than forty digits"),
-    (
-        ("samples", 1, "scores", "match", "value"),
-        "A",
-        "score 'match' has 'A' beside letters; expected C, I, P, N alone",
-    ),
-    (("samples", 1, "scores", "match", "value"), 1, "score 'match' has 1.0 beside letters"),
+    (VALUE, None, "1 of 6 rollouts unfinished (without a score)"),
+    (VALUE, float("nan"), "1 of 6 rollouts unfinished (without a score)"),
+    (VALUE, float("inf"), "scores.match.value is inf, expected a finite number"),
+    (VALUE, [1], "scores.match.value is a list, expected a finite number"),
+    (VALUE, 10**999, "is a number of more than forty digits"),
+    (VALUE, "A", "score 'match' has 'A' beside letters; expected C, I, P, N alone"),
+    (VALUE, 1, "score 'match' has 1.0 beside letters"),
 ]
 
 

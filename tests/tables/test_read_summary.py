@@ -73,7 +73,7 @@ def test_the_summary_is_that_of_all_returns_at_once(tmp_path, precision, labels)
     again = jaxcert.certify(expected, [0.3, 0.5], delta=0.1)
     np.testing.assert_array_equal(found.lower_bounds, again.lower_bounds)
     assert found.lower_bounds.dtype == precision
-    assert repr(data) == "ReturnsFolder(6 tasks, 40 rollouts each)"
+    assert repr(data) == "ReturnsFile(6 tasks, 40 rollouts each)"
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,7 +1,7 @@
 """Files of returns: values and types are kept in every format, whatever the columns are called."""
 
+import contextlib
 import csv
-import gzip
 import hashlib
 import io
 import re
@@ -124,23 +124,6 @@ def encoded(rows: list[tuple], kind: str) -> bytes:
     return text.getvalue().encode()
 
 
-def test_same_returns_from_every_format(tmp_path):
-    returns = np.random.default_rng(0).normal(size=(7, 4))
-    rows = [(task, episode, float(returns[task, episode])) for task in range(7) for episode in range(4)]
-    text = encoded(rows, "csv")
-    files = {
-        "r.csv": text,
-        "r.csv.gz": gzip.compress(text),
-        "r.parquet": encoded(rows, "parquet"),
-        "r.npz": archive(returns=returns),
-        "r.npy": single(returns),
-    }
-    for name, content in files.items():
-        data = read_returns(saved(tmp_path, name, content))
-        np.testing.assert_array_equal(data.returns, returns)
-        np.testing.assert_array_equal(data.tasks.astype(int), np.arange(7))
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -258,43 +241,6 @@ def test_an_array_of_several_policies_is_told_the_way_on(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("entries", "expected"),
-    [
-        (["675.1 ± 49.8", "3 ± 1"], "a mean and its deviation hold no trials"),
-        (["17 of 20", "3 of 20"], "successes and trials alone, such as 17/20"),
-        (["85 %", "90 %"], "a share such as 0.95, and the number of trials"),
-        (["3-May", "4-May"], "of which a spreadsheet made a date"),
-        (["sometimes", "never"], "two words such as true and false"),
-    ],
-)
-def test_what_is_nearly_a_number_is_told_how_to_write(tmp_path, entries, expected):
-    path = tmp_path / "t.csv"
-    path.write_text("task,score\n" + "".join(f"t{i},{entry}\n" for i, entry in enumerate(entries)), encoding="utf-8")
-    with pytest.raises(ValueError, match=expected):
-        read_returns(path, trial=None)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "✓ ✗",
-        "✅ ❌",
-        "success fail",
-        "succeeded failed",
-        "correct incorrect",
-        "solved unsolved",
-        "WAHR FALSCH",
-        "Y N",
-        "T F",
-    ],
-)
-def test_pairs_of_words_are_successes_and_failures(tmp_path, words):
-    path, (won, lost) = tmp_path / "t.csv", words.split()
-    path.write_text(f"task,outcome\na,{won}\nb,{lost}\nc,{won}\n", encoding="utf-8")
-    assert read_returns(path, trial=None).returns.tolist() == [[True], [False], [True]]
-
-
-@pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
         ("t.xlsx", b"PK", "saved as CSV"),
@@ -317,121 +263,100 @@ def test_other_files_are_told_the_way_on(tmp_path, name, content, expected):
         read_returns(path)
 
 
-def test_rows_of_one_task_and_trial_are_told_apart(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("task,scene,episode,success\na,s,0,1\na,t,0,1\n")
-    with pytest.raises(ValueError, match="they differ in scene: expected as trial what tells the trials of a"):
-        read_returns(path)
+# Entries that are nearly numbers, and what is expected in their place.
+NEARLY = {
+    "675.1 ± 49.8": "a mean and its deviation hold no trials",
+    "17 of 20": "successes and trials alone, such as 17/20",
+    "85 %": "a share such as 0.95, and the number of trials",
+    "3-May": "of which a spreadsheet made a date",
+    "sometimes": "two words such as true and false",
+}
+# Labels that look alike, and those that may mean the same.
+UNSEEN = [("mug", f"mug{mark}") for mark in "\u200b\ufeff\u00ad\u200e\ufe0f\u200d\u2060\U000e0041\x08"]
+UNSEEN += [("Pick  it", "Pick it"), ("caf\u00e9", "cafe\u0301")]
+ALIKE = [("Pick", "pick"), ("task_01", "task_1"), ("01", "1"), ("pick-cube", "pick_cube"), ("./push", "push")]
+ALIKE += [("1e3", "1000"), ("mug-1", "mug\u20131"), ("mug1", "mug\uff11"), ("mug", "'mug'"), ("Pick it", "Pick it.")]
+ALIKE += [("take the \u201cmug\u201d", "take the `mug'"), ("pots &amp; pans", "pots & pans"), ("mug 1", "mug1")]
+ALIKE += [("go left", "go_left!")]
+APART = "a-1 a-2,T1. T2.,dx-1 dx1,C C++ C#,v1.0 v1.00,1.5 15,lv-1-1 lv-11,x=-1 x=1,a a',? !"
 
 
-def test_labels_that_differ_in_case_are_asked_about(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("task,success\nPick,1\npick,1\n")
-    with pytest.warns(UserWarning, match="it is counted twice"):
-        read_returns(path, trial=None)
-    unseen = [("mug", f"mug{mark}") for mark in "\u200b\ufeff\u00ad\u200e\ufe0f\u200d\u2060\U000e0041\x08"]
-    for one, other in (("Pick  it", "Pick it"), ("caf\u00e9", "cafe\u0301"), *unseen):
-        path.write_text(f"task,success\n{one},1\n{other},1\n", encoding="utf-8")
-        with pytest.raises(ValueError, match="spelling alone"):
-            read_returns(path, trial=None)
+def of_rows(header, row, count):
+    return "\n".join([header, *(row(i) for i in range(count)), ""])
 
 
-@pytest.mark.parametrize("mark", [";.", ";,", "\t,", ",."])
-def test_marks_that_may_set_thousands_apart_are_asked_about(tmp_path, mark):
-    path, (apart, point) = tmp_path / "t.csv", mark
-    path.write_text(f"task{apart}return\na{apart}1{point}234\nb{apart}987\n")
-    with pytest.warns(UserWarning, match="sets thousands apart"):
-        read_returns(path, trial=None)
+def of_labels(*labels):
+    return of_rows("task,success", lambda i: f"{labels[i]},1", len(labels))
+
+
+def of_videos(count):
+    return of_rows("task,success,video", lambda i: f"k{i % 5},{i % 20 % 3 > 0},video{i % 20}", count)
+
+
+def of_trials(label, trial, many=1):
+    rows = (label, trial, lambda i, j: 1, many if callable(many) else lambda i, j: many)
+    return of_rows("task,trial,success,num_episodes", lambda i: ",".join(f"{of(i // 3, i % 3)}" for of in rows), 24)
+
+
+def redone(i, j):
+    return " (redo)" * (i == 1)
+
+
+# What is said of tables: they are refused; in brackets, asked about; or read in silence.
+SAID = [
+    *((f"task,score\na,{entry}\nb,{entry}\n", said) for entry, said in NEARLY.items()),
+    *((of_labels(*pair), "spelling alone") for pair in UNSEEN),
+    *((of_labels(*pair, "other"), "(if they are one task, it is counted twice)") for pair in ALIKE),
+    *((of_labels(*labels.split(), "1 12", "11 2"), "") for labels in APART.split(",")),
+    *((f"task{a}return\na{a}1{b}234\nb{a}987\n", "(sets thousands apart)") for a, b in (";.", ";,", "\t,", ",.")),
+    ("task,scene,episode,success\na,s,0,1\na,t,0,1\n", "they differ in scene: expected as trial what tells the tri"),
+    (of_labels("a", "task", "b"), "row 2: task is 'task', expected the names of columns in the first line alone"),
+    *(
+        (
+            of_rows(f"task_id,{name},success", lambda i: f"r{i},k{i % 4},{i % 2}", 20),
+            f"(each row has a task of its own, and entries of column '{name}' repeat)",
+        )
+        for name in ("task", "task_name", "env", "instruction")
+    ),
+    (of_videos(20), ""),
+    (of_videos(40), "(each entry of column 'video' stands in several rows)"),
+    # A text of each task, whose trials went alike.
+    (of_rows("task,success,text", lambda i: f"k{i % 20},{i % 20 > 3},do {i % 20}", 60), ""),
+    (of_trials(lambda i, j: f"k{i}", lambda i, j: f"{j}{redone(i, j)}"), "(labels of trials are such as '0 (redo)')"),
+    (of_trials(lambda i, j: f"k{i}{redone(i, j)}", lambda i, j: j), "(labels of tasks are such as 'k1 (redo)')"),
+    (
+        of_trials(lambda i, j: f"k{i}", lambda i, j: j, lambda i, j: 1 + j),
+        "(column 'num_episodes' is not read, and each row is one trial)",
+    ),
+    (
+        of_rows("task,attempt,success", lambda i: f"k{i},{1 + i % 3},1", 12),
+        "(each task has one trial, of 3 numbers from 1 to 3)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), SAID)
+def test_what_is_said_of_a_table(tmp_path, text, said):
+    path, names = saved(tmp_path, "t.csv", text), {*re.split("[^a-z_]", text.split("\n")[0])}
+    options = {} if names & {"episode", "trial", "attempt"} else {"trial": None}
+    if said and said[0] != "(":
+        refused(path, said, **options)
+        return
+    with pytest.warns(UserWarning, match=re.escape(said[1:-1])) if said else contextlib.nullcontext():
+        data = read_returns(path, **options)
+    if not said:
+        assert len(data.tasks) == len({line.split(",")[0] for line in text.splitlines()[1:]})
 
 
 def test_three_decimals_are_usual(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("task,return\na,1.234\nb,12.345\n")
+    path = saved(tmp_path, "t.csv", "task,return\na,1.234\nb,12.345\n")
     np.testing.assert_array_equal(read_returns(path, trial=None).returns[:, 0], [1.234, 12.345])
 
 
 @pytest.mark.parametrize("name", ["ep_cost", "error_cm", "rmse", "time_to_success", "num_crashes"])
 def test_costs_are_told(tmp_path, name):
-    path = tmp_path / "t.csv"
-    path.write_text(f"task,{name}\na,12.5\nb,20\n")
     with pytest.warns(UserWarning, match="negate it"):
-        read_returns(path, trial=None, value=name)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("task_01", "task_1"), ("01", "1"), ("pick-cube", "pick_cube"), ("./push", "push"), ("1e3", "1000")]
-    + [("mug-1", "mug\u20131"), ("mug1", "mug\uff11"), ("mug", "'mug'"), ("take the \u201cmug\u201d", "take the `mug'")]
-    + [("Pick it", "Pick it."), ("pots &amp; pans", "pots & pans"), ("mug 1", "mug1"), ("go left", "go_left!")],
-)
-def test_labels_that_differ_in_little_are_asked_about(tmp_path, one, other):
-    path = tmp_path / "t.csv"
-    path.write_text(f"task,success\n{one},1\n{other},1\nother,0\n")
-    with pytest.warns(UserWarning, match="if they are one task, it is counted twice"):
-        read_returns(path, trial=None)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    ["a-1 a-2", "T1. T2.", "dx-1 dx1", "C C++ C#", "v1.0 v1.00", "1.5 15", "lv-1-1 lv-11", "x=-1 x=1", "a a'", "? !"],
-)
-def test_labels_that_differ_in_more_are_not(tmp_path, labels):
-    path, found = tmp_path / "t.csv", labels.split()
-    path.write_text("task,success\n" + "".join(f"{label},1\n" for label in [*found, "1 12", "11 2"]))
-    assert len(read_returns(path, trial=None).tasks) == len(found) + 2
-
-
-def test_names_of_columns_between_rows_are_no_task(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("task,success\na,yes\nb,no\ntask,success\nc,no\n")
-    with pytest.raises(
-        ValueError, match="row 3: task is 'task', expected the names of columns in the first line alone"
-    ):
-        read_returns(path, trial=None)
-
-
-@pytest.mark.parametrize("name", ["task", "task_name", "env", "instruction"])
-def test_labels_that_number_the_rows_are_asked_about(tmp_path, name):
-    path = tmp_path / "t.csv"
-    path.write_text(f"task_id,{name},success\n" + "".join(f"r{i},k{i % 4},{i % 2}\n" for i in range(20)))
-    with pytest.warns(UserWarning, match=f"each row has a task of its own, and entries of column '{name}' repeat"):
-        read_returns(path, trial=None)
-
-
-def test_copied_rows_are_asked_about(tmp_path):
-    path = tmp_path / "t.csv"
-    rows = [f"k{i % 5},{i % 3 > 0},video{i}\n" for i in range(20)]
-    path.write_text("task,success,video\n" + "".join(rows))
-    read_returns(path, trial=None)
-    path.write_text("task,success,video\n" + "".join(rows + rows))
-    with pytest.warns(UserWarning, match="each entry of column 'video' stands in several rows"):
-        read_returns(path, trial=None)
-    path.write_text("task,success,text\n" + "".join(f"k{i % 20},{i % 20 > 3},do {i % 20}\n" for i in range(60)))
-    read_returns(path, trial=None)  # a text of each task, whose trials went alike
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("{task},{trial}{again},1,1", "labels of trials are such as '0 \\(redo\\)'"),
-        ("{task}{again},{trial},1,1", "labels of tasks are such as 'k1 \\(redo\\)'"),
-        ("{task},{trial},1,{many}", "column 'num_episodes' is not read, and each row is one trial"),
-    ],
-)
-def test_what_was_done_again_or_stands_for_many_is_asked_about(tmp_path, row, message):
-    path = tmp_path / "t.csv"
-    lines = [(i, j, " (redo)" * (i == 1)) for i in range(8) for j in range(3)]
-    text = [row.format(task=f"k{i}", trial=j, again=again, many=1 + j) for i, j, again in lines]
-    path.write_text("\n".join(["task,trial,success,num_episodes", *text, ""]))
-    with pytest.warns(UserWarning, match=message):
-        read_returns(path)
-
-
-def test_the_last_of_several_attempts_is_asked_about(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("task,attempt,success\n" + "".join(f"k{i},{1 + i % 3},1\n" for i in range(12)))
-    with pytest.warns(UserWarning, match="each task has one trial, of 3 numbers from 1 to 3"):
-        read_returns(path)
+        read_returns(saved(tmp_path, "t.csv", f"task,{name}\na,12.5\nb,20\n"), trial=None, value=name)
 
 
 @pytest.mark.parametrize("entries", [[b"pi0", b"act"], [["pi0"], ["act"]]])

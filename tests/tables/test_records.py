@@ -5,8 +5,10 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 from saved_files import refused
 
 from jaxcert import from_frame, read_returns
@@ -19,21 +21,34 @@ def lines(rows):
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+def of_texts(mark):
+    return "\n".join(mark.join(map(str, row)) for row in [ROWS[0], *(row.values() for row in ROWS)]) + "\n"
+
+
 def written(folder, name, text):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
-@pytest.mark.parametrize("name", ["r.jsonl", "r.ndjson", "r.json", "r.jsonl.gz", "r.json.gz", "r.tsv", "r.arrow"])
-def test_the_same_rows_in_every_kind_of_file(tmp_path, name):
-    content = json.dumps(ROWS) if ".json" in name and ".jsonl" not in name else lines(ROWS)
-    if name == "r.tsv":
-        content = "\n".join(["task\ttrial\tsuccess", *("\t".join(map(str, row.values())) for row in ROWS), ""])
-    path = written(tmp_path, name, gzip.compress(content.encode()) if name.endswith(".gz") else content)
-    if name == "r.arrow":
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, (t := pa.Table.from_pylist(ROWS)).schema) as out:
-            out.write_table(t)
+TABLES = {"jsonl": lines(ROWS), "ndjson": lines(ROWS), "json": json.dumps(ROWS)}
+TABLES |= {kind: of_texts(mark) for kind, mark in (("csv", ","), ("tsv", "\t"))}
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("kind", [*TABLES, "arrow", "feather", "parquet"])
+def test_the_same_rows_in_every_kind_of_file(tmp_path, kind, packed):
+    path, table = tmp_path / f"r.{kind}{'.gz' * packed}", pa.Table.from_pylist(ROWS)
+    if kind == "parquet":
+        pq.write_table(table, path)
+    elif kind not in TABLES:
+        feather.write_feather(table, path, "uncompressed")
+    else:
+        content = TABLES[kind].encode()
+        path.write_bytes(gzip.compress(content) if packed else content)
+    if packed and kind not in TABLES:
+        refused(path, "suffix '.gz', expected one of .npz")
+        return
     found = read_returns(path)
     assert found.returns.dtype == bool
     np.testing.assert_array_equal(found.returns, WANTED)
@@ -106,13 +121,17 @@ def test_a_row_counts_trials(tmp_path):
     refused(written(tmp_path, "many.csv", "task,result\na,1/999999999\n"), "counts 999999999 trials", trial=None)
 
 
-@pytest.mark.parametrize("task", ["task", "instance_id", "example_id", "doc_id", "problem", "env", "Scenario"])
-@pytest.mark.parametrize("value", ["score", "pass", "resolved", "solved", "reward", "exact_match"])
-def test_well_known_names_are_read_unnamed(tmp_path, task, value):
+NAMES = ["Task,Trial,Success", "TASK,episode_id,PASSED", "task_id,rollout,score", "task,attempt,return"]
+NAMES += [f"{task},rep,score" for task in ("instance_id", "example_id", "doc_id", "problem", "env", "Scenario")]
+NAMES += [f"task,episode,{value}" for value in ("pass", "resolved", "solved", "reward", "exact_match", "success")]
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_well_known_names_are_read_unnamed(tmp_path, names):
     rows = "".join(f"{i // 2},{i % 2},0.5\n" for i in range(6))
-    found = read_returns(written(tmp_path, "r.csv", f"{task},rep,{value}\n{rows}"))
-    assert found.columns == (task, "rep", value)
-    assert found.returns.shape == (3, 2)
+    found = read_returns(written(tmp_path, "r.csv", f"{names}\n{rows}"))
+    assert found.columns == found.usual_columns == tuple(names.split(","))
+    assert found.returns.tolist() == [[0.5, 0.5]] * 3
 
 
 def test_two_names_that_could_be_meant_are_a_question(tmp_path):
@@ -190,17 +209,10 @@ def test_words_that_no_name_explains_are_warned_of_in_every_kind_of_file(tmp_pat
     rows = [row | {"hand": "left" if row["trial"] % 2 else "right"} for row in ROWS if row["trial"] < 4]
     path = tmp_path / f"r.{suffix}"
     table = pa.Table.from_pylist(rows)
-    if suffix == "parquet":
-        pq.write_table(table, path)
-    elif suffix == "arrow":
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as out:
-            out.write_table(table)
+    if suffix == "jsonl":
+        written(tmp_path, path.name, lines(rows))
     else:
-        names = ",".join(rows[0]) + "\n"
-        text = (
-            lines(rows) if suffix == "jsonl" else names + "".join(",".join(map(str, r.values())) + "\n" for r in rows)
-        )
-        written(tmp_path, path.name, text)
+        {"parquet": pq.write_table, "arrow": feather.write_feather, "csv": pyarrow.csv.write_csv}[suffix](table, path)
     with pytest.warns(UserWarning, match="each task has every word of column 'hand' equally often"):
         read_returns(path)
 

@@ -81,27 +81,22 @@ def test_signs_of_patterns_and_expressions_are_themselves(tmp_path):
     assert read_returns(tmp_path, task="{task}.x/monitor.csv").returns.tolist() == [[5, 6]]
 
 
-@pytest.mark.parametrize(
-    "wrong", ["a/monitor.csv", "{task}/{task}.csv", "/{task}.csv", "../{task}/m.csv", "{task}/**/m"]
-)
-def test_a_pattern_that_is_none_is_refused(runs, wrong):
-    refused(runs, f"the pattern of its files is {wrong!r}; expected a path within it with {{task}} once", task=wrong)
+NO_PATTERN = "the pattern of its files is {!r}; expected a path within it with {{task}} once"
+NO_COLUMN = "is a directory, expected a file; or as task, which is {!r}, a path within it with {{task}} for the task"
+NO_FOLDER = [
+    *((task, NO_PATTERN) for task in ("a/monitor.csv", "{task}/{task}.csv", "/{task}.csv", "../{task}/m.csv")),
+    ("{task}/**/m", NO_PATTERN),
+    *((task, NO_COLUMN) for task in ("task", "world", "monitor.csv")),
+    (EVALUATIONS, "has no file {!r}; expected one or several"),
+    ("task_id", "is a directory, expected a file, or as task the pattern of its files, here '{{task}}/monitor.csv'"),
+]
 
 
-@pytest.mark.parametrize("column", ["task", "world", "monitor.csv"])
-def test_a_folder_has_no_columns(runs, column):
-    words = (
-        f"is a directory, expected a file; or as task, which is {column!r}, a path within it with {{task}} for the task"
-    )
-    refused(runs, words, task=column)
-
-
-def test_a_folder_without_a_pattern_or_a_fitting_file(runs, tmp_path):
-    refused(runs, "is a directory, expected a file, or as task the pattern of its files, here '{task}/monitor.csv'")
-    refused(runs, "has no file '{task}/evaluations.npz'; expected one or several", task=EVALUATIONS)
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    refused(empty, "is a directory, expected a file")
+@pytest.mark.parametrize(("task", "words"), NO_FOLDER)
+def test_a_folder_has_no_columns_and_needs_a_pattern(runs, tmp_path, task, words):
+    refused(runs, words.format(task), task=task)
+    (tmp_path / "empty").mkdir()
+    refused(tmp_path / "empty", "is a directory, expected a file")
 
 
 def test_one_monitor_is_one_task(runs):
@@ -158,15 +153,18 @@ def test_returns_that_are_no_number_are_refused(runs, value):
         read_returns(runs, task=MONITORS)
 
 
-def test_bytes_that_are_no_text_and_other_files_are_refused(runs):
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'#{"t_start": 0.0}\nr,l,t\n\xff00,2,3\n', "invalid UTF8 data"),
+        (b"r,l,t\n1,2,3\n", "holds none of monitors of Stable-Baselines3 and evaluations"),
+        (b"", "is empty"),
+    ],
+)
+def test_bytes_that_are_no_text_and_other_files_are_refused(runs, content, said):
     path = runs / "b" / "monitor.csv"
-    path.write_bytes(path.read_bytes().replace(b"100", b"\xff00"))
-    refused(runs, "invalid UTF8 data", at=path, task=MONITORS)
-    path.write_text("r,l,t\n1,2,3\n")
-    refused(runs, "holds none of monitors of Stable-Baselines3 and evaluations", at=path, task=MONITORS)
-    path.write_text("")
-    with pytest.raises(ValueError, match=r"b/monitor\.csv: is empty"):
-        read_returns(runs, task=MONITORS)
+    path.write_bytes(content)
+    refused(runs, said, at=path, task=MONITORS)
 
 
 # --- evaluations ----------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import os
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from jaxcert.tables._coded import Coded, Read, as_objects, of_series, plain_type
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._pooled import check_one_policy
-from jaxcert.tables._roles import check_names
+from jaxcert.tables._roles import Roles, checked
 from jaxcert.tables._set_aside import set_aside
 from jaxcert.tables._told_names import tells
 
@@ -39,14 +39,6 @@ class Part(NamedTuple):
     size: int
 
 
-class Wanted(NamedTuple):
-    """Parts to read: the tasks' column or partition, the returns' column, and partitions that do not separate tasks."""
-
-    task: str
-    value: str
-    across: tuple[str, ...]
-
-
 class Layout(NamedTuple):
     """Properties that all files of a folder must share, except in unread columns."""
 
@@ -59,14 +51,17 @@ class Layout(NamedTuple):
 
 
 class Files:
-    """The files of a folder, which are all of one layout and one policy; each is the same while it is read."""
+    """The files of a folder, which are all of one layout and one policy; each is the same while it is read.
 
-    def __init__(self, folder: Path, wanted: Wanted) -> None:
-        self.folder, self.parts, self._wanted = folder, _parts_of(folder), wanted
+    ``task`` is a column or a partition; partitions ``across`` do not tell tasks apart.
+    """
+
+    def __init__(self, folder: Path, task: str, value: str, across: Sequence[str]) -> None:
+        self.folder, self.parts, self._wanted = folder, _parts_of(folder), (Roles(task, None, value), across)
         self.digests: dict[str, str] = {}
         self._policy: dict[str, str] = {}
         with _opened(self.parts[0]) as file:
-            self.layout = _layout(_parquet(file, self.parts[0].size), self.parts[0], wanted)
+            self.layout = _layout(_parquet(file, self.parts[0].size), self.parts[0], *self._wanted)
 
     def batches(self, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
         """The rows of all files: the label of each task, an array of pyarrow, and its return, float64.
@@ -88,13 +83,11 @@ class Files:
 
     def _rows(self, part: Part, parquet: Any, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
         pa, (task, _, value) = import_extra("pyarrow", "io"), self.layout.columns
-        found, policy = _layout(parquet, part, self._wanted), _policy_in(parquet, part, self.layout.columns)
-        both = policy.keys() & self._policy.keys()
-        if found._replace(unread=()) != self.layout._replace(unread=()) or any(
-            policy[name] != self._policy[name] for name in both
-        ):
+        layout, policy = _layout(parquet, part, *self._wanted), _policy_in(parquet, part, self.layout.columns)
+        is_other = layout._replace(unread=()) != self.layout._replace(unread=())
+        if is_other or policy | self._policy != self._policy | policy:
             expected = f"expected, as in the first file, {_shown(self.layout, self._policy)}"
-            raise ValueError(f"has {_shown(found, policy)}; {expected}")
+            raise ValueError(f"has {_shown(layout, policy)}; {expected}")
         self._policy |= policy
         label = part.partitions.get(task)
         for group in range(parquet.num_row_groups):
@@ -123,28 +116,32 @@ def _parts_of(folder: Path) -> list[Part]:
         if folder.exists():
             raise ValueError(f"{folder}: is a file, expected a folder of Parquet files")
         raise FileNotFoundError(f"{folder}: no such folder")
-    found = sorted(_walked(folder, folder, {}), key=lambda part: part.name)
+    found = sorted(_walked(folder), key=lambda part: part.name)
     if not found:
         raise ValueError(f"{folder}: holds no Parquet file, expected at least one")
     return found
 
 
-def _walked(root: Path, folder: Path, partitions: Mapping[str, str]) -> Iterator[Part]:
-    try:
-        paths = [Path(entry.path) for entry in os.scandir(folder)]
-    except OSError as error:
-        raise unreadable(folder, error) from error
-    for path in paths:
-        is_data, is_parquet = not path.name.startswith((".", "_")), path.name.endswith(_SUFFIX)
-        if path.is_dir():
-            yield from _walked(root, path, {**partitions, **_partition(path, partitions)})
-        elif is_data != is_parquet:
-            raise ValueError(f"{path}: expected Parquet files alone in this folder, with names such as part-0{_SUFFIX}")
-        elif is_data and not path.is_file():
-            kind = "a link to nothing" if path.is_symlink() else "not a regular file"
-            raise ValueError(f"{path}: is {kind}, expected a Parquet file")
-        elif is_data:
-            yield Part(path.relative_to(root).as_posix(), path, partitions, path.stat().st_size)
+def _walked(root: Path) -> Iterator[Part]:
+    partitions: dict[str, dict[str, str]] = {str(root): {}}
+    for place, folders, names in os.walk(root, onerror=_refuse):
+        outer = partitions[place]
+        partitions |= {os.path.join(place, name): outer | _partition(Path(place, name), outer) for name in folders}
+        for path in (Path(place, name) for name in names):
+            is_data = not path.name.startswith((".", "_"))
+            if is_data != path.name.endswith(_SUFFIX):
+                expected = f"expected Parquet files alone in this folder, with names such as part-0{_SUFFIX}"
+                raise ValueError(f"{path}: {expected}")
+            if is_data and not path.is_file():
+                kind = "a link to nothing" if path.is_symlink() else "not a regular file"
+                raise ValueError(f"{path}: is {kind}, expected a Parquet file")
+            if is_data:
+                yield Part(path.relative_to(root).as_posix(), path, outer, path.stat().st_size)
+
+
+def _refuse(error: OSError) -> None:
+    """A folder that cannot be read may hold rows."""
+    raise unreadable(error.filename, error) from error
 
 
 def _partition(path: Path, outer: Mapping[str, str]) -> dict[str, str]:
@@ -200,11 +197,11 @@ def _batches(parquet: Any, group: int, columns: list[str]) -> Iterator[Any]:
         yield batch
 
 
-def _layout(parquet: Any, part: Part, wanted: Wanted) -> Layout:
+def _layout(parquet: Any, part: Part, roles: Roles, across: Sequence[str]) -> Layout:
     """The columns of a file, from its head alone."""
-    schema, outer, across = parquet.schema_arrow, part.partitions, wanted.across
+    schema, outer = parquet.schema_arrow, part.partitions
     names = [*schema.names, *(name for name in outer if name not in across)]
-    columns = check_names(names, Columns(wanted.task, None, wanted.value))
+    columns = checked(names, roles)
     if columns.value not in names:
         raise ValueError(f"counts trials in {columns.value}; expected one row per trial in a folder of Parquet files")
     if columns.value in outer:

@@ -1,6 +1,5 @@
 """A folder of Parquet files as a summary, in memory that does not grow with the number of rollouts."""
 
-import dataclasses
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -18,50 +17,8 @@ from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._summary_rows import check_labels, check_tasks
 from jaxcert.tables._told_names import name_several
-from jaxcert.tables.folders._parts import Files, Wanted
+from jaxcert.tables.folders._parts import Files
 from jaxcert.tables.formats import folder_digest
-
-
-@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ReturnsFolder(ReturnsFile):
-    """The summary of the returns in a folder, and which folder it was.
-
-    Attributes:
-        returns: a `Histogram`, which stands in place of returns in `jaxcert.certify`; ``where`` is None.
-        tasks: the label of each task, [n], in the order in which they first appear.
-        path: the folder.
-        sha256: the SHA-256 of the lines that `sha256sum` prints of its files, in the order of their names.
-        columns: which columns were read, or partitions; there is none of episodes.
-        across: partitions that do not tell tasks apart.
-        num_files: how many files were read.
-        successes: whether the returns are booleans.
-    """
-
-    returns: Any
-    across: tuple[str, ...]
-    num_files: int
-    successes: bool
-
-    @property
-    def num_rollouts(self) -> np.ndarray:
-        """The number of rollouts of each task, int [n]."""
-        return np.asarray(self.returns.num_rollouts).astype(np.int64)
-
-    @property
-    def most_rollouts(self) -> int:
-        """The number of rollouts of the task that has the most."""
-        return int(self.num_rollouts.max())
-
-    @property
-    def like(self) -> np.ndarray:
-        """Nothing, of the type of the returns: bool for successes, float64 for numbers."""
-        return np.empty(0, bool if self.successes else np.float64)
-
-    @property
-    def how_read(self) -> dict[str, Any]:
-        """Entries of a record from which the folder can be read again."""
-        num_bins = len(self.returns.values) - 1
-        return {"folder": {"num_files": self.num_files, "num_bins": num_bins, "across": list(self.across)}}
 
 
 def read_summary(
@@ -74,7 +31,7 @@ def read_summary(
     across: Sequence[str] = (),
     dtype: DTypeLike | None = None,
     strict: bool = False,
-) -> ReturnsFolder:
+) -> ReturnsFile:
     r"""Read a folder of Parquet files, one row per rollout, as a summary of each task.
 
     The rows are read a million at a time, so that memory is that of the counts, 4 (num_bins + 1) bytes per task. Each
@@ -113,7 +70,7 @@ def read_summary(
         ...         pandas.DataFrame(rows).to_parquet(pathlib.Path(folder) / f"{part}.parquet")
         ...     data = read_summary(folder, support=(0, 1))
         >>> data
-        ReturnsFolder(50 tasks, 300 rollouts each)
+        ReturnsFile(50 tasks, 300 rollouts each)
         >>> print(f"{jaxcert.certify(data.returns, 0.7, delta=0.01).safety[0]:.4f}")
         0.9074
 
@@ -121,7 +78,7 @@ def read_summary(
     """
     folder, across = Path(folder), (across,) if isinstance(across, str) else tuple(across)
     import_extra("pyarrow.parquet", "io")
-    files = Files(folder, Wanted(task, value, across))
+    files = Files(folder, task, value, across)
     layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
     labels, tally = _Labels(), Tally(empty)
@@ -136,7 +93,7 @@ def read_summary(
             check_tasks(found, None)
         if name_several(files.digests):
             ask("its files seem to be of several policies, by their names: all of them are taken for one policy here")
-    data = ReturnsFolder(
+    data = ReturnsFile(
         returns=tally.histogram(),
         where=None,
         tasks=found,
@@ -144,9 +101,8 @@ def read_summary(
         sha256=folder_digest(files.digests),
         columns=layout.columns,
         usual_columns=layout.usual,
-        across=across,
-        num_files=len(files.parts),
         successes=successes,
+        folder={"num_files": len(files.parts), "num_bins": 1 if successes else num_bins, "across": list(across)},
         pooled=layout.unread,
     )
     check_missing(data, strict=strict, place=f"{folder}: ")
@@ -156,7 +112,7 @@ def read_summary(
 def type_in_folder(folder: Path, *, task: str, value: str, across: Sequence[str]) -> type:
     """The type of the returns, bool or float, by the first file alone, before all of them are read."""
     import_extra("pyarrow.parquet", "io")
-    return bool if Files(folder, Wanted(task, value, tuple(across))).layout.values == "booleans" else float
+    return bool if Files(folder, task, value, across).layout.values == "booleans" else float
 
 
 def _empty(folder: Path, support: Any, num_bins: int, dtype: Any, successes: bool) -> Histogram:
@@ -179,11 +135,7 @@ class _Labels:
         """The index of each label, int64; labels that are new come after those that are known."""
         pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
         encoded = labels.dictionary_encode()
-        each = encoded.dictionary
-        known = each.slice(0, 0) if self.known is None else self.known
-        found = compute.index_in(each, value_set=known)
-        fresh = found.is_null().to_numpy(zero_copy_only=False)
-        places = found.fill_null(0).to_numpy().astype(np.int64)
-        places[fresh] = len(known) + np.arange(np.count_nonzero(fresh))
-        self.known = pa.concat_arrays([known, each.filter(pa.array(fresh))])
+        every = [encoded.dictionary] if self.known is None else [self.known, encoded.dictionary]
+        self.known = compute.unique(pa.concat_arrays(every))
+        places = compute.index_in(encoded.dictionary, value_set=self.known).to_numpy().astype(np.int64)
         return places[encoded.indices.to_numpy()]

@@ -10,7 +10,7 @@ import numpy as np
 from jaxcert.tables._arranged import check_read
 from jaxcert.tables._coded import Coded, Read, as_objects, check_labels_whole, coded
 from jaxcert.tables._columns import Columns, NotNamedError
-from jaxcert.tables._json_places import Place
+from jaxcert.tables._json_records import Place
 from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles

@@ -8,7 +8,7 @@ from jaxcert._archive import read_arrays
 from jaxcert._files import parsed
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._file_tables import text_table
-from jaxcert.tables._json_places import Place
+from jaxcert.tables._json_records import Place
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._json_places import LABEL, Place
+from jaxcert.tables._json_records import LABEL, Place
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row, check_same_policy, holds, names_of, not_run
 
