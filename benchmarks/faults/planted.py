@@ -70,8 +70,8 @@ soft-risk-not-rounded certificates/_averages.py
 - risk = quotient(loss, rest) * (1 + 6 * unit_roundoff(loss.dtype))
 + risk = quotient(loss, rest)
 min-for-max-over-levels certificates/_attained_limits.py
-- at_least(-reached, (reached, violations, betas))
-+ at_least(reached, (reached, violations, betas))
+- jnp.where(allowed > 0, -reached, jnp.inf)
++ jnp.where(allowed > 0, reached, jnp.inf)
 one-failure-too-few numerics/_mixture_limit.py
 - jnp.stack([gamma + (n - k), gamma])
 + jnp.stack([gamma + (n - k - 1), gamma])
