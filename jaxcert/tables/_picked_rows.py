@@ -158,8 +158,7 @@ def condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
 
 def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.ndarray, among: np.ndarray) -> None:
     """Raise ValueError where a condition on endings keeps, of the rows ``among`` all others, those that went well."""
-    if name in columns.of_task(every.names):
-        left = np.flatnonzero(~holds)
+    if name in columns.of_task(every.names) and (left := np.flatnonzero(~holds)).size:
         among[left[every.at(left).labels(columns).each(sums_up)]] = False
     outcomes = every.column(columns.of_value(every.names)[0]).each(as_number)[among]
     kept = holds[among]

@@ -56,6 +56,13 @@ def test_the_file_of_all_groups_is_verified_and_an_altered_one_is_not(trials, tm
     assert command("verify", out, trials).status != 0
 
 
+def test_a_group_is_no_task_not_even_where_there_is_one(trials, tmp_path):
+    asked = ("--by", "task", "--threshold", "0.5", "--delta", 0.06)
+    assert "expected --suite --each-task" in refused("certify", trials, *asked)
+    (tmp_path / "one.csv").write_text("task,trial,success\nmug,0,1\nmug,1,0\nmug,2,1\n")
+    assert "expected --suite --each-task" in refused("certify", tmp_path / "one.csv", *asked)
+
+
 def test_groups_are_those_of_the_rows_that_are_read(trials):
     found = command(
         *("certify", trials, "--by", "category", "--where", "category != office"),
