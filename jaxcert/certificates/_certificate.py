@@ -77,6 +77,7 @@ class Certificate(ByThreshold):
         max_weight: of weights, what none of them exceeds, as declared, rounded up, a scalar; None without weights.
         frequencies: those given for strata (static); None if the sample has them, or without strata.
         chosen: which of the levels that were tried counts, from 0, int32[..., t]; None where only one was.
+        tried: lower bounds at each level among which the data chose, float[..., levels, n]; None where they did not.
         missed: which tasks are violations, bool[..., n, t]; None where those with the smallest lower bounds are.
 
     Example:
@@ -106,6 +107,7 @@ class Certificate(ByThreshold):
     max_weight: jax.Array | None = dataclasses.field(default=None, kw_only=True)
     frequencies: tuple[str, ...] | None = dataclasses.field(default=None, kw_only=True, metadata={"static": True})
     chosen: jax.Array | None = dataclasses.field(default=None, kw_only=True, metadata=along("threshold"))
+    tried: jax.Array | None = dataclasses.field(default=None, kw_only=True, metadata=along("level", "task"))
     missed: jax.Array | None = dataclasses.field(default=None, kw_only=True, metadata=along("task", "threshold"))
 
     _shown: ClassVar = ("thresholds", "safety", "beta", "delta", "num_tasks", "bound", "method")
@@ -145,7 +147,10 @@ class Certificate(ByThreshold):
         """The tasks that count as violations at one threshold, bool[n]; None where tasks were weighed."""
         if self.missed is not None:
             return np.asarray(self.missed)[:, index]
-        count, lower = int(self.num_violations[index]), np.asarray(self.lower_bounds)
+        count = int(self.num_violations[index])
+        lower = np.asarray(self.lower_bounds)
+        if self.tried is not None and self.chosen is not None:
+            lower = np.asarray(self.tried)[int(self.chosen[index])]
         found = ~(lower >= np.sort(lower)[count]) if count < self.num_tasks else np.ones(self.num_tasks, bool)
         return found if int(found.sum()) == count else None
 

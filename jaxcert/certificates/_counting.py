@@ -110,11 +110,9 @@ def best_of_levels(
     levels = jnp.broadcast_to(betas, violations.shape)
     solution = solve(method.tail, violations, n, levels, delta_each, table, size=lower.shape[-1])
     best = best_of(violations, solution.epsilon, levels)
-    bounds = jnp.take_along_axis(jnp.moveaxis(lower, 0, -1), best.chosen[..., None, :], axis=-1)
-    missed = ~(bounds >= jnp.expand_dims(thresholds, range(bounds.ndim - thresholds.ndim)))
-    best = best._replace(missed=missed)
     bad_task = any_of(jnp.isneginf(lower[0]), n)
-    return fields_of_best(method, best, thresholds, None, delta, n, bad_task) | {"lower_bounds": lower[0]}
+    fields = fields_of_best(method, best, thresholds, None, delta, n, bad_task)
+    return fields | {"lower_bounds": lower[0], "tried": jnp.moveaxis(lower, 0, -2)}
 
 
 class Best(NamedTuple):

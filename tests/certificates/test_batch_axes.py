@@ -184,8 +184,8 @@ def test_a_data_set_with_named_axes(single, name):
     data = many.to_xarray(dims=("seed", "checkpoint"), coords={"seed": [7, 8]})
     assert data.seed.values.tolist() == [7, 8]
     size = SIZES | ({"threshold": N} if name == "curve" else {})
-    if name == "suite":
-        size = size | {"level": single[name].betas.size}
+    if name in ("suite", "auto"):
+        size = size | {"level": single[name].betas.size if name == "suite" else single[name].tried.shape[-2]}
     for field in dataclasses.fields(many):
         held = getattr(many, field.name)
         if field.name in data and not field.metadata.get("static"):
