@@ -117,8 +117,18 @@ def test_a_pair_counts_if_both_rollouts_do():
     where_a, where_b = RNG.random((2, N, M)) < 0.8
     where_a[:, 0] = where_b[:, 0] = True
     pairs = paired(A, B, where_a=where_a, where_b=where_b)
-    for name in ("safety", "safety_level", "mean", "interval"):
+    for name in ("safety", "safety_level", "interval"):
         assert_alike(ASKED[name](pairs, **GIVEN), ASKED[name](A - B, where=where_a & where_b, **OF_DIFFERENCES))
+
+
+def test_a_mean_takes_all_rollouts_of_each_policy():
+    where_a, where_b = RNG.random((2, N, M)) < 0.8
+    where_a[:, 0] = where_b[:, 0] = True
+    averages = [np.average(x, axis=1, weights=where)[:, None] for x, where in ((A, where_a), (B, where_b))]
+    pairs = paired(A, B, where_a=where_a, where_b=where_b)
+    assert_alike(
+        jaxcert.certify_mean(pairs, **GIVEN), jaxcert.certify_mean(averages[0] - averages[1], **OF_DIFFERENCES)
+    )
 
 
 def test_successes_need_no_support():

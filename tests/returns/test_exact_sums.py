@@ -178,10 +178,6 @@ def test_rewards_of_gymnasium_are_added_up_alike():
             return np.zeros(1, np.float32), self.reward, self.t >= 50, False, {}
 
     amounts = np.array([0.1, -0.1, 0.7])
-
-    def make(tasks):
-        return gymnasium.vector.SyncVectorEnv([lambda task=task: Env(task) for task in tasks])
-
-    found = collect_gymnasium(make, lambda obs, key: jnp.int32(0), amounts, jax.random.key(0), num_rollouts=1)
+    found = collect_gymnasium(Env, lambda obs, key: jnp.int32(0), amounts, jax.random.key(0), num_rollouts=1)
     for value, amount in zip(np.asarray(found)[:, 0], amounts, strict=True):
         assert Fraction(float(value)) <= exact_sum([amount] * 50)[0] < above(value)
