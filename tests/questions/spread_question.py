@@ -14,7 +14,7 @@ import numpy as np
 from jaxcert._validation import check_open_unit, require_real
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
-from jaxcert.certificates._figures import Headline, ceil_figures, floor_figures, short_figures
+from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, nothing, short_figures
 from jaxcert.certificates._interval import half_of
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._safety_level import certify_safety_level
@@ -43,21 +43,17 @@ class SpreadCertificate(Answer):
     _decimals: ClassVar = {**Answer._decimals, "tail": ceil_figures}
     _shown: ClassVar = ("lower", "upper", "delta", "num_tasks", "bound")
 
-    def _sentence(self, index: int) -> str:
-        tail, upper = ceil_figures(float(self.tail)), ceil_figures(float(self.upper), 7)
-        if self.status == Status.INVALID_INPUT:
-            return self._nothing("the spread", self._note(index))
-        return (
-            f"{self._start}: of new tasks from the same distribution, at most a share of {tail} has an {self.quantity} "
-            f"below {floor_figures(float(self.lower))}, and at most as many one above {upper}."
-        )
-
-    def _headline(self, index: int) -> Headline:
+    def _told(self, index: int) -> Told:
         if self.status != Status.CERTIFIED:
-            return self._no_line(f"the spread of the {self.quantity}")
-        upper, tail = ceil_figures(float(self.upper)), ceil_figures(float(self.tail))
-        claim = f"Between {short_figures(float(self.lower))} and {upper} on most new tasks"
-        return self._line(claim, f"is the {self.quantity}, but for a share of {tail} at either end")
+            return nothing(f"the spread of the {self.quantity}", self._note(index))
+        tail, upper = ceil_figures(float(self.tail)), ceil_figures(float(self.upper))
+        return Told(
+            f"of new tasks from the same distribution, at most a share of {tail} has an {self.quantity} "
+            f"below {floor_figures(float(self.lower))}, and at most as many one above "
+            f"{ceil_figures(float(self.upper), 7)}.",
+            f"Between {short_figures(float(self.lower))} and {upper} on most new tasks",
+            f"is the {self.quantity}, but for a share of {tail} at either end",
+        )
 
 
 def certify_spread(
