@@ -1,6 +1,5 @@
 """How many tasks a safety needs, by the number of violations; decided by the certificate's own arithmetic."""
 
-import bisect
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -113,7 +112,7 @@ def least_true(
 
 def least_number(holds: Callable[[int], bool], low: int, high: int) -> int:
     """As ``least_true``, of one number."""
-    return bisect.bisect_left(range(high), True, low + 1, key=holds) if holds(high) else 0
+    return int(least_true(lambda n: np.asarray([holds(int(n.item()))]), np.asarray([low]), high, tries=1)[0])
 
 
 def counts(name: str, value: Any, least: int, most: int = MOST_TASKS) -> np.ndarray:
