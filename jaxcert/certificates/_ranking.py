@@ -192,7 +192,7 @@ def _spread(averages: Averages, axis: int) -> Averages:
 @functools.partial(jax.jit, static_argnums=0)
 def _ranking(bound: Bound, each: Sample, level: jax.Array) -> dict:
     first, second = map(averages_of, each.values)
-    # How far the average of every policy minus that of every other lies above the least: [..., p, p, n].
+    # For each ordered pair of policies, the difference of their averages less its least value: [..., p, p, n].
     crossed = sum_of(_spread(first, -2), _spread(second, -3))
     p, good = crossed.excess.shape[-2], jnp.all(crossed.valid, axis=(-3, -2, -1))
     if bound.binary:

@@ -88,7 +88,7 @@ def _records(answers: Mapping[str, Answer], *, witness: bool) -> list[dict[str, 
 
 
 def _groups(request: Request, answers: Mapping[str, Answer], question: Question, column: str | None = None) -> Groups:
-    """The answers to a question, by the names of their groups, with that of their column before them if it is given."""
+    """The answers to a question, by their groups' names, after the name of the column if there is one."""
     (first, *_), found = answers.values(), [each.certificates[question.name] for each in answers.values()]
     names = [f"{column} = {name}" if column else name for name in answers]
     files, delta = [each.data for each in answers.values()], float(request.asking.delta or 0)

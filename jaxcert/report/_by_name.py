@@ -70,7 +70,7 @@ class Groups(NamedTuple):
     question: Question
     names: Sequence[str]
     answers: Sequence[Any]
-    files: Sequence[Sequence[ReturnsFile]]  # of each group those of the policy, of A and of B, or of each metric
+    files: Sequence[Sequence[ReturnsFile]]  # for each group: the files of the policy, of A and B, or of each metric
     delta: float  # failure probability of all of it together
     together: str  # how they hold together, in words
     policies: Sequence[str] = ()  # what A and B are called

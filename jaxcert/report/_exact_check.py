@@ -181,9 +181,9 @@ def with_witnesses(
     if data is None:
         raise ValueError("data is not given; witnesses are of the returns in a file")
     if not data.has_rollouts:
-        raise ValueError(f"{data.path}: is read as a summary, without single returns, of which witnesses are")
+        raise ValueError(f"{data.path}: is read as a summary, without single returns, which a witness needs")
     if certificate is not sampled(certificate):
-        raise ValueError("certificate is about tasks of another distribution, of which there are no witnesses")
+        raise ValueError("the certificate is about tasks of another distribution, for which there is no witness")
     found: Any = question.witness
     low, high = support_of(record)
     where = np.ones(data.returns.shape, bool) if data.where is None else np.asarray(data.where)

@@ -165,7 +165,7 @@ _Named = tuple[str, str, ReturnsFile]
 
 
 def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[str]:
-    """Names in statements that are those of other files than the ones whose content was checked."""
+    """Names in statements that belong to other files than those that were checked."""
     for policies in _named(document, data):
         sources = [file.policy or file.path.name for _, _, file in policies]
         for (name, recorded, file), source in zip(policies, sources, strict=True):
@@ -187,7 +187,7 @@ def told_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]
 
 
 def _named(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[list[_Named]]:
-    """The policies that are named together: those of a leaderboard, for each question again, or the two of a record."""
+    """The groups of policies that statements name: all of a leaderboard, for each question, or the two of a record."""
     files = [
         list(zip(_files_of(record), read, strict=False))
         for record, read in zip(document["certificates"], data, strict=True)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxcert.returns.summaries import Histogram
-from jaxcert.returns.summaries._tally import _MOST, Tally
+from jaxcert.returns.summaries._histogram import _MOST, Tally
 
 N, M = 6, 40  # shapes that compile once
 

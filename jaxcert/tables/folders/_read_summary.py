@@ -12,7 +12,7 @@ from jaxcert._extras import import_extra
 from jaxcert._files import in_file
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Histogram
-from jaxcert.returns.summaries._tally import Tally
+from jaxcert.returns.summaries._histogram import Tally
 from jaxcert.tables._entries import ask, told_of
 from jaxcert.tables._returns import ReturnsFile, check_missing
 from jaxcert.tables._summary_rows import check_labels, check_tasks
