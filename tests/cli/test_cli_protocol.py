@@ -40,6 +40,32 @@ def test_the_whole_way(tmp_path):
     assert (status, out, err) == (0, "verified: 1 certificate, 1 statement\n", "")
 
 
+HALVES = ("--frequency", "a=0.5", "--frequency", "b=0.5")
+OTHER = ("--strata", "place")
+
+
+@pytest.mark.parametrize(
+    ("asked", "others"),
+    [
+        (("--threshold", 0.5), [OTHER]),
+        (("--threshold", 0.5, *HALVES), []),
+        (("--question", "mean"), [OTHER, ()]),
+    ],
+)
+def test_the_column_of_strata_is_locked(tmp_path, asked, others):
+    table, locked, certificate = tmp_path / "t.csv", tmp_path / "p.toml", tmp_path / "c.json"
+    rows = [f"{i},{j},{RETURNS[i, j]:.6f},{'ab'[i % 4 == 0]},{'xy'[i % 2]}" for i in range(40) for j in range(20)]
+    table.write_text("\n".join(["task,trial,score,kind,place", *rows]) + "\n")
+    assert command("lock", locked, *LOCK, *asked, "--strata", "kind").status == 0
+    assert command("certify", table, "--protocol", locked, "--json", certificate).status == 0
+    assert json.loads(certificate.read_text())["certificates"][0]["data"]["roles"]["strata"] == "kind"
+    assert command("verify", certificate, table, "--protocol", locked).status == 0
+    assert "strata is place, the protocol says kind" in refused("certify", table, "--protocol", locked, *OTHER)
+    for strata in others:
+        assert command("certify", table, *SETTINGS, *asked, *strata, "--json", certificate, "--force").status == 0
+        assert command("verify", certificate, table, "--protocol", locked).status == 1
+
+
 def test_verify_says_what_differs_and_fails(tmp_path, file):
     command("certify", file, *SETTINGS, "--threshold", 0.5, "--json", tmp_path / "c.json")
     changed = RETURNS.copy()
