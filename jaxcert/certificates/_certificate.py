@@ -31,6 +31,7 @@ EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of suc
 # What a comparison is about.
 _A_MINUS_B, _MINUS = "policy A minus that of policy B", "policy A minus B"
 DIFFERENCE = f"{EXPECTED_RETURN} of {_A_MINUS_B}"
+DIFFERENCE_IN_A_ROW = f"probability of {{}} successes in a row of {_A_MINUS_B}"
 DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {_A_MINUS_B}"
 
 
@@ -255,7 +256,7 @@ def naming(sentence: str, policies: Sequence[str]) -> str:
 
 def is_difference(quantity: str) -> bool:
     """Whether it is the difference of two policies."""
-    return quantity in (DIFFERENCE, DIFFERENCE_OF_SUCCESSES)
+    return quantity.endswith(_A_MINUS_B)
 
 
 def with_article(quantity: str) -> str:

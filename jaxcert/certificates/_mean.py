@@ -56,6 +56,7 @@ class MeanCertificate(Answer):
         bound: name of the bound over the tasks (static).
         quantity: what the mean is of, in words (static).
         source: as of ``Certificate``, or "listed" for the mean over a fixed list (static).
+        num_episodes: k, of successes in a row of two policies (static).
 
     Example:
         >>> import jax.numpy as jnp
@@ -75,6 +76,7 @@ class MeanCertificate(Answer):
     quantity: str = dataclasses.field(metadata={"static": True})
     question: str = dataclasses.field(metadata={"static": True})
     source: str = dataclasses.field(default=SAMPLED, metadata={"static": True})
+    num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
     max_weight: jax.Array | None = None
 
     _shown: ClassVar = ("mean", "alpha", "delta", "num_tasks", "bound", "quantity")

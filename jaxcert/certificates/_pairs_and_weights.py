@@ -9,6 +9,7 @@ import chex
 from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certified, curve_of_counts
+from jaxcert.certificates._episode import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
 from jaxcert.certificates._question import COUNTED, MEAN_ROWS, Option, Question, Rows, same
 from jaxcert.returns._paired import paired
@@ -103,6 +104,7 @@ def certify_mean_difference(
     support: Support | None = None,
     delta: chex.Numeric,
     bound: str = "betting",
+    num_episodes: int = 1,
     where_a: chex.Array | None = None,
     where_b: chex.Array | None = None,
     validate: bool = True,
@@ -124,6 +126,8 @@ def certify_mean_difference(
             successes of both it is (0, 1).
         delta: failure probability, in (0, 1); a scalar.
         bound: "betting" or "hoeffding", as in ``certify_mean``.
+        num_episodes: k, of successes of both: the difference is that of the probabilities that k trials in a row on a
+            task all succeed (pass^k), which the choices of k of its rollouts estimate. Each task has at least k.
         where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
         where_b: the same for B.
         validate: as in ``certify_mean``; an invalid return of either policy gives -inf.
@@ -149,8 +153,11 @@ def certify_mean_difference(
     Reference: the theory page, section 18; its equation (18.2).
     """
     pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
+    if several := all_in_a_row(num_episodes, pairs, support, None):
+        pairs, support = several.shares, (0, 1)
     found = certify_mean(pairs, support=support, delta=delta, bound=bound, validate=validate)
-    return dataclasses.replace(found, question="mean_difference")
+    quantity = several.quantity if several else found.quantity
+    return dataclasses.replace(found, question="mean_difference", num_episodes=num_episodes, quantity=quantity)
 
 
 MEAN_DIFFERENCE = Question(
@@ -159,7 +166,8 @@ MEAN_DIFFERENCE = Question(
     function=certify_mean_difference,
     rows=MEAN_ROWS,
     each=None,
-    settings=same("delta", "bound"),
+    settings=same("delta", "bound", "num_episodes"),
+    options=(MEAN_IN_A_ROW,),
     shortcut="mean",
 )
 
