@@ -80,13 +80,6 @@ class Certificate(ByThreshold):
         chosen: which of the levels that were tried counts, from 0, int32[..., t]; None where only one was.
         tried: lower bounds at each level among which the data chose, float[..., levels, n]; None where they did not.
         missed: which tasks are violations, bool[..., n, t]; None where those with the smallest lower bounds are.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify
-        >>> print(certify(jnp.full((200, 100), 0.9), 0.8, support=(0, 1), delta=0.01))
-        With confidence 0.99: on a new task from the same distribution,
-        the expected return is at least 0.8 with probability at least 0.9760.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
@@ -155,15 +148,6 @@ class Certificate(ByThreshold):
         found = ~(lower >= np.sort(lower)[count]) if count < self.num_tasks else np.ones(self.num_tasks, bool)
         return found if int(found.sum()) == count else None
 
-    def counted_as(
-        self, stated: float, sure: np.ndarray, near: np.ndarray, below: int, rounding: float
-    ) -> np.ndarray | None:
-        """So many (``below``) of the tasks ``near`` the threshold that the risk may be the stated one, or None.
-
-        It was stated by a writer whose lower bounds were rounded otherwise; ``sure`` [n] are violations there, too.
-        """
-        return near[np.argsort(np.asarray(self.lower_bounds)[near], kind="stable")][:below]
-
     @property
     def delta_below(self) -> jax.Array:
         """The part of delta that the certified safety uses."""
@@ -229,19 +213,9 @@ def answer(
     return kind(**placed({**fields, **shorter}), **settings, num_tasks=n)  # type: ignore[call-arg]
 
 
-Certified = TypeVar("Certified", bound=Certificate)
-
-
 def certificate_of(
-    kind: type[Certified],
-    fields: Any,
-    num_tasks: Any,
-    rows: int,
-    bound: str,
-    method: str,
-    returns: Any,
-    **settings: Any,
-) -> Certified:
+    kind: type[Kind], fields: Any, num_tasks: Any, rows: int, bound: str, method: str, returns: Any, **settings: Any
+) -> Kind:
     """A certificate from its arrays, as ``answer``; of the difference of two policies if the returns are pairs."""
     quantity = quantity_of(bound, returns if isinstance(returns, Paired) else None)
     return answer(kind, fields, num_tasks, rows, bound=bound, method=method, quantity=quantity, **settings)

@@ -36,14 +36,6 @@ class ShiftCertificate(Certificate):
         performance_shift: c, by how much the performance on any task may be lower, rounded up, a scalar; likewise.
         divergence: in what the radius is measured; None if the distribution is the one that was certified (static).
         sampled: the certificate that was shifted (by the first shift, if there were two), from which all this follows.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify, certify_shift
-        >>> sampled = certify(jnp.full((200, 100), 0.9), 0.8, support=(0, 1), delta=0.01)
-        >>> print(certify_shift(sampled, divergence="kl", radius=0.02))
-        With confidence 0.99: on a new task from any distribution within KL divergence 0.02 of the sampled one,
-        the expected return is at least 0.8 with probability at least 0.9396.
     """
 
     radius: jax.Array
@@ -132,6 +124,9 @@ def certify_shift(
         >>> shifted = certify_shift(sampled, divergence="ratio", radius=2.0, performance_shift=25.0)
         >>> print(f"{sampled.safety[0]:.3f} at 400, {shifted.safety[0]:.3f} at {shifted.thresholds[0]:.0f}")
         0.976 at 400, 0.952 at 375
+        >>> print(certify_shift(sampled, divergence="kl", radius=0.02))
+        With confidence 0.99: on a new task from any distribution within KL divergence 0.02 of the sampled one,
+        the expected return is at least 400 with probability at least 0.9396.
 
     Reference: the theory page, section 19.
     """

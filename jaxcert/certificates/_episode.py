@@ -127,16 +127,6 @@ class EpisodeCertificate(ByThreshold):
         rollouts: which rollouts of a task it rests on, "all" or "first" (static).
         num_episodes: k (static).
         of_successes: whether returns are of type bool: a return of 1 is a success (static).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify_episode
-        >>> print(certify_episode(jnp.full((200, 1), 0.9), 0.8, delta=0.01))
-        With confidence 0.99: on a new task from the same distribution,
-        the next episode returns at least 0.8 with probability at least 0.9772.
-        >>> print(certify_episode(jnp.ones((200, 6), bool), 1, num_episodes=4, delta=0.01))
-        With confidence 0.99: on a new task from the same distribution,
-        all of the next 4 trials succeed with probability at least 0.9772.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
@@ -226,9 +216,13 @@ def certify_episode(
 
     Example:
         >>> import jaxcert
+        >>> import numpy as np
         >>> print(certify_episode(jaxcert.sample_returns("cheetah"), 500.0, delta=0.01))
         With confidence 0.99: on a new task from the same distribution,
         the next episode returns at least 500 with probability at least 0.9548.
+        >>> print(certify_episode(np.ones((200, 6), bool), 1, num_episodes=4, delta=0.01))
+        With confidence 0.99: on a new task from the same distribution,
+        all of the next 4 trials succeed with probability at least 0.9772.
 
     Reference: Schnitzer et al. (2026), section 5.3, for "first"; the theory page, equation (17.3).
     """

@@ -43,22 +43,12 @@ class IntervalCertificate(Certificate):
         num_below: h, tasks whose upper bound is below B, int32[..., t].
         upper_bounds: per-task upper bounds, float[..., n]; inf for a task with invalid returns.
         beta_upper: failure probability of each upper bound, float[...].
-        question: which of ``jaxcert.questions`` it answers, by name (static).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify_interval
-        >>> returns = jnp.linspace(0.0, 1.0, 200)[:, None] * jnp.ones((200, 100))
-        >>> print(certify_interval(returns, 0.5, support=(0, 1), delta=0.01, complete=True))
-        With confidence 0.99: on a new task from the same distribution,
-        the expected return is at least 0.5 with a probability between 0.3607 and 0.6246.
     """
 
     safety_upper: jax.Array = dataclasses.field(metadata=along("threshold"))
     num_below: jax.Array = dataclasses.field(metadata=along("threshold"))
     upper_bounds: jax.Array = dataclasses.field(metadata=along("task"))
     beta_upper: jax.Array
-    question: str = dataclasses.field(default="interval", kw_only=True, metadata={"static": True})
 
     @property
     def delta_below(self) -> jax.Array:
@@ -141,8 +131,9 @@ def certify_interval(
         >>> import jaxcert
         >>> returns = jaxcert.sample_returns("cheetah")  # of whole episodes
         >>> found = certify_interval(returns, 800.0, support=(0, 1000), delta=0.01, complete=True)
-        >>> print(f"{found.safety[0]:.3f} to {found.safety_upper[0]:.3f}")
-        0.454 to 0.731
+        >>> print(found)
+        With confidence 0.99: on a new task from the same distribution,
+        the expected return is at least 800 with a probability between 0.4539 and 0.7313.
 
     Reference: the theory page, section 15.4.
     """
@@ -167,7 +158,8 @@ def _of_both(
     arguments = placed((sample, raised, rows, levels, half, table))
     fields = _interval(bound, isinstance(returns, Paired), *arguments)
     fields |= {"thresholds": rows, **dict(zip(("beta", "beta_upper", "delta"), levels, strict=True))}
-    return certificate_of(IntervalCertificate, fields, sample.num_tasks, len(row), name, BINOMIAL.name, returns)
+    names = name, BINOMIAL.name, returns
+    return certificate_of(IntervalCertificate, fields, sample.num_tasks, len(row), *names, question="interval")
 
 
 def half_of(delta: Any) -> Any:

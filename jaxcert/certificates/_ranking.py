@@ -69,15 +69,6 @@ class RankingCertificate(Answer):
         delta: failure probability of all of it together, a scalar.
         num_tasks: n (static).
         bound: name of the bound over the tasks (static).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify_ranking
-        >>> returns = jnp.asarray([0.3, 0.9, 0.6])[:, None, None] * jnp.ones((3, 200, 5))
-        >>> print(certify_ranking(returns, support=(0, 1), delta=0.01))
-        With confidence 0.99: over new tasks from the same distribution, on average,
-        policy 1 is at least as good as policies 0, 2;
-        policy 2 is at least as good as policy 0.
     """
 
     differences: jax.Array = dataclasses.field(metadata=along("policy", "other", column="difference"))

@@ -147,7 +147,7 @@ def _with_weights(method: Method, find: Callable[..., _Found], known: Callable[.
         fields = fields_of_risk(method, violations, epsilon, thresholds, used, delta, n, bad_task)
         return {**fields, "lower_bounds": lower, "beta": used}
 
-    return dataclasses.replace(method, name=f"weighted_{method.name}", count=count, known=known, tail=None, choice=None)
+    return dataclasses.replace(method, name=f"weighted_{method.name}", count=count, known=known, tail=None, choice=())
 
 
 # By the names that users give.
@@ -175,7 +175,7 @@ def _within_strata(method: Method) -> Method:
         fields = find(method, bound, sample, thresholds, beta, _proven(delta), known)
         return fields | only_smallest(fields, sample.num_tasks - 1)
 
-    return dataclasses.replace(method, count=count, known=known, choice=None)
+    return dataclasses.replace(method, count=count, known=known, choice=())
 
 
 def _proven(delta: Any) -> Any:

@@ -51,13 +51,6 @@ class SuiteCertificate(ByThreshold):
         delta: failure probability at each threshold, a scalar.
         num_tasks, bound, quantity: as of ``Certificate`` (static).
         num_episodes: k, trials in a row that all succeed with the probability of a threshold (static).
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxcert import certify_suite
-        >>> passed = np.arange(10) < np.tile([10, 10, 9, 10, 2], 8)[:, None]  # ten trials of each of 40 tasks
-        >>> print(certify_suite(passed, 0.5, delta=0.05))
-        With confidence 0.95: on at least 31 of these 40 tasks, the probability of success is at least 0.5.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
