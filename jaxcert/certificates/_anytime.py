@@ -187,9 +187,8 @@ def certify_anytime(
     Args:
         returns: float[..., n, m], a summary, or two policies (``paired``), as in ``certify``; the tasks in the order in
             which they were sampled.
-        thresholds, support, bound, where, validate: as in ``certify``, with the same warnings.
+        thresholds, support, beta, bound, where, validate: as in ``certify`` by "binomial", with the same warnings.
         delta: failure probability of the certificates at one threshold, at all moments together, in (0, 1); a scalar.
-        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
         prior: (alpha, gamma) of the mixture, as in ``anytime_epsilon``; two scalars.
 
     A new n is a new shape, for which the call is compiled again; ``anytime_epsilon`` is for loops over tasks.

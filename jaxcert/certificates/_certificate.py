@@ -59,8 +59,8 @@ class Certificate(ByThreshold):
             successes.
         lower_bounds: per-task lower bounds, float[..., n]; -inf for a task with a return that is NaN, and for all tasks
             if one has a return outside the support. With beta "auto" they are at the smallest level, although
-            ``num_violations`` counts at the chosen one. In a soft count they are the lower end of the support, which is
-            all that it says of a single task.
+            ``num_violations`` counts at the chosen one; for "attained" at beta, or at 0.05. In a soft count they are
+            the lower end of the support, which is all that it says of a single task.
         num_valid: K of the scenario certificate (0: none); n - k for the others, int32[..., t].
         status: codes of ``Status``, int32[..., t].
         beta: failure probability of each lower bound, or the weight of the evidence in a soft count, float[...]; with

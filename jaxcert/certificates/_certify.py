@@ -75,19 +75,16 @@ def certify(
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
             delta / n for "scenario". "auto" ("binomial"): the best of three levels for each threshold, at an exactly
-            calibrated delta for each; the certificate's ``beta`` is then [..., t]. With bound "clopper_pearson" and no
-            method, "auto" is "attained". For "soft", beta is the weight of the evidence, which is the same for
-            E = 1{L >= B} / beta; by default 1 / (1 + 5/16 m^(3/4)), from 0.76 at m = 1 to 0.09 at m = 100. For
-            "attained", beta is what the level must not exceed; by default, and for "auto", the best of four numbers of
-            successes is taken. The certificate's ``beta`` is then the level that was attained, [..., t].
+            calibrated delta for each. With bound "clopper_pearson" and no method, "auto" is "attained". For "soft", the
+            weight of the evidence, which is the same for E = 1{L >= B} / beta; by default 1 / (1 + 5/16 m^(3/4)), from
+            0.76 at m = 1 to 0.09 at m = 100. For "attained", what the level must not exceed; by default, and for
+            "auto", the best of four numbers of successes is taken.
         bound: the name of one of ``jaxcert.bounds``, "betting" by default; "clopper_pearson" is for binary returns, and
             the default for successes. "soft" and "attained" take their default alone.
         method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both risks, which
             is sound for every beta; the theorem alone is only up to beta = sqrt(2 delta) / n. Or "soft", for returns
-            themselves, not for a summary; ``num_violations`` are then the tasks with E <= 1, and ``lower_bounds`` the
-            lower end of the support. Or "attained", for returns of 0 and 1: the default for successes. Then
-            ``num_violations`` are the tasks with too few of them, and ``lower_bounds`` are at beta, or at 0.05. Tasks
-            with weights, ``weighted``, have all but "scenario" and a beta of "auto" for "binomial".
+            themselves, not for a summary. Or "attained", for returns of 0 and 1: the default for successes. Tasks with
+            weights, ``weighted``, have all but "scenario" and a beta of "auto" for "binomial".
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, a return outside the
             support refutes it, so that nothing is certified (epsilon 1), and one that is NaN counts its task as a

@@ -204,9 +204,8 @@ def certify_episode(
         num_episodes: k, of one new task; at most as many as each task has rollouts. Chosen before the data are seen.
         rollouts: "all", or the "first" one (or the first k) of each task that ``where`` lets count. Chosen before the
             data are seen.
-        where: bool[..., n, m], which rollouts count, fixed before the data are seen; all by default.
-        validate: as in ``certify``. Otherwise, and for traced values, a task with a return that is not finite counts as
-            failed, and an invalid threshold or delta certifies nothing.
+        where, validate: as in ``certify``. A task with a return that is not finite, and was not refused, counts as
+            failed.
 
     Returns:
         An ``EpisodeCertificate`` with arrays [..., t].

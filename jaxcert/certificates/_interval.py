@@ -115,11 +115,10 @@ def certify_interval(
         thresholds: float[t], or a scalar for one, fixed before the data are seen.
         support: (a, b), as in ``certify``; both ends finite.
         delta: failure probability of the interval, in (0, 1), half of it for each end; a scalar.
-        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
         beta_upper: beta', failure probability of one upper bound, in (0, 1); a scalar. By default beta or 0.02,
             whichever is smaller: at this end it is subtracted from the share of bad tasks, and costs nothing of delta.
         complete: True declares that each return is that of a whole rollout, of a finite horizon.
-        bound, where, validate: as in ``certify``, which warns of the same thresholds; the bound is for both sides.
+        beta, bound, where, validate: as in ``certify``, with the same warnings; the bound is for both sides.
 
     Returns:
         An ``IntervalCertificate`` with arrays [..., t].

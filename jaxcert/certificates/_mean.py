@@ -136,9 +136,8 @@ def certify_mean(
         bound: "betting" or "hoeffding", over tasks whose averages may be of unequal numbers of rollouts. Or
             "clopper_pearson", which is exact, for one trial per task that succeeds or not. It is the default for an
             array of bool [..., n, 1], "betting" for others.
-        where: bool[..., n, m], which rollouts count, fixed before the data are seen; all by default.
-        validate: as in ``certify``; values that cannot be checked fail closed: an invalid return or delta gives -inf,
-            and the status says so. A return outside the support refutes it: the mean may then be below any number.
+        where, validate: as in ``certify``. Values that cannot be checked fail closed: an invalid return or delta gives
+            -inf. A return outside the support refutes it: the mean may then be below any number.
 
     Returns:
         A ``MeanCertificate`` with arrays [...].

@@ -124,8 +124,7 @@ def certify_ranking(
         delta: failure probability of all claims together, in (0, 1); a scalar.
         bound: "betting" or "hoeffding", as in ``certify_mean``, or "clopper_pearson" for one return of 0 or 1 per task.
             The last is the default for an array of bool with m = 1, betting for others.
-        where: bool[..., p, n, m], which rollouts count, fixed before the data are seen; all by default. Policies with
-            fewer rollouts than others are filled up and masked.
+        where: bool[..., p, n, m], as in ``certify``. Policies with fewer rollouts than others are filled up and masked.
 
     Returns:
         A ``RankingCertificate`` with arrays [..., p, p].

@@ -157,8 +157,7 @@ def certify_suite(
         returns: float[..., n, m] or bool, m rollouts of a fixed policy on each of the n tasks, as in ``certify``; or a
             summary; or two policies on one list (``paired``), whose differences are counted.
         thresholds: float[t], or a scalar for one; wanted expected returns B, or margins for pairs.
-        support, bound, where, validate: as in ``certify``. Tasks may have different numbers of rollouts; one with a NaN
-            does not pass.
+        support, bound, where, validate: as in ``certify``. Tasks may have different numbers of rollouts.
         delta: failure probability at each threshold, in (0, 1); a scalar.
         betas: levels of the bounds, in (0, 1), a scalar or float[levels]: 0.01, 0.05, 0.2 and 0.5 by default. For
             successes the numbers of successes with levels near these are taken, and their own levels count.
