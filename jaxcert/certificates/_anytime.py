@@ -105,14 +105,10 @@ def check_prior(name: str, value: Any, validate: bool = True) -> None:
 @jax.jit
 def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> jax.Array:
     """q for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
-    return in_blocks(_anytime_risk, *jnp.broadcast_arrays(k, n, delta, alpha, gamma))
-
-
-def _anytime_risk(k, n, delta, alpha, gamma) -> jax.Array:
     proper = (alpha >= _SMALLEST / 2) & (alpha <= 2 * _LARGEST) & (gamma >= _SMALLEST / 2) & (gamma <= 2 * _LARGEST)
     valid = whole(k, n) & (delta > 0) & (delta < 1) & proper
     usual = zip((k, n, delta, alpha, gamma), (1.0, 1.0, 0.5, 1.0, 1.0), strict=True)
-    return jnp.where(valid, sequence_limit(*(jnp.where(valid, each, safe) for each, safe in usual)), 1.0)
+    return jnp.where(valid, in_blocks(sequence_limit, *(jnp.where(valid, each, safe) for each, safe in usual)), 1.0)
 
 
 # --- from returns ---------------------------------------------------------------------------------------------------

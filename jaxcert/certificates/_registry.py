@@ -183,11 +183,5 @@ def _proven(delta: Any) -> Any:
     return xp.where(delta < 1, xp.minimum(delta, delta.dtype.type(MOST_DELTA)), delta)
 
 
-def check_even(delta: Any, validate: bool) -> None:
-    """Raise ValueError for a delta for which tasks from strata are not as good as from one distribution."""
-    if validate and is_concrete(delta) and MOST_DELTA < float(delta) < 1:
-        raise ValueError(f"delta is {float(delta):.9g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
-
-
 # Evidence is added up by a bound over tasks that need not be alike.
 EVEN_METHODS = {BINOMIAL.name: _within_strata(BINOMIAL), ATTAINED.name: _within_strata(ATTAINED), SOFT.name: SOFT}

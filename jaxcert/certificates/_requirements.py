@@ -239,10 +239,6 @@ def certify_requirements(
     return answer(RequirementsCertificate, fields, common.num_tasks, method=chosen.name, complete=complete, **settings)
 
 
-def _check_lines(name: str, value: Any) -> None:
-    requirements_of(value)
-
-
 _COMPLETE = "Declare that each return is that of a whole rollout, of a finite horizon, which an upper limit needs"
 
 REQUIREMENTS = Question(
@@ -264,7 +260,7 @@ REQUIREMENTS = Question(
             "'success >= 0.9' for successes",
             is_needed=True,
             flag="requirement",
-            check=_check_lines,
+            check=lambda _, value: requirements_of(value),
         ),
         Option("complete", bool, _COMPLETE),
     ),

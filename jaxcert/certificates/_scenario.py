@@ -190,12 +190,12 @@ def _search(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> tu
     return solve_scenario(k, n, beta, delta), upper_risk(jnp.where(_in_range(beta, delta, n), 0.0, k), n, delta)
 
 
-def _theorem_alone(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> tuple[Solution, jax.Array]:
-    return solve_scenario(k, n, beta, delta), jnp.zeros_like(k)
-
-
 def _known(n: int, beta: float, delta: float) -> Callable[..., tuple[Solution, jax.Array]]:
     return _theorem_alone if _in_range(beta, delta, n) else _search
+
+
+def _theorem_alone(*arguments: jax.Array) -> tuple[Solution, jax.Array]:
+    return solve_scenario(*arguments), jnp.zeros_like(arguments[0])
 
 
 def _finish(found: tuple[Solution, jax.Array], k: Any, n: Any, beta: jax.Array) -> Solution:

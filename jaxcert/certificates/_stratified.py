@@ -69,10 +69,6 @@ def certify_stratified(
     return certified(sample, thresholds, **settings, validate=validate)
 
 
-def _check(_: str, given: Any) -> None:
-    frequencies_of(given)
-
-
 STRATIFIED = Question(
     name="stratified",
     words="on what share of new tasks from several strata is the performance at least a threshold?",
@@ -84,7 +80,7 @@ STRATIFIED = Question(
             tuple,
             "How frequent the tasks of a stratum are in deployment, as push=0.5; by default as in the sample",
             flag="frequency",
-            check=_check,
+            check=lambda _, value: frequencies_of(value),
         ),
     ),
     paired=True,
