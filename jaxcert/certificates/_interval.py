@@ -183,20 +183,15 @@ def _interval(
     below = count_violations(upper, next_down(thresholds), n)
     # The lower limit at h is one minus the upper limit at n - h.
     others = solve(TAIL, n - below, n, jnp.zeros_like(beta), half, table, size=lower.shape[-1])
-    sides = _upper_side(fields["status"], complement_down(others.epsilon), thresholds, beta_upper, delta)
-    return {**fields, "num_below": below, "upper_bounds": upper, **sides}
-
-
-def _upper_side(status, share, thresholds, beta, delta) -> dict[str, jax.Array]:
-    """The certified safety from above, from a lower limit on the share of tasks with an upper bound below."""
-    valid = ~bad_levels(beta, delta) & jnp.isfinite(thresholds)
-    rest = complement_down(jnp.where(valid, beta, 0.5))
+    # The certified safety from above, from this lower limit on the share of tasks with an upper bound below.
+    share, valid = complement_down(others.epsilon), ~bad_levels(beta_upper, delta) & jnp.isfinite(thresholds)
+    rest = complement_down(jnp.where(valid, beta_upper, 0.5))
     # Two differences, a quotient and this product.
-    risk = quotient(jnp.maximum(share - beta, 0), jnp.broadcast_to(rest, share.shape))
-    upper = complement_up(jnp.where(valid, risk * (1 - 8 * unit_roundoff(share.dtype)), 0))
-    informative = (status == Status.VACUOUS.value) & (upper < 1)
-    status = jnp.where(informative, Status.CERTIFIED.value, status).astype(jnp.int32)
-    return {"safety_upper": upper, "status": status}
+    risk = quotient(jnp.maximum(share - beta_upper, 0), jnp.broadcast_to(rest, share.shape))
+    above = complement_up(jnp.where(valid, risk * (1 - 8 * unit_roundoff(share.dtype)), 0))
+    informative = (fields["status"] == Status.VACUOUS.value) & (above < 1)
+    status = jnp.where(informative, Status.CERTIFIED.value, fields["status"]).astype(jnp.int32)
+    return {**fields, "num_below": below, "upper_bounds": upper, "safety_upper": above, "status": status}
 
 
 def _curve(certificate: IntervalCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> IntervalCertificate:
