@@ -21,7 +21,14 @@ from jaxcert.certificates._certificate import Certificate, certificate_of, sourc
 from jaxcert.certificates._counting import solved
 from jaxcert.certificates._method import MOST_DELTA, Method
 from jaxcert.certificates._question import Question, same
-from jaxcert.certificates._registry import EVEN_METHODS, METHODS, WEIGHTED_METHODS, defaults, warned
+from jaxcert.certificates._registry import (
+    EVEN_METHODS,
+    METHODS,
+    WEIGHTED_METHODS,
+    defaults,
+    proven_within_strata,
+    warned,
+)
 from jaxcert.certificates._witness import of_counts
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
@@ -156,7 +163,8 @@ def certified(
     # Evidence is added up by a bound for any delta.
     if is_even and chosen.tail and validate and is_concrete(delta) and MOST_DELTA < float(delta) < 1:
         raise ValueError(f"delta is {float(delta):.9g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
-    fields = solved(chosen, per_task, sample, rows, beta, delta)
+    part = proven_within_strata(delta) if is_even and chosen.tail else delta
+    fields = solved(chosen, per_task, sample, rows, beta, part) | {"delta": delta}
     settings: dict[str, Any] = {}
     if weighted:
         settings = {"source": source_of(weighted), "frequencies": weighted.frequencies or None}
