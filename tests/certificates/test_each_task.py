@@ -78,12 +78,3 @@ def test_names_and_places_in_words():
     assert "no task is known to have a probability of success of at least 0.6" in str(none)
     many = str(certify_each_task(np.ones((30, 40), bool), 0.5, delta=0.05))
     assert "28, 29 (30 of 30)" in many
-
-
-def test_holm_holds_for_tasks_that_depend_on_each_other():
-    """One coin for all tasks, the worst case of the union bound's opposite: simulated."""
-    rng, delta = np.random.default_rng(0), 0.2
-    shared = (rng.random((2000, 1, 6)) < 0.6 - 1e-6).repeat(4, axis=1)
-    found = certify_each_task(shared, 0.6, delta=delta, validate=False)
-    failures = int(np.sum(np.asarray(found.num_good) > 0))
-    assert stats.binomtest(failures, 2000, delta, alternative="greater").pvalue > 1e-3

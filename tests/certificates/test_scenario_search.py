@@ -86,26 +86,6 @@ def epsilons(k, n, beta, delta) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(binomial)[:length], np.asarray(scenario)[:length]
 
 
-@given(n=st.integers(1, SIZE - 1), beta=levels, delta=levels)
-@settings(max_examples=50, deadline=None)
-def test_epsilon_grows_with_the_violations(n, beta, delta):
-    for epsilon in epsilons(np.arange(n + 1), n, beta, delta):
-        assert np.all(np.diff(epsilon) >= 0)
-        assert np.all((epsilon > 0) & (epsilon <= 1))
-        assert epsilon[-1] == 1
-
-
-@given(n=st.integers(1, 10**5), share=st.floats(0, 1), beta=levels, deltas=st.lists(levels, min_size=2, max_size=6))
-@settings(max_examples=50, deadline=None)
-def test_epsilon_falls_with_delta(n, share, beta, deltas):
-    deltas = np.unique(np.float32(deltas))
-    for epsilon in epsilons(int(share * n), n, beta, deltas):
-        # Two neighbouring floats may be rounded apart by a few ulp in the other direction.
-        assert np.all(np.diff(epsilon) <= 2e-5 * epsilon[1:])
-        far = deltas[1:] > 1.01 * deltas[:-1]
-        assert np.all(np.diff(epsilon)[far] <= 0)
-
-
 @given(n=st.integers(1, 10**5), share=st.floats(0, 1), fraction=st.floats(1e-6, 0.999), delta=levels)
 @settings(max_examples=80, deadline=None)
 def test_scenario_is_never_below_binomial_within_its_range(n, share, fraction, delta):
