@@ -37,7 +37,7 @@ EXACT += tuple(
     for name in ("betting_rounding", "bounds_coverage", "bounds_exact", "bounds_gradients")
     + ("bounds_reference", "clopper_pearson", "padding")
 )
-EXACT += ("test_compilations", "test_docs", "test_lowering", "test_notebooks", "sweep/")
+EXACT += ("test_harness", "test_docs", "test_lowering", "test_notebooks", "sweep/")
 # A user's first steps, which `make test` takes.
 QUICK = ("test_docs.py::test_the_first_example_runs",)
 # But for a page that shows a number to its last digit.
