@@ -103,30 +103,3 @@ def test_of_assumptions_and_of_what_cannot_be(found):
     never = plan_difference(skilled, other, 0.2, **given)
     assert never.best is None
     assert "no number of tasks certifies more than the difference" in str(never)
-
-
-NEW = {"pilot_a": A, "pilot_b": B, "margin": 0.1, "delta": 0.05}
-LISTED = {"pilot_a": [0.7] * 4, "pilot_b": [0.5] * 4, "margin": 0.0, "delta": 0.05, "listed": True}
-
-
-@pytest.mark.parametrize(
-    ("given", "change", "message"),
-    [
-        (LISTED, {"pilot_b": [0.5] * 3}, "pilot_a and pilot_b have 4 and 3 tasks; expected the same ones"),
-        (LISTED, {"pilot_b": [0.5, 0.5, 0.5, 1.5]}, r"pilot_b\[3\] is 1.5; expected a success probability"),
-        (LISTED, {"pilot_a": Assumptions(0.7, 0.1, None), "support": (0, 1)}, "pilot_a is Assumptions about new tasks"),
-        (LISTED, {"support": (0, 2)}, r"support is \(0, 2\); expected none beside success probabilities"),
-        (LISTED, {"max_rollouts": 2000}, "max_rollouts is 2000; expected a whole number from 1 to 1,024"),
-        (LISTED, {"power": 1.0}, "power is 1"),
-        (LISTED, {"num_rollouts": (5,)}, "num_rollouts is given with listed=True"),
-        (NEW, {"margin": np.nan}, "margin is nan"),
-        (NEW, {"num_rollouts": (0,)}, r"num_rollouts\[0\] is 0"),
-        (NEW, {"pilot_b": B[:50]}, "pilot_a and pilot_b have 2000 and 50 tasks"),
-        (NEW, {"pilot_b": Assumptions(0.7, 0.1, None), "support": (0, 1)}, "expected two of a kind"),
-        (NEW, {"support": (0, np.inf)}, "support has an infinite upper end"),
-    ],
-)
-def test_what_is_refused(given, change, message):
-    given = {**given, **change}
-    with pytest.raises(ValueError, match=message):
-        plan_difference(given.pop("pilot_a"), given.pop("pilot_b"), given.pop("margin"), **given)
