@@ -30,7 +30,7 @@ EXACT = ("numerics/", "tasks/test_bridge_world_coverage", "tasks/test_zones", "t
 EXACT += tuple(
     f"certificates/test_{name}"
     for name in ("anytime", "attained", "batch_independence", "corners", "coverage", "epsilon_reference")
-    + ("scenario_search", "shifted_epsilon")
+    + ("shifted_epsilon",)
 )
 EXACT += tuple(
     f"bounds/test_{name}"
