@@ -7,13 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcert import (
-    Status,
-    certify,
-    certify_band,
-    certify_lower_bounds_band,
-    certify_tail,
-)
+from jaxcert import Status, certify, certify_band, certify_lower_bounds_band, certify_tail
 from jaxcert.numerics._calibration import local_level
 
 N, M, DELTA = 60, 30, 0.05

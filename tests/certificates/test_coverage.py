@@ -11,14 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxcert import (
-    binomial_epsilon,
-    certify,
-    certify_cvar,
-    certify_episode,
-    certify_mean,
-    scenario_epsilon,
-)
+from jaxcert import binomial_epsilon, certify, certify_cvar, certify_episode, certify_mean, scenario_epsilon
 from jaxcert.rollouts import collect
 from jaxcert.tasks import simple_grid
 

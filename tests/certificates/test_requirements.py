@@ -9,15 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxcert import (
-    Status,
-    at_least,
-    at_most,
-    binomial_epsilon,
-    bounds,
-    certify,
-    certify_requirements,
-)
+from jaxcert import Status, at_least, at_most, binomial_epsilon, bounds, certify, certify_requirements
 from jaxcert.returns import Requirement
 
 RNG = np.random.default_rng(0)

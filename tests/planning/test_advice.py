@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 from compilations import compilations
 
-from jaxcert import (
-    certify,
-    certify_improvement,
-    certify_interval,
-    certify_lower_bounds,
-    certify_safety_level,
-)
+from jaxcert import certify, certify_improvement, certify_interval, certify_lower_bounds, certify_safety_level
 from jaxcert.planning import Advice, advise, check
 from jaxcert.sequential import certify_sequential
 
