@@ -102,18 +102,6 @@ def test_tails_of_few_trials_are_sums_of_point_probabilities(precision, p):
     assert np.all(errors(log_cdf, [s.log() for s in sums]) <= np.asarray(allowed, float))
 
 
-def test_tails_do_not_depend_on_what_else_is_in_the_batch(precision):
-    tails = jax.jit(_binomial_limits.log_cdf)
-    for seed in range(10, 30):
-        problem = random_points(precision, seed)
-        whole = tails(*on_device(precision, *problem))
-        # The slowest element of all in every other place.
-        kept, slow = np.random.default_rng(seed).random(SIZE) < 0.5, (500_000, 10**6, 0.5)
-        mixed = tails(*on_device(precision, *(np.where(kept, v, s) for v, s in zip(problem, slow, strict=True))))
-        for one, other in zip(whole, mixed, strict=True):
-            np.testing.assert_array_equal(np.asarray(one)[kept], np.asarray(other)[kept])
-
-
 def test_an_element_without_meaning_leaves_the_others_alone(precision):
     k, n, p = random_points(precision, 5)
     spoilt = p.copy()
