@@ -73,16 +73,8 @@ def init(
     """
     check_complete(complete)
     dtype = compute_dtype(threshold, epsilon, alpha)
-    test = prepare_test(
-        threshold,
-        epsilon,
-        support,
-        successes=successes,
-        num_rollouts=num_rollouts,
-        beta=beta,
-        most_successes=most_successes,
-        dtype=dtype,
-    )
+    settings = {"successes": successes, "num_rollouts": num_rollouts, "beta": beta, "most_successes": most_successes}
+    test = prepare_test(threshold, epsilon, support, dtype=dtype, **settings)
     found, log_weights = _prepared(bets, weights, dtype)
     goal = goal_up(probability("alpha", alpha, dtype, "down", validate=True, scalar=True))
     zero, none, count = jnp.zeros((), dtype), jnp.full((), -jnp.inf, dtype), jnp.int32(0)
