@@ -130,7 +130,8 @@ def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
 def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Kind]:
     chosen, known = [usable(name, wish) for name in names or ()], wish.threshold is not None
     for kind in chosen:
-        if kind.name in BOUNDS and BOUNDS[kind.name].binary and not source.binary:
+        binary = kind.counts_successes or (kind.name in BOUNDS and BOUNDS[kind.name].binary)
+        if binary and not source.binary:
             raise ValueError(f"design is {kind.name!r}, for returns of 0 and 1; the pilot has others")
     suited = [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
     return chosen or suited
