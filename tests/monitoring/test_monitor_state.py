@@ -85,7 +85,7 @@ def test_impossible_returns_are_refused_or_end_all_conclusions(begin, bad):
     start = begin()
     returns = np.zeros(start.test.num_rollouts, np.float32)
     returns[-1] = bad
-    with pytest.raises(ValueError, match=r"returns\[\d\] is .*; expected "):
+    with pytest.raises(ValueError, match=r"returns\[\d\] is .*(; expected|, outside the support) "):
         update(start, returns)
     alarmed = watched(start, np.zeros((60, len(returns)), np.float32))
     for before in (start, alarmed):
@@ -114,7 +114,7 @@ TRIALS = {"support": None, "successes": True, "num_rollouts": 5}
 REFUSED = {
     "complete is False; expected True": {"complete": False},
     "support is not given; expected": {"support": None},
-    r"support is \(0, inf\); expected two finite ends": {"support": (0, np.inf)},
+    r"support is \(0, inf\); a monitor needs a finite upper end": {"support": (0, np.inf)},
     r"threshold is 0; expected a number in \(0, 1\], since no task contradicts": {"threshold": 0},
     r"threshold is 1.5; expected a number in \(0, 1\]": {"threshold": 1.5},
     r"epsilon is 1; expected a probability": {"epsilon": 1.0},

@@ -87,7 +87,7 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"cost_per_task": np.nan}, "cost_per_task is nan"),
             ({"cost_per_rollout": 0.0}, "are both 0"),
             ({"max_rollouts": 0}, "max_rollouts is 0"),
-            ({"max_rollouts": 5000}, "expected at most 1024"),
+            ({"max_rollouts": 5000}, "expected a whole number from 1 to 1,024"),
             ({"designs": ("best",)}, "design is 'best'; expected one of betting, attained, clopper"),
             ({"threshold": None, "designs": ("sequential",), "budget": 9.0}, "sequential', which needs a threshold"),
             ({"threshold": None, "designs": ("soft",), "budget": 9.0}, "soft', which needs a threshold"),

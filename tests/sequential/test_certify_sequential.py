@@ -58,17 +58,6 @@ def test_giving_up_saves_rollouts_and_loses_no_soundness():
     assert int(hasty.num_violations[0]) >= int(patient.num_violations[0])
 
 
-def test_blocks_of_thresholds_change_nothing(monkeypatch):
-    thresholds = np.linspace(0.1, 0.9, 13)
-    whole = certify_sequential(X, thresholds, **SETTINGS)
-    jax.clear_caches()
-    monkeypatch.setattr("jaxcert.numerics._batches._BYTES", 60 * 4 * 4 * 3 * 4)
-    parts = certify_sequential(X, thresholds, **SETTINGS)
-    jax.clear_caches()
-    for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_thresholds_up_to_the_lower_end_need_no_rollouts():
     found = certify_sequential(X, [-1.0, 0.0, 0.5], **SETTINGS)
     assert np.asarray(found.num_rollouts_used)[:, :2].max() == 0
