@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from ltl_reference import NAMES, any_tasks, as_sets, holds, nth
+from ltl_reference import NAMES, any_tasks, as_sets, holds, nth, stages_of
 
 from jaxcert.tasks import ltl
 
@@ -56,7 +56,7 @@ KINDS = pytest.mark.parametrize("kind", ["sampled", "any"])
 @functools.cache
 def formulas(kind):
     tasks = cases(kind)[0]
-    return [ltl.to_formula(nth(tasks, index), NAMES) for index in range(len(tasks.num_stages))]
+    return [stages_of(nth(tasks, index)) for index in range(len(tasks.num_stages))]
 
 
 @KINDS
@@ -91,8 +91,8 @@ def test_violated_if_every_continuation_fails():
     """All continuations by up to three positions of two propositions."""
     positions = [set(), {"a"}, {"b"}, {"a", "b"}]
     for text in ("!b U a", "F(a & !b U a)", "!a U (b & !b U a)", "!a U (b & !b U (a & F b))"):
-        formula = ltl.parse(text)
-        task = ltl.from_formula(formula, ["a", "b"], depth=3)
+        task = ltl.from_formula(text, ["a", "b"], depth=3)
+        formula = stages_of(task, ["a", "b"])
         prefixes = [list(word) for word in itertools.product(positions, repeat=2)]
         traces = np.array([[[name in held for name in "ab"] for held in word] for word in prefixes])
         tasks = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (16, *leaf.shape)), task)
@@ -102,18 +102,14 @@ def test_violated_if_every_continuation_fails():
         np.testing.assert_array_equal(found, wanted)
 
 
-def from_stage(task, i):
-    return ltl.ReachAvoid(task.reach[i:], task.avoid[i:], task.num_stages - np.int32(i), task.finish[i:])
-
-
 def test_a_state_is_what_is_left_to_do():
     """The formula holds on a trace if one of the stages in the state holds on the rest of it."""
     tasks, traces, states = cases("any")
     for index in range(1000):
         task, trace, state = nth(tasks, index), as_sets(traces[index]), states[index, 3]
-        left = [ltl.to_formula(from_stage(task, i), NAMES) for i in range(task.num_stages) if state[i]]
-        wanted = state[-1] or any(holds(formula, trace[3:]) for formula in left)
-        assert holds(formulas("any")[index], trace) == wanted
+        stages = formulas("any")[index]
+        wanted = state[-1] or any(holds(stages[i:], trace[3:]) for i in range(task.num_stages) if state[i])
+        assert holds(stages, trace) == wanted
 
 
 @KINDS
@@ -187,7 +183,7 @@ def test_greedy_is_exact_if_later_stages_avoid_no_more():
 
 
 def task_of(text, **options):
-    return ltl.from_formula(ltl.parse(text), NAMES, **options)
+    return ltl.from_formula(text, NAMES, **options)
 
 
 def run(task, word):

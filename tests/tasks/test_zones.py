@@ -19,7 +19,7 @@ STEERING = zones.steering_policy()
 
 
 def task(text):
-    return ltl.from_formula(ltl.parse(text), zones.COLOURS, depth=3)
+    return ltl.from_formula(text, zones.COLOURS, depth=3)
 
 
 def in_a_row(text, *, start=(-2.0, 0.0), heading=0.0):

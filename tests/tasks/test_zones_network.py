@@ -22,7 +22,7 @@ def initial() -> dict[str, jax.Array]:
 
 
 def task(text, depth=3):
-    return ltl.from_formula(ltl.parse(text), zones.COLOURS, depth=depth)
+    return ltl.from_formula(text, zones.COLOURS, depth=depth)
 
 
 def observed(text, seed=1, depth=3):

@@ -35,7 +35,7 @@ def initial_state(task: ReachAvoid) -> jax.Array:
 
     Example:
         >>> from jaxcert.tasks import ltl
-        >>> initial_state(ltl.from_formula(ltl.parse("F(a & F b)"), ["a", "b"])).tolist()
+        >>> initial_state(ltl.from_formula("F(a & F b)", ["a", "b"])).tolist()
         [True, False, False]
     """
     return jnp.arange(task.reach.shape[-2] + 1) == 0
@@ -81,7 +81,7 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
 
     Example:
         >>> from jaxcert.tasks import ltl
-        >>> task = ltl.from_formula(ltl.parse("F(a & (!b U c))"), ["a", "b", "c"])
+        >>> task = ltl.from_formula("F(a & (!b U c))", ["a", "b", "c"])
         >>> state = initial_state(task)
         >>> for letter in "abac":
         ...     state = step(task, state, jnp.array([letter == name for name in "abc"]))
@@ -174,7 +174,7 @@ def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
 
     Example:
         >>> from jaxcert.tasks import ltl
-        >>> task = ltl.from_formula(ltl.parse("F(a & (!b U c))"), ["a", "b", "c"])
+        >>> task = ltl.from_formula("F(a & (!b U c))", ["a", "b", "c"])
         >>> remaining(task, jnp.array([True, True, False])).avoid.tolist()
         [[False, True, False], [False, False, False]]
     """
