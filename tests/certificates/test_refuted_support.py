@@ -7,7 +7,7 @@ from asked import ways
 
 import jaxcert
 from jaxcert import Status
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 from jaxcert.sequential import certificate, init, update
 
 N, M = 40, 4

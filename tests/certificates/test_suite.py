@@ -15,7 +15,7 @@ from scipy import stats
 from jaxcert import Status, certify_suite, paired
 from jaxcert.bounds import hoeffding
 from jaxcert.numerics._coins import coins_allowed
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 
 def exactly_allowed(heads: list[Fraction], k: int, level: Fraction) -> tuple[int, bool]:

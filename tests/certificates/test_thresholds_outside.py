@@ -11,7 +11,7 @@ from asked import ways
 
 import jaxcert
 from jaxcert import certify
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 # As in other tests, whose programs are compiled.
 X = np.random.default_rng(0).permuted(np.linspace(0.2, 0.8, 600, dtype=np.float32).reshape(20, 30), axis=1)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcert.rollouts import reach, reach_avoid
+from jaxcert.returns import reach, reach_avoid
 
 
 def loop(target, avoid, done):

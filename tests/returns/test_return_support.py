@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from jaxcert.rollouts import (
+from jaxcert.returns import (
     discounted_return,
     return_support,
     truncated_return,

@@ -8,7 +8,7 @@ from scipy import stats
 
 from jaxcert import certify, certify_lower_bounds
 from jaxcert.baselines import interval_mdp
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 from jaxcert.tasks import bridge_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:scenario at beta")]
