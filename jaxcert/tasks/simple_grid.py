@@ -133,9 +133,6 @@ def _sample_task(key: chex.PRNGKey, params: SimpleGridParams) -> jax.Array:
 def task_distribution(*, params: SimpleGridParams = _PAPER) -> Any:
     """The law of the slip probabilities of ``env`` as a distribution of TensorFlow Probability.
 
-    ``dataclasses.replace(ENV, sample_task=task_distribution(...))`` is the same corridor with other tasks. With a given
-    key the distribution draws other tasks than ``ENV.sample_task``.
-
     Args:
         params: the mixture; the paper's by default.
 

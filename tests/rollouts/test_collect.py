@@ -278,13 +278,6 @@ def test_a_function_is_taken_as_it_is_now(monkeypatch):
         mean(Agent().act)
 
 
-def test_a_function_compiles_once():
-    tasks = jnp.array([3.0])
-    collect(WALK, drift, tasks, KEY, num_rollouts=3)
-    key = jax.random.key(1)
-    assert compilations(lambda: collect(WALK, drift, tasks, key, num_rollouts=3)) == 0
-
-
 def test_episodes_share_no_key_with_tasks_of_the_same():
     tasks = jax.random.split(KEY, 4)
     episodes = jax.random.split(episode_key(KEY), 4)

@@ -90,13 +90,6 @@ def test_a_set_has_no_order_and_an_empty_row_is_no_stage():
     np.testing.assert_array_equal(shallow, deep)
 
 
-@pytest.mark.parametrize(
-    "other", ["F(green & F red)", "F red", "F(red & (!yellow U green))", "!yellow U (red & F green)"]
-)
-def test_another_formula_is_read_as_another(other):
-    assert np.any(embed(initial(), observed("F(red & F green)")) != embed(initial(), observed(other)))
-
-
 def test_policies_act_by_mean_or_sample_and_share_a_compilation():
     mean, sample = (zones.sequence_policy(initial(), deterministic=each) for each in (True, False))
     obs, keys = observed("F red"), jax.random.split(jax.random.key(2), 4000)
