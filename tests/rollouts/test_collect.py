@@ -20,27 +20,20 @@ from jaxcert.tasks import MultiTaskEnv, pendulum
 KEY = jax.random.key(7)
 
 
-class Walk(NamedTuple):
-    """A random walk that ends beyond its task's limit; pays its place."""
-
-    obs: jax.Array
-    reward: jax.Array
-    done: jax.Array
-    key: jax.Array
-
-
 @dataclasses.dataclass(frozen=True)
 class WalkEnv:
+    """A random walk that ends beyond its task's limit; pays its place."""
+
     limit: jax.Array
     action_size = 1
 
     def reset(self, rng):
-        return Walk(jnp.zeros(1), jnp.zeros(()), jnp.zeros((), bool), rng)
+        return State(jnp.zeros(1), jnp.zeros(()), jnp.zeros((), bool), rng)
 
     def step(self, state, action):
         key, now = jax.random.split(state.key)
         place = state.obs + action + jax.random.normal(now, (1,))
-        return Walk(place, place[0], jnp.abs(place[0]) > self.limit, key)
+        return State(place, place[0], jnp.abs(place[0]) > self.limit, key)
 
 
 WALK = MultiTaskEnv(WalkEnv, lambda key: jax.random.uniform(key, minval=1.0, maxval=6.0), 30, (-1e3, 1e3))
@@ -219,12 +212,12 @@ class Breaking:
 
     def reset(self, rng):
         done = jnp.where(self.breaks == 0, jnp.nan, 0.0)
-        return Walk(jnp.zeros(1), jnp.zeros(()), done, jnp.zeros(()))
+        return State(jnp.zeros(1), jnp.zeros(()), done, jnp.zeros(()))
 
     def step(self, state, action):
         t = state.key + 1
         reward = jnp.where((self.breaks == 100) & (t == 3), jnp.nan, -1.0)
-        return Walk(jnp.zeros(1), reward, jnp.where(self.breaks == t, jnp.nan, 0.0), t)
+        return State(jnp.zeros(1), reward, jnp.where(self.breaks == t, jnp.nan, 0.0), t)
 
 
 def test_an_end_that_is_nan_is_no_end():

@@ -26,7 +26,7 @@ def cars():
     """Cars of different strengths, with real actions; 100 for the top, minus what is spent."""
     env, params = gymnax.make("MountainCarContinuous-v0")
     powers = lambda key: params.replace(power=jax.random.uniform(key, minval=0.001, maxval=0.002))  # noqa: E731
-    return env, from_gymnax(env, powers, episode_length=60, support=(-60.0, 100.0), name="cars")
+    return env, from_gymnax(env, powers, episode_length=60, support=(-60.0, 100.0))
 
 
 def against_the_fall(obs, key):

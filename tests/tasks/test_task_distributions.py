@@ -41,12 +41,14 @@ class Mixture:
         return self.parts.pdf(np.asarray(x)[..., None]) @ self.weights
 
 
+def sample_cut(key):
+    return simple_grid.task_distribution(params=CUT).sample(seed=key)
+
+
 SCALE = stats.loguniform(0.5, 2)
 LAWS = {
     "grid": Law(simple_grid.ENV.sample_task, simple_grid.task_distribution, (Mixture(SimpleGridParams()),)),
-    "cut": Law(
-        simple_grid.env(params=CUT).sample_task, lambda: simple_grid.task_distribution(params=CUT), (Mixture(CUT),)
-    ),
+    "cut": Law(sample_cut, lambda: simple_grid.task_distribution(params=CUT), (Mixture(CUT),)),
     "bridge_world": Law(
         bridge_world.ENV.sample_task, bridge_world.task_distribution, (stats.uniform(0.2, 0.1), stats.uniform(0, 0.2))
     ),
