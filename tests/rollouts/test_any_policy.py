@@ -129,17 +129,6 @@ def test_observations_in_a_dict(options):
     np.testing.assert_array_equal(found, collect_gymnasium(make_lake, by_table, LAKES, KEY, num_rollouts=20, **options))
 
 
-def test_observations_in_a_tuple():
-    def make(task):
-        space = spaces.Tuple([spaces.Discrete(16), spaces.Box(0, 1, (1,))])
-        return gymnasium.wrappers.TransformObservation(
-            gymnasium.make("FrozenLake-v1", is_slippery=False), lambda cell: (cell, np.ones(1, np.float32)), space
-        )
-
-    found = collect_gymnasium(make, lambda obs: WAY[int(obs[0])], ["one"], KEY, num_rollouts=2)
-    np.testing.assert_array_equal(found, 1.0)
-
-
 def test_taxi_whose_table_is_looked_up_by_the_action():
     def make(name):
         return gymnasium.make(name, max_episode_steps=10)
