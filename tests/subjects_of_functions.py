@@ -12,7 +12,7 @@ from jaxcert import (
     bounds,
     consecutive_successes_threshold,
     numerics,
-    rollouts,
+    returns,
     scenario_epsilon,
     shifted_epsilon,
     task_weights,
@@ -68,11 +68,11 @@ TAILS["task_weights"] = Subject(
     lambda x, q, p: task_weights(Density(q), Density(p), x), (RETURNS[0], 1.0, 2.0), (RETURNS[1], 2.0, 1.5)
 )
 METRICS = {
-    "undiscounted_return": of(rollouts.undiscounted_return, "r_t done_t"),
-    "discounted_return": of(rollouts.discounted_return, "r_t done_t discount"),
-    "truncated_return": of(rollouts.truncated_return, "r_t done_t discount min_reward"),
-    "reach": Subject(rollouts.reach, (EVENTS[0], EVENTS[1]), (EVENTS[2], EVENTS[3]), dtype="float32"),
-    "reach_avoid": Subject(rollouts.reach_avoid, tuple(EVENTS[:3]), tuple(EVENTS[1:]), dtype="float32"),
+    "undiscounted_return": of(returns.undiscounted_return, "r_t done_t"),
+    "discounted_return": of(returns.discounted_return, "r_t done_t discount"),
+    "truncated_return": of(returns.truncated_return, "r_t done_t discount min_reward"),
+    "reach": Subject(returns.reach, (EVENTS[0], EVENTS[1]), (EVENTS[2], EVENTS[3]), dtype="float32"),
+    "reach_avoid": Subject(returns.reach_avoid, tuple(EVENTS[:3]), tuple(EVENTS[1:]), dtype="float32"),
 }
 BASELINES = {
     "certify_known_performances": of(

@@ -304,7 +304,7 @@ def test_robots_are_trained_as_the_page_says(monkeypatch):
     monkeypatch.setattr(training, "SMALL", dataclasses.replace(training.SMALL, **sizes))
     (learn,) = (text for text in python("docs/training.md") if OF_ROBOTS.search(text))
     with contextlib.redirect_stdout(io.StringIO()) as stream:
-        exec(learn.replace("num_tasks=50, num_rollouts=10", "num_tasks=2, num_rollouts=1"), {})
+        exec(learn.replace('"num_tasks": 50, "num_rollouts": 10', '"num_tasks": 2, "num_rollouts": 1'), {})
     assert "certify/safety@500" in stream.getvalue()
     assert {"certificates.jsonl", "000000000000.npz"} < {path.name for path in Path("walker").iterdir()}
 

@@ -13,7 +13,7 @@ from subjects_of_functions import BOUNDS, EPSILONS, METRICS, SHIFTS, TAILS
 
 import jaxcert
 from jaxcert import numerics
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 from jaxcert.tasks import simple_grid
 
 RUN = {"num_tasks": 20, "max_rollouts": 500, "delta": 0.01, "validate": False}

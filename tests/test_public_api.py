@@ -17,7 +17,7 @@ PACKAGES = [
 # What users call, documented by its docstring.
 DOCUMENTED = ["jaxcert"]
 for _names in (
-    "baselines.interval_mdp bounds diagnostics monitoring numerics planning report rollouts rollouts.summaries",
+    "baselines.interval_mdp bounds diagnostics monitoring numerics planning report returns returns.summaries rollouts",
     "sequential sweep tasks tasks.bridge_world tasks.locomotion tasks.ltl tasks.pendulum tasks.simple_grid",
     "tasks.zones training",
 ):

@@ -12,15 +12,14 @@ import jaxcert
 from benchmarks.gpu.rows import Row
 from benchmarks.speed.bounds import floors, summaries
 from benchmarks.speed.certificates import certificates, growth, whole_sweep
-from benchmarks.speed.rollouts import rollouts, tasks
 from benchmarks.speed.rows import Row as Timing
 from benchmarks.speed.rows import sample
+from benchmarks.speed.tasks import tasks
 
 PARTS = {
     "certify": certificates,
     "sweep": whole_sweep,
     "tasks": tasks,
-    "rollouts": rollouts,
     "summaries": summaries,
     "floors": floors,
     "growth": growth,

@@ -11,8 +11,6 @@ growth      the time against one size at a time, with the exponent from the firs
             at every k
 summaries   10^6 tasks with 10^3 rollouts each, in batches, in the memory stated
 tasks       BridgeWorld: 10^7 episodes, and [200, 1000] rollouts with their certificate in one call
-rollouts    soft counts; rollouts until tasks are decided, on BridgeWorld and zones; rollouts with their certificate in
-            one call, on zones and, where its engine is installed, of the cheetah: [200, 1000] on a GPU, fewer elsewhere
 
 First calls, which compile, are apart; every timing waits for its result; figures are medians, but for the plain SciPy
 reference and the summaries, which run once; a bound and its floor take turns, so that a noisy machine slows both.
@@ -37,11 +35,11 @@ from benchmarks.speed.beside_rollouts import collecting
 from benchmarks.speed.bounds import floors, summaries
 from benchmarks.speed.certificates import certify, draw, growth, sweeps
 from benchmarks.speed.compiling import first_calls
-from benchmarks.speed.rollouts import rollouts, tasks
 from benchmarks.speed.rows import Row
 from benchmarks.speed.streaming import streaming
+from benchmarks.speed.tasks import tasks
 
-PARTS = ("certify", "sweep", "floors", "growth", "summaries", "tasks", "rollouts")
+PARTS = ("certify", "sweep", "floors", "growth", "summaries", "tasks")
 TABLES = {"first_calls": first_calls, "collect": collecting}
 
 
@@ -70,7 +68,7 @@ def main() -> None:
 
 def _rows(wanted: list[str], megabytes: int) -> list[Row]:
     parts = {"certify": certify, "sweep": sweeps, "floors": lambda: floors(megabytes), "growth": growth}
-    parts |= {"summaries": summaries, "tasks": tasks, "rollouts": rollouts}
+    parts |= {"summaries": summaries, "tasks": tasks}
     rows = []
     for name in wanted:
         for row in parts[name]():

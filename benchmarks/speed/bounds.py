@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks._common import in_turns, seconds
 from benchmarks.speed.rows import Row, sample
 from jaxcert import bounds, certify
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 NUM_ROLLOUTS = 1000
 

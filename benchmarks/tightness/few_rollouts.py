@@ -1,8 +1,7 @@
 """How few rollouts certify: adaptive and sequential certificates beside those of a fixed number of rollouts."""
 
-import dataclasses
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +12,7 @@ from benchmarks._common import markdown
 from benchmarks.tightness.worlds import THRESHOLDS
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive
 from jaxcert.sequential import certify_sequential
+from jaxcert.tasks import from_functions
 
 SETTINGS: dict[str, Any] = {"support": (0, 1000), "delta": 0.01}
 PAPER: dict[str, Any] = {"bound": "empirical_bernstein", "method": "scenario", "beta": 1e-4}
@@ -45,30 +45,16 @@ def orders(returns: np.ndarray) -> np.ndarray:
 # --- until a wanted certificate is reached ------------------------------------------------------------------------
 
 
-class _State(NamedTuple):
-    obs: jax.Array
-    reward: jax.Array
-    done: jax.Array
-    key: jax.Array
-
-
-@dataclasses.dataclass(frozen=True)
-class _Recorded:
-    """An episode is one step, whose reward is drawn from the recorded returns of a task."""
-
-    returns: jax.Array
-
-    def reset(self, rng: jax.Array) -> _State:
-        return _State(jnp.zeros(()), jnp.zeros(()), jnp.zeros((), bool), rng)
-
-    def step(self, state: _State, action: jax.Array) -> _State:
-        return _State(state.obs, jax.random.choice(state.key, self.returns), jnp.ones((), bool), state.key)
-
-
 def recorded_env(returns: np.ndarray) -> MultiTaskEnv:
-    """Tasks drawn from those of the sample."""
-    rows = jnp.asarray(returns, jnp.float32)
-    return MultiTaskEnv(_Recorded, lambda key: jax.random.choice(key, rows), 1, (0.0, 1000.0))
+    """Tasks drawn from those of the sample; an episode is one step, whose reward is one of the task's returns."""
+    rows, nothing = jnp.asarray(returns, jnp.float32), jnp.zeros(())
+    return from_functions(
+        lambda task, key: (nothing, nothing),
+        lambda task, state, action, key: (state, nothing, jax.random.choice(key, task), True),
+        lambda key: jax.random.choice(key, rows),
+        episode_length=1,
+        support=(0.0, 1000.0),
+    )
 
 
 _POLICY = Policy(lambda params, obs, key: jnp.zeros(()), (), deterministic=True)

@@ -61,7 +61,7 @@ def certify(
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched.
             bool for successes, whose support is (0, 1) and whose J is the probability of success; numbers that are all
             0 or 1 are successes, too, if no support is given and they can be read. Or a summary, a ``Histogram``
-            of ``jaxcert.rollouts.summaries``; two policies, ``paired``; tasks with weights, ``weighted``.
+            of ``jaxcert.returns.summaries``; two policies, ``paired``; tasks with weights, ``weighted``.
         thresholds: float[t], or a scalar for one; wanted expected returns B.
         support: (a, b), declared before the data are seen; every return lies in it. b may be infinite for "betting"
             and "dkw". A summary has its own. By default (0, 1) for successes, for "clopper_pearson" and for "attained".

@@ -25,7 +25,7 @@ def sample_returns(name: str) -> np.ndarray:
         ValueError: if there is no sample of that name.
 
     Example:
-        >>> from jaxcert.rollouts import sample_returns
+        >>> from jaxcert import sample_returns
         >>> sample_returns("cheetah").shape
         (200, 100)
 

@@ -1,15 +1,5 @@
-"""From policies and tasks to returns, and to certificates; with the names of ``jaxcert.returns``."""
+"""From policies and tasks to returns, and to certificates."""
 
-from jaxcert.returns import (
-    discounted_return,
-    reach,
-    reach_avoid,
-    return_support,
-    sample_returns,
-    truncated_return,
-    undiscounted_return,
-)
-from jaxcert.rollouts import summaries
 from jaxcert.rollouts._adaptive import certify_adaptive
 from jaxcert.rollouts._adaptive_file import adaptive_facts, load_adaptive, save_adaptive
 from jaxcert.rollouts._certify_policy import PolicyCertificate, certify_policy
@@ -36,14 +26,6 @@ __all__ = [
     "certify_policy",
     "collect",
     "collect_gymnasium",
-    "discounted_return",
     "load_adaptive",
-    "reach",
-    "reach_avoid",
-    "return_support",
-    "sample_returns",
     "save_adaptive",
-    "summaries",
-    "truncated_return",
-    "undiscounted_return",
 ]

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import chex
 import numpy as np
@@ -102,17 +103,9 @@ class Trials(RecordedTrials[Declared]):
         Warns:
             UserWarning: for labels such as ckpt_1 and ckpt_2, which may be of policies or trials.
         """
-        declared = declare(
-            tasks,
-            thresholds,
-            support=support,
-            successes=successes,
-            delta=delta,
-            beta=beta,
-            give_up=give_up,
-            max_trials=max_trials,
-            schedule=schedule,
-        )
+        settings: dict[str, Any] = {"support": support, "successes": successes, "delta": delta, "beta": beta}
+        settings |= {"give_up": give_up, "max_trials": max_trials, "schedule": schedule}
+        declared = declare(tasks, thresholds, **settings)
         ask_about_labels(declared.tasks)
         ask_about_alike(declared.tasks, "tasks hold")
         ChainedLog.start(path, first_entry(declared))

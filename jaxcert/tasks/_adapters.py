@@ -100,7 +100,6 @@ def from_gymnax(
     *,
     episode_length: int,
     support: tuple[float, float],
-    name: str | None = None,
 ) -> MultiTaskEnv:
     """An environment of gymnax whose parameters are the task.
 
@@ -113,7 +112,6 @@ def from_gymnax(
         episode_length: most steps of an episode. The environment's own limit, ``params.max_steps_in_episode``, ends it
             earlier if that is smaller.
         support: the least and the largest undiscounted return of an episode, known without looking.
-        name: of the tasks; by default the environment's own.
 
     Returns:
         A ``MultiTaskEnv`` for ``collect`` and ``certify_policy``.
@@ -140,5 +138,5 @@ def from_gymnax(
         obs, state, reward, done, _ = env.step_env(key, state, action, params)
         return state, obs, reward, done
 
-    name = str(env.name) if name is None else name
-    return from_functions(reset, step, sample_params, episode_length=episode_length, support=support, name=name)
+    kind = {"episode_length": episode_length, "support": support, "name": str(env.name)}
+    return from_functions(reset, step, sample_params, **kind)

@@ -19,7 +19,6 @@ def from_brax(
     *,
     episode_length: int,
     support: tuple[float, float],
-    name: str | None = None,
 ) -> MultiTaskEnv:
     """An environment of Brax whose physical system depends on the task.
 
@@ -33,7 +32,6 @@ def from_brax(
         sample_task: as in ``MultiTaskEnv``.
         episode_length: most steps of an episode.
         support: the least and the largest undiscounted return of an episode, known without looking.
-        name: of the tasks; by default that of the environment's class.
 
     Returns:
         A ``MultiTaskEnv`` for ``collect``, ``certify_policy`` and training.
@@ -65,8 +63,7 @@ def from_brax(
         changed.sys = change(env.sys, task)
         return changed
 
-    name = type(env).__name__ if name is None else name
-    tasks = MultiTaskEnv(environment, sample_task, episode_length, support, name=name)
+    tasks = MultiTaskEnv(environment, sample_task, episode_length, support, name=type(env).__name__)
     _check_effect(tasks, change, env.sys)
     return tasks
 

@@ -29,5 +29,5 @@ ENVIRONMENTS = {
     "simple_grid": Entry(lambda: simple_grid.ENV, {"simple_grid": lambda: simple_grid.POLICY}),
     "walker": Entry(walker),
     "walker (authors' version)": Entry(lambda: walker(authors_version=True)),
-    "zones": Entry(lambda: zones.ENV, {"zones_steering": zones.steering_policy}),
+    "zones": Entry(lambda: zones.ENV),
 }

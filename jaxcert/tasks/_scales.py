@@ -1,6 +1,7 @@
 """Random scale factors of tasks."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,10 +15,14 @@ def sample_scales(key: jax.Array, num_scales: int) -> jax.Array:
     return jnp.exp2(jax.random.uniform(key, (num_scales,), minval=-1, maxval=1))
 
 
-def scale_distribution(name: str, ends: tuple[float, float]) -> Any:
-    """The law of 2^u with u uniform between the logarithms of both ends; ValueError unless 0 < low < high."""
+def joint_scales(task: Callable[..., Any], **ends: tuple[float, float]) -> Any:
+    """The law of a task of independent 2^u, u uniform between the logarithms of both ends, of which 0 < low < high."""
     from tensorflow_probability.substrates import jax as tfp
 
+    return tfp.distributions.JointDistributionNamed(task(*(_scale(tfp, name, each) for name, each in ends.items())))
+
+
+def _scale(tfp: Any, name: str, ends: tuple[float, float]) -> Any:
     low, high = ends
     check_number(name, low, lambda end: 0 < end < math.inf, "positive ends, the lower one first")
     check_number(name, high, lambda end: low < end < math.inf, "positive ends, the lower one first")

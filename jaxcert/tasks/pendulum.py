@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks._scales import sample_scales, scale_distribution
+from jaxcert.tasks._scales import joint_scales, sample_scales
 
 __all__ = ["ENV", "Pendulum", "State", "Task", "task_distribution"]
 
@@ -92,9 +92,6 @@ def _sample_task(key: chex.PRNGKey) -> Task:
 def task_distribution(*, mass: tuple[float, float] = (0.5, 2.0), length: tuple[float, float] = (0.5, 2.0)) -> Any:
     """The law of ``ENV``'s tasks as a distribution of TensorFlow Probability, or one with other ends.
 
-    ``dataclasses.replace(ENV, sample_task=task_distribution(...))`` is the environment with other tasks. With a given
-    key the distribution draws other tasks than ``ENV.sample_task``.
-
     Args:
         mass: ends of the mass in kg, whose logarithm is uniform.
         length: ends of the length in m, likewise.
@@ -110,10 +107,7 @@ def task_distribution(*, mass: tuple[float, float] = (0.5, 2.0), length: tuple[f
         >>> bool(heavy.sample(seed=jax.random.key(0)).mass > 1)
         True
     """
-    from tensorflow_probability.substrates import jax as tfp
-
-    scales = Task(scale_distribution("mass", mass), scale_distribution("length", length))
-    return tfp.distributions.JointDistributionNamed(scales)
+    return joint_scales(Task, mass=mass, length=length)
 
 
 ENV = MultiTaskEnv(Pendulum, _sample_task, EPISODE_LENGTH, (0.0, float(EPISODE_LENGTH)), name="pendulum")

@@ -1,8 +1,8 @@
 """The illustrative grid: a corridor in which the episode may fail at every step, with the exact safety S(B).
 
-A task is a slip probability p. The agent moves right; at every step the episode ends in failure with
-probability p. It succeeds, with return 1, if it survives `num_steps` steps, so J = (1-p)^num_steps. The
-slip probabilities come from a mixture of Gaussians, truncated to [0, 1). ``ENV`` has the paper's parameters.
+A task is a slip probability p. The agent moves right; at every step the episode ends in failure with probability p. It
+succeeds, with return 1, if it survives five steps, so J = (1-p)^5. The slip probabilities come from a mixture of
+Gaussians, truncated to [0, 1). ``ENV`` has the paper's parameters.
 
 Reference:
     Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters come
@@ -26,19 +26,16 @@ __all__ = [
     "ENV",
     "POLICY",
     "SimpleGridParams",
-    "env",
     "performance",
     "safety",
     "task_distribution",
 ]
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["weights", "means", "stds"], meta_fields=["num_steps"]
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class SimpleGridParams:
-    """Task distribution and length of the corridor; a pytree with static `num_steps`.
+    """A mixture of slip probabilities; a pytree.
 
     The density of p is proportional to Σ_c weights[c] · Normal(p; means[c], stds[c]) on [0, 1), 0 elsewhere.
 
@@ -46,19 +43,18 @@ class SimpleGridParams:
         weights: [c], non-negative, of any positive sum.
         means: [c], each in [0, 1), or outside by a few standard deviations at most.
         stds: [c], positive.
-        num_steps: steps to survive.
 
     Example:
-        >>> SimpleGridParams(num_steps=3).means
+        >>> SimpleGridParams(weights=(0.5, 0.5)).means
         (0.03, 0.1)
     """
 
     weights: chex.Numeric | tuple[float, ...] = (0.8, 0.2)
     means: chex.Numeric | tuple[float, ...] = (0.03, 0.10)
     stds: chex.Numeric | tuple[float, ...] = (0.01, 0.01)
-    num_steps: int = 5
 
 
+_NUM_STEPS = 5
 _PAPER = SimpleGridParams()
 
 
@@ -67,7 +63,6 @@ class _SimpleGrid:
     """One task, of this probability of failure at each step; an observation counts the steps survived so far."""
 
     slip: chex.Numeric
-    num_steps: int = _PAPER.num_steps
 
     def reset(self, rng: chex.PRNGKey) -> State:
         """At the left end."""
@@ -79,48 +74,14 @@ class _SimpleGrid:
         key, now = jax.random.split(state.key)
         fails = jax.random.uniform(now, (), slip.dtype) < slip
         survived = state.obs + 1
-        arrived = survived >= self.num_steps
+        arrived = survived >= _NUM_STEPS
         reward = jnp.where(jnp.isnan(slip), jnp.nan, (arrived & ~fails).astype(slip.dtype))
         return State(survived, reward, fails | arrived | jnp.isnan(slip), key)
 
 
-def env(*, params: SimpleGridParams = _PAPER) -> MultiTaskEnv:
-    """The grid as a distribution of environments; ``ENV`` is the paper's.
-
-    A task is a scalar, its slip probability. Tasks are sampled without rejection: a truncated mixture is the mixture of
-    the truncated components, in which the weight of each component is multiplied by its mass in [0, 1).
-
-    Args:
-        params: the mixture and the number of steps; for others than the paper's, each
-            call is compiled anew, so keep the result.
-
-    Returns:
-        A ``MultiTaskEnv``.
-
-    Example:
-        >>> import jax
-        >>> from jaxcert.rollouts import collect
-        >>> print(collect(env(), POLICY, jax.numpy.array([0.0, 1.0]), jax.random.key(0), num_rollouts=3))
-        [[1. 1. 1.]
-         [0. 0. 0.]]
-
-    Reference: arXiv 2602.02098, fig. 2.
-    """
-    return ENV if params is _PAPER else _env(params)
-
-
-def _env(params: SimpleGridParams) -> MultiTaskEnv:
-    def environment(slip: jax.Array) -> _SimpleGrid:
-        return _SimpleGrid(slip, params.num_steps)
-
-    def sample_task(key: chex.PRNGKey) -> jax.Array:
-        return _sample_task(key, params)
-
-    return MultiTaskEnv(environment, sample_task, params.num_steps, (0.0, 1.0), name="simple_grid", binary=True)
-
-
-def _sample_task(key: chex.PRNGKey, params: SimpleGridParams) -> jax.Array:
-    weights, means, stds = _mixture(params)
+def _sample_task(key: chex.PRNGKey) -> jax.Array:
+    """Without rejection: a truncated mixture is one of truncated components, each weighted by its mass in [0, 1)."""
+    weights, means, stds = _mixture(_PAPER)
     key_component, key_slip = jax.random.split(key)
     mass = _mass_below(jnp.ones_like(means), weights, means, stds)
     component = jax.random.categorical(key_component, jnp.log(mass))
@@ -131,10 +92,7 @@ def _sample_task(key: chex.PRNGKey, params: SimpleGridParams) -> jax.Array:
 
 
 def task_distribution(*, params: SimpleGridParams = _PAPER) -> Any:
-    """The law of the slip probabilities of ``env`` as a distribution of TensorFlow Probability.
-
-    ``dataclasses.replace(ENV, sample_task=task_distribution(...))`` is the same corridor with other tasks. With a given
-    key the distribution draws other tasks than ``ENV.sample_task``.
+    """The law of the slip probabilities of ``ENV``, or of another mixture, as a distribution of TensorFlow Probability.
 
     Args:
         params: the mixture; the paper's by default.
@@ -159,16 +117,15 @@ def task_distribution(*, params: SimpleGridParams = _PAPER) -> Any:
 
 # The only action, a step to the right.
 POLICY = Policy(lambda params, obs, key: jnp.int32(0), (), deterministic=True)
-ENV = _env(_PAPER)
+ENV = MultiTaskEnv(_SimpleGrid, _sample_task, _NUM_STEPS, (0.0, 1.0), name="simple_grid", binary=True)
 
 
 @jax.jit
-def performance(p: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Array:
-    """Success probability J of each task, in closed form: J = (1-p)^num_steps.
+def performance(p: chex.Numeric) -> jax.Array:
+    """Success probability J of each task, in closed form: J = (1-p)^5.
 
     Args:
         p: slip probabilities, [...], each in [0, 1].
-        params: gives the number of steps; the paper's by default.
 
     Returns:
         Performance J, float [...]; NaN where p is NaN or outside [0, 1].
@@ -179,7 +136,7 @@ def performance(p: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Ar
 
     Reference: arXiv 2602.02098, fig. 2.
     """
-    return (1 - _as_probability(p)) ** params.num_steps
+    return (1 - _as_probability(p)) ** _NUM_STEPS
 
 
 @jax.jit
@@ -190,11 +147,11 @@ def safety(threshold: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax
         = \frac{\sum_c w_c [\Phi((x-\mu_c)/\sigma_c) - \Phi(-\mu_c/\sigma_c)]}
                {\sum_c w_c [\Phi((1-\mu_c)/\sigma_c) - \Phi(-\mu_c/\sigma_c)]}, \qquad x = 1 - B^{1/5}
 
-    with `num_steps` in place of 5. S is 1 for B <= 0, 0 for B >= 1, non-increasing and continuous.
+    S is 1 for B <= 0, 0 for B >= 1, non-increasing and continuous.
 
     Args:
         threshold: B, [...], a success probability.
-        params: the mixture and the number of steps; the paper's by default.
+        params: the mixture; the paper's by default.
 
     Returns:
         Safety S(B), float [...], in [0, 1], exact up to rounding; NaN where B is NaN.
@@ -210,7 +167,7 @@ def safety(threshold: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax
     certain, impossible = threshold <= 0, threshold >= 1
     # Outside (0, 1), B is replaced by 1 for the logarithm; NaN stays NaN.
     inside = jnp.where(certain | impossible, 1, threshold)
-    slip = -jnp.expm1(jnp.log(inside) / params.num_steps)
+    slip = -jnp.expm1(jnp.log(inside) / _NUM_STEPS)
     mass = jnp.sum(jax.vmap(_mass_below, in_axes=(None, 0, 0, 0))(slip, weights, means, stds), axis=0)
     whole = jnp.sum(_mass_below(jnp.ones_like(means), weights, means, stds))
     return jnp.where(certain, 1, jnp.where(impossible, 0, jnp.clip(mass / whole, 0, 1)))

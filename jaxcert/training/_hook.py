@@ -119,7 +119,6 @@ class CertificationHook:
         self._check()
         self.ledger = Ledger(log)
         self.checkpoints: list[Checkpoint] = []
-        self._waiting: Callable[[], None] | None = None
 
     def _check(self) -> None:
         """Raise now for what would be refused at the first checkpoint, when delta is already spent."""
@@ -153,10 +152,17 @@ class CertificationHook:
             Reached: when ``stop`` says so.
             ValueError: as ``certify_policy``, and after the last checkpoint that the budget planned.
         """
-        try:
-            self._record(step, make_policy, params)
-        finally:
-            self._tell()  # what waits for this checkpoint is not lost with it
+        checkpoint = self._certified(step, make_policy, params)
+        self.checkpoints.append(checkpoint)
+        scalars, name = self.scalars(checkpoint), digest(params)
+        result = {key: value if np.isfinite(value) else None for key, value in scalars.items()}
+        result |= self._facts(checkpoint)
+        reached = self.stop is not None and bool(self.stop(checkpoint))
+        self.ledger.finish(checkpoint.number, checkpoint.step, name, result, reached=reached)
+        for writer in self.writers:
+            writer(step, scalars)
+        if reached:
+            raise Reached(checkpoint, make_policy)
 
     def is_certified(self, step: int, params: Any) -> bool:
         """Whether the log has the certificate of this policy at this step."""
@@ -205,19 +211,6 @@ class CertificationHook:
             number, int(step), delta, *certificates, mean, time.perf_counter() - begin, params, num_started=started
         )
 
-    def _record(self, step: int, make_policy: Callable[..., Any], params: Any) -> None:
-        checkpoint = self._certified(step, make_policy, params)
-        self.checkpoints.append(checkpoint)
-        finite = {name: value if np.isfinite(value) else None for name, value in self.scalars(checkpoint).items()}
-        reached = self.stop is not None and bool(self.stop(checkpoint))
-        facts = self._facts(checkpoint)
-        name = digest(checkpoint.params)
-        self.ledger.finish(checkpoint.number, checkpoint.step, name, {**finite, **facts}, reached=reached)
-        for writer in self.writers:
-            writer(step, self.scalars(checkpoint))
-        if reached:
-            raise Reached(checkpoint, make_policy)
-
     def _found(self, policy: Policy, key: jax.Array, delta: float) -> tuple[Certificate, Any, jax.Array, int]:
         """Both certificates, returns for their mean, and how many rollouts began, adaptive ones or a fixed number."""
         settings: dict[str, Any] = {**self.settings, "delta": delta, "validate": False}
@@ -256,34 +249,6 @@ class CertificationHook:
             values = np.asarray(checkpoint.performance.thresholds, np.float64)
             found |= {f"certify/performance@{_shown(s)}": float(b) for s, b in zip(self.safeties, values, strict=True)}
         return found
-
-    def progress_fn(
-        self, progress_fn: Callable[[int, dict[str, Any]], None] = lambda *_: None
-    ) -> Callable[[int, dict[str, Any]], None]:
-        """Wrap a ``progress_fn`` of Brax so that it also gets the scalars of the checkpoint of the same step.
-
-        Brax's PPO evaluates before the first checkpoint and after the others. So metrics that come before any
-        checkpoint wait for it, or for the next metrics if no checkpoint comes between. If its certificate raises, they
-        come without it.
-        """
-
-        def tell(step: int, metrics: dict[str, Any]) -> None:
-            last = self.checkpoints[-1] if self.checkpoints else None
-            extra = self.scalars(last) if last is not None and last.step == step else {}
-            progress_fn(step, {**metrics, **extra})
-
-        def wrapped(step: int, metrics: dict[str, Any]) -> None:
-            self._tell()
-            self._waiting = lambda: tell(step, metrics)
-            if self.checkpoints:
-                self._tell()
-
-        return wrapped
-
-    def _tell(self) -> None:
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            waiting()
 
 
 def _shown(value: float) -> str:

@@ -55,7 +55,7 @@ def train(
             If it holds checkpoints, training resumes from the last one with the remaining steps; it does not if the
             hook's ``stop`` had ended it. It resumes with the parameters, but a new optimiser and new environments. The
             certificates of a policy are in the log under a hash of its parameters.
-        progress_fn: as in Brax, of the step and metrics; it also gets the scalars of the certificates.
+        progress_fn: as in Brax, of the step and metrics; the hook's ``writers`` get the scalars of the certificates.
 
     Returns:
         The policy.
@@ -73,8 +73,6 @@ def train(
     """
     _check_observations(env)
     import_extra("brax.training.agents.ppo.train", "brax")
-    if hook is not None:
-        progress_fn = hook.progress_fn(progress_fn)
     if checkpoints is not None:
         check_folder(checkpoints, env)
         Path(checkpoints).mkdir(parents=True, exist_ok=True)

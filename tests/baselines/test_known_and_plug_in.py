@@ -14,7 +14,7 @@ from scipy import stats
 from jaxcert import Status, binomial_epsilon, certify, certify_lower_bounds
 from jaxcert.baselines import PlugInEstimate, certify_known_performances, certify_plug_in
 from jaxcert.report import certificate_record
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 DELTA = 0.05
 RNG = np.random.default_rng(3)

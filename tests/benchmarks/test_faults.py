@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
 
@@ -67,10 +66,3 @@ def test_tests_that_are_not_there_are_no_result(monkeypatch):
     )
     with pytest.raises(SystemExit, match="ended with status 4"):
         first_failure(ROOT, ["tests"], 1)
-
-
-def test_faults_are_listed():
-    command = [sys.executable, "-m", "benchmarks.faults", "--list", "--only", FAULTS[0].name]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert listed.split()[0] == FAULTS[0].name
-    assert listed.count("\n") == 1

@@ -16,11 +16,10 @@ from benchmarks.paper import (
     levels,
     robots,
     simple_grid,
-    timing,
     zones,
 )
 from benchmarks.paper.__main__ import EXPERIMENTS, main
-from benchmarks.paper.curves import THRESHOLDS, Curve
+from benchmarks.paper.curves import THRESHOLDS
 from benchmarks.paper.experiment import Experiment, Findings, write
 from jaxcert import certify
 
@@ -58,18 +57,6 @@ def test_every_experiment_is_in_the_docs():
     docs = Path(__file__).parents[2] / "docs"
     named = re.findall(r"benchmarks\.paper((?: --only \w+)+)", "".join(page.read_text() for page in docs.glob("*.md")))
     assert set(re.findall(r"--only (\w+)", "".join(named))) == set(EXPERIMENTS)
-
-
-def line(*heights: float) -> np.ndarray:
-    return np.stack([np.full(len(THRESHOLDS), height) for height in heights])
-
-
-def test_what_a_curve_says():
-    curve = Curve("experiment", "method", line(0.2, 0.4, 0.6), line(0.5)[0])
-    np.testing.assert_allclose(curve.mean, 0.4)
-    np.testing.assert_allclose(curve.std, 0.2)
-    assert curve.gap == pytest.approx(0.1)
-    assert curve.above == 1
 
 
 def test_the_empirical_share_of_tasks():
@@ -211,14 +198,6 @@ def test_the_comparison_of_bounds(small, monkeypatch):
         assert all(
             (row[found.columns.index("Clopper-Pearson, scenario")] == "") == (row[0] == "walker") for row in rows
         )
-
-
-@pytest.mark.slow
-def test_times(monkeypatch):
-    monkeypatch.setattr(timing, "BUDGETS", ((20, 30),))
-    rows = list(timing.run(False).rows)
-    assert [row[1].split(",")[0] for row in rows] == ["jaxcert", "jaxcert", "jaxcert", "plain SciPy"]
-    assert all(0 < row[3] < 10_000 for row in rows)
 
 
 @pytest.mark.slow

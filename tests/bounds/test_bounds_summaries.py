@@ -12,7 +12,7 @@ from benchmarks.exact import exact
 from jaxcert import Status, bounds, certify
 from jaxcert.bounds._bound import mean_down, rollouts_of, standard_deviation_up
 from jaxcert.returns._sample import numbers_as_sample
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 SUPPORTS = [(0.0, 1.0), (0.0, 1000.0), (-5.0, 3.0), (0.0, 1e-3), (1e6, 1e6 + 1), (-1.0, 1e4 / 3)]
 RNG = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from scipy import stats
 from jaxcert import Status, certify, certify_safety_level
 from jaxcert.certificates._levels import LEVELS, delta_shares, usual_enough
 from jaxcert.numerics._coins import coins_limit
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 
 def drawn(rng: np.random.Generator, shape: tuple[int, ...], num_rollouts: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from jaxcert import (
     paired,
     weighted,
 )
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 WAYS = ways()
 WAYS["scenario"] = WAYS["safety"].asked(method="scenario")

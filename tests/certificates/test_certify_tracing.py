@@ -11,7 +11,7 @@ import pytest
 
 import jaxcert
 from jaxcert import certify
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 X = np.random.default_rng(0).permuted(np.linspace(0.2, 0.8, 600, dtype=np.float32).reshape(20, 30), axis=1)
 SUPPORT = (jnp.float32(0), jnp.float32(1))

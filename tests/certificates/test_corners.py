@@ -8,7 +8,7 @@ import pytest
 from jaxcert import Status, binomial_epsilon, certify, certify_lower_bounds, certify_safety_level
 from jaxcert.bounds import betting, clopper_pearson
 from jaxcert.numerics import binomial_sf
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 SUPPORT = (0.0, 1.0)
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 import jaxcert
 from jaxcert import Status, certify_cvar, certify_mean
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
 CHEETAH = jaxcert.sample_returns("cheetah")

@@ -16,7 +16,7 @@ from jaxcert.certificates._soft import BETS, default_alpha, evidence, least_evid
 from jaxcert.numerics import _elementary
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.returns._sample import numbers_as_sample
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05, "method": "soft"}
 N, M = 40, 4

@@ -18,7 +18,7 @@ from jaxcert import Status, certify_each_task, certify_suite, consecutive_succes
 from jaxcert.bounds import hoeffding
 from jaxcert.numerics._coins import coins_allowed
 from jaxcert.report import verify
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 
 def exactly_allowed(heads: list[Fraction], k: int, level: Fraction) -> tuple[int, bool]:

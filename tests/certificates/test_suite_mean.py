@@ -11,7 +11,7 @@ from scipy import optimize, stats
 
 from jaxcert import certify_mean_difference, certify_suite_mean, paired
 from jaxcert.numerics import clopper_pearson_lower
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 
 
 def performances() -> list[np.ndarray]:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcert.rollouts import (
+from jaxcert.returns import (
     discounted_return,
     reach,
     reach_avoid,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxcert.rollouts import sample_returns
+from jaxcert.returns import sample_returns
 
 
 @pytest.mark.parametrize(

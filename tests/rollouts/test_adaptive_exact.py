@@ -1,12 +1,12 @@
 """Adaptive rollouts against exact arithmetic: random tasks, thresholds, levels and returns."""
 
 import dataclasses
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from coins import State
 from flint import arb
 from oracles import binomial_is_safe, exact
 from test_certify_adaptive import POLICY, by_task
@@ -16,15 +16,6 @@ from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.sequential._rule import BETS
 
 
-class Drawn(NamedTuple):
-    """One step, whose reward is drawn from a task's own distribution."""
-
-    obs: jax.Array
-    reward: jax.Array
-    done: jax.Array
-    key: jax.Array
-
-
 @dataclasses.dataclass(frozen=True)
 class Skewed:
     """Returns u^power, with a share of zeros; some tasks have returns of few digits."""
@@ -32,13 +23,13 @@ class Skewed:
     task: jax.Array
 
     def reset(self, rng):
-        return Drawn(jnp.zeros(()), jnp.zeros_like(self.task[0]), jnp.zeros((), bool), rng)
+        return State(jnp.zeros(()), jnp.zeros_like(self.task[0]), jnp.zeros((), bool), rng)
 
     def step(self, state, action):
         u, v = jax.random.uniform(state.key, (2,), self.task.dtype)
         value = jnp.where(self.task[2] < 0.3, jnp.round(4 * u ** self.task[0]) / 4, u ** self.task[0])
         reward = jnp.where(v < self.task[1], 0, jnp.minimum(value, 1)).astype(value.dtype)
-        return Drawn(state.obs, reward, jnp.ones((), bool), state.key)
+        return State(state.obs, reward, jnp.ones((), bool), state.key)
 
 
 def sample_skewed(key):

@@ -66,16 +66,7 @@ def test_what_was_written_comes_back(found, path):
     assert str(again) == str(found)
     np.testing.assert_array_equal(again.growth()[1], found.growth()[1])
     assert adaptive_facts(path) == {"seed": 3}
-
-
-def test_others_can_read_the_file(found, path):
-    """Rollout j of a task is its j-th in the log; the certificate's figures and sentences are there."""
     with np.load(path) as arrays:
-        task, number = arrays["rollout_task"], arrays["rollout_number"]
-        for i in range(30):
-            assert number[task == i].tolist() == list(range(int(found.state.num_rollouts[i])))
-        np.testing.assert_array_equal(arrays["safety"], found.certificate.safety)
-        np.testing.assert_array_equal(arrays["thresholds"], found.certificate.thresholds)
         assert json.loads(str(arrays["about"]))["certificate"] == str(found).splitlines()
 
 
@@ -142,7 +133,7 @@ def test_what_cannot_be_written_is_refused(found, tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("rollout_task", lambda x: x[:-1], "rollout_number' is int32 of shape"),
+        ("rollout_task", lambda x: x[:-1], "rollout_return' is float32 of shape"),
         ("rollout_task", lambda x: x.astype(np.int64), "rollout_task' is int64"),
         ("rollout_task", lambda x: np.where(np.arange(x.size) == 0, 30, x).astype(np.int32), "numbers that no"),
         ("rollout_task", lambda x: np.where(np.arange(x.size) == 0, -1, x).astype(np.int32), "numbers that no"),
@@ -159,7 +150,6 @@ def test_what_cannot_be_written_is_refused(found, tmp_path):
         ("fixed_beta", lambda x: np.float32(np.nan), "numbers that no experiment gives"),
         ("fixed_low", lambda x: x + np.float32(2), "numbers that no experiment gives"),
         ("fixed_thresholds", lambda x: x[:1], "array 'passed_after' is int32 of shape"),
-        ("safety", lambda x: x[:1], "array 'safety' is float32 of shape"),
         ("about", lambda x: np.array('{"format": "jaxcert-adaptive-1"}'), "no facts of an adaptive run"),
         ("about", lambda x: np.array(str(x).replace("true", "3")), "or not whether its policy is deterministic"),
     ],
@@ -191,29 +181,14 @@ def test_goals_that_are_too_small_for_their_rule_are_refused(tmp_path, name, cha
         load_adaptive(tmp_path / "other.npz")
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("safety", lambda x: x + np.float32(1e-5)),
-        ("epsilon", lambda x: x * np.float32(np.nan)),
-        ("num_violations", lambda x: x - 1),
-        ("thresholds", lambda x: x + np.float32(1e-6)),
-        ("passed_after", lambda x: np.zeros_like(x)),
-    ],
-)
-def test_the_log_counts_and_not_what_the_file_says_of_it(found, path, name, change):
-    altered(path, path, **{name: change})
-    if name == "passed_after":
-        again = load_adaptive(path)
-        assert np.all(np.asarray(again.passed_after > 0) == np.asarray(found.state.passed))
-    else:
-        with pytest.warns(UserWarning, match=f"array '{name}' is not what the rollouts in its log give"):
-            again = load_adaptive(path)
+def test_the_log_counts_and_not_what_the_file_says_of_it(found, path):
+    altered(path, path, passed_after=np.zeros_like)
+    again = load_adaptive(path)
+    assert np.all(np.asarray(again.passed_after > 0) == np.asarray(found.state.passed))
     for ours, theirs in zip(*map(jax.tree.leaves, (found.certificate, again.certificate)), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.filterwarnings("ignore:.*is not what the rollouts in its log give")
 def test_other_rollouts_give_another_state(found, path):
     arrays = altered(path, path, rollout_return=np.zeros_like)
     assert not load_adaptive(path).state.passed.any()

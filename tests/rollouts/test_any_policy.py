@@ -12,7 +12,6 @@ from gymnasium import spaces
 from gymnasium.vector import SyncVectorEnv
 
 from jaxcert.rollouts import Policy, collect_gymnasium
-from jaxcert.rollouts._gymnasium import _random
 
 KEY = jax.random.key(0)
 
@@ -128,17 +127,6 @@ def test_observations_in_a_dict(options):
         return jnp.where(obs["grid"][0] >= 0, table[obs["cell"]], 0)
 
     np.testing.assert_array_equal(found, collect_gymnasium(make_lake, by_table, LAKES, KEY, num_rollouts=20, **options))
-
-
-def test_observations_in_a_tuple():
-    def make(task):
-        space = spaces.Tuple([spaces.Discrete(16), spaces.Box(0, 1, (1,))])
-        return gymnasium.wrappers.TransformObservation(
-            gymnasium.make("FrozenLake-v1", is_slippery=False), lambda cell: (cell, np.ones(1, np.float32)), space
-        )
-
-    found = collect_gymnasium(make, lambda obs: WAY[int(obs[0])], ["one"], KEY, num_rollouts=2)
-    np.testing.assert_array_equal(found, 1.0)
 
 
 def test_taxi_whose_table_is_looked_up_by_the_action():
@@ -391,51 +379,3 @@ def test_every_rollout_of_every_task_has_a_seed_of_its_own():
     collect_gymnasium(lambda task: Seeded([1.0], "goal"), lambda obs: 0, list("abc"), KEY, num_rollouts=20)
     assert seeds[60:] == first
     assert all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds)
-
-
-@pytest.mark.filterwarnings("default")
-def test_a_module_of_torch():
-    torch = pytest.importorskip("torch", reason="needs PyTorch")
-    module = torch.nn.Linear(4, 2)
-    with torch.no_grad():
-        module.weight[:] = torch.tensor([[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.2]])
-        module.bias[:] = 0
-    found = collect_gymnasium(
-        make_pole, lambda obs: module(torch.as_tensor(obs)).argmax(-1), POLES, KEY, num_rollouts=4
-    )
-    np.testing.assert_array_equal(found, collect_gymnasium(make_pole, lean, POLES, KEY, num_rollouts=4))
-    with pytest.raises(TypeError, match="the module Linear of PyTorch"):
-        collect_gymnasium(make_pole, module, POLES, KEY, num_rollouts=4)
-
-
-@pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize(("kind", "policy"), [("PPO", "MlpPolicy"), ("DQN", "MlpPolicy"), ("PPO", "MultiInputPolicy")])
-def test_models_of_stable_baselines3(kind, policy):
-    library = pytest.importorskip("stable_baselines3", reason="needs Stable-Baselines3")
-    make, tasks = (make_lake, LAKES) if policy == "MultiInputPolicy" else (make_pole, POLES)
-    model = getattr(library, kind)(policy, make(tasks[0]), seed=0, device="cpu")
-
-    def alone(obs):
-        return int(model.predict(obs, deterministic=True)[0])
-
-    found = collect_gymnasium(make, model, tasks, KEY, num_rollouts=3)
-    np.testing.assert_array_equal(found, collect_gymnasium(make, alone, tasks, KEY, num_rollouts=3))
-
-
-@pytest.mark.filterwarnings("default")
-def test_a_recurrent_model_of_stable_baselines3():
-    library = pytest.importorskip("sb3_contrib", reason="needs sb3-contrib")
-    model = library.RecurrentPPO("MlpLstmPolicy", make_pole(POLES[0]), seed=0, device="cpu")
-
-    def alone(env, seed):
-        obs, state, total, over = env.reset(seed=seed)[0], None, 0.0, False
-        while not over:
-            action, state = model.predict(obs, state=state, deterministic=True)
-            obs, reward, terminated, truncated, _ = env.step(int(action))
-            total, over = total + float(reward), terminated or truncated
-        return total
-
-    seeds, _ = _random(KEY, 4)
-    found = collect_gymnasium(make_pole, model, POLES, KEY, num_rollouts=2)
-    wanted = [alone(make_pole(POLES[i // 2]), int(seed)) for i, seed in enumerate(seeds)]
-    np.testing.assert_array_equal(np.ravel(found), wanted)

@@ -20,27 +20,20 @@ from jaxcert.tasks import MultiTaskEnv, pendulum
 KEY = jax.random.key(7)
 
 
-class Walk(NamedTuple):
-    """A random walk that ends beyond its task's limit; pays its place."""
-
-    obs: jax.Array
-    reward: jax.Array
-    done: jax.Array
-    key: jax.Array
-
-
 @dataclasses.dataclass(frozen=True)
 class WalkEnv:
+    """A random walk that ends beyond its task's limit; pays its place."""
+
     limit: jax.Array
     action_size = 1
 
     def reset(self, rng):
-        return Walk(jnp.zeros(1), jnp.zeros(()), jnp.zeros((), bool), rng)
+        return State(jnp.zeros(1), jnp.zeros(()), jnp.zeros((), bool), rng)
 
     def step(self, state, action):
         key, now = jax.random.split(state.key)
         place = state.obs + action + jax.random.normal(now, (1,))
-        return Walk(place, place[0], jnp.abs(place[0]) > self.limit, key)
+        return State(place, place[0], jnp.abs(place[0]) > self.limit, key)
 
 
 WALK = MultiTaskEnv(WalkEnv, lambda key: jax.random.uniform(key, minval=1.0, maxval=6.0), 30, (-1e3, 1e3))
@@ -219,12 +212,12 @@ class Breaking:
 
     def reset(self, rng):
         done = jnp.where(self.breaks == 0, jnp.nan, 0.0)
-        return Walk(jnp.zeros(1), jnp.zeros(()), done, jnp.zeros(()))
+        return State(jnp.zeros(1), jnp.zeros(()), done, jnp.zeros(()))
 
     def step(self, state, action):
         t = state.key + 1
         reward = jnp.where((self.breaks == 100) & (t == 3), jnp.nan, -1.0)
-        return Walk(jnp.zeros(1), reward, jnp.where(self.breaks == t, jnp.nan, 0.0), t)
+        return State(jnp.zeros(1), reward, jnp.where(self.breaks == t, jnp.nan, 0.0), t)
 
 
 def test_an_end_that_is_nan_is_no_end():
@@ -276,13 +269,6 @@ def test_a_function_is_taken_as_it_is_now(monkeypatch):
     assert before[1] > 0 > mean(outer)
     with pytest.raises(TypeError, match=r"expected a Policy\(apply, params\), or a function"):
         mean(Agent().act)
-
-
-def test_a_function_compiles_once():
-    tasks = jnp.array([3.0])
-    collect(WALK, drift, tasks, KEY, num_rollouts=3)
-    key = jax.random.key(1)
-    assert compilations(lambda: collect(WALK, drift, tasks, key, num_rollouts=3)) == 0
 
 
 def test_episodes_share_no_key_with_tasks_of_the_same():

@@ -94,14 +94,6 @@ def test_what_does_not_fit_is_refused(changes, words):
         collect_gymnasium(Countdown, *[options.pop(name) for name in ("policy", "tasks", "key")], **options)
 
 
-def test_returns_are_rounded_down():
-    found = collect_gymnasium(Countdown, lambda obs, key: jnp.ones(1), np.array([0.1]), KEY, num_rollouts=9)
-    steps = np.round(np.asarray(found, np.float64) / 0.1)
-    added_up = np.array([[sum([0.1] * int(n)) for n in row] for row in steps])
-    assert np.all(np.asarray(found, np.float64) <= added_up)
-    assert np.all(np.asarray(found, np.float64) > added_up * (1 - 1e-6))
-
-
 def test_a_policy_that_is_not_of_jax_is_named():
     for policy in (lambda obs, key: np.asarray(obs)[:1], lambda obs, key: full(obs, key) if obs[0] > 2 else obs):
         with pytest.raises(TypeError, match="one of NumPy or PyTorch is a function of the observation alone"):

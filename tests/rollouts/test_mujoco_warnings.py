@@ -1,6 +1,5 @@
 """MuJoCo's warnings come once each, from environments of Gymnasium too."""
 
-import subprocess
 import sys
 import types
 
@@ -95,25 +94,3 @@ def test_known_warnings_are_left_out_and_errors_hide_none(monkeypatch):
     with pytest.warns(RuntimeWarning, match="^MuJoCo: a single one$"), pytest.raises(ValueError, match="later"):
         ends_badly()
     assert module.taker is None
-
-
-SCRIPT = """
-import gymnasium, jax, numpy as np
-from jaxcert.rollouts import collect_gymnasium
-
-def make(step):
-    env = gymnasium.make("HalfCheetah-v5", max_episode_steps=20)
-    env.unwrapped.model.opt.timestep = step  # far too long to be stable
-    return env
-
-wild = lambda obs: np.sign(np.sin(1000 * obs[:6]))
-collect_gymnasium(make, wild, [0.3, 0.3], jax.random.key(0), num_rollouts=6, num_envs=4)
-"""
-
-
-@pytest.mark.slow
-def test_the_real_one_prints_no_line_for_each_episode(tmp_path):
-    pytest.importorskip("mujoco", reason="needs MuJoCo")
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stderr.count("The simulation is unstable") == 1
-    assert done.stderr.count("is deprecated") <= 2  # before MuJoCo is imported, and once more

@@ -1,52 +1,30 @@
-"""Linear temporal logic on finite traces by its definition, and random tasks and traces, in plain Python and NumPy."""
+"""Reach-avoid formulas on finite traces by their definition, and random tasks, in plain Python and NumPy."""
 
 import itertools
 
 import numpy as np
-from hypothesis import strategies as st
 
 from jaxcert.tasks import ltl
-from jaxcert.tasks.ltl._formula import Always, And, Constant, Eventually, Not, Or, Proposition, Until
 
 NAMES = ("a", "b", "c", "d")
 
 
-def holds(formula, trace, position=0):
-    """The semantics, clause by clause; a trace is a list of sets of names."""
-    later = range(position, len(trace))
-    match formula:
-        case Constant(value):
-            return value
-        case Proposition(name):
-            return name in trace[position]
-        case Not(inner):
-            return not holds(inner, trace, position)
-        case And(left, right):
-            return holds(left, trace, position) and holds(right, trace, position)
-        case Or(left, right):
-            return holds(left, trace, position) or holds(right, trace, position)
-        case Eventually(inner):
-            return any(holds(inner, trace, at) for at in later)
-        case Always(inner):
-            return all(holds(inner, trace, at) for at in later)
-        case Until(left, right):
-            return any(
-                holds(right, trace, at) and all(holds(left, trace, before) for before in range(position, at))
-                for at in later
-            )
-    raise AssertionError(formula)
+def holds(stages, trace, position=0):
+    """(23.1) of docs/theory.md; stages and traces are lists of sets of names."""
+    if not stages:
+        return True
+    (reach, avoid, finish), *rest = stages
+    return any(
+        (trace[at] & finish or (trace[at] & reach and holds(rest, trace, at)))
+        and not any(trace[before] & avoid for before in range(position, at))
+        for at in range(position, len(trace))
+    )
 
 
-def any_formulas(leaves=None):
-    """Any formula, small enough to print."""
-    names = st.builds(Proposition, st.sampled_from(("a", "b2", "_c", "until", "fX_", "door")))
-    leaves = names | st.builds(Constant, st.booleans()) if leaves is None else leaves
-
-    def larger(part):
-        unary = [st.builds(operator, part) for operator in (Not, Eventually, Always)]
-        return st.one_of(*unary, *(st.builds(operator, part, part) for operator in (And, Or, Until)))
-
-    return st.recursive(leaves, larger, max_leaves=12)
+def stages_of(task, names=NAMES):
+    """What each stage of one task reaches, avoids and finishes by."""
+    parts = (task.reach, task.avoid, task.finish)
+    return [tuple(as_sets(part, names)[stage] for part in parts) for stage in range(int(task.num_stages))]
 
 
 def any_tasks(rng, num_tasks, *, depth=3):
@@ -62,5 +40,5 @@ def nth(tasks, index):
     return ltl.ReachAvoid(*(np.asarray(leaf[index]) for leaf in tasks))
 
 
-def as_sets(trace):
-    return [set(itertools.compress(NAMES, position)) for position in trace]
+def as_sets(trace, names=NAMES):
+    return [set(itertools.compress(names, np.asarray(position))) for position in trace]

@@ -1,7 +1,6 @@
 """What every environment of the registry promises, and their policies through the command line."""
 
 import importlib.util
-from importlib import resources
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +12,6 @@ from jaxcert import certify_policy
 from jaxcert.rollouts import Policy, collect
 from jaxcert.tables import read_returns
 from jaxcert.tasks._registry import ENVIRONMENTS
-from jaxcert.training import policy_facts
 
 KEY = jax.random.key(0)
 ROBOTS = ("cheetah", "walker")
@@ -95,9 +93,3 @@ def test_what_cannot_be_run_is_refused(tmp_path):
     assert "expected a checkpoint, one of cheetah, walker, zones, bridge" in refused(
         "rollout", "bridge_world", *arguments
     )
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_shipped_policies_belong_to_an_environment(name):
-    with resources.as_file(resources.files("jaxcert") / "data" / f"{name}_policy.npz") as path:
-        assert policy_facts(path)["environment"] in ENVIRONMENTS

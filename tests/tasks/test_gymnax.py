@@ -7,7 +7,7 @@ import pytest
 from episodes import keys_of_episode, total_of_functions
 
 from jaxcert import certify_policy
-from jaxcert.rollouts import Policy, collect
+from jaxcert.rollouts import collect
 from jaxcert.tasks import from_gymnax
 
 gymnax = pytest.importorskip("gymnax", reason="needs the extra gymnax")
@@ -26,7 +26,7 @@ def cars():
     """Cars of different strengths, with real actions; 100 for the top, minus what is spent."""
     env, params = gymnax.make("MountainCarContinuous-v0")
     powers = lambda key: params.replace(power=jax.random.uniform(key, minval=0.001, maxval=0.002))  # noqa: E731
-    return env, from_gymnax(env, powers, episode_length=60, support=(-60.0, 100.0), name="cars")
+    return env, from_gymnax(env, powers, episode_length=60, support=(-60.0, 100.0))
 
 
 def against_the_fall(obs, key):
@@ -65,14 +65,3 @@ def test_a_discrete_policy_is_certified():
     assert float(found.certificate.safety[0]) > 0.7
     stuck = certify_policy(env, lambda obs, key: 1, jax.random.key(0), 30.0, num_tasks=60, num_rollouts=8, delta=0.05)
     assert float(stuck.certificate.safety[0]) < 0.1
-
-
-def test_parameters_may_be_batched():
-    """A policy with parameters, under vmap over them."""
-    _, env = poles()
-    apply = lambda gain, obs, key: (obs[2] + gain * obs[3] > 0).astype(jnp.int32)  # noqa: E731
-    call = lambda gain: certify_policy(  # noqa: E731
-        env, Policy(apply, gain), jax.random.key(1), 30.0, num_tasks=40, num_rollouts=5, delta=0.05, validate=False
-    ).certificate.safety[0]
-    found = jax.vmap(call)(jnp.array([0.5, -5.0]))
-    assert found[0] > 0.6 > 0.2 > found[1]

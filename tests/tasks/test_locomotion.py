@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcert.rollouts import Policy, collect, sample_returns
+from jaxcert.returns import sample_returns
+from jaxcert.rollouts import Policy, collect
 from jaxcert.rollouts._mujoco_warnings import mujoco_warnings
 from jaxcert.tasks.locomotion import Task, _environments, cheetah, walker
 from jaxcert.training import sample_policy

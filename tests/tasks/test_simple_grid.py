@@ -1,5 +1,7 @@
 """The illustrative grid against SciPy's truncated normal and exact binomial tests."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,45 +16,21 @@ from jaxcert.tasks.simple_grid import SimpleGridParams, performance, safety
 # The second one is cut by both ends of [0, 1), so that the truncation carries weight.
 PARAMS = {
     "paper": SimpleGridParams(),
-    "cut": SimpleGridParams(weights=(1.0, 3.0, 2.0), means=(-0.1, 0.5, 1.1), stds=(0.2, 0.3, 0.4), num_steps=3),
+    "cut": SimpleGridParams(weights=(1.0, 3.0, 2.0), means=(-0.1, 0.5, 1.1), stds=(0.2, 0.3, 0.4)),
 }
-ENVS = {params: simple_grid.env(params=params) for params in PARAMS.values()}
 BY_PARAMS = pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS.keys())
 
 
-def sample_tasks(key, num_tasks, *, params=PARAMS["paper"]):
-    return ENVS[params].sample_tasks(key, num_tasks)
+def rollout(key, slips, num_rollouts):
+    return collect(simple_grid.ENV, simple_grid.POLICY, slips, key, num_rollouts=num_rollouts)
 
 
-def rollout(key, slips, num_rollouts, *, env=simple_grid.ENV):
-    return collect(env, simple_grid.POLICY, slips, key, num_rollouts=num_rollouts)
-
-
-@BY_PARAMS
-def test_components_have_their_share(params):
-    """Halves of the mixture are counted exactly, which the Kolmogorov-Smirnov test does only roughly."""
-    slips = np.asarray(sample_tasks(jax.random.key(1), 50_000, params=params))
-    assert ((slips >= 0) & (slips < 1)).all()
-    for cut in (0.02, 0.065, 0.11, 0.5):
-        below = int((slips <= cut).sum())
-        assert stats.binomtest(below, slips.size, float(Mixture(params).cdf(cut))).pvalue > 1e-4
-
-
-def test_truncation_bites():
-    """The cut parameters would leave [0, 1) often, were they not truncated."""
-    params = PARAMS["cut"]
-    outside = 1 - np.diff(stats.norm.cdf([[0], [1]], params.means, params.stds), axis=0)
-    assert (outside.ravel() > [0.6, 0.05, 0.5]).all()
-
-
-@pytest.mark.parametrize("num_steps", [1, 5, 9])
-def test_success_frequency(num_steps):
-    env = simple_grid.env(params=SimpleGridParams(num_steps=num_steps))
+def test_success_frequency():
     slips = np.array([0.0, 0.01, 0.03, 0.1, 0.5, 0.9, 1.0], np.float32)
-    successes = rollout(jax.random.key(2), slips, 20_000, env=env)
+    successes = rollout(jax.random.key(2), slips, 20_000)
     assert set(np.unique(successes)) == {0, 1}
     for slip, row in zip(slips.astype(float), np.asarray(successes), strict=True):
-        test = stats.binomtest(int(row.sum()), row.size, (1 - slip) ** num_steps)
+        test = stats.binomtest(int(row.sum()), row.size, (1 - slip) ** 5)
         assert test.pvalue > 1e-4
 
 
@@ -65,19 +43,11 @@ def test_rollouts_are_independent():
         assert stats.binomtest(int(pairs.sum()), pairs.size, chance).pvalue > 1e-4
 
 
-def test_legacy_key_draws_the_same():
-    new, old = jax.random.key(5), jax.random.PRNGKey(5)
-    np.testing.assert_array_equal(sample_tasks(new, 10), sample_tasks(old, 10))
-    slips = jnp.full((3,), 0.2, dtype=jnp.float32)
-    np.testing.assert_array_equal(rollout(new, slips, 10), rollout(old, slips, 10))
-
-
 def test_performance(precision):
     slips = np.array([0, 0.03, 0.5, 1], precision)
     result = performance(slips)
     assert result.dtype == precision
     np.testing.assert_allclose(result, (1 - slips) ** 5, rtol=1e-6)
-    np.testing.assert_allclose(performance(slips, params=PARAMS["cut"]), (1 - slips) ** 3, rtol=1e-6)
 
 
 def test_bad_slip_is_never_a_success():
@@ -91,7 +61,7 @@ def test_bad_slip_is_never_a_success():
 @BY_PARAMS
 def test_safety_against_scipy(params, precision):
     thresholds = np.linspace(0.001, 1, 1000).astype(precision)
-    exact = Mixture(params).cdf(1 - thresholds.astype(float) ** (1 / params.num_steps))
+    exact = Mixture(params).cdf(1 - thresholds.astype(float) ** (1 / 5))
     result = safety(thresholds, params=params)
     assert result.dtype == precision
     np.testing.assert_allclose(result, exact, rtol=0, atol=2e-6 if precision == "float32" else 1e-13)
@@ -105,25 +75,18 @@ def test_safety_at_the_edges(precision):
 
 
 @BY_PARAMS
-def test_safety_is_non_increasing_and_left_continuous(params, x64):
-    del x64
-    thresholds = np.linspace(-0.1, 1.1, 5001)
-    values = np.asarray(safety(thresholds, params=params))
-    assert (np.diff(values) <= 1e-15).all()
-    below = np.asarray(safety(thresholds - 1e-12, params=params))
-    np.testing.assert_allclose(below, values, rtol=0, atol=1e-5)
-
-
-@BY_PARAMS
 def test_safety_is_the_frequency_of_performance(params):
     """The closed form against performances of sampled tasks, at thresholds fixed beforehand."""
-    values = np.asarray(performance(sample_tasks(jax.random.key(6), 50_000, params=params), params=params))
+    env = simple_grid.ENV
+    if params is not PARAMS["paper"]:
+        env = dataclasses.replace(env, sample_task=simple_grid.task_distribution(params=params))
+    values = np.asarray(performance(env.sample_tasks(jax.random.key(6), 50_000)))
     for threshold in (0.1, 0.5, 0.7, 0.8, 0.85, 0.9):
         passed = int((values >= np.float32(threshold)).sum())
         assert stats.binomtest(passed, values.size, float(safety(threshold, params=params))).pvalue > 1e-4
 
 
-def test_params_are_a_pytree_with_static_length():
+def test_params_are_a_pytree():
     params = SimpleGridParams()
     leaves, structure = jax.tree.flatten(params)
     assert leaves == [0.8, 0.2, 0.03, 0.10, 0.01, 0.01]
@@ -136,11 +99,3 @@ def test_params_are_a_pytree_with_static_length():
     result = jax.vmap(lambda mixture: safety(0.7, params=mixture))(batch)
     want = stats.norm.cdf((1 - 0.7**0.2 - np.array([0.03, 0.1])) / 0.01)
     np.testing.assert_allclose(result, want, atol=2e-3)
-
-
-@pytest.mark.parametrize("size", [0, -1])
-def test_bad_sizes_raise(size):
-    with pytest.raises(ValueError, match=f"num_tasks is {size}; expected a whole number of at least 1"):
-        sample_tasks(jax.random.key(0), size)
-    with pytest.raises(ValueError, match=f"num_rollouts is {size}; expected a whole number of at least 1"):
-        rollout(jax.random.key(0), jnp.zeros(2), size)

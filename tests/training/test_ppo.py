@@ -77,7 +77,6 @@ def test_the_certificate_rises_and_the_policy_is_kept(tmp_path, compiled):
     assert last.safety.safety[0] > 0.6
     assert last.step >= 1_000_000
     assert seen[-1][0] == last.step
-    assert seen[-1][1]["certify/safety@10"] == pytest.approx(float(last.safety.safety[0]))
     assert not hasattr(jax, "device_put_replicated") or jax.__version_info__ < (0, 10)
     # The file holds the same policy.
     save_policy(tmp_path / "policy.npz", trained.params, environment="pendulum")

@@ -19,9 +19,6 @@ SlipRanges = tuple[tuple[float, float], tuple[float, float]]
 def task_distribution(*, slip_ranges: SlipRanges = STANDARD.slip_ranges) -> Any:
     """The law of the tasks of ``env`` as a distribution of TensorFlow Probability, or one with other slips.
 
-    ``dataclasses.replace(ENV, sample_task=task_distribution(...))`` is the same world with other tasks. With a given
-    key the distribution draws other tasks than ``ENV.sample_task``.
-
     Args:
         slip_ranges: the ends of the uniform distributions of the left and the right slip probability.
 

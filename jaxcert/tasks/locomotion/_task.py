@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.tasks._scales import sample_scales, scale_distribution
+from jaxcert.tasks._scales import joint_scales, sample_scales
 
 
 class Task(NamedTuple):
@@ -34,9 +34,6 @@ def task_distribution(
 ) -> Any:
     """The law of both robots' tasks as a distribution of TensorFlow Probability, or one with other ends.
 
-    ``dataclasses.replace(cheetah(), sample_task=task_distribution(...))`` is the environment with other tasks. With a
-    given key the distribution draws other tasks than ``cheetah().sample_task``.
-
     Args:
         mass_scale: ends of the factor on all masses, whose logarithm is uniform.
         size_scale: ends of the factor on the torso's length, likewise.
@@ -52,10 +49,7 @@ def task_distribution(
         >>> bool(heavy.sample(seed=jax.random.key(0)).mass_scale > 1)
         True
     """
-    from tensorflow_probability.substrates import jax as tfp
-
-    scales = Task(scale_distribution("mass_scale", mass_scale), scale_distribution("size_scale", size_scale))
-    return tfp.distributions.JointDistributionNamed(scales)
+    return joint_scales(Task, mass_scale=mass_scale, size_scale=size_scale)
 
 
 # About an attribute in a model file of Playground, which a user cannot change.

@@ -35,7 +35,7 @@ def initial_state(task: ReachAvoid) -> jax.Array:
 
     Example:
         >>> from jaxcert.tasks import ltl
-        >>> initial_state(ltl.from_formula(ltl.parse("F(a & F b)"), ["a", "b"])).tolist()
+        >>> initial_state(ltl.from_formula("F(a & F b)", ["a", "b"])).tolist()
         [True, False, False]
     """
     return jnp.arange(task.reach.shape[-2] + 1) == 0
@@ -51,22 +51,12 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
 
     where E is S, each stage that follows one in E whose propositions to reach hold, and n if one in E finishes.
 
-    This is exact. An until holds if its right side does, or its left side does and the until holds next. So
-    :math:`\varphi_i` becomes :math:`\varphi_i' = D_i \vee (R_i \wedge \varphi_{i+1}') \vee (\neg A_i \wedge
-    \varphi_i)`, and by induction from the last stage S becomes S'. A trace satisfies the task if and only if n is in S
-    at its end, and then every continuation does. If S is empty, none does; if not, one position with all propositions
-    does.
+    This is exact: a trace satisfies the task if and only if n is in S at its end, and then every continuation does. If
+    S is empty, none does; if not, one position with all propositions does.
 
     Several stages can be passed at one position. A stage that was passed stays in S, too, unless what it avoids holds:
-    a, b, a, c satisfies F(a & (!b U c)) by its second a.
-
-    Greedy progression keeps the largest stage of E alone, and fails if what that stage avoids holds. It never claims
-    success falsely, but fails in the example. Where nothing finishes early, it is exact if :math:`A_0 \supseteq A_1
-    \supseteq \dots`: until :math:`\varphi_{i+1}` holds, :math:`A_i` is avoided and so :math:`A_{i+1}`, so
-    :math:`\varphi_i` implies :math:`\varphi_{i+1}`. The authors of DeepLTL train with it, one stage a position and
-    avoiding before reaching. That is the same for tasks of ``sample_reach_avoid`` if propositions exclude each other,
-    as zones that do not overlap. Success here means that the formula holds: an episode that succeeds by their
-    progression succeeds here.
+    a, b, a, c satisfies F(a & (!b U c)) by its second a. Greedy progression, with which the authors of DeepLTL train,
+    keeps the largest stage of E alone. It never claims success falsely, but fails in this example.
 
     Args:
         task: one task; a batch of them by ``vmap``.
@@ -81,7 +71,7 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
 
     Example:
         >>> from jaxcert.tasks import ltl
-        >>> task = ltl.from_formula(ltl.parse("F(a & (!b U c))"), ["a", "b", "c"])
+        >>> task = ltl.from_formula("F(a & (!b U c))", ["a", "b", "c"])
         >>> state = initial_state(task)
         >>> for letter in "abac":
         ...     state = step(task, state, jnp.array([letter == name for name in "abc"]))
@@ -91,7 +81,7 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
         a [True, True, False]
         c [True, True, True]
 
-    Reference: Bacchus and Kabanza, Artificial Intelligence 116, 2000, for progression.
+    Reference: the theory page, section 23; Bacchus and Kabanza, Artificial Intelligence 116, 2000, for progression.
     """
     depth, num_propositions = _check_task(task)
     state = _bools("state", state, depth + 1)
@@ -174,7 +164,7 @@ def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
 
     Example:
         >>> from jaxcert.tasks import ltl
-        >>> task = ltl.from_formula(ltl.parse("F(a & (!b U c))"), ["a", "b", "c"])
+        >>> task = ltl.from_formula("F(a & (!b U c))", ["a", "b", "c"])
         >>> remaining(task, jnp.array([True, True, False])).avoid.tolist()
         [[False, True, False], [False, False, False]]
     """

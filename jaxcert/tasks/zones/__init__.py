@@ -11,7 +11,7 @@ Reference:
 
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._zone_env import ENV, Observation, env
-from jaxcert.tasks.zones._zone_policies import sequence_policy, steering_policy
+from jaxcert.tasks.zones._zone_policies import sequence_policy
 
 __all__ = [
     "COLOURS",
@@ -19,5 +19,4 @@ __all__ = [
     "Observation",
     "env",
     "sequence_policy",
-    "steering_policy",
 ]

@@ -1,13 +1,10 @@
-"""Policies for zones: one that reads formulas stage by stage, one that steers without training."""
+"""A policy for zones that reads its formula stage by stage."""
 
 import chex
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.rollouts._policy import Policy
 from jaxcert.tasks.zones._network import Params, check_params, distribution, embed
-from jaxcert.tasks.zones._robot import DECAY, NUM_BINS, RADIUS, STEP
 from jaxcert.tasks.zones._zone_env import Observation
 
 
@@ -51,75 +48,3 @@ def _mean(params: Params, obs: Observation, key: chex.PRNGKey) -> jax.Array:
 def _sample(params: Params, obs: Observation, key: chex.PRNGKey) -> jax.Array:
     mean, deviation = distribution(params, embed(params, obs))
     return mean + deviation * jax.random.normal(key, mean.shape, mean.dtype)
-
-
-_WIDTH = 2 * np.pi / NUM_BINS
-# Directions to choose from, relative to the direction of the target.
-_TURNS = np.arange(24) * (2 * np.pi / 24)
-# Distance to keep from a zone to avoid, in m, beside its radius.
-_MARGIN = 0.25
-# What a metre too near to a zone weighs, relative to a deviation from the course of one.
-_WEIGHT = 20.0
-# Largest and smallest force; at full force the robot would slide too far.
-_PUSH, _LEAST_PUSH = 0.7, 0.05
-# Damping of what is left of an earlier course, and angular velocity per rad of error, of the largest.
-_DAMPING, _GAIN = 0.6, 2.0
-
-
-def steering_policy() -> Policy:
-    """Steer to the nearest zone to reach, past those to avoid; no training, and no memory.
-
-    Distances and angles of zones are read off the lidar: a maximum over neighbouring bins is a zone. Of 24 directions
-    it takes the one nearest to the target whose way keeps 0.65 m from all centres to avoid, as far as the target. The
-    heading, without which a velocity says little, is the direction of the acceleration: the policy never pushes back.
-
-    Returns:
-        A deterministic ``Policy`` for ``env()``.
-
-    Example:
-        >>> steering_policy().deterministic
-        True
-    """
-    return Policy(_steer, (), deterministic=True)
-
-
-def _steer(params: tuple[()], obs: Observation, key: jax.Array) -> jax.Array:
-    far, course, wanted = _zones_seen(obs.lidar, obs.remaining.reach[0])
-    target = jnp.argmin(jnp.where(wanted, far, jnp.inf))
-    way = _way(far[target], course[target], *_zones_seen(obs.lidar, obs.remaining.avoid[0]))
-    # What has to change: the wanted velocity, less a part of the present one.
-    ahead, left = _velocity(obs.motion)
-    error = jnp.arctan2(jnp.sin(way) - _DAMPING * left, jnp.cos(way) - _DAMPING * ahead)
-    push = jnp.maximum(_PUSH * jnp.cos(error), _LEAST_PUSH)
-    return jnp.stack([push, jnp.clip(_GAIN * error, -1, 1)])
-
-
-def _zones_seen(lidar: jax.Array, colours: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Distance and angle of a zone of these colours in each bin, and whether there is one; [16] each."""
-    value = jnp.max(jnp.where(colours[:, None], lidar, 0), axis=0)
-    after, before = jnp.roll(value, -1), jnp.roll(value, 1)
-    is_zone = (value >= after) & (value >= before) & (value > 0)
-    value = jnp.where(is_zone, value, 1)
-    within = jnp.clip((after - before) / value + 1, 0, 2) / 2
-    bins = jnp.arange(NUM_BINS, dtype=jnp.int32).astype(lidar.dtype)
-    return -jnp.log(value) / DECAY, (bins + within) * _WIDTH, is_zone
-
-
-def _way(far: jax.Array, course: jax.Array, distance: jax.Array, angle: jax.Array, avoid: jax.Array) -> jax.Array:
-    """The direction nearest to the course in which nothing to avoid is met on the way."""
-    turns = jnp.asarray(_TURNS, course.dtype)
-    x, y = (distance * part(angle - course) for part in (jnp.cos, jnp.sin))
-    cosine, sine = jnp.cos(turns)[None], jnp.sin(turns)[None]
-    along, across = x[:, None] * cosine + y[:, None] * sine, jnp.abs(y[:, None] * cosine - x[:, None] * sine)
-    meets = avoid[:, None] & (along > 0) & (along < far + RADIUS)
-    lack = jnp.where(meets, jnp.maximum(RADIUS + _MARGIN - across, 0), 0)
-    while len(lack) > 1:  # faster than a reduction over the first axis on a CPU
-        lack = jnp.maximum(*jnp.split(lack, 2))
-    return course + turns[jnp.argmin(1 - jnp.cos(turns) + _WEIGHT * lack[0])]
-
-
-def _velocity(motion: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Along the heading and to its left."""
-    heading = jnp.arctan2(motion[1], motion[0]) + STEP * motion[4]
-    cosine, sine = jnp.cos(heading), jnp.sin(heading)
-    return motion[2] * cosine + motion[3] * sine, motion[3] * cosine - motion[2] * sine
