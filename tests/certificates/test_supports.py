@@ -21,7 +21,7 @@ from jaxcert import (
     certify_ranking,
     paired,
 )
-from jaxcert.rollouts.summaries import Histogram
+from jaxcert.returns.summaries import Histogram
 from jaxcert.sequential import certificate, init, update
 
 N, M = 40, 4
