@@ -105,7 +105,7 @@ class RequirementsCertificate(Answer):
         if not int(self.num_violations):
             return ""
         each = ", ".join(f"{what} on {n}" for what, n in zip(self._claims, self.num_missed.tolist(), strict=True))
-        return f"{int(self.num_violations)} of {self.num_tasks} tasks are not shown to meet all of it, {each}"
+        return f"{int(self.num_violations)} of {self.num_tasks} tasks are not shown to meet every requirement: {each}"
 
     @property
     def _numbers(self) -> list[str]:

@@ -128,7 +128,9 @@ def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | N
         raise ValueError(f"--names is {names!r:.60}; expected {len(files)} different names, with commas between them")
     if policy is None:
         if len(files) < 2:
-            raise ValueError("there is one file; expected one of each policy, or their column in it by --policy")
+            raise ValueError(
+                "one file is given; expected a file of each policy, or --policy COLUMN for one file of all"
+            )
         return [PolicySource(file, called=name) for file, name in zip(files, called, strict=True)]
     if len(files) > 1 or reading["only"] is not None:
         raise ValueError("--policy is the column of all policies in one file; expected one file, and no --only")

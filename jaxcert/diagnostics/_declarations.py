@@ -75,9 +75,9 @@ def weaker_bound(sample: Sample) -> str | None:
     use = 'bound="clopper_pearson" (--bound clopper_pearson)'
     use = use if sample.listed else 'method="attained" (--method attained)'
     return (
-        f"all returns are 0 or 1, and the bound is {sample.bound}. If they can be nothing else, {use}, which is the "
-        "default for successes, an array of bool or a column of true and false, is made for them. "
-        "Settle that beforehand."
+        f"all returns are 0 or 1, and the bound is {sample.bound}. If no other return is possible, {use} "
+        "certifies more. It is the default for an array of bool or a column of true and false. "
+        "Choose it before you see the data."
     )
 
 

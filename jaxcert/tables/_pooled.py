@@ -8,6 +8,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -86,10 +87,12 @@ def _check_told(name: Any, entries: Coded, task: Coded, picked: str, *, is_trial
             "episode, such as one with the sum of its rewards"
         )
     if differs and (tells(name).apart or has_all):
+        all_of_them = f", or all of them in jaxcert compare (--policy {quote(str(name))})"
+        compared = all_of_them if tells(name).policies else ""
         raise ValueError(
             f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, groups "
             "of tasks or moments of training apart, they are no trials of one policy; expected rows of one of "
-            f"them{picked}, or a table without this column"
+            f"them{picked}{compared}, or a table without this column"
         )
     if is_log and (tells(name).training or (not repeats and _goes_on(entries))):
         raise ValueError(
