@@ -16,7 +16,7 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """Clopper-Pearson upper limit: U with P[Bin(n, U) <= k] = level; 1 at k = n. Never below the exact value.
 
     For arrays of one float type and shape: integers k in 0..n, n >= 1, and levels in (0, 1). U is in (0, 1], 1 where an
-    argument is not as it should be, and differentiable in the level.
+    argument is invalid, and differentiable in the level.
     """
     u = unit_roundoff(level.dtype)
     n, level = _no_constants(k, n, level)
@@ -34,7 +34,7 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
 def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """Clopper-Pearson lower limit: L with P[Bin(n, L) >= k] = level; 0 at k = 0. Never above the exact value.
 
-    As ``upper_limit``; L is in [0, 1), 0 where an argument is not as it should be.
+    As ``upper_limit``; L is in [0, 1), 0 where an argument is invalid.
     """
     u = unit_roundoff(level.dtype)
     n, level = _no_constants(k, n, level)
@@ -90,8 +90,8 @@ def _solve(log_side, k, n, log_level, start, *, safe, unsafe) -> jax.Array:
 def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
     """The probability whose log-odds exceed the log-odds of p by the step.
 
-    A binomial tail is log-concave in the log-odds as well as in p, and closer to linear: near both ends of (0, 1) it is
-    a power of p or of 1 - p. The step is far less accurate than ``rough_growth``.
+    A binomial tail is log-concave in the log-odds as well as in p, and closer to linear there: near both ends of (0, 1)
+    it is a power of p or of 1 - p. The step is far less accurate than ``rough_growth``.
     """
     up, growth = step > 0, rough_growth(jnp.abs(step))
     return p * jnp.where(up, 1 + growth, 1) / (1 + jnp.where(up, p, 1 - p) * growth)
@@ -100,7 +100,7 @@ def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
 def _no_constants(k: jax.Array, n: jax.Array, level: jax.Array) -> tuple[jax.Array, jax.Array]:
     """n and the level as numbers that depend on k, NaN where k > n.
 
-    XLA evaluates what depends on constants alone in another way, and divides by a constant n in two roundings.
+    XLA evaluates constant expressions in another way, and divides by a constant n with two roundings.
     """
     return jnp.where(k <= n, n, jnp.nan), jnp.where(k <= n, level, jnp.nan)
 

@@ -57,7 +57,7 @@ def safe_root(
 
     Returns:
         ``SafeRoot(root, converged)``; ``root`` is ``safe`` itself where nothing better was verified, and ``converged``
-        is False where the steps ran out or the residual was NaN. Not differentiable by itself: wrap it in a rule of
+        is False where the steps ran out or the residual was NaN. It is not differentiable: wrap it in a rule of
         implicit differentiation.
 
     Raises:

@@ -1,4 +1,4 @@
-"""An adaptive run in a file: its certificate, its rollouts, and what it needs to go on."""
+"""An adaptive run in a file: its certificate, its rollouts, and the state to resume it."""
 
 import os
 import warnings

@@ -58,8 +58,8 @@ def certify_sequential(
     1 - delta, that holds at all moments of the experiment at once, whichever task was continued, and whenever and why
     it stopped. So rollouts beyond ``num_rollouts_used`` need not be made.
 
-    "soft" adds up the wealth with which each task stopped, as ``certify`` does with evidence. That needs each task to
-    stop by its own returns alone, as here, and holds at the end only, not at moments chosen by the returns.
+    "soft" adds up the wealth with which each task stopped, as ``certify`` does with evidence. This requires that each
+    task stops by its own returns alone, as here. It holds only at the end, not at moments chosen by the returns.
 
     Args:
         returns: float[..., n, m], in the order in which the rollouts were started; one that broke off counts as a.
@@ -107,7 +107,7 @@ def certify_sequential(
         most, levels = (np.shape(returns) or (0,))[-1], (thresholds, beta, support)
         binary = is_successes(returns) and method == BINOMIAL.name and bets is None and takes_table(most, levels)
     chosen = choose("method", method, _METHODS)
-    # These bounds ask the same of returns.
+    # These bounds have the same needs.
     sample = sample_of(CLOPPER_PEARSON if binary else BETTING, returns, support, where, validate)
     ends, m = (sample.low, sample.high), int(sample.num_rollouts)
     share, level = levels_of(chosen, delta, beta, sample, validate)
@@ -124,7 +124,7 @@ def _run(sample: Sample, thresholds, beta, settings: Settings) -> SequentialStat
     x, low, high, where = jnp.asarray(sample.values), jnp.asarray(sample.low), jnp.asarray(sample.high), sample.mask
     mask = jnp.ones(x.shape, bool) if where is None else where
     rollouts = jnp.moveaxis(x, -1, 0), jnp.moveaxis(mask, -1, 0)
-    # Under `shard_map` a loop begins with what differs from device to device, as it goes on.
+    # Under `shard_map` the initial values of a loop must already be marked as differing between devices.
     same = jnp.zeros_like(x.ravel()[0]) == 0
 
     def run(one: tuple[jax.Array, jax.Array]) -> SequentialState:

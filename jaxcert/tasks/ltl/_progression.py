@@ -57,16 +57,16 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
     at its end, and then every continuation does. If S is empty, none does; if not, one position with all propositions
     does.
 
-    Several stages can be passed at one position. A stage that was passed stays in S, too, unless what it avoids holds:
-    a, b, a, c satisfies F(a & (!b U c)) by its second a.
+    Several stages can be passed at one position. A stage that was passed also stays in S, unless something that it
+    avoids holds: a, b, a, c satisfies F(a & (!b U c)) by its second a.
 
-    Greedy progression keeps the largest stage of E alone, and fails if what that stage avoids holds. It never claims
-    success falsely, but fails in the example. Where nothing finishes early, it is exact if :math:`A_0 \supseteq A_1
-    \supseteq \dots`: until :math:`\varphi_{i+1}` holds, :math:`A_i` is avoided and so :math:`A_{i+1}`, so
+    Greedy progression keeps only the largest stage of E, and fails if something that this stage avoids holds. It never
+    claims success falsely, but fails in the example. Where nothing finishes early, it is exact if :math:`A_0 \supseteq
+    A_1 \supseteq \dots`: until :math:`\varphi_{i+1}` holds, :math:`A_i` is avoided and so :math:`A_{i+1}`, so
     :math:`\varphi_i` implies :math:`\varphi_{i+1}`. The authors of DeepLTL train with it, one stage a position and
-    avoiding before reaching. That is the same for tasks of ``sample_reach_avoid`` if propositions exclude each other,
-    as zones that do not overlap. Success here means that the formula holds: an episode that succeeds by their
-    progression succeeds here.
+    avoiding before reaching. The two agree for tasks of ``sample_reach_avoid`` if propositions exclude each other, like
+    zones that do not overlap. Success here means that the formula holds: an episode that succeeds by their progression
+    succeeds here.
 
     Args:
         task: one task; a batch of them by ``vmap``.
@@ -180,7 +180,7 @@ def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
     """
     depth, _ = _check_task(task)
     state = _bools("state", state, depth + 1)
-    stage = depth - jnp.argmax(state[::-1]).astype(jnp.int32)  # of an empty set, too, beyond the last row
+    stage = depth - jnp.argmax(state[::-1]).astype(jnp.int32)  # also of an empty set, beyond the last row
     places = stage + jnp.arange(depth, dtype=jnp.int32)
     mask = places < task.num_stages
     rows = jnp.minimum(places, depth - 1)

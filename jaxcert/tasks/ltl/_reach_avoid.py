@@ -97,7 +97,7 @@ def from_formula(formula: Formula, names: Sequence[str], *, depth: int | None = 
     Raises:
         ValueError: if a part of the formula lies outside of the fragment, which is named; for unknown propositions;
             for more stages than ``depth``.
-        TypeError: for what is no formula, such as a text.
+        TypeError: for anything but a formula, such as a text.
 
     Example:
         >>> from jaxcert.tasks import ltl
@@ -134,7 +134,7 @@ _Stage = tuple[list[Proposition], list[Proposition], list[Proposition]]
 
 
 def _first_stage(formula: Formula) -> tuple[_Stage, Formula | None]:
-    """What the first stage reaches, avoids and finishes by, and the formula of the other stages."""
+    """The propositions that the first stage reaches, avoids and finishes by, and the formula of the other stages."""
     match formula:
         case Eventually(body):
             avoid = []
@@ -175,7 +175,7 @@ def _alternatives(formula: Formula, expected: str) -> list[Proposition]:
 
 
 def _operands(join: type[And] | type[Or], formula: Formula) -> list[Formula]:
-    """The operands of an operator, however nested."""
+    """The operands of an operator at any depth."""
     if not isinstance(formula, join):
         return [formula]
     return _operands(join, formula.left) + _operands(join, formula.right)

@@ -58,11 +58,11 @@ _WIDTH = 2 * np.pi / NUM_BINS
 _TURNS = np.arange(24) * (2 * np.pi / 24)
 # Distance to keep from a zone to avoid, in m, beside its radius.
 _MARGIN = 0.25
-# What a metre too near to a zone weighs, relative to a deviation from the course of one.
+# The weight of being a metre too close to a zone, relative to a unit deviation from the course.
 _WEIGHT = 20.0
 # Largest and smallest force; at full force the robot would slide too far.
 _PUSH, _LEAST_PUSH = 0.7, 0.05
-# Damping of what is left of an earlier course, and angular velocity per rad of error, of the largest.
+# The damping of the remaining velocity, and the angular velocity per rad of error as a share of the largest.
 _DAMPING, _GAIN = 0.6, 2.0
 
 
@@ -70,7 +70,7 @@ def steering_policy() -> Policy:
     """Steer to the nearest zone to reach, past those to avoid; no training, and no memory.
 
     Distances and angles of zones are read off the lidar: a maximum over neighbouring bins is a zone. Of 24 directions
-    it takes the one nearest to the target whose way keeps 0.65 m from all centres to avoid, as far as the target. The
+    it takes the one nearest to the target whose path keeps 0.65 m from all centres to avoid, up to the target. The
     heading, without which a velocity says little, is the direction of the acceleration: the policy never pushes back.
 
     Returns:
@@ -87,7 +87,7 @@ def _steer(params: tuple[()], obs: Observation, key: jax.Array) -> jax.Array:
     far, course, wanted = _zones_seen(obs.lidar, obs.remaining.reach[0])
     target = jnp.argmin(jnp.where(wanted, far, jnp.inf))
     way = _way(far[target], course[target], *_zones_seen(obs.lidar, obs.remaining.avoid[0]))
-    # What has to change: the wanted velocity, less a part of the present one.
+    # The wanted change: the wanted velocity minus a part of the present one.
     ahead, left = _velocity(obs.motion)
     error = jnp.arctan2(jnp.sin(way) - _DAMPING * left, jnp.cos(way) - _DAMPING * ahead)
     push = jnp.maximum(_PUSH * jnp.cos(error), _LEAST_PUSH)
