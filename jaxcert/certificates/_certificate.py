@@ -216,8 +216,8 @@ def answer(
 def certificate_of(
     kind: type[Kind], fields: Any, num_tasks: Any, rows: int, bound: str, method: str, returns: Any, **settings: Any
 ) -> Kind:
-    """A certificate from its arrays, as ``answer``; of the difference of two policies if the returns are pairs."""
-    quantity = quantity_of(bound, returns if isinstance(returns, Paired) else None)
+    """A certificate from its arrays, as ``answer``, which names the mean that these returns have."""
+    quantity = quantity_of(bound, returns)
     return answer(kind, fields, num_tasks, rows, bound=bound, method=method, quantity=quantity, **settings)
 
 

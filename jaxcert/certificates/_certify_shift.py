@@ -97,7 +97,7 @@ def certify_shift(
     Args:
         certificate: of ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_sequential``,
             ``certify_improvement`` and the like, also batched. Its thresholds stay as they were fixed, single or all
-            together; thresholds of safety levels stay, too, and their safety becomes smaller.
+            together. Thresholds of safety levels stay as well, and their safety becomes smaller.
         divergence: "total_variation", "kl", "chi2" or "ratio", as in ``shifted_epsilon``; None for the same
             distribution.
         radius: the divergence of D' from D is at most this; a scalar (``jax.vmap`` for several).

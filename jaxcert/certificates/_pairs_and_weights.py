@@ -43,8 +43,8 @@ def certify_improvement(
     of rollouts, but uses all of them.
 
     Args:
-        returns_a, returns_b, support: as in ``certify_mean_difference``, each return of a whole episode. Rollouts j of
-            both may share their randomness, but with no other.
+        returns_a, returns_b, support: as in ``certify_mean_difference``, each return of a whole episode. Rollout j of A
+            and rollout j of B may share their randomness, but not with other rollouts.
         margins: float[t], or a scalar for one; wanted differences c.
         delta, beta, validate: as in ``certify``, with the same warnings.
         bound: as in ``certify``, but for "clopper_pearson": differences are not binary.
