@@ -33,8 +33,8 @@ class Finding(NamedTuple):
     """A likely mistake in the data or the settings.
 
     Attributes:
-        name: the check's name; the page on usual mistakes has a section with it. message: the finding and what to do
-            about it, in words.
+        name: the check's name; the page on usual mistakes has a section with it.
+        message: the finding and what to do about it, in words.
     """
 
     name: str

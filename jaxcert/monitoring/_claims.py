@@ -69,7 +69,7 @@ def claim_of(certificate: Any, *, threshold: float | None = None) -> MonitoredCl
     Args:
         certificate: of one policy, at thresholds or safety levels; or an adaptive run.
         threshold: which one of several, chosen before the first deployed task; for a safety level, the threshold that
-        was found.
+            was found.
 
     Returns:
         The claim.

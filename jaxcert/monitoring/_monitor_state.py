@@ -29,9 +29,11 @@ class MonitorState:
         num_against: how many of them spoke against the claim: were flagged, or had a score above 1.
         alarm_at: the number of the task, from 1, after which the evidence reached 1/alpha; 0 for none yet.
         change_at: likewise for the sum over starting times.
-        valid: becomes False forever after an impossible return; then nothing is concluded any more. bets: lambda,
-        float[bets]. log_weights: ln of their weights, float[bets]. goal: ln(1/alpha), at least. test: how each task is
-        judged.
+        valid: becomes False forever after an impossible return; then nothing is concluded any more.
+        bets: lambda, float[bets].
+        log_weights: ln of their weights, float[bets].
+        goal: ln(1/alpha), at least.
+        test: how each task is judged.
     """
 
     products: jax.Array

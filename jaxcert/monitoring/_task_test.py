@@ -33,9 +33,10 @@ class TaskTest:
         epsilon: the risk that is claimed, rounded up.
         low, high: the ends of the support, rounded outward.
         beta: the probability with which a task with J >= B is flagged, at most; NaN where none is flagged.
-        most_successes: a task with at most this many successes is flagged; -1 if successes do not count. largest: the
-        probability of a flag under the claim, at most; for returns the mean of b - X, at most. valid: whether the claim
-        says anything: a < B <= b and 0 < epsilon < 1. kind: "successes", "upper bound" or "return" (static).
+        most_successes: a task with at most this many successes is flagged; -1 if successes do not count.
+        largest: the probability of a flag under the claim, at most; for returns the mean of b - X, at most.
+        valid: whether the claim says anything: a < B <= b and 0 < epsilon < 1.
+        kind: "successes", "upper bound" or "return" (static).
         num_rollouts: m, of each task (static).
     """
 
