@@ -228,10 +228,11 @@ def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *settings)[0])
     more = setting.least(wanted, k, n)
     what = "lie at the lower end" if found.threshold is None else "miss the threshold"
-    helps = "a lower threshold, more rollouts per task or a better policy"
-    said = f"More tasks like these do not help (they approach {floor_to(limit, 2)}); {helps} does"
+    change = "lower the threshold, add rollouts per task or improve the policy"
+    said = f"More tasks like these do not help (they approach {floor_to(limit, 2)}): {change}"
     if more:
-        said = f"With this share of misses it takes {more:,} tasks; {helps} makes fewer"
+        change = "a lower threshold, more rollouts per task or a better policy"
+        said = f"With this share of misses it takes {more:,} tasks, or fewer with {change}"
     return dataclasses.replace(
         found,
         num_violations=k,
