@@ -40,9 +40,9 @@ def betting(
               \Big[ \beta^{1/m} \prod_j (1 + t r_j)^{1/m} - 1 \Big] \Big),
               \quad \text{at least } a.
 
-    Every t gives a valid bound, however it was chosen, so the maximisation may be inexact: it can only loosen L.
-    One-sided: P[L <= E[X]] >= 1 - beta per task. Valid for independent returns X >= a, not necessarily identically
-    distributed, and a number of rollouts fixed in advance; b may be infinite. The order of rollouts does not matter.
+    Every t gives a valid bound, so the maximisation may be inexact: it can only loosen L. One-sided: P[L <= E[X]] >= 1
+    - beta per task. Valid for independent returns X >= a, not necessarily identically distributed, and a number of
+    rollouts fixed in advance; b may be infinite. The order of rollouts does not matter.
 
     Args:
         x: returns, float[..., m].
@@ -122,14 +122,14 @@ def _start(spread: jax.Array, cubes: jax.Array, goal: jax.Array) -> jax.Array:
     spread = jnp.maximum(spread, 1e-20)
     odds = jnp.sqrt(2 * goal / spread)
     more = odds * (1 + cubes / (1.5 * spread))
-    # Far from 0 the series says no more than the direction.
+    # Far from 0 the series gives only the direction.
     return jnp.log(odds) + jnp.sign(more) * jnp.log1p(jnp.minimum(jnp.abs(more), 8))
 
 
 def _look(
     tested: _Tested, log_odds: jax.Array, means: tuple[jax.Array, ...], goal: jax.Array, top: jax.Array
 ) -> tuple[_Tested, jax.Array, jax.Array]:
-    """Evaluate log-odds of t from the means there: the next log-odds, and whether those are surely better."""
+    """Evaluate log-odds of t from the means there; return the next log-odds and whether they are surely better."""
     t, (log_mean, loss, square) = jax.nn.sigmoid(log_odds), means
     gap = log_mean + jnp.log1p(-loss)
     slope = (1 - t) * (square - loss * loss) / (1 - loss)
@@ -157,7 +157,7 @@ _TERMS = (lambda g, z: jnp.log1p(g), lambda g, z: g / z, lambda g, z: (g / z) * 
 
 
 def _numbers(data: Rollouts, reference: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns [..., m], those that do not count replaced by one with r = 0, and a."""
+    """Returns [..., m], with those that do not count replaced by one with r = 0; and a."""
     counted = data.mask if data.repeats is None else data.repeats > 0
     if counted is None:
         return data.x, data.low
@@ -166,7 +166,7 @@ def _numbers(data: Rollouts, reference: jax.Array) -> tuple[jax.Array, jax.Array
 
 
 def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array) -> Callable[..., tuple]:
-    """The means over the rollouts of functions of g and z, by XLA's own sums; proofs use the mean of r**2 alone.
+    """The means over the rollouts of functions of g and z, by XLA's own sums; proofs use only the mean of r**2.
 
     On a CPU, XLA makes a loop with vectors and several threads of a reduction, if it has one result, selects nothing
     and shares no intermediate array, not even of a constant, with another. Hence the barriers, and functions that are 0
@@ -225,7 +225,7 @@ def _sum_of_logs(data: Rollouts, reference: jax.Array, t: jax.Array) -> jax.Arra
     """The sum of ln z over the rollouts, one logarithm for each product of four z.
 
     Up to t = 1/4, factors and products are kept as z - 1, so that no digits of a small t are lost. Above, z is a sum of
-    two terms that are not negative, so that none are lost where it is close to 0.
+    two nonnegative terms, so no digits are lost where it is close to 0.
     """
     one = jnp.where(t <= 0.25, 1, 0).astype(t.dtype)[..., None]
     bet, unit, rest = t[..., None], reference[..., None], jnp.where(t <= 0.25, -t, 1 - t)[..., None]

@@ -28,7 +28,7 @@ from jaxcert.returns.summaries import Histogram
 
 @dataclasses.dataclass(frozen=True)
 class Bound(Needs):
-    """A per-task lower bound: its name as in ``certify(bound=...)``, what it needs of returns, and how it is computed.
+    """A per-task lower bound: its name as in ``certify(bound=...)``, its needs, and its computation.
 
     A static description; hashable, so that it can select a compiled function.
     """
@@ -84,7 +84,7 @@ class Rollouts(NamedTuple):
         """``sum`` of last(term(x - a)); ``last`` has to turn merging into adding, and ``neutral`` into 0."""
         if self.repeats is not None:
             return self.sum(lambda excess: last(term(excess)))
-        # What a valid task counts lies in the support: no need to look at each return again.
+        # The returns that count in a valid task lie in the support, so they need not be checked again.
         valid = self.valid[..., None]
 
         def one(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
@@ -98,7 +98,7 @@ class Rollouts(NamedTuple):
 
 
 def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts:
-    """Count and sum the returns, and find invalid tasks, in one pass over the returns; or what a summary says."""
+    """Count and sum the returns, and find invalid tasks, in one pass over the returns or from a summary."""
     if sample.is_summary:
         return _summarised(sample.values, binary=binary)
     # XLA would broadcast a constant support to an array of its own in memory.
@@ -118,7 +118,7 @@ def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts:
     else:
         count = tree_sum_of(lambda mask: mask.astype(jnp.int32), where).astype(x.dtype)
         total = tree_sum_of(excess_or_mark, x, where)
-    # Infinity is an overflow of the sum, too. Without a support, none is refuted.
+    # Infinity is an overflow of the sum as well. Without a support, none is refuted.
     valid, refuted = (total < jnp.inf) & (count > 0), jnp.isnan(total) & (low < high)
     total = jnp.where(valid, total, 0)
     valid = valid & ((low == 0) & (high == 1) if binary else low < high)
@@ -145,7 +145,7 @@ def usable(valid: jax.Array, refuted: jax.Array) -> jax.Array:
     """The tasks [..., n] that a certificate may use: the valid ones; none where a return of any refutes the support.
 
     If an end of the support is wrong, returns may lie far beyond it, too rarely to be seen in each task. So it is not
-    enough to count the tasks in which one was seen.
+    enough to count the tasks in which such a return was seen.
     """
     return valid & ~jnp.any(refuted, axis=-1, keepdims=True)
 
@@ -188,7 +188,8 @@ def standard_deviation_up(data: Rollouts, mean: jax.Array) -> jax.Array:
 
 
 def _power_of_two(width: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """A power of two from the width to twice the width, or the largest with a normal reciprocal; and its reciprocal.
+    """A power of two between the width and twice the width, or the largest one with a normal reciprocal; and its
+    reciprocal.
 
     Both are built exactly; a quotient would not be exact on a GPU.
     """
@@ -253,7 +254,7 @@ def _above_least(sample: Sample) -> Sample:
 def task_bounds(bound: Bound | None, sample: Sample, beta: jax.Array, *, each: bool = False) -> jax.Array:
     """Lower bounds [..., n] for a certificate: -inf for all of its tasks, if a return of one refutes the support.
 
-    Without a bound the numbers of the sample are such bounds already. ``each``: at every beta, [betas, ..., n].
+    Without a bound, the numbers of the sample already are lower bounds. ``each``: at every beta, [betas, ..., n].
     """
     if bound is None:
         return jnp.asarray(sample.values)[..., 0]
@@ -262,7 +263,7 @@ def task_bounds(bound: Bound | None, sample: Sample, beta: jax.Array, *, each: b
 
 
 def check_complete(complete: bool) -> None:
-    """Raise ValueError unless returns are declared to be those of whole rollouts."""
+    """Raise ValueError unless the returns are declared to belong to whole rollouts."""
     if complete is not True:
         raise ValueError(
             f"complete is {complete!r}; expected True, which declares that each return is that of a whole rollout: on "

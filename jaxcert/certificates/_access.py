@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-# Of more rows than the most, so many of the first and the last are printed.
+# If there are more rows than the limit, only this many of the first and the last are printed.
 _ENDS, _MOST = 5, 20
 
 
 class Answer(Batched):
     """A certificate: printed as a sentence for each row, or its settings where it is a batch or has no values.
 
-    A kind of answer tells a row by its place in words (``_told``). It may say when it ``stops`` (whether each task
-    stops by its own returns, so that no number of rollouts limits its evidence) and what it is ``not_about``.
+    A kind of answer tells a row by its place in words (``_told``). It may state ``stops`` (whether each task stops by
+    its own returns, so that no number of rollouts limits its evidence) and ``not_about``.
     """
 
     delta: Any
     stops: ClassVar[bool] = False
-    # What its repr has, in this order: arrays, and then settings.
+    # The fields in its repr, in this order: arrays, then settings.
     _shown: ClassVar[tuple[str, ...]]
 
     # The decimal that a number of an array stands for, on its safe side; as a certificate is printed.
@@ -131,7 +131,7 @@ class Answer(Batched):
         return (np.asarray(STATUSES)[np.asarray(value)] if name == "status" else self._written(name, value)).tolist()
 
     def _written(self, name: str, value: Any) -> Any:
-        """The values, as decimals if they are such settings in single precision; what is no array as it is."""
+        """The values of an array, as decimals for settings in single precision; anything else unchanged."""
         if not isinstance(value, jax.Array | np.ndarray):
             return value
         values = np.asarray(value)
@@ -193,7 +193,7 @@ class ByThreshold(Answer):
         return next(iter(self._sizes().values()))
 
     def at(self, threshold: float) -> Self:
-        """The certificate at a threshold, which must be one of those certified, as a number of their type.
+        """The certificate at a threshold, which must be a certified one, as a number of their type.
 
         Raises:
             ValueError: it is none of them; the message names those that are near. Or a batch has different ones.

@@ -24,7 +24,7 @@ from jaxcert.numerics._rounding import complement_down, compute_dtype, known
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
 
-# Beyond what a prior is good for, and far from where a float32 overflows.
+# Larger than any useful prior, and far from the overflow of float32.
 _SMALLEST, _LARGEST = 1e-6, 1e6
 
 Prior = tuple[chex.Numeric, chex.Numeric] | Sequence[float]
@@ -46,8 +46,8 @@ def anytime_epsilon(
               I_q(\alpha, \gamma)\, q^k (1 - q)^{n - k}} = \frac1\delta, \qquad \hat\varepsilon = 1 \text{ at } k = n.
 
     One-sided: with probability at least 1 - delta over the tasks and their rollouts, a new task misses the threshold
-    with probability at most epsilon, at all moments n = 1, 2, ... together. So one may stop whenever one likes, by
-    looking at epsilon too, and keep the smallest epsilon so far. Tasks are counted in the order in which they were
+    with probability at most epsilon, at all moments n = 1, 2, ... together. So sampling may stop at any time, even
+    because of epsilon, and the smallest epsilon so far may be kept. Tasks are counted in the order in which they were
     sampled. Fixed beforehand: the threshold, beta, delta and the prior.
 
     Args:
@@ -119,7 +119,7 @@ def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array,
 class AnytimeCertificate(Certificate):
     """A ``Certificate`` after all n tasks, with the risks after each earlier one; all of them hold together.
 
-    Epsilon is the smallest one of all moments so far, so that it never grows with a task.
+    Epsilon is the smallest of all moments so far, so it never grows with a task.
 
     Attributes:
         history: certified risk after each task, float[..., n, t]; the last one is ``epsilon``.

@@ -24,7 +24,7 @@ from jaxcert.returns.summaries import Histogram
 
 Described = TypeVar("Described")
 AUTO = "auto"
-# Returns of one policy, [..., n, m], or a summary of them, or those of two policies.
+# Returns of one policy, [..., n, m], a summary of them, or returns of two policies.
 Returns = chex.Array | Histogram | Paired
 
 
@@ -96,7 +96,7 @@ def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], fl
 
 
 def last_count(num_smallest: Any, num_tasks: int) -> int:
-    """The largest number of violations that certifies anything; ValueError for one that is out of range."""
+    """The largest number of violations that certifies anything; ValueError if it is out of range."""
     if num_smallest is None:
         return num_tasks - 1
     whole = isinstance(num_smallest, int | np.integer) and not isinstance(num_smallest, bool)
@@ -106,7 +106,7 @@ def last_count(num_smallest: Any, num_tasks: int) -> int:
 
 
 def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> Any:
-    """Lower bounds [..., n] rounded down; NaN, which certifies nothing, for all tasks if one of them is NaN or +inf."""
+    """Lower bounds [..., n], rounded down. If one is NaN or +inf, all become NaN, which certifies nothing."""
     require_real("lower_bounds", lower_bounds)
     shape = np.shape(lower_bounds)
     if not shape or shape[-1] == 0:
@@ -171,6 +171,6 @@ def as_row(name: str, values: Any) -> Any:
 
 
 def refuse_choice(beta: Any, instead: str) -> None:
-    """Raise ValueError for a word in place of a level, where there is nothing to choose from."""
+    """Raise ValueError for a word instead of a level if there is nothing to choose from."""
     if isinstance(beta, str):
         raise ValueError(f"beta is {beta!r}; expected {instead}")

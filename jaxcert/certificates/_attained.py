@@ -1,6 +1,6 @@
-"""Successes and failures: a task passes with enough successes, at the level that so many attain.
+"""Successes and failures: a task passes with enough successes, at the level that this number attains.
 
-Where every task has as many rollouts, the numbers that are enough and their risks are known before the returns are.
+If every task has the same number of rollouts, the sufficient numbers and their risks are known before the returns.
 """
 
 import functools
@@ -39,7 +39,9 @@ from jaxcert.returns._sample import Sample, placed
 
 
 class Successes(NamedTuple):
-    """How many rollouts of each task succeeded, -1 in an invalid one; and how many count, at least 1; [..., n]."""
+    """The number of successes of each task, -1 if it is invalid, and the number of rollouts that count, at least 1;
+    [..., n].
+    """
 
     successes: jax.Array
     num_rollouts: jax.Array
@@ -57,7 +59,7 @@ Shown = tuple[Any, Any]
 
 
 def shown_at(sample: Sample, beta: Any = None) -> Shown:
-    """At beta, or at the usual level; limits are known on the host, where all tasks have as many rollouts."""
+    """At beta, or at the usual level; the host computes the limits if all tasks have the same number of rollouts."""
     beta = np.asarray(LEVELS[0], sample.dtype) if beta is None else beta
     most = sample.values.shape[-1] if sample.is_full else 0
     return beta, table_of(TAIL, int(sample.num_rollouts), most, beta) if sample.is_full else None
@@ -75,10 +77,10 @@ def lower_bounds(found: Successes, sample: Sample, shown: Shown) -> jax.Array:
 
 
 class Tried(NamedTuple):
-    """What is tried, where all tasks have the same levels, so that the number of violations decides.
+    """The candidates if all tasks have the same levels, so that the number of violations decides.
 
     The numbers of successes with their levels, [t, levels], or the levels of lower bounds; the deltas of their
-    certificates; and what the number of violations says at each delta, if that is known.
+    certificates; and the risk for each number of violations and delta, if known.
     """
 
     enough: Any
@@ -152,8 +154,8 @@ ATTAINED = Method(
 ATTAINED_LEVELS = "attained_levels"
 # The thresholds of a whole curve, and of quantiles and means of the worst tasks.
 GRID = np.arange(1, 200) / 200
-# With few rollouts all c are tried; with more, for each threshold the c at so many normal quantiles; and with unequal
-# numbers of rollouts so many families of c, each with an equal share of delta.
+# With few rollouts all c are tried; with more, the c at this number of normal quantiles for each threshold. With
+# unequal numbers of rollouts, this number of families of c is tried, each with an equal share of delta.
 NUM_NUMBERS = 16
 
 
@@ -221,7 +223,7 @@ def _curve(
 
 @jax.jit
 def _tried(num_rollouts: jax.Array, thresholds: jax.Array, place: jax.Array) -> Enough:
-    """The c that is tried at one of 16 places: each of few, or near a normal quantile."""
+    """The c to try at one of 16 places: every c if there are few, otherwise one near a normal quantile."""
     m, thresholds, place = jnp.broadcast_arrays(num_rollouts, thresholds, place)
     quantile = jnp.asarray(2.5, m.dtype) - jnp.asarray(0.3, m.dtype) * place
     some = near(m, thresholds, quantile).successes

@@ -37,7 +37,8 @@ from jaxcert.numerics._rounding import complement_down, unit_roundoff
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._sample import Sample, placed
 
-# Up to so many successes or failures per task, even one safety alone gains most from all numbers of successes together.
+# Up to this number of successes or failures per task, even a single safety gains most from all numbers of successes
+# together.
 FEW = 6
 
 
@@ -53,7 +54,7 @@ def limits_each(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
 def _usual(size: int, n, wanted, deltas, table) -> tuple[jax.Array, jax.Array]:
     """For wanted safeties and each level, [t, levels], beta, and how many k, counted from 0, are allowed.
 
-    A function of n, the most rollouts of a task, delta and s alone.
+    It depends only on n, the most rollouts of a task, delta and s.
     """
     risks = _risks(size, n, deltas, table)
     beta, count = largest_betas(risks, LEVELS, wanted, n)
@@ -91,7 +92,7 @@ _Reached = tuple[jax.Array, jax.Array, jax.Array | None]
 
 def _of_counts(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> _Reached:
     """The bounds at places [t, levels] in the order of the tasks."""
-    # With as many rollouts in every task, bounds are in the order of the successes.
+    # With equally many rollouts in every task, the bounds are ordered like the successes.
     count, smaller = _ordered(found.successes, there, place)
     m = jnp.max(found.num_rollouts, axis=-1)[..., None, None]
     lower = limit(jnp.maximum(count, 0), jnp.broadcast_to(m, count.shape), betas, upper=False)
@@ -118,7 +119,7 @@ def _of_bounds(found: Successes, there: jax.Array, place: jax.Array, betas: jax.
 
 
 def _fields(sample: Sample, found: Successes, best: Best, wanted, delta, shown: Shown) -> dict[str, Any]:
-    """At wanted safeties [t], from the best of what was reached, with the other sign, [..., t]."""
+    """At wanted safeties [t], from the best values that were reached, negated, [..., t]."""
     reached = jnp.where(best.epsilon < 0, -best.epsilon, -jnp.inf)
     valid = (delta > 0) & (delta < 1) & (sample.low == 0) & (sample.high == 1)
     bad_task = any_of(found.successes < 0, sample.num_tasks)

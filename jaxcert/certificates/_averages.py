@@ -30,8 +30,8 @@ def bound_over_tasks(
 
     The exact bound is the default of one success of each task.
 
-    The mean over weighted tasks needs b, since weights multiply what is missing to it; none does if averages count up
-    to a cap alone (``capped``).
+    The mean over weighted tasks needs b, since weights multiply the distance to it; no mean needs b if averages count
+    only up to a cap (``capped``).
     """
     returns = as_successes(returns, support, where, name)
     of_trials = is_one_trial_each(returns)
@@ -54,7 +54,8 @@ def is_one_trial_each(returns: Any) -> bool:
 class Averages(NamedTuple):
     """At most the average of x - a of each task, 0 in an invalid one, and at least b - a.
 
-    Valid are tasks whose returns all lie in the support, and those that are not ``there``; all but the width [..., n].
+    A task is valid if all its returns lie in the support, or if it is not ``there``. All fields except the width are
+    [..., n].
     """
 
     excess: jax.Array

@@ -1,4 +1,4 @@
-"""The axes of an answer's arrays: its own and those of a batch, its parts by index, and tables with names of axes."""
+"""The axes of an answer's arrays, its own and those of a batch: indexing, and tables with named axes."""
 
 import dataclasses
 import operator
@@ -24,8 +24,8 @@ Index = int | slice | EllipsisType | tuple[Any, ...]
 def along(*axes: str, column: str = "", optional: bool = False) -> dict[str, Any]:
     """Metadata of a field that has axes of its own, by the names of one element each; any before are of a batch.
 
-    ``column`` is the name of one entry, by default of the field; one with the name of its axis labels it. A field that
-    is ``optional`` may be one number in place of these axes, as one without this metadata is.
+    ``column`` is the name of one entry, by default of the field; one with the name of its axis labels it. An
+    ``optional`` field may be one number without these axes, like a field without this metadata.
     """
     return {"axes": axes, "column": column, "optional": optional}
 
@@ -44,9 +44,10 @@ class Batched:
     def __getitem__(self, index: Index) -> Self:
         """A part, by an integer, a slice, or a tuple of these with at most one ``...``; the first axes first.
 
-        The axes are those of the batch, if there is one, and then the thresholds (or shares), which stay an axis under
-        an integer, too. So ``certificate[3]`` is the certificate at one threshold; of a batch it is that of one seed,
-        ``certificate[0, 7]`` that of a seed and a checkpoint, and ``certificate[..., 3]`` all of them at one threshold.
+        The axes are those of the batch, if there is one, and then the thresholds (or shares), which remain an axis even
+        under an integer index. So ``certificate[3]`` is the certificate at one threshold. For a batch it is the
+        certificate of one seed, ``certificate[0, 7]`` that of a seed and a checkpoint, and ``certificate[..., 3]`` the
+        whole batch at one threshold.
 
         Raises:
             IndexError: an integer out of range, or more entries than axes.
@@ -57,17 +58,17 @@ class Batched:
         return self._part({axis: _entry(given, axis, sizes) for axis, given in entries})
 
     def _sizes(self) -> dict[int | str, int]:
-        """The size of each axis that can be indexed: those of the batch by their number, the last by its name."""
+        """The size of each axis that can be indexed: batch axes by their number, the last axis by its name."""
         rows = self._own("status")
         return {**dict(enumerate(self.batch_shape)), **dict(zip(rows, self.status.shape[-len(rows) :], strict=False))}
 
     def _own(self, name: str) -> tuple[str, ...]:
-        """The names of a field's own axes, as it has them here."""
+        """The names of a field's own axes in this answer."""
         metadata = self.__dataclass_fields__[name].metadata
         return () if metadata.get("optional") and not self._has_axes(name) else metadata.get("axes", ())
 
     def _has_axes(self, name: str) -> bool:
-        """Whether a field that may have axes of its own has them here, beside those of the batch."""
+        """Whether a field that may have axes of its own has them in this answer, besides the batch axes."""
         return np.ndim(getattr(self, name)) > self.status.ndim - len(self._own("status"))
 
     def _arrays(self) -> dict[str, Any]:
@@ -87,7 +88,7 @@ class Batched:
 
 
 def check_single(certificate: Any) -> None:
-    """Raise ValueError for a batch, with the way to one of its certificates."""
+    """Raise ValueError for a batch, and say how to pick one of its certificates."""
     shape = getattr(certificate, "batch_shape", ())
     if shape:
         index = ", ".join("0" for _ in shape)
@@ -109,7 +110,7 @@ def _lead(value: Any, own: Sequence[str]) -> tuple[int, ...]:
 
 
 def _taken(value: Any, own: Sequence[str], shape: Sequence[int], places: Mapping[int | str, Any]) -> Any:
-    """An array at places along the axes of the batch, unless it is the same for all, and along the last one."""
+    """Index the batch axes, unless the array is the same for all of the batch, and the last axis."""
     lead = _lead(value, own)
     if lead and lead != tuple(shape):
         value = jnp.broadcast_to(value, (*shape, *value.shape[len(lead) :]))
@@ -123,7 +124,7 @@ def _taken(value: Any, own: Sequence[str], shape: Sequence[int], places: Mapping
 
 
 def _spread(index: Index, sizes: Mapping[int | str, int]) -> list[Any]:
-    """One entry for each axis; those that are not given, or that ``...`` stands for, are whole."""
+    """One index for each axis; axes that are not given, or that ``...`` stands for, are taken whole."""
     given = list(index) if isinstance(index, tuple) else [index]
     dots = [place for place, entry in enumerate(given) if entry is Ellipsis]
     count, at = len(given) - len(dots), dots[0] if dots else len(given)
@@ -193,7 +194,7 @@ def dataset_of(certificate: Any, dims: Dims, coords: Coords) -> "xarray.Dataset"
     """The arrays by the names of their axes; see ``to_xarray``."""
     xarray = import_extra("xarray", "io")
     names, batch, fields = _dims(certificate, dims), certificate.batch_shape, certificate.__dataclass_fields__
-    # Names that are no array, as those of tasks, label an axis, too.
+    # Names outside arrays, such as those of tasks, also label an axis.
     labels: dict[str, Any] = {
         field.metadata["axes"][-1]: np.asarray(getattr(certificate, name))
         for name, field in fields.items()
@@ -215,7 +216,7 @@ def dataset_of(certificate: Any, dims: Dims, coords: Coords) -> "xarray.Dataset"
     sizes = {axis: size for axes, values in variables.values() for axis, size in zip(axes, values.shape, strict=True)}
     given = _labels(coords, {axis: size for axis, size in sizes.items() if axis not in labels})
     held = {name: getattr(certificate, name) for name in fields if _is_setting(fields[name])}
-    # Files of netCDF hold neither a bool nor nothing.
+    # NetCDF files can hold neither a bool nor None.
     settings = {name: int(value) if isinstance(value, bool) else value for name, value in held.items()}
     settings = {name: value for name, value in settings.items() if value is not None}
     return xarray.Dataset(variables, {**labels, **given}, attrs=settings)
@@ -257,7 +258,7 @@ def _labelled(certificate: Any, *names: str) -> set[str]:
 
 
 def _fields(certificate: Any, rows: tuple[str, ...]) -> list[str]:
-    """The fields that fit in the rows, those of the rows first, and then the settings."""
+    """The fields that fit into rows: the fields with one entry per row first, then the settings."""
     fields, arrays = certificate.__dataclass_fields__, certificate._arrays()
     each = [name for name in arrays if certificate._own(name) == rows and fields[name].metadata.get("axes")]
     whole = [name for name in fields if _is_setting(fields[name]) or (name in arrays and not certificate._own(name))]

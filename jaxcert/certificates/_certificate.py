@@ -28,7 +28,7 @@ from jaxcert.returns._sample import placed
 from jaxcert.returns._weighted import Weighted
 
 EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
-# What a comparison is about.
+# The quantity of a comparison.
 _A_MINUS_B, _MINUS = "policy A minus that of policy B", "policy A minus B"
 DIFFERENCE = f"{EXPECTED_RETURN} of {_A_MINUS_B}"
 DIFFERENCE_IN_A_ROW = f"probability of {{}} successes in a row of {_A_MINUS_B}"
@@ -115,7 +115,7 @@ class Certificate(ByThreshold):
 
     @property
     def _new_task(self) -> str:
-        """Which tasks it speaks of."""
+        """The tasks that it is about."""
         return new_task_from(self.source)
 
     @property
@@ -196,7 +196,7 @@ def answer(
 ) -> Kind:
     """An answer of some kind from its arrays, which may be longer along the axes of tasks and of rows.
 
-    ``rows``: of so many thresholds, or shares; None if it has no such axis. ``settings``: its other fields.
+    ``rows``: the number of thresholds or shares; None if it has no such axis. ``settings``: its other fields.
     """
     n = int(num_tasks)
     axes = {field.name: field.metadata.get("axes", ()) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
@@ -216,13 +216,13 @@ def answer(
 def certificate_of(
     kind: type[Kind], fields: Any, num_tasks: Any, rows: int, bound: str, method: str, returns: Any, **settings: Any
 ) -> Kind:
-    """A certificate from its arrays, as ``answer``; of the difference of two policies if the returns are pairs."""
-    quantity = quantity_of(bound, returns if isinstance(returns, Paired) else None)
+    """A certificate from its arrays, as ``answer``, which names the mean that these returns have."""
+    quantity = quantity_of(bound, returns)
     return answer(kind, fields, num_tasks, rows, bound=bound, method=method, quantity=quantity, **settings)
 
 
 def naming(sentence: str, policies: Sequence[str]) -> str:
-    """A sentence about two policies with what they are called; any other, without policies, as it is."""
+    """Put the names of two policies into a sentence; without policies it stays unchanged."""
     if not policies:
         return sentence
     return sentence.replace(_A_MINUS_B, " minus that of ".join(policies)).replace(_MINUS, " minus ".join(policies))

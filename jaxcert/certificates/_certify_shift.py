@@ -57,9 +57,9 @@ class ShiftCertificate(Certificate):
 
 
 def shifted_task(source: str, quantity: str, divergence: str | None, *, radius: Any, performance_shift: Any) -> str:
-    """Which tasks a shift speaks of, in words.
+    """The tasks that a shift is about, in words.
 
-    A smaller radius or shift than the one that was used is covered, so both are rounded down.
+    A smaller radius or shift is covered, so both are rounded down.
     """
     task = new_task_from(source)
     if divergence is not None:
@@ -90,14 +90,14 @@ def certify_shift(
     in the same event of probability 1 - delta: for all D', radii, divergences and c together, so that they may be
     chosen after a look at the result. Nothing better holds as a function of epsilon and B.
 
-    Otherwise the certificate says what it said: it is about the same quantity, holds at all thresholds together or at
-    every moment if it did, and D' differs from the distribution it was about (for ``certify_weighted``, the reweighted
-    one).
+    Everything else stays as before: the certificate is about the same quantity and still holds at all thresholds
+    together or at every moment if it did. D' differs from the distribution that it was about (for ``certify_weighted``,
+    the reweighted one).
 
     Args:
         certificate: of ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_sequential``,
             ``certify_improvement`` and the like, also batched. Its thresholds stay as they were fixed, single or all
-            together; thresholds of safety levels stay, too, and their safety becomes smaller.
+            together. Thresholds of safety levels stay as well, and their safety becomes smaller.
         divergence: "total_variation", "kl", "chi2" or "ratio", as in ``shifted_epsilon``; None for the same
             distribution.
         radius: the divergence of D' from D is at most this; a scalar (``jax.vmap`` for several).

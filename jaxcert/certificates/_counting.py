@@ -103,7 +103,7 @@ def best_of_levels(
     method: Method, lower: jax.Array, n: Any, thresholds, betas, delta_each, delta, table
 ) -> dict[str, Any]:
     """At the best level, from lower bounds [g, ..., n] at each."""
-    # A task passes at a level only if it passes at every larger one, too, however the bounds are rounded.
+    # With any rounding of the bounds, a task that passes at a level passes at every larger one.
     lower = jax.lax.cummin(lower, axis=0, reverse=True)
     violations = count_violations(lower, thresholds, n)
     violations = jnp.moveaxis(violations, 0, -1)
@@ -118,7 +118,7 @@ def best_of_levels(
 class Best(NamedTuple):
     """The best of the levels that were tried, [..., t]: violations, the risk and the level there, and which it is.
 
-    ``missed``: the tasks that do not pass, [..., n, t]; None where they are those with the smallest lower bounds.
+    ``missed``: the tasks that do not pass, [..., n, t]; None if they are the tasks with the smallest lower bounds.
     """
 
     violations: jax.Array
@@ -155,7 +155,7 @@ def largest_betas(risks: jax.Array, usual: Any, wanted: jax.Array, n: Any) -> tu
     """The beta for each wanted safety and each row of risks U(k), k = 0, 1, ..., and how many k it allows, [t, rows].
 
     It is 1 - U(k)/(1 - s) for the largest k that the row's usual level allows, so that it costs nothing; for k = 0 if
-    that level allows none, where it may be negative. A function of n, delta and the safeties alone.
+    that level allows none, where it may be negative. It depends only on n, delta and the safeties.
     """
     # Smaller by as much as the rounding of epsilon may need; [t, rows, k], falling with k.
     inflated = risks[None] * (1 + 16 * unit_roundoff(risks.dtype))
@@ -177,7 +177,7 @@ def fields_of_limits(
     bad_task: jax.Array,
     feasible: Any = True,
 ) -> dict[str, jax.Array]:
-    """The fields of certificates at wanted safeties [t], from what they reach, [..., t]; -inf where nothing is.
+    """The fields of certificates at wanted safeties [t], from the thresholds that they reach, [..., t]; -inf for none.
 
     ``valid``: whether levels and support are; ``violations_at``: thresholds -> the tasks that miss them.
     """
@@ -216,7 +216,7 @@ def at_least(risk: jax.Array, arrays: Arrays, axis: int = -1) -> Arrays:
 
 
 def reached(lower: jax.Array, thresholds: jax.Array) -> jax.Array:
-    """Which bounds [..., n] are at least each threshold [t], [..., n, t]; none that is NaN."""
+    """Which bounds [..., n] are at least each threshold [t], [..., n, t]; a NaN never is."""
     return lower[..., None] >= jnp.expand_dims(thresholds, range(lower.ndim))
 
 
@@ -236,7 +236,7 @@ def count_violations(lower: jax.Array, thresholds: jax.Array, n: Any) -> jax.Arr
     A NaN is a violation. The thresholds are [t], or [..., t] as the bounds have leading axes.
     """
     size = lower.shape[-1]
-    # In place of the others infinity, which misses no threshold but NaN, as all do.
+    # The others become infinity, which misses no threshold except NaN, which all miss.
     lower = jnp.where(in_front(lower, n), lower, jnp.inf)
     thresholds = jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1]))
     if thresholds.shape[-1] < SORT_FROM:
@@ -252,7 +252,9 @@ def count_violations(lower: jax.Array, thresholds: jax.Array, n: Any) -> jax.Arr
 
 
 def any_of(tasks: jax.Array, n: chex.Numeric) -> jax.Array:
-    """Whether one of the first n [..., n or more] is marked, [..., 1]: an invalid task, whose bound is -inf."""
+    """Whether one of the first n [..., n or more] is marked, [..., 1]: such a task is invalid, and its bound is
+    -inf.
+    """
     return jnp.any(tasks & in_front(tasks, n), axis=-1, keepdims=True)
 
 

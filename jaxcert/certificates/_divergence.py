@@ -34,7 +34,7 @@ class Divergence:
 
     @property
     def expected(self) -> str:
-        """Which radii there are, in words."""
+        """The possible radii, in words."""
         if self.largest < float("inf"):
             return f"a number from {self.least:g} to {self.largest:g}"
         return f"a finite number of at least {self.least:g}"
@@ -57,7 +57,7 @@ def shifted_epsilon(
     * "ratio": :math:`\rho\, \varepsilon` where :math:`dD'/dD \le \rho` everywhere.
 
     Each is at most 1, and increases with epsilon, so an upper confidence bound gives one. It holds for all radii and
-    divergences together, since it follows from the risk alone.
+    divergences together, since it depends only on the risk.
 
     Args:
         epsilon: risk over D, in [0, 1], for instance ``Certificate.epsilon``.

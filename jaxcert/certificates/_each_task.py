@@ -1,4 +1,4 @@
-"""Which tasks of a fixed list are certainly good, and which certainly bad."""
+"""Name the tasks of a fixed list that are good, and those that are bad."""
 
 import dataclasses
 import functools
@@ -27,7 +27,8 @@ from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 
-# Levels of Holm's procedure that are evaluated: one for each number of tasks named so far, or as many of these.
+# How many levels of Holm's procedure are evaluated at most: one for each number of tasks named so far, or a grid of
+# these.
 _MOST_LEVELS = 256
 # Levels that are evaluated side by side, so that memory does not grow with the number of tasks.
 _AT_ONCE = 8
@@ -36,7 +37,7 @@ _AT_ONCE = 8
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class TasksCertificate(ByThreshold):
-    """Which tasks of a fixed list are good, and which are bad, at each threshold; a pytree of arrays.
+    """The tasks of a fixed list that are named good or bad at each threshold; a pytree of arrays.
 
     With probability at least 1 - delta over the rollouts, at each threshold B that was fixed beforehand: every task
     that is named good has J >= B, and every task that is named bad has J < B.
@@ -116,8 +117,8 @@ def certify_each_task(
     .. math:: L_i\big(\delta / (n - r)\big) \ge B
 
     are named, too, until no more come. With ``complete`` a task is good if its lower bound at level delta / n is at
-    least B, and bad if its upper bound at that level is below B. A task has just one of J >= B and J < B, so that of
-    these 2n claims only n can be false. The rollouts of different tasks may depend on each other.
+    least B, and bad if its upper bound at that level is below B. Only one of J >= B and J < B holds for a task, so only
+    n of these 2n claims can be false. The rollouts of different tasks may depend on each other.
 
     Args:
         returns, num_episodes: as in ``certify_suite``; no summary with ``complete``.

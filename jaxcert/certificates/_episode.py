@@ -41,9 +41,9 @@ def consecutive_successes_threshold(
     .. math:: J^k \ge \tau \iff J \ge \tau^{1/k}
 
     for returns of 0 and 1, whose mean J is the success probability of one episode: pass^k in benchmarks of agents. So
-    ``certify`` at this threshold says on what share of new tasks k independent episodes all succeed with probability
-    at least tau. The mean over tasks of J^k is another quantity; ``certify_episode`` on the products of k rollouts
-    certifies it.
+    ``certify`` at this threshold bounds the share of new tasks on which k independent episodes all succeed with
+    probability at least tau. The mean over tasks of J^k is another quantity; ``certify_episode`` on the products of k
+    rollouts certifies it.
 
     Args:
         probability: tau in (0, 1], of all k episodes succeeding on one task.
@@ -147,7 +147,7 @@ class EpisodeCertificate(ByThreshold):
 
     @property
     def _apart(self) -> str:
-        """Label for plot legends: it is about episodes, not expected returns."""
+        """Label for plot legends, about episodes rather than expected returns."""
         return f"the next {'episode' if self.num_episodes == 1 else f'{self.num_episodes} episodes'}"
 
     def _told(self, index: int) -> Told:
@@ -161,7 +161,7 @@ class EpisodeCertificate(ByThreshold):
         return Told(f"{task}, {subject} {event} {least}", f"At least {often},", f"{subject} {task} {event}")
 
     def _words(self, threshold: float) -> tuple[str, str]:
-        """Which episodes, and what they do."""
+        """The episodes of the statement, and the event."""
         single, succeeds = self.num_episodes == 1, self.of_successes and 0 < threshold <= 1
         each = "trial" if succeeds else "episode"
         subject = f"the next {each}" if single else f"all of the next {self.num_episodes} {each}s"
@@ -179,7 +179,7 @@ def certify_episode(
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> EpisodeCertificate:
-    r"""Certify the return of one new episode on a new task, or of several, rather than an expected return.
+    r"""Certify the return of one or several new episodes on a new task, rather than an expected return.
 
     At each threshold t, fixed before the data are seen, with p_i the fraction of the rollouts of task i that return at
     least t, and r the number of tasks whose first rollout does not,

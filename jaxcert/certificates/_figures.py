@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Status(enum.IntEnum):
-    """Outcome of one certificate. The certificate holds whatever its status, but for UNSOUND; some say nothing.
+    """Outcome of one certificate. The certificate holds for every status except UNSOUND; for some it says nothing.
 
     Example:
         >>> print(Status.VACUOUS.advice)
@@ -71,7 +71,7 @@ def ceil_to(value: float, digits: int) -> str:
 
 
 def _to(value: float, digits: int, rounding: str) -> str:
-    if not np.isfinite(value):  # as of a file that was altered
+    if not np.isfinite(value):  # for example, in an altered file
         return f"{value:g}"
     step = decimal.Decimal(1).scaleb(-digits)
     with decimal.localcontext() as context:
@@ -158,7 +158,7 @@ class Told(NamedTuple):
 
 
 def nothing(what: str, note: str = "", after: str = "") -> Told:
-    """That nothing is certified about it, with a note on the status, before or after the full stop."""
+    """Say that nothing is certified about it, with a note on the status before or after the full stop."""
     return Told(f"nothing is certified about {what}{note}.{after}", NOTHING, f"about {what}")
 
 
@@ -176,12 +176,12 @@ def in_hundred(share: float, *, up: bool = False) -> int:
 
 
 def reach(count: int) -> str:
-    """The verb for so many tasks."""
+    """The verb for this number of tasks."""
     return "reaches" if count == 1 else "reach"
 
 
 def of_tasks(count: int, num_tasks: int) -> str:
-    """So many tasks of a fixed list, at the beginning of a sentence."""
+    """A number of tasks of a fixed list, at the beginning of a sentence."""
     return f"At least {count} of these {num_tasks} tasks" if count < num_tasks else f"All of these {num_tasks} tasks"
 
 

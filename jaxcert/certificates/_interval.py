@@ -33,7 +33,7 @@ _USUAL_UPPER = 0.02
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class IntervalCertificate(Certificate):
-    """A ``Certificate`` whose safety is certified from above, too.
+    """A ``Certificate`` whose safety is also certified from above.
 
     At each threshold B, fixed before the data were seen: with probability at least 1 - delta, P[J >= B] lies between
     ``safety`` and ``safety_upper``; each end fails with probability at most delta / 2.
@@ -108,7 +108,7 @@ def certify_interval(
 
     This is only for returns of whole rollouts: after a prefix of a longer trajectory the return can still grow, and an
     upper bound on its mean is none on the performance. Each metric says whether upper bounds are allowed, but a return
-    is a mere number: so the caller has to declare it.
+    is just a number, so the caller declares it.
 
     Args:
         returns: float[..., n, m], as in ``certify``, or pairs of two policies (``paired``); no summary.
@@ -141,7 +141,7 @@ def certify_interval(
     sample, raised = both_sides(per_task, returns, support, where, validate)
     rows = thresholds_of(sample, thresholds, validate)
     delta, level = levels_of(BINOMIAL, delta, beta, sample, validate)
-    # By default the level of the lower bounds, but at most the usual one.
+    # By default the level of the lower bounds, limited to the usual one.
     above: Any = (np if is_concrete(level) else jnp).minimum(level, np.asarray(_USUAL_UPPER, sample.dtype))
     if beta_upper is not None:
         above = probability("beta_upper", beta_upper, sample.dtype, "nearest", validate=validate, scalar=True)
@@ -171,7 +171,7 @@ def half_of(delta: Any) -> Any:
 def _interval(
     bound: Bound | None, pairs: bool, sample: Sample, raised: Sample, thresholds, levels: tuple, half, table
 ) -> dict[str, jax.Array]:
-    """From lower and upper bounds [..., n] at their levels, those that are given where there is no bound."""
+    """From lower and upper bounds [..., n] at their levels; given bounds are used if there is no per-task bound."""
     beta, beta_upper, delta = levels
     n, lower = sample.num_tasks, task_bounds(bound, sample, beta)
     if bound is None:

@@ -1,6 +1,6 @@
 """Numbers of successes that are enough, and the levels that they attain, for equal and for unequal numbers of rollouts.
 
-Which numbers are tried follows from m, B and a few usual levels alone.
+The numbers to try depend only on m, B and a few usual levels.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _QUANTILES = (1.6448536, 0.8416212, 0.2533471, -0.3853205)
 
 
 class Enough(NamedTuple):
-    """Numbers of successes c that are enough, 0 for B <= 0 and m + 1 for B > 1, and their levels, of one shape.
+    """The numbers of successes c to pass, 0 for B <= 0 and m + 1 for B > 1, and their levels, of one shape.
 
     A level is P[Bin(m, B) >= c], rounded up; 1 for a threshold that is NaN.
     """
@@ -38,7 +38,7 @@ class Enough(NamedTuple):
 def near(num_rollouts: jax.Array, thresholds: jax.Array, quantiles: jax.Array) -> Enough:
     """c near levels, by the normal quantiles of 1 minus them: the Cornish-Fisher quantile of Bin(m, B), rounded.
 
-    Which integer is taken is a matter of tightness alone: the level of each is computed exactly.
+    The choice of the integer affects only tightness, since the level of each is computed exactly.
     """
     m, thresholds, z = jnp.broadcast_arrays(num_rollouts, thresholds, quantiles)
     p = jnp.clip(thresholds, 0, 1)
@@ -114,7 +114,7 @@ def delta_of_sets(num_rollouts: Any, delta: Any, beta: Any = None) -> Any:
 
 
 def sets_of(successes: Any) -> jax.Array:
-    """Which levels have the c of each, [t, levels], as a number of bits."""
+    """The levels that share each level's c, [t, levels], as bits of a number."""
     same, bits = successes[:, :, None] == successes[:, None, :], 2 ** np.arange(successes.shape[-1], dtype=np.int32)
     return jnp.sum(jnp.where(same, bits[None, None], 0), axis=-1, dtype=np.int32)
 
@@ -133,8 +133,8 @@ def together(enough: Any, parts: Any) -> Any:
 Numbers = Callable[[jax.Array, jax.Array], tuple[Enough, jax.Array]]
 # (which tasks pass [..., n, levels], their levels [..., n or 1, levels], shares of delta) -> risks [..., levels].
 Solve = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
-# Thresholds are taken in blocks of about so many coins: 128 kB on a CPU, whose searches of a block end together, and
-# elsewhere 16 MB.
+# Thresholds are processed in blocks of about this number of coins: 128 kB on a CPU, whose searches of a block end
+# together, and elsewhere 16 MB.
 _ON_CPU, _ELSEWHERE = 2**15, 2**22
 
 

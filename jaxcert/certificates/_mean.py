@@ -101,7 +101,7 @@ class MeanCertificate(Answer):
         return f"these {self.num_tasks} tasks" if self.source == LISTED else new_task_from(self.source, many=True)
 
     def _worst(self, percent: str) -> str:
-        """Which tasks a mean over a share of them is over; those worst for a difference are not the hardest ones."""
+        """The tasks of a mean over a share of them; the worst tasks for a difference are not the hardest ones."""
         difference = is_difference(self.quantity)
         return f"{percent} % of tasks on which it is smallest" if difference else f"worst {percent} % of tasks"
 
@@ -125,8 +125,8 @@ def certify_mean(
     .. math:: P\big[\, E_{M \sim D}[J_M] \ge L(\bar X_1, \dots, \bar X_n; \delta) \,\big] \ge 1 - \delta,
 
     one-sided, over the n sampled tasks and their rollouts together. The averages of the tasks are independent and lie
-    in the support; L is a lower bound on the mean of such numbers. No level for single tasks is needed, and one rollout
-    per task is enough to say something: what varies between tasks is averaged, too.
+    in the support; L is a lower bound on the mean of such numbers. It needs no level for single tasks, and one rollout
+    per task is enough, since the variation between tasks is averaged as well.
 
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks, or a summary of them; two

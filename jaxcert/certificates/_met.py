@@ -1,8 +1,8 @@
-r"""Which tasks meet all of several requirements, each shown by a bound or a count of its own, and the risk.
+r"""Find the tasks that meet several requirements, each shown by its own bound or count, and the risk.
 
 A bad task misses some requirement, and passes only if the bound of that one fails: with a probability of at most its
-level, whatever the other metrics are. So all requirements together have the largest of their levels, and nothing is
-divided among them (an intersection-union test).
+level, whatever the other metrics are. So the level of all requirements together is the largest of their levels, which
+are not divided (an intersection-union test).
 """
 
 import dataclasses
@@ -55,7 +55,7 @@ class Metric:
         return self.sample.is_full or not self.bound.binary
 
     def enough(self, beta: Any) -> Enough | None:
-        """The numbers of successes that are enough, [1, ways], where every task has as many trials."""
+        """The numbers of successes to pass, [1, ways], if every task has the same number of trials."""
         if not (self.bound.binary and self.sample.is_full):
             return None
         m = self.sample.num_rollouts.astype(self.threshold.dtype)
@@ -237,7 +237,7 @@ def _counted(
 
 
 def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) -> tuple[jax.Array, ...]:
-    """Which tasks pass in each way, the level at which one that misses does, [..., n, ways]; and which are invalid.
+    """The tasks that pass in each way, the level at which a bad task passes, [..., n, ways], and the invalid tasks.
 
     By lower bounds at the levels that are tried, or by numbers of successes at these, or near the usual ones.
     """
@@ -258,13 +258,13 @@ def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) ->
         enough, _ = numbers_for(None if usual else tried.betas)(found.num_rollouts, thresholds)
     shape = (*found.successes.shape, enough.successes.shape[-1])
     passed = found.successes[..., None] >= jnp.broadcast_to(enough.successes, shape)
-    # At levels of which the data choose one, what each is calibrated for counts, and not the smaller one it attains.
+    # If the data choose one of several levels, the calibrated level counts, not the smaller attained one.
     each_level = enough.level if usual or beta is not None else tried.betas
     return passed, jnp.broadcast_to(each_level, shape).astype(tried.deltas.dtype), (found.successes < 0)[..., None]
 
 
 def _risks(passed, level, there, n, tried: Tried, delta, *, one_level: bool) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Violations, risks and the largest level of a task, each [..., ways]."""
+    """The violations, the risks and the largest level of any task, each [..., ways]."""
     passed, valid = passed | ~there[..., None], (delta > 0) & (delta < 1)
     violations = passed.shape[-2] - jnp.sum(passed, axis=-2, dtype=jnp.int32)
     deltas = jnp.where(valid, tried.deltas, jnp.nan)
@@ -313,7 +313,7 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
 
 
 def _row(metrics: list[Metric]) -> jax.Array:
-    """A number in place of thresholds [1]: NaN if one of them is not finite."""
+    """One number instead of thresholds [1]: NaN if one of them is not finite."""
     finite = jnp.isfinite(jnp.stack([each.threshold.astype(float) for each in metrics]))
     return jnp.where(jnp.all(finite), 0.0, jnp.nan).reshape(1)
 

@@ -38,13 +38,13 @@ def certify_improvement(
     .. math:: P\big[\, P_{M \sim D}[J^A_M - J^B_M \ge c] \ge 1 - \hat\varepsilon(c) \,\big] \ge 1 - \delta
 
     (one-sided): ``certify`` of the two policies, ``paired``. With as many rollouts of both (m_a = m_b), the bound is
-    applied to the differences of rollouts j of either, in [a - b, b - a]. Otherwise the difference has at least a lower
-    bound on A minus an upper bound on B, each at level beta / 2, which says a little less for the same number of
-    rollouts, but uses all.
+    applied to the differences of rollouts j of either, in [a - b, b - a]. Otherwise the difference is bounded by a
+    lower bound on A minus an upper bound on B, each at level beta / 2. This certifies a little less for the same number
+    of rollouts, but uses all of them.
 
     Args:
-        returns_a, returns_b, support: as in ``certify_mean_difference``, each return of a whole episode. Rollouts j of
-            both may share their randomness, but with no other.
+        returns_a, returns_b, support: as in ``certify_mean_difference``, each return of a whole episode. Rollout j of A
+            and rollout j of B may share their randomness, but not with other rollouts.
         margins: float[t], or a scalar for one; wanted differences c.
         delta, beta, validate: as in ``certify``, with the same warnings.
         bound: as in ``certify``, but for "clopper_pearson": differences are not binary.

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert.returns._required import requirements_of
 
-# What a count of violations says at each threshold, by the name of a column.
+# The columns for a count of violations at each threshold, by name.
 COUNTED = {
     "threshold": "thresholds",
     "safety": "safety",
@@ -46,7 +46,7 @@ class Option(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The columns of an answer's rows; by default those of a count of violations."""
+    """The columns of an answer's rows; by default the columns for a count of violations."""
 
     columns: Mapping[str, str] = MappingProxyType(COUNTED)  # names of what it says, and the fields that hold it
     certified: str = "safety"  # the column that is certified; a larger number says more
@@ -60,7 +60,7 @@ class Rows(NamedTuple):
     of_successes: float | None = None
 
 
-# Of a count, of a mean, and of an answer that has none.
+# For a count, for a mean, and for an answer that has none.
 COUNT_ROWS = Rows()
 MEAN_ROWS = Rows({"mean": "mean", "status": "status"}, "mean", {"mean": min}, {})
 NO_ROWS = Rows({}, "", {}, {})
@@ -129,7 +129,9 @@ class Question:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The parameters that hold data, beside ``where``: those by position, up to what is fixed beforehand."""
+        """The parameters that hold data besides ``where``: the positional ones before the number that is fixed
+        beforehand.
+        """
         by_position, other = inspect.Parameter.POSITIONAL_OR_KEYWORD, {self.fixed, *(o.name for o in self.options)}
         return tuple(n for n, each in self._parameters.items() if each.kind is by_position and n not in other)
 
@@ -155,7 +157,7 @@ class Question:
 
     @property
     def has_weights(self) -> bool:
-        """Whether it is told the weight of each task, in a file of its own after those of the policies."""
+        """Whether it takes the weight of each task, in a separate file after those of the policies."""
         return "weights" in self.inputs
 
     @property
@@ -170,17 +172,17 @@ class Question:
 
     @property
     def finds_threshold(self) -> bool:
-        """Whether it certifies a threshold for a safety, in place of a safety at a threshold."""
+        """Whether it certifies a threshold for a safety rather than a safety at a threshold."""
         return self.rows.columns.get(self.rows.certified) == "thresholds"
 
     @property
     def certifies_probability(self) -> bool:
-        """Whether what is certified lies between 0 and 1."""
+        """Whether the certified number lies between 0 and 1."""
         return self.rows.certified in self.rows.risks
 
     @property
     def given(self) -> frozenset[str]:
-        """The columns with what was fixed beforehand or given as a setting."""
+        """The columns with numbers that were fixed beforehand or given as settings."""
         settings = {name for name, field in self.rows.columns.items() if field in self.settings.values()}
         return frozenset(settings | ({self.each} if self.each else set()))
 
@@ -190,7 +192,7 @@ class Question:
         return self.stratified or self.takes("strata")
 
     def takes(self, name: str) -> bool:
-        """Whether a setting is one of the function's."""
+        """Whether the function has this setting."""
         return name in self._parameters
 
     @property

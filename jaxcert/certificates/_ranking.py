@@ -42,7 +42,7 @@ def discordant_bound(differences: jax.Array, delta: jax.Array) -> jax.Array:
     """
     wins, losses = (jnp.sum(x > 0.5, axis=-1, dtype=np.int32) for x in (differences, -differences))
     counted = cast(wins, delta.dtype, "down", whole=True), cast(wins + losses, delta.dtype, "up", whole=True)
-    # The first policy's share of the tasks on which exactly one of the two succeeds.
+    # The first policy's share of wins among the tasks on which exactly one of the two succeeds.
     share = limit(counted[0], jnp.maximum(counted[1], 1), delta, upper=False)
     least = jnp.where(share >= 0.5, 0, jnp.maximum(next_down(2 * share - 1), -1))
     return jnp.where((delta > 0) & (delta < 1), least, -jnp.inf)
@@ -54,7 +54,7 @@ _BOUNDS = {**OVER_TASKS, CLOPPER_PEARSON.name: CLOPPER_PEARSON}
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class RankingCertificate(Answer):
-    """Which of several policies are at least as good as which others; a pytree of arrays.
+    """The certified order of several policies; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts, all of it holds at once: policy i's mean
     expected return over tasks from the same distribution is at least policy j's plus ``differences[i, j]``, and at

@@ -1,4 +1,4 @@
-"""The methods by name, as ``certify(method=...)`` takes them, for tasks with weights, too; and the default."""
+"""The methods by name, as ``certify(method=...)`` takes them, also for weighted tasks; and the default."""
 
 import dataclasses
 import warnings
@@ -42,7 +42,7 @@ _ALL = (
     ATTAINED,
 )
 METHODS = {method.name: method for method in _ALL}
-# The methods that need no more than the number of violations.
+# The methods that need only the number of violations.
 COUNTING = {name: method for name, method in METHODS.items() if method.bound is None}
 
 
@@ -60,7 +60,7 @@ def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = No
 
 
 def warned(certificate: Certificate) -> Certificate:
-    """The certificate, with a warning where its method is not sound by itself, if the values are concrete."""
+    """Return the certificate; warn if its method alone is not sound and the values are concrete."""
     method, n = METHODS.get(certificate.method), certificate.num_tasks
     if method is not None and method.caveat is not None and is_concrete(certificate.beta, certificate.delta):
         beta, delta = np.asarray(certificate.beta), np.asarray(certificate.delta)
@@ -72,7 +72,7 @@ def warned(certificate: Certificate) -> Certificate:
 
 def counts_bounds(certificate: Any) -> bool:
     """Whether its violations are the tasks with a lower bound below the threshold, at one level for all thresholds."""
-    # A kind with a method of its own, as a band, counts them as well.
+    # A kind with a method of its own, such as a band, also counts them.
     derives = certificate.method in METHODS.keys() - COUNTING.keys()
     return not (derives or certificate.beta.ndim)
 
@@ -136,12 +136,12 @@ def weighted_epsilon(share: jax.Array, sample: Sample, beta: jax.Array, delta: j
 
 
 def _with_weights(method: Method, find: Callable[..., _Found], known: Callable[..., Any]) -> Method:
-    """The method for tasks from D', of which ``find`` says how much a single task counts."""
+    """The method for tasks from D'; ``find`` says how much a single task counts."""
 
     def count(method: Method, bound: Bound, sample: Sample, thresholds, beta, delta, known: Any) -> dict[str, Any]:
         n, (_, valid) = sample.num_tasks, ratios_of(sample)
         lower, violations, epsilon, used = find(bound, sample, valid, thresholds, beta, delta, known)
-        # Where no task is valid, as for refuted returns, weights alone certify nothing.
+        # If no task is valid, as for refuted returns, the weights certify nothing.
         some, bad_task = any_of(jnp.isfinite(lower), n), any_of(jnp.isneginf(lower), n)
         epsilon = jnp.where(some, epsilon, 1.0)
         fields = fields_of_risk(method, violations, epsilon, thresholds, used, delta, n, bad_task)
@@ -162,9 +162,10 @@ WEIGHTED_METHODS = {
 
 
 def _within_strata(method: Method) -> Method:
-    """The method for a number of violations that is a sum of unequal coins, in place of a binomial one.
+    """The method for a number of violations that is a sum of unequal coins instead of binomial.
 
-    A binomial tail of at most ``MOST_DELTA`` is at least that of such a sum, unless all tasks or all but one are in it.
+    A binomial tail of at most ``MOST_DELTA`` is at least the tail of such a sum, unless it includes all tasks or all
+    but one.
     """
 
     def count(_: Method, bound: Bound, sample: Sample, *arguments: Any) -> dict[str, Any]:

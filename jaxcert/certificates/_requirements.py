@@ -120,7 +120,7 @@ class RequirementsCertificate(Answer):
         if not int(self.num_violations):
             return ""
         each = ", ".join(f"{what} on {n}" for what, n in zip(self._claims, self.num_missed.tolist(), strict=True))
-        return f"{int(self.num_violations)} of {self.num_tasks} tasks are not shown to meet all of it, {each}"
+        return f"{int(self.num_violations)} of {self.num_tasks} tasks are not shown to meet every requirement: {each}"
 
     @property
     def _numbers(self) -> list[str]:
@@ -192,9 +192,9 @@ def certify_requirements(
     .. math:: P\big[\, P_{M \sim D}[J^r_M \ge B_r \text{ for all } r] \ge 1 - \hat\varepsilon \,\big] \ge 1 - \delta,
 
     one-sided; for a metric that is to be at most a number the inequality is J^r <= B_r. A task passes if each
-    requirement is shown to be met by a bound of its own, at one level beta. A bad task misses one of them, and passes
-    only if the bound of that one fails: so k, the tasks that do not pass, gives the risk as in ``certify``. Neither
-    delta nor beta is divided, and metrics may depend on one another in any way.
+    requirement is shown to be met by a bound of its own, at one level beta. A bad task misses one requirement, and
+    passes only if the bound for it fails. So the number k of tasks that do not pass gives the risk as in ``certify``.
+    Neither delta nor beta is divided, and metrics may depend on one another in any way.
 
     Args:
         returns: by the name of each metric, float[..., n, m] or bool, as in ``certify``: the same tasks in the same

@@ -105,7 +105,9 @@ def count_evidence(
 def fields_of_evidence(
     method: Method, wealth, valid, low, thresholds, alpha, delta, least: chex.Numeric = 0.0, there: Any = None
 ) -> dict[str, Any]:
-    """The fields of certificates, from e-values [..., n, t], and which tasks [..., n] are valid, and are there."""
+    """The fields of certificates, from e-values [..., n, t] and masks [..., n] of the tasks that are valid and
+    present.
+    """
     epsilon = soft_epsilon(wealth, alpha, delta, least, there)
     there = jnp.ones(valid.shape, bool) if there is None else there
     convincing = jnp.sum((wealth > 1) & there[..., None], axis=-2, dtype=jnp.int32)

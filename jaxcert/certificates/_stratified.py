@@ -33,8 +33,8 @@ def certify_stratified(
 
     .. math:: P\big[\, \textstyle\sum_h w_h P_{M \sim D_h}[J_M \ge B] \ge 1 - \hat\varepsilon(B) \,\big] \ge 1 - \delta,
 
-    over the sampled tasks and their rollouts together (one-sided). With n_h = n w_h, epsilon is that of ``certify``;
-    else each task counts with the weight n w_h / n_h, as in ``certify_weighted``, which says less.
+    over the sampled tasks and their rollouts together (one-sided). With n_h = n w_h, epsilon is the same as in
+    ``certify``. Otherwise each task has the weight n w_h / n_h, as in ``certify_weighted``, which certifies less.
 
     Args:
         returns: float[..., n, m], as in ``certify``. The tasks of a stratum are independent draws from it, as many as

@@ -1,4 +1,4 @@
-"""How many tasks of a fixed list are good: a suite, whose tasks are all run, in place of a sample of tasks."""
+"""Certify how many tasks of a fixed list are good: all tasks of the list are run, none is sampled."""
 
 import dataclasses
 import functools
@@ -70,13 +70,13 @@ class SuiteCertificate(ByThreshold):
 
     @property
     def chosen(self) -> jax.Array:
-        """Which of the levels says most, from 0, int[..., t]."""
+        """The index of the level that certifies most, int[..., t]."""
         return jnp.argmin(jnp.sum(self.violations, axis=-2, dtype=np.int32) + self.allowance, axis=-2)
 
     def among(self, tasks: chex.Array | Sequence[int]) -> jax.Array:
         """At least how many of some tasks have J >= B, int32[..., t]; for all parts of the list in one event.
 
-        So the part may be chosen after a look at the results. With k_R tasks of it that do not pass and x tasks of the
+        So the part may be chosen after seeing the results. With k_R tasks of it that do not pass and x tasks of the
         list that pass and may be bad, at most k_R + x of it are bad, at the level where this is least.
 
         Args:
@@ -110,7 +110,7 @@ class SuiteCertificate(ByThreshold):
 
 
 def _chosen(tasks: Any, num_tasks: int) -> np.ndarray:
-    """Which tasks these places are, bool[n]."""
+    """A mask of the tasks at these places, bool[n]."""
     places = np.asarray(list(tasks) if isinstance(tasks, range) else tasks)
     if places.dtype == bool and places.shape == (num_tasks,):
         return places
@@ -134,15 +134,16 @@ def certify_suite(
 ) -> SuiteCertificate:
     r"""Certify on how many tasks of a fixed list a policy performs well.
 
-    A benchmark is a list: all of its n tasks are run, and no task is drawn from a distribution. Random are the rollouts
-    alone, independent within and between tasks. At each threshold B, fixed before the data are seen:
+    A benchmark is a list: all of its n tasks are run, and no task is drawn from a distribution. Only the rollouts are
+    random, independent within and between tasks. At each threshold B, fixed before the data are seen:
 
     .. math:: P\big[\, \#\{i : J_i \ge B\} \ge n - k - x \,\big] \ge 1 - \delta,
 
     one-sided, where k tasks have a lower bound below B and x is the largest number for which k violations or fewer are
     not too unlikely, if the k and x others are bad: each passes with a probability of at most its level. The
     bounds are taken at a few levels, each of which has an equal share of delta, and the best of them counts. For
-    successes a task passes with enough of them, as in ``certify``; its level is the probability of so many at J = B.
+    successes, a task passes with enough of them, as in ``certify``; its level is the probability of that number at J =
+    B.
 
     Args:
         returns: float[..., n, m] or bool, m rollouts of a fixed policy on each of the n tasks, as in ``certify``; or a

@@ -1,7 +1,7 @@
 r"""How many tasks of a fixed list may be bad, from how many pass at each of a few levels.
 
-Nothing is sampled but the rollouts. A task with J < B passes at level g with probability at most beta_i, independently
-of the others. With k tasks that do not pass, at most k + x tasks of the list are bad, and at most x of those that pass,
+Only the rollouts are sampled. A task with J < B passes at level g with probability at most beta_i, independently of the
+others. With k tasks that do not pass, at most k + x tasks of the list are bad, and at most x of those that pass,
 
 .. math:: x = \max\{\, x : P[\textstyle\sum \text{coins} \le k] > \delta_g \,\},
 
@@ -36,7 +36,7 @@ _MOST_ROWS = 64
 
 
 class Passes(NamedTuple):
-    """Which tasks pass at each level and threshold; those that are not there do."""
+    """The tasks that pass at each level and threshold; absent tasks pass."""
 
     passed: jax.Array  # bool[..., levels, n, t]
     levels: jax.Array  # at least the probability to pass of a task with J < B, [..., levels, n or 1, t or 1]
@@ -94,7 +94,7 @@ def _equal_parts(shape: tuple[int, ...], like: Any) -> Any:
 def passes(
     bound: Bound, sample: Sample, thresholds: jax.Array, betas: jax.Array, delta: jax.Array, tried: Tried | None
 ) -> Passes:
-    """Which tasks pass: by lower bounds at the levels, or by numbers of successes that attain levels near them."""
+    """The tasks that pass, by lower bounds at the levels or by numbers of successes that attain levels near them."""
     if tried is None:
         return _of_own_numbers(counted(sample), sample, thresholds, betas, delta)
     if tried.enough is None:

@@ -50,16 +50,17 @@ def certify_suite_mean(
 ) -> MeanCertificate:
     r"""Certify the mean of a policy's expected return over the tasks of a fixed list.
 
-    All n tasks of the list were run, with m_i rollouts each; random are the rollouts alone, all of them independent.
+    All n tasks of the list were run, with m_i rollouts each. Only the rollouts are random, and all are independent.
 
     .. math:: P\Big[\, \frac1n \sum_i J_i \ge \sup\Big\{\mu : \sup_{0 \le \Lambda \le \min m_i} \prod_{i,j}
               \Big(1 - \frac{\Lambda}{m_i} + \frac{\Lambda}{m_i} \frac{X_{ij} - a}{\mu - a}\Big) \ge
               \frac1\delta\Big\} \Big] \ge 1 - \delta,
 
-    one-sided, a bet on each rollout in proportion to 1 / m_i, the best one in hindsight. Every task counts alike,
-    however many rollouts it has. With as many rollouts in every task it is the betting bound of all n m of them: with
-    one of each, a list says as much as a sample of tasks. Successes are then counted together: by Hoeffding (1956) the
-    Clopper-Pearson bound of all n m of them, at a delta of at most 1/4, holds for unequal coins, too.
+    one-sided, a bet on each rollout in proportion to 1 / m_i, the best one in hindsight. Every task counts equally, for
+    any number of rollouts. With equally many rollouts in every task, it is the betting bound of all n m rollouts. With
+    one rollout of each, a list certifies as much as a sample of tasks. Successes are then counted together: by
+    Hoeffding (1956) the Clopper-Pearson bound of all n m of them, at a delta of at most 1/4, holds for unequal coins,
+    too.
 
     Args:
         returns: float[..., n, m] or bool, m rollouts of a fixed policy on each of the n tasks; a ``Histogram``; or two

@@ -1,8 +1,8 @@
 r"""Proofs that a task passes, for anyone to check in exact arithmetic: a bet, or its successes.
 
-By theorem 1 of Ming, Shen and Wang every bet :math:`\lambda \in [0, 1]` with
-:math:`\prod_j (1 - \lambda + \lambda (X_j - a)/(B - a)) \ge 1/\beta` proves it, however it was found. So it is searched
-in double precision here; `jaxcert.report.check_certificate` decides. A number is the decimal that Python writes for it.
+By theorem 1 of Ming, Shen and Wang, every bet :math:`\lambda \in [0, 1]` with :math:`\prod_j (1 - \lambda + \lambda
+(X_j - a)/(B - a)) \ge 1/\beta` proves it, no matter how the bet was found. So it is searched in double precision here;
+`jaxcert.report.check_certificate` decides. A number is the decimal that Python writes for it.
 """
 
 import functools
@@ -46,7 +46,7 @@ class Sample(NamedTuple):
 
     @property
     def reflected(self) -> "Sample":
-        """With a + b - X in place of X."""
+        """The same with a + b - X instead of X."""
         return self._replace(returns=self.low + self.high - self.returns)
 
     @property
@@ -55,7 +55,7 @@ class Sample(NamedTuple):
         return np.unique(self.num_rollouts).tolist()
 
     def reach(self, enough: Sequence[int]) -> np.ndarray:
-        """Which tasks have at least the c for their number of rollouts, of which there is one for each size."""
+        """The tasks with at least c successes; there is one c for each number of rollouts."""
         return self.successes >= np.asarray(enough)[np.searchsorted(self.sizes, self.num_rollouts)]
 
 
@@ -232,7 +232,7 @@ def of_limits(certificate: Any, sample: Sample, index: int) -> Witness | None:
         return None
     if not np.ndim(certificate.beta):
         return _of_bounds(certificate, sample, threshold)
-    # At one of several levels, by the least c that attain it.
+    # At one of several levels, by the least c that attains it.
     most, beta, sizes = int(sample.num_rollouts.max()), float(certificate.beta[index]), sample.sizes
     least = [least_successes(m, decimal(threshold), decimal(beta)) for m in sizes]
     if bool(sample.where.all()) and most <= FEW:  # a level for each c
@@ -248,7 +248,7 @@ def of_limits(certificate: Any, sample: Sample, index: int) -> Witness | None:
 def of_both_sides(certificate: Any, sample: Sample, index: int) -> Witness | None:
     """For ``certify_interval``: of the lower end and, under "upper", of the upper one, each at delta / 2."""
     check_witnesses(certificate)
-    # Upper bounds lie below the float before the threshold, so that the upper end holds there, too.
+    # Upper bounds lie below the float before the threshold, so that the upper end also holds there.
     threshold, bound = certificate.thresholds[index], certificate.bound
     half, witness = rounded(decimal(certificate.delta) / 2, -math.inf), {}
     if certificate.safety[index] > 0 and threshold > sample.low:

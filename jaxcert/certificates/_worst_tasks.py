@@ -130,7 +130,7 @@ def certify_tail(
 def _tail(thresholds, epsilon, lower, low, shares, beta, level, *, given: bool) -> dict[str, jax.Array]:
     """The fields [..., a] for shares [a] from thresholds [..., g] in increasing order and their risks, [..., g]."""
     bad_task = jnp.any(jnp.isnan(lower) if given else jnp.isneginf(lower), axis=-1, keepdims=True)
-    # Increasing but for its rounding; a larger risk is safe.
+    # It increases up to rounding; a larger risk is safe.
     risk = jax.lax.cummax(epsilon, axis=epsilon.ndim - 1)
     # The largest lower bound at which fewer than the share are below; the lower end if there is none.
     count = jnp.sum(risk[..., None, :] < _column(shares, risk), axis=-1, dtype=jnp.int32)
@@ -178,14 +178,14 @@ def certify_cvar(
 ) -> MeanCertificate:
     r"""Certify the mean expected return over the worst tasks, a share alpha of them.
 
-    That is the conditional value at risk of the lower tail, CVaR. For a cap c fixed before the data are seen,
+    This is the conditional value at risk of the lower tail, CVaR. For a cap c fixed before the data are seen,
 
     .. math:: \mathrm{CVaR}_\alpha(J) = \max_c \Big( c - \frac{E[(c - J)^+]}{\alpha} \Big)
               \ge c - \frac{E[(c - \bar X)^+]}{\alpha} \ge c - \frac{c - L}{\alpha}, \quad \text{at least } a,
 
-    where L is a lower bound at level delta on the mean over tasks of min(average of the task, c). One-sided. The
-    averages may be of a single rollout each: their spread costs something (Jensen's inequality), but no level for
-    single tasks is needed.
+    where L is a lower bound at level delta on the mean over tasks of min(average of the task, c). One-sided. Each
+    average may be of a single rollout. The spread of the averages costs something (Jensen's inequality), but no level
+    for single tasks is needed.
 
     Args:
         returns: float[..., n, m], as in ``certify_mean``, or what stands in their place there.
@@ -193,8 +193,8 @@ def certify_cvar(
             with b as the cap, it is the mean of ``certify_mean``.
         support, delta, bound, where, validate: as in ``certify_mean``, for each certificate; b may be infinite for any
             bound. An alpha outside (0, 1], or a cap that is not above a, gives -inf, too; a cap above b is valid.
-        cap: c in (a, b], a scalar or float[t], chosen without these returns. Every cap is valid; the best is near the
-            alpha-quantile of the performances, and one that is too low costs less than one that is too high. The
+        cap: c in (a, b], a scalar or float[t], chosen without these returns. Every cap is valid. The best is near the
+            alpha-quantile of the performances; a cap that is too low costs less than one that is too high. The
             alpha/2-quantile of single rollouts on a few dozen pilot tasks serves well (docs/means_and_tails.md). There
             is no default: b, the only cap known beforehand, certifies nothing unless alpha is near 1.
 
@@ -234,7 +234,7 @@ def _check_shares(name: str, value: Any, dtype: Any = np.float64) -> None:
 
 
 def _caps(cap: Any, sample: Sample, validate: bool) -> Any:
-    """Caps [t]: rounded to nearest, since any of them is valid."""
+    """Caps [t], rounded to nearest, since any cap is valid."""
     require_real("cap", cap)
     if validate and is_concrete(cap, sample.low, sample.high):
         array, (low, high) = as_numbers("cap", cap), (float(sample.low), float(sample.high))

@@ -48,7 +48,7 @@ def adaptive_rollout(run: Run) -> None:
 
 
 def _settings(run: Run) -> dict[str, Any]:
-    """Of `certify_adaptive`, but for the thresholds."""
+    """Settings of `certify_adaptive` except the thresholds."""
     asked, same = run.asked, ("until", "delta", "beta", "max_rollouts_per_task")
     return {name: getattr(asked, name) for name in same} | {
         "num_tasks": run.num_tasks,
@@ -101,7 +101,9 @@ def _missed(run: AdaptiveCertificate, asked: Rolling) -> list[str]:
 
 
 def _costs(run: AdaptiveCertificate) -> dict[str, Any]:
-    """Rollouts begun in all and on average; the fewest and most of a task; of the slowest one to pass."""
+    """The total and mean number of rollouts begun, the fewest and most of a task, and those of the slowest task to
+    pass.
+    """
     counts, begun = np.asarray(run.state.num_rollouts), int(run.num_started)
     slowest = np.where(np.asarray(run.state.passed), np.asarray(run.state.num_rollouts_used), 0).max()
     numbers = {"fewest": int(counts.min()), "most": int(counts.max()), "slowest": int(slowest)}

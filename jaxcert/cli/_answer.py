@@ -29,7 +29,7 @@ class Request(NamedTuple):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The columns of the metrics that are asked about; empty where it is one of returns."""
+        """The columns of the metrics in the question; empty if it is about returns."""
         return next((each.metrics(self.asking.options) for each in self.asked.questions), ())
 
     @property
@@ -65,7 +65,7 @@ class Answer(NamedTuple):
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """What tells two policies apart; of one, which needs no name, empty."""
+        """The names of two policies; empty for one policy, which needs none."""
         return tuple(names_of(self.data)) if len(self.data) > 1 and not self.request.metrics else ()
 
 

@@ -157,7 +157,7 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
 
 
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:
-    """What computes the certificate file again, beside the files of returns; a table of all policies stands once."""
+    """The command that recomputes the certificate file; a table with all policies is named once."""
     is_one = len({each.path for each in data}) == 1
     files = [data[0].path.name] if is_one else names_of([dataclasses.replace(each, called=None) for each in data])
     words = [] if protocol is None else ["--protocol", no_option(protocol.name)]

@@ -1,4 +1,4 @@
-"""From a request to answers, their files and their words: the same for one policy, for its groups, and for two."""
+"""Turn a request into answers, files and text, for one policy, for its groups, and for two policies."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _check(request: Request) -> None:
-    """Raise ValueError where what is wanted does not go with what is asked."""
+    """Raise ValueError if the wanted outputs do not fit the question."""
     asked, outputs, by = request.asked, request.outputs, request.by
     if request.wanted is not None and not any(each.advised and each.certifies_probability for each in asked.questions):
         first = next(iter(asked.numbers), "")
@@ -129,7 +129,7 @@ def _findings(answer: Answer) -> tuple[Finding, ...] | None:
     of_data |= {name: settings[name] for name in ("support", "delta", "bound", "method") if name in settings}
     listed = all(question.listed and question.takes("bound") for question in questions)
     found = diagnose(data.returns, where=data.where, listed=listed, **of_data)
-    # Another method is no advice for a question that has no choice of one, nor another bound on new tasks.
+    # Do not advise another method if the question has only one, nor another bound for new tasks.
     has_choice = listed or all(question.chooses_method for question in questions)
     findings = tuple(each for each in found if has_choice or each.name != WEAKER_BOUND)
     for finding in findings:
@@ -154,7 +154,7 @@ def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
 
 
 def _print(answer: Answer) -> None:
-    """The table and, unless it is the curve, the sentence of each row; and why no more is certified."""
+    """Print the table, the sentence of each row except for a curve, and why no more is certified."""
     _console.say(_tables.heading(answer.data, answer.support, answer.certificates))
     for name, certificate in answer.certificates.items():
         question = QUESTIONS[name]
@@ -183,7 +183,7 @@ def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:
 
 
 def reasons(answer: Answer) -> Iterator[str]:
-    """Why no more is certified: a line for each row that misses, as far as it is known."""
+    """Say why no more is certified: a line for each row that misses, if the reason is known."""
     for name in answer.advice:
         yield from _advised(answer, name)
     for name, certificate in answer.certificates.items():
@@ -195,7 +195,7 @@ def reasons(answer: Answer) -> Iterator[str]:
 
 
 def _advised(answer: Answer, name: str) -> Iterator[str]:
-    """A line for each row that misses what is wanted, of those that were looked at."""
+    """A line for each inspected row that misses the wanted safety."""
     is_ragged = any(each.missing for each in answer.data)
     unknown = _UNKNOWN + ("of unequal numbers of rollouts" if is_ragged else "with these settings")
     certificate, fixed, entries = answer.certificates[name], str(QUESTIONS[name].each), answer.advice[name]
@@ -209,7 +209,7 @@ def _advised(answer: Answer, name: str) -> Iterator[str]:
 
 
 def _too_few_trials(answer: Answer, certificate: Any, question: Any) -> Iterator[str]:
-    """A line for each row of a fixed list at which nothing is certified, if so few trials are a reason."""
+    """A line for each row of a fixed list at which nothing is certified because there are too few trials."""
     sample = sample_of(certificate.num_tasks, in_one_order(*answer.data), answer.support or (0.0, 1.0))
     shown = column_texts(certificate, question, question.each)
     for place in np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:_MOST_ADVICE]:

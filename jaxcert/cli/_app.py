@@ -23,7 +23,7 @@ _AS_TYPED: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable
 
 
 class _Commands(TyperGroup):
-    """The commands, of which the list of all reads the first words alone."""
+    """The commands. Listing them reads only the first words of each."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)

@@ -88,7 +88,7 @@ class Asking(NamedTuple):
         return [word for word, is_given in (("mean", self.mean), ("each-task", self.each_task)) if is_given]
 
     def named(self, num_policies: int = 1, *, strata: str | None = None) -> "Asking":
-        """With the name of the question about so many policies; of one, without one where it is left to the numbers.
+        """Name the question about this number of policies; for one policy, leave it open if the numbers select it.
 
         ``strata``: the column of strata, which a question is about.
         """
@@ -134,7 +134,7 @@ class Asking(NamedTuple):
         return fitting[0] if self.options and len(fitting) == 1 else None
 
     def _by_numbers(self) -> str:
-        """The question about two policies that is asked where none is named: by what was fixed beforehand."""
+        """The default question about two policies, chosen by the numbers that were fixed beforehand."""
         fixed = {**self.numbers, "margin": self.options.get("margin")}
         numbers = [name for name in fixed if fixed[name]]
         if len(numbers) > 1:
@@ -158,7 +158,7 @@ class Asking(NamedTuple):
 
 
 def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Command], Command]:
-    """A decorator for a command with ``asking``, which asks one of these; ``changes`` as for ``options_of``."""
+    """A decorator that gives a command ``asking``, one of these questions; ``changes`` as for ``options_of``."""
     added = [*options_of(Asking, **changes), *options_of_questions(questions)]
     return taking("asking", added, lambda given: Asking(options=given_of_questions(given), **given))
 
@@ -185,7 +185,7 @@ class Asked(NamedTuple):
         return Asked(numbers, self.named)
 
     def gated(self, require: float | None) -> list[str]:
-        """The questions whose answers have to reach what is required: the one that is named, or that of thresholds."""
+        """The questions whose answers must reach the required level: the named one, or the one about thresholds."""
         if require is None:
             return []
         gated = [name for name in self.numbers if self.named or not QUESTIONS[name].finds_threshold]
@@ -196,7 +196,7 @@ class Asked(NamedTuple):
 
 
 def asked_of(asking: Asking, num_policies: int = 1) -> Asked:
-    """The questions about so many policies, and the numbers that are fixed beforehand for each."""
+    """The questions about this number of policies, and the numbers that each needs beforehand."""
     given, options = asking.numbers, asking.options
     if asking.question is None:
         usual = usual_questions(given)

@@ -1,4 +1,4 @@
-"""`jaxcert choose`: what a file of returns holds, and what can be asked of it; no certificate is computed."""
+"""`jaxcert choose`: show what a file of returns holds and which questions it can answer, without a certificate."""
 
 import itertools
 import json
@@ -75,7 +75,7 @@ def command(
 
 
 def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Choice]:
-    """Every question that the command line asks of so many files; those about a list first, where they hold one."""
+    """Every question about this number of files; questions about a list come first if the files hold one."""
     if len(files) > 2:
         asked = [("leaderboard", _LEADERBOARD, listed, True, ["--threshold", _NUMBER]) for listed in (False, True)]
     else:
@@ -92,7 +92,7 @@ def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Cho
 
 
 def _naming(question: Question, file: ReturnsFile) -> list[str]:
-    """The options that name a question, with what has to be fixed beforehand, or declared."""
+    """The options that select a question, with the numbers and declarations that it needs beforehand."""
     if question.takes("requirements"):
         ends = "" if is_successes(file.like) else f" in {' '.join(_ENDS)}"
         lines = [f"{_value_of(file)} >= {_NUMBER}{ends}", f"{file.pooled[0]} <= {_NUMBER} in {' '.join(_ENDS)}"]
@@ -107,7 +107,7 @@ def _naming(question: Question, file: ReturnsFile) -> list[str]:
 
 
 def _lacking(question: Question, files: Sequence[ReturnsFile]) -> str:
-    """Which files it is asked of, if not of these: an upper end is not certified of unfinished rollouts."""
+    """Which other files the question needs: unfinished rollouts allow no certified upper end."""
     if not (question.of_strata if any(file.strata is not None for file in files) else not question.takes("strata")):
         return f"of a table with {'a' if question.takes('strata') else 'no'} column of strata (--strata)"
     needs_whole = question.declared.get("complete") or question.takes("requirements")

@@ -80,7 +80,9 @@ def command(
 
 
 def _usual_method(asked: Question, asking: Asking) -> str:
-    """Of requirements as they say what is a success; of returns, of which nothing is known, the one for any."""
+    """The method for requirements depends on whether they are about successes; for unknown returns it is the general
+    one.
+    """
     counted = asked.metrics(asking.options) and of_successes(requirements_of(asking.options["requirements"]))
     return "attained" if counted else "binomial"
 

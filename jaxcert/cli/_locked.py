@@ -53,7 +53,7 @@ class Locked(NamedTuple):
         return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
 
     def check_design(self, data: ReturnsFile) -> None:
-        """Raise ValueError where the data, or what their file says of their origin, do not fit the design."""
+        """Raise ValueError if the data, or the origin that their file states, do not fit the design."""
         counts, wanted = data.num_rollouts, self.protocol.num_rollouts
         different = self.protocol.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
         different += of_origin(self.protocol, data)

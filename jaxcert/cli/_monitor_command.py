@@ -42,13 +42,13 @@ class Wished(NamedTuple):
 
     @property
     def given(self) -> dict[str, Any]:
-        """By the names of what a monitor declares."""
+        """The options by the names of a monitor's declared settings."""
         given = {**self._asdict(), "num_rollouts": self.rollouts, "successes": self.successes or None}
         return {name: value for name, value in given.items() if value is not None and name != "rollouts"}
 
 
 def opened(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:
-    """The monitor of a file, which is made if there is none; what was given is what it began with, or refused."""
+    """Open the monitor of a file, or begin one; refuse settings that differ from those it began with."""
     if not state.exists():
         # Another process may begin it at the same moment: then this one shares it.
         with contextlib.suppress(FileExistsError):
@@ -81,7 +81,7 @@ def _as_certified(declared: Declared, certificate: Path, wished: Wished) -> Decl
     """The declaration with the certificate's claim, which must be the watched one.
 
     Who alters the file of a monitor can compute its hashes again, so that the claim is not taken from there. A monitor
-    that began without a certificate's file, as in Python, takes one of the very claim that it watches.
+    that began in Python, without a certificate's file, accepts a file with exactly the claim it watches.
     """
     claim, known, has_words = _certified(certificate, wished, watched=declared.claim)
     if claim[:3] != declared.claim[:3]:
@@ -150,7 +150,7 @@ def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any
             lines.writerows(map(_cells, new))
             sys.stdout.flush()
     if is_empty:
-        # No error: an hour without a task says nothing against the claim.
+        # This is no error: an hour without a task is no evidence against the claim.
         _say("warning: no episode was read from standard input")
 
 
@@ -212,7 +212,7 @@ def command(
     finally:
         if plot is not None:
             write_plot(plot, plot_evidence(watching.rows, alpha=watching.declared.alpha), replace=force)
-        # What ends in the middle of a task must not hide an alarm.
+        # A stream that ends in the middle of a task must not hide an alarm.
         if is_whole or has_reached(watching, change=change):
             print(watching, file=said)
     if has_reached(watching, change=change):

@@ -23,7 +23,7 @@ def taking(
 ) -> Callable[[Command], Command]:
     """A decorator for a command with a parameter of that name: in its place, people give it the options.
 
-    ``made_of``: what the command gets, from the values of the options by their names.
+    ``made_of``: turns the values of the options, by name, into the command's argument.
     """
     added = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in options]
 
@@ -46,7 +46,7 @@ def options_of(
 ) -> list[inspect.Parameter]:
     """The options of a group: a NamedTuple whose fields are annotated with them.
 
-    ``without``: those that a command has not; ``needed``: those that have to be given there; ``words``: its own help.
+    ``without``: options that a command lacks; ``needed``: options that it requires; ``words``: its own help texts.
     """
     found = []
     for name, hint in get_type_hints(group, include_extras=True).items():
@@ -73,7 +73,7 @@ def option(metavar: str, text: str, *flags: str, **more: Any) -> Any:
 
 
 def flag(text: str, *flags: str, **more: Any) -> Any:
-    """An option that is given or not, or has a value that needs no name."""
+    """A flag, or an option whose help needs no name for its value."""
     return typer.Option(*flags, help=text, **more)
 
 

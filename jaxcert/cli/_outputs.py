@@ -84,9 +84,9 @@ def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None
 
 
 def check_distinct(*named: Named, working: Mapping[str, Path] | None = None) -> None:
-    """Raise ValueError if two of the files that a command reads and writes, by what they are called, are the same.
+    """Raise ValueError if two of the named files that a command reads or writes are the same.
 
-    None of them may be one of the ``working`` files and folders of the command, by their content, or in such a folder.
+    None of them may be a ``working`` file or folder of the command, or lie in such a folder.
     """
     seen: dict[Path, str] = {}
     for name, path in named:
@@ -115,9 +115,9 @@ def check_new(*paths: Path | None, force: bool) -> None:
 
 @contextlib.contextmanager
 def writing() -> Iterator[Callable[..., bool]]:
-    """Give a function that calls one that writes a file, and says whether it did.
+    """Give a function that calls a writer of a file and says whether it succeeded.
 
-    A file whose name was taken meanwhile keeps no other from being written, and is told at the end.
+    If a file's name was taken meanwhile, the other files are still written, and the error comes at the end.
     """
     taken: list[str] = []
 

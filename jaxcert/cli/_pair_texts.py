@@ -67,7 +67,7 @@ def _tally(trials: PairedTrials) -> str:
 
 
 def _answer(trials: PairedTrials) -> str:
-    """Which policy is better, or whether to go on."""
+    """Say which policy is better, or whether to go on."""
     if (name := trials.better()) is not None:
         return _better(trials, name)
     most = trials.declared.max_pairs
@@ -84,7 +84,7 @@ def _answer(trials: PairedTrials) -> str:
 
 
 def _going_on(trials: PairedTrials, left: float) -> str:
-    """How long it takes if it goes on as it did, where so many pairs are left."""
+    """Estimate how many more pairs are needed at the current rate, if that many are left."""
     if not trials.num_pairs:
         return "go on"
     more = pairs_to_go(trials.state, trials.num_pairs)

@@ -1,4 +1,4 @@
-"""A folder of Parquet files in place of a file of returns: its options, and how it is read."""
+"""Read a folder of Parquet files instead of a file of returns; its options."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -138,7 +138,7 @@ def _planned(asked: Planning, reading: dict[str, Any]) -> Planned:
 
 
 def _of_list(asked: Planning, reading: dict[str, Any]) -> Planned:
-    """How many trials of each task of a fixed list certify so many of its tasks."""
+    """How many trials of each task of a fixed list certify the wanted number of tasks."""
     asked.refuse(*_OF_DESIGNS, "against", words=_BESIDE.format("suite", "counts the tasks of PILOT"))
     if asked.pilot is None:
         raise ValueError("--suite needs PILOT, returns of the tasks of the list")
@@ -160,7 +160,7 @@ def _of_two(asked: Planning, reading: dict[str, Any]) -> Planned:
 
 
 def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
-    """The best designs, from a pilot or from what is assumed."""
+    """The best designs, from a pilot or from assumptions."""
     asked.refuse("beta", words="--{name} is for the table; with a pilot, beta belongs to the plan")
     if asked.safety and len(asked.safety) > 1:
         raise ValueError("--safety is given several times; expected one with a pilot")
@@ -194,7 +194,7 @@ def _table_of_tasks(asked: Planning) -> Plan:
 
 
 def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
-    """The returns of a policy, or of two: as many rollouts of each task, and a support that is known."""
+    """The returns of one or two policies, with equally many rollouts of each task and a known support."""
     sources = [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
     data = as_stated(read_two(sources, **reading) if sources[1:] else [sources[0].read(**reading)], asked.support)
     for each in data:

@@ -60,7 +60,7 @@ def not_taken(options: str, question: Question) -> str:
 
 
 def askable(num_inputs: int) -> dict[str, Question]:
-    """The questions that the command line asks of so many files of returns."""
+    """The questions that the command line can ask about this number of files."""
     return {
         name: question
         for name, question in QUESTIONS.items()
@@ -82,12 +82,12 @@ def chosen(name: str, known: Collection[str]) -> Question:
 
 
 def options_of_questions(questions: dict[str, Question]) -> list[inspect.Parameter]:
-    """Options for settings of few questions; no other option of a command has such a name."""
+    """Options for settings that only few questions have; no other option shares their names."""
     return [_parameter(each, questions) for each in _by_name(questions).values()]
 
 
 def given_of_questions(given: dict[str, Any]) -> dict[str, Any]:
-    """Takes the options of questions out of those of a command, and gives those that were set by their names."""
+    """Remove the options of questions from those of a command, and return the ones that were set, by name."""
     found = {name: given.pop(name) for name in [*given] if name.startswith("_")}
     # A flag that is not set is no option; 0 is one, which may be refused.
     return {name[1:]: value for name, value in found.items() if value is not None and value is not False}

@@ -1,4 +1,4 @@
-"""Files of returns for all commands: read with the options of columns, and what is told of other tools' files."""
+"""Read files of returns for all commands, with the options for columns, and report on files of other tools."""
 
 import dataclasses
 import warnings
@@ -56,7 +56,7 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
 
 
 def as_stated(files: Sequence[ReturnsFile], support: Any) -> list[ReturnsFile]:
-    """The returns of policies that are compared; without a support, 0 and 1 alone in all of them are successes."""
+    """The returns of the compared policies; without a support they are successes if all are 0 or 1."""
     found = [file.without_support(support) for file in files]
     return found if all(is_successes(each.returns) for each in found) else list(files)
 
@@ -88,9 +88,10 @@ def _can_be_read(path: Path, options: Mapping[str, Any]) -> bool:
 
 
 def _holds_returns(path: Path, wanted: Mapping[str, Any]) -> bool:
-    """Whether what was guessed to be the episodes may be returns instead, which would be left out of a certificate.
+    """Whether the column that was guessed to number episodes may hold returns, which a certificate would then leave
+    out.
 
-    As successes in words, as numbers that are not whole, or where it tells no rollouts of a task apart.
+    Signs are words of success, fractional numbers, and entries that do not distinguish the rollouts of a task.
     """
     try:
         found = _quietly(path, wanted, value=wanted["trial"], trial=None)
@@ -128,7 +129,9 @@ def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | N
         raise ValueError(f"--names is {names!r:.60}; expected {len(files)} different names, with commas between them")
     if policy is None:
         if len(files) < 2:
-            raise ValueError("there is one file; expected one of each policy, or their column in it by --policy")
+            raise ValueError(
+                "one file is given; expected a file of each policy, or --policy COLUMN for one file of all"
+            )
         return [PolicySource(file, called=name) for file, name in zip(files, called, strict=True)]
     if len(files) > 1 or reading["only"] is not None:
         raise ValueError("--policy is the column of all policies in one file; expected one file, and no --only")
@@ -146,7 +149,7 @@ def aligned(files: list[ReturnsFile], *, strict: bool) -> list[ReturnsFile]:
 
 
 def read_two(files: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]:
-    """The returns of A and B; the worst return of an unfinished rollout is on the safe side of A alone."""
+    """The returns of A and B. The worst return of an unfinished rollout is on the safe side only for A."""
     data = aligned([file.read(**options) for file in files], strict=options.get("strict", False))
     if data[-1].num_unfinished:
         raise ValueError(

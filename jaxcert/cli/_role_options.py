@@ -1,4 +1,4 @@
-"""The options that say which column of a table has which role: one group for all commands that read returns."""
+"""The options that give columns of a table their roles, shared by all commands that read returns."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ def _option(name: str) -> Any:
     return typer.Option(*_FLAGS.get(name, [f"--{name}"]), metavar=metavar, help=words)
 
 
-# Of commands that read less than a file of returns.
+# For commands that read less than a file of returns.
 TaskRole = Annotated[str | None, _option("task")]
 ValueRole = Annotated[str | None, _option("value")]
 
@@ -85,7 +85,7 @@ def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(metrics: Sequence[str], reading: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The roles by which the column of each metric is read; of returns alone, those that are given."""
+    """The roles with which each metric's column is read; for returns, the given roles."""
     if not metrics:
         return [dict(reading)]
     usual = Roles()._asdict()
@@ -114,5 +114,5 @@ def words_of(given: Mapping[str, Any]) -> list[str]:
 
 
 def role_option(name: str, value: Any) -> str:
-    """The option of a role; of tasks in a folder, the one of paths."""
+    """The option of a role; for the tasks of a folder, the option for paths."""
     return "--task-from-path" if name == "task" and "{" in f"{value or ''}" else f"--{name}"

@@ -17,12 +17,12 @@ from jaxcert.training._found_policies import Found, shipped
 
 SCHEDULES_NAMED = ", ".join(SCHEDULES)
 _OF_ROLLOUTS = ("until", "beta", "max_rollouts", "max_rollouts_per_task", "schedule", "binary", "slots", "deadline")
-# What only rollouts that end by themselves have.
+# Options for rollouts that stop by themselves.
 _ADAPTIVE = (*_OF_ROLLOUTS, "json", "witness")
 
 
 class Rolling(NamedTuple):
-    """The options: what is rolled out, how often, and where it goes."""
+    """The options: what to roll out, how often, and where to save it."""
 
     policy: Annotated[
         Path,
@@ -93,7 +93,7 @@ class Rolling(NamedTuple):
         return self.threshold or []
 
     def settled(self, locked: Locked | None) -> "Rolling":
-        """With what the protocol says, which no option may contradict."""
+        """Add the protocol's settings, which no option may contradict."""
         asked = self._replace(deterministic=False if self.stochastic else None)
         if locked is not None:
             wished = {"delta": self.delta, "thresholds": self.threshold, "beta": self.beta, "seed": self.seed}
@@ -124,7 +124,7 @@ class Rolling(NamedTuple):
 
 
 class Run(NamedTuple):
-    """The policy with its environment, and what is asked of it."""
+    """The policy, its environment, and the question about it."""
 
     found: Found
     asked: Rolling

@@ -1,4 +1,4 @@
-"""The settings of an answer from the options, and what is missing, told with a command that works."""
+"""The settings of an answer from the options; a message about a missing one ends with a command that works."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,7 @@ def completed(
 ) -> dict[str, Any]:
     """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
 
-    ``known`` is the support that the tool which wrote them fixes; ``instead``: what is expected where one is missing.
+    ``known``: the support that is fixed by the tool that wrote them; ``instead``: the advice if a support is missing.
     """
     stated = _stated(question, asking, returns)
     if missing := _missing(question, stated, known):
@@ -48,7 +48,7 @@ def completed(
 
 
 def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile]) -> dict[str, Any]:
-    """As ``completed``, of one policy; or of differences of two, which are no successes whatever the returns are."""
+    """As ``completed``, for one policy or for differences of two, which are never successes."""
     if len(data) == 1:
         return completed(question, asking, data[0].like, data[0].known_support)
     if asking.bound in BOUNDS and BOUNDS[asking.bound].binary:
@@ -114,7 +114,7 @@ def _stated(question: Question, asking: Asking, returns: np.ndarray) -> dict[str
         stated["bound"], stated["method"] = chosen.name, method.name
     else:
         if is_successes(returns) and question.takes("bound") and (question.listed or question.curve is not None):
-            stated["bound"] = asking.bound or CLOPPER_PEARSON.name  # as of arrays, for a summary of them, too
+            stated["bound"] = asking.bound or CLOPPER_PEARSON.name  # for a summary as for arrays
         chosen = BOUNDS.get(stated["bound"] or "betting", BETTING)
     if question.has_support:
         stated["support"] = declared_support(chosen, returns, stated["support"])

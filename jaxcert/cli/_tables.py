@@ -73,7 +73,7 @@ def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, ce
 
 
 def _settings(certificates: Mapping[str, Any]) -> list[str]:
-    """Bound, method and beta, which may depend on what was fixed beforehand."""
+    """Bound, method and beta, which may depend on the fixed numbers."""
     certificate, *_ = certificates.values()
     each = {name: QUESTIONS[name].each for name in certificates}
     betas = {each[name]: level_words(getattr(one, "beta", None)) for name, one in certificates.items()}
@@ -84,7 +84,7 @@ def _settings(certificates: Mapping[str, Any]) -> list[str]:
 
 
 def rollouts_words(counts: np.ndarray) -> str:
-    """How many rollouts the tasks have, [n]."""
+    """The number of rollouts of each task, [n]."""
     fewest, most = counts.min(), counts.max()
     return (
         f"{how_many(most, 'rollout')} each" if fewest == most else f"{fewest} to {most} rollouts, {counts.sum()} in all"
@@ -104,7 +104,7 @@ def answer_table(certificate: Any, question: Question, given: Sequence[float]) -
 
 
 def _texts(certificate: Any, question: Question, given: Sequence[float]) -> dict[str, list[str]]:
-    """The columns as text; ``given``: what was fixed beforehand, as it was given."""
+    """The columns as text; ``given``: the fixed numbers as the user wrote them."""
     shown = {name: performances(certificate) for name, field in question.rows.columns.items() if field == "thresholds"}
     if question.each and len(given):
         shown[question.each] = list(map(as_given, given))

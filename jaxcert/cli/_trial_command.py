@@ -104,7 +104,7 @@ def texts_of(found: Trials | PairedTrials) -> ModuleType:
 
 
 def _labels(tasks: str | None) -> list[str]:
-    """The labels, or 0, 1, ... of so many tasks: a number alone is no label that is meant."""
+    """The labels; a single number stands for that many tasks, labelled 0, 1, ..."""
     if tasks is None:
         raise ValueError("expected --tasks, the labels A,B,... or their number")
     text = tasks.strip()
@@ -177,7 +177,7 @@ def trial_status(
     out: Annotated[Path | None, option("FILE", "Write the trials that count (.npz), like `jaxcert rollout`.")] = None,
     force: Force = False,
 ) -> None:
-    """Say how far LOG is, and what is certified so far."""
+    """Say how far LOG has come, and what is certified so far."""
     if out is not None:
         check_archive_path(out)
     check_outputs([("LOG", log)], ("--json", json), ("--out", out), force=force)

@@ -30,7 +30,7 @@ def beginning(trials: Trials) -> Iterator[str]:
 
 
 def declared_in(trials: RecordedTrials[Any], what: str, *others: str) -> str:
-    """The line on what was declared: of what, of which outcomes, and more."""
+    """A line on the declaration: tasks, outcomes and settings."""
     return f"declared in {trials.path}: {', '.join(filter(None, [what, _outcomes(trials), *others]))}"
 
 
@@ -66,7 +66,7 @@ def progress(trials: Trials, label: str) -> str:
 
 
 def standing(trials: Trials) -> Iterator[Any]:
-    """How far the experiment is: a table, what is certified, what of it rests on trials that were withdrawn."""
+    """The state of the experiment: a table, the certificate, and how it depends on withdrawn trials."""
     tasks, thresholds = trials.declared.tasks, trials.declared.thresholds
     columns = {"task": [*tasks], "trials": [_tally(trials, place) for place in range(len(tasks))]}
     for threshold, words in zip(thresholds, zip(*_words(trials), strict=True), strict=True):

@@ -1,4 +1,4 @@
-"""The command as it was typed, and commands for messages that end with one that works."""
+"""The command as it was typed, and corrected commands for error messages."""
 
 import contextvars
 import shlex
@@ -15,9 +15,9 @@ def remember(arguments: Sequence[str]) -> None:
 
 
 def typed_with(added: Mapping[str, Sequence[str]], *, without: Sequence[str] = ()) -> str:
-    """The command that runs with these options in place of its own of the same names, to be typed in a shell.
+    """The typed command for a shell, with these options replacing its own of the same names.
 
-    ``without``: options with one value each that are left out, however often and in whichever way they were typed.
+    ``without``: options with one value that are dropped, in every form and as often as they were typed.
     """
     words = [*_TYPED.get()]
     for option in without:
@@ -41,7 +41,7 @@ def _left_out(words: list[str], option: str) -> list[str]:
 
 
 def refuse_both(*options: str) -> None:
-    """Raise ValueError if several of these options were typed, of which the last would count."""
+    """Raise ValueError if several of these options were typed, since only the last would count."""
     given = typed_among(options)
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)} are given; expected one of them")
@@ -63,7 +63,7 @@ def no_option(file: str | Path) -> str:
     return f"./{file}" if str(file).startswith("-") else str(file)
 
 
-# What is often typed in another way: a support with a comma, a list without a number, a confidence for delta.
+# Common ways to mistype options: a support with a comma, a list without a number, a confidence level for delta.
 _PAIR, _CONFIDENCE, _LIST = "--support", "--confidence", "--suite"
 
 
@@ -89,7 +89,7 @@ def _usual(arguments: Sequence[str], *, is_plan: bool) -> Iterator[str]:
 
 
 def usage_told(error: Any) -> str:
-    """The message of a usage error; for a confidence, the option that the command has in its place, if it has it."""
+    """The message of a usage error; for a confidence level, it names the option --delta if the command has it."""
     takes_delta = error.ctx is not None and any(each.name == "delta" for each in error.ctx.command.params)
     if getattr(error, "option_name", None) != _CONFIDENCE or not takes_delta:
         return error.format_message()

@@ -1,4 +1,4 @@
-"""The files of stopped rollouts, and how to resume."""
+"""The files of interrupted rollouts, and how to resume."""
 
 import contextlib
 import secrets
@@ -40,7 +40,7 @@ FIXED = Kind(
 
 
 class Unfinished:
-    """The run so far, None for a new one, as long as this process holds its lock; and the facts of what it is of."""
+    """The run so far, or None for a new one, while this process holds its lock; and the facts that describe it."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Unfinished:
         return self.facts["seed"]
 
     def may_replace(self, path: Path) -> bool:
-        """Whether an output may take the place of what is there by now: of this run's when it began, or anything."""
+        """Whether an output may replace the file that exists now: the one that existed when the run began, or any."""
         return self.force or (path in self._ours and self._is_ours(path))
 
     def save(self, so_far: Any) -> None:
@@ -108,7 +108,7 @@ class Unfinished:
 
 @contextlib.contextmanager
 def unfinished(run: Run, settings: Mapping[str, Any], kind: Kind = ADAPTIVE) -> Iterator[Unfinished]:
-    """The run so far of one output and its record, which no other process has at the same time."""
+    """The unfinished run of one output and its record, held by one process at a time."""
     asked, out, facts = run.asked, run.asked.out, {**run.facts, **settings}
     with held_alone(_lock_file(out)) as is_alone:
         if not is_alone:
@@ -122,7 +122,7 @@ def is_unfinished(out: Path) -> bool:
 
 
 def working_files(out: Path) -> dict[str, Path]:
-    """Files and folders beside an output that are its command's own, by what they are for."""
+    """The command's own files and folders beside an output, by purpose."""
     return {"the run so far": _file(out), "its lock": _lock_file(out)}
 
 

@@ -1,4 +1,4 @@
-"""The usual mistakes in returns, found before they become certificates."""
+"""Find the usual mistakes in returns before they become certificates."""
 
 from jaxcert.diagnostics._diagnose import Finding, diagnose
 

@@ -9,19 +9,19 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._registry import METHODS
 from jaxcert.diagnostics._dependence import Sample
 
-# A range of returns that is a smaller part of the support may cost much.
+# If the returns span less than this share of the support, the support may cost much.
 _NARROW = 0.25
-# The part of the range of returns that is close to an end.
+# Returns within this share of their range are close to an end.
 _CLOSE = 0.05
-# A grid of about 1000 values or fewer, on which an end is an outcome like others, such as 500 steps without a fall.
+# On a grid of about 1000 values or fewer, an end is an ordinary outcome, such as 500 steps without a fall.
 _COARSE = 1e-3
-# Values closer than this part of the range are roundings of one value, also in single precision.
+# Values closer than this share of the range are one value up to rounding, even in single precision.
 _ROUNDING = 1e-6
 _BETA = 0.05
 
 
 def edge_of_support(sample: Sample) -> str | None:
-    """Returns that vary continuously, and lie on an end of the support."""
+    """Find returns that vary continuously and lie on an end of the support."""
     counts = {f"{end:g}": count for end in sample.support if (count := _clipped(sample.values, end))}
     on_the_edge = " and ".join(f"{count} are exactly {end}" for end, count in counts.items())
     return on_the_edge and (
@@ -31,7 +31,7 @@ def edge_of_support(sample: Sample) -> str | None:
 
 
 def _clipped(values: np.ndarray, end: float) -> int:
-    """How many returns lie on an end; 0 unless far more than on any value close to it, of which there are some."""
+    """Count the returns on an end; 0 unless some returns lie close to it and far fewer on any of their values."""
     kinds, counts = np.unique(values, return_counts=True)
     on_it = int(counts[kinds == end].sum())
     close = np.abs(kinds / 2 - end / 2) <= _CLOSE * (values.max() / 2 - values.min() / 2)
@@ -45,7 +45,7 @@ def _clipped(values: np.ndarray, end: float) -> int:
 
 
 def wide_support(sample: Sample) -> str | None:
-    """A support far wider than the returns, and what it costs."""
+    """Find a support that is far wider than the returns, and say what it costs."""
     (low, high), (least, most) = sample.support, (float(sample.values.min()), float(sample.values.max()))
     width = most - least
     if not np.isfinite(high) or sample.bound == "clopper_pearson" or not 0 < width < _NARROW * (high - low):
@@ -67,7 +67,7 @@ def wide_support(sample: Sample) -> str | None:
 
 
 def weaker_bound(sample: Sample) -> str | None:
-    """Returns that are all 0 or 1, with a bound for returns in between."""
+    """Find returns that are all 0 or 1 under a bound for returns in between."""
     binary = sample.support == (0.0, 1.0) and np.all((sample.values == 0) | (sample.values == 1))
     has_own_bound = METHODS[sample.method].bound is not None
     if not binary or sample.bound == "clopper_pearson" or has_own_bound or not _has_bounds(sample):
@@ -75,14 +75,14 @@ def weaker_bound(sample: Sample) -> str | None:
     use = 'bound="clopper_pearson" (--bound clopper_pearson)'
     use = use if sample.listed else 'method="attained" (--method attained)'
     return (
-        f"all returns are 0 or 1, and the bound is {sample.bound}. If they can be nothing else, {use}, which is the "
-        "default for successes, an array of bool or a column of true and false, is made for them. "
-        "Settle that beforehand."
+        f"all returns are 0 or 1, and the bound is {sample.bound}. If no other return is possible, {use} "
+        "certifies more. It is the default for an array of bool or a column of true and false. "
+        "Choose it before you see the data."
     )
 
 
 def large_delta(sample: Sample) -> str | None:
-    """A confidence in place of a failure probability."""
+    """Find a confidence level that was given as a failure probability."""
     if sample.delta <= 0.5:
         return None
     return (

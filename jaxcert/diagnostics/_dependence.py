@@ -1,4 +1,4 @@
-"""The sample that checks look at; ties in it, and rollouts that depend on each other: copies, and seeds in common."""
+"""The sample that the checks read, its ties, and dependent rollouts: copies and shared seeds."""
 
 import dataclasses
 import functools
@@ -9,14 +9,14 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """Returns on the host, and how they are to be certified."""
+    """Returns on the host, and the settings of their certificate."""
 
     returns: np.ndarray  # float64[n, m], NaN where a rollout is missing
     support: tuple[float, float]
     bound: str
     method: str
     delta: float
-    listed: bool = False  # whether the tasks are a fixed list, of which alone something is certified
+    listed: bool = False  # whether the tasks are a fixed list
 
     @functools.cached_property
     def values(self) -> np.ndarray:
@@ -31,12 +31,15 @@ class Sample:
 
     @functools.cached_property
     def deviations(self) -> np.ndarray:
-        """Returns less the mean of their task, over its standard deviation, of the tasks that vary; [tasks, m]."""
+        """Returns [tasks, m] of the tasks that vary, in standard deviations from the mean of their
+        task.
+        """
         several = np.sum(~np.isnan(self.returns), axis=1) > 1
         rows = self.returns[several & ~self.is_constant]
         if not len(rows):
             return rows
-        # Each task from 0 to 1, so that squares neither overflow nor vanish. A range may be twice the largest number.
+        # Each task is scaled to [0, 1], so that squares neither overflow nor vanish. A range may be twice the largest
+        # number.
         rows = rows / 2 - np.nanmin(rows / 2, axis=1, keepdims=True)
         rows = rows / np.nanmax(rows, axis=1, keepdims=True)
         return (rows - np.nanmean(rows, axis=1, keepdims=True)) / np.nanstd(rows, axis=1, ddof=1, keepdims=True)
@@ -53,27 +56,27 @@ def equal_pairs(values: np.ndarray) -> int:
 
 
 def equal_columns(returns: np.ndarray) -> tuple[int, float]:
-    """Rollouts that equal an earlier one in every task, and how likely one would by chance, whatever the laws are."""
+    """Count rollouts that equal an earlier one in every task, and bound the chance of one."""
     rows = np.where(np.isnan(returns), np.inf, returns)
     present = rows[:, np.isfinite(rows).all(axis=0)]
     repeated = present.shape[1] - np.unique(present, axis=1).shape[1]
     if not repeated:
         return 0, 1.0
     possible = pairs(present.shape[1])
-    # The order within a task is random, so that each pair of rollouts is equal with the share of all pairs that are.
+    # The order within a task is random, so the chance that two rollouts are equal is the share of equal pairs.
     logs = sum(math.log(equal_pairs(row) / possible) for row in present)
     return repeated, math.exp(min(logs + math.log(possible), 0.0))
 
 
 def equal_rows(rows: np.ndarray) -> tuple[int, float]:
-    """Tasks that equal an earlier one in every rollout, and about how likely as many would by chance."""
+    """Count the tasks that equal an earlier one in every rollout, and estimate the chance of that many."""
     kinds, counts = np.unique(rows, axis=0, return_counts=True)
     repeated = len(rows) - len(kinds)
     return repeated, min(_by_order(rows, counts), _by_resolution(kinds, counts)) if repeated else 1.0
 
 
 def _by_order(rows: np.ndarray, counts: np.ndarray) -> float:
-    """Chance of equal rows given what returns each task has: in one of all the orders."""
+    """Chance of equal rows given the returns of each task, if their order is random."""
     sets, members = np.unique(np.sort(rows, axis=1), axis=0, return_counts=True)
     several = members > 1
     expected = sum(
@@ -81,7 +84,8 @@ def _by_order(rows: np.ndarray, counts: np.ndarray) -> float:
         for row, size in zip(sets[several], members[several].tolist(), strict=True)
     )
     found = int(np.sum(counts - 1))
-    # Any forest of so many pairs has the product of their chances; there are at most as many forests as sets of pairs.
+    # The pairs of a forest are equal with the product of their chances; there are at most as many forests as sets of
+    # pairs.
     log_chance = found * math.log(max(expected, 1e-300)) - math.lgamma(found + 1)
     return math.exp(min(log_chance, 0.0))
 
@@ -93,10 +97,10 @@ def _log_orders(row: np.ndarray) -> float:
 
 
 def _by_resolution(kinds: np.ndarray, counts: np.ndarray) -> float:
-    """Chance of equal rows from how often rollouts are equal: tasks equal in some rollouts would be far more common."""
+    """Chance of equal rows from the share of equal rollouts: tasks equal in some rollouts would be far more common."""
     values = [row[np.isfinite(row)] for row in kinds]
     again = [row for row, count in zip(values, counts, strict=True) if count > 1]
-    # Tasks close to an end of the support have few values, whatever others have.
+    # Tasks close to an end of the support have few values, whatever values other tasks have.
     if any(len(row) < 3 or 3 * len(np.unique(row)) < 2 * len(row) for row in again):
         return 1.0
     share = (sum(map(equal_pairs, values)) + 3) / max(sum(pairs(len(row)) for row in values), 1)
@@ -110,12 +114,12 @@ def _by_resolution(kinds: np.ndarray, counts: np.ndarray) -> float:
 _TOO_FAR = 5.0
 # Chances below which equal rows or columns are reported.
 _UNLIKELY = 1e-3
-# Fewer vary too little for the normal approximations.
+# With fewer, the normal approximations are too coarse.
 _LEAST_TASKS = 10
 
 
 def equal_tasks(sample: Sample) -> str | None:
-    """Tasks with the same returns, all of them and in the same order."""
+    """Find tasks that repeat all returns of another task, in the same order."""
     rows = np.where(np.isnan(sample.returns), np.inf, sample.returns)
     rows = rows[~sample.is_constant & (np.sum(np.isfinite(rows), axis=1) > 1)]
     repeated, chance = equal_rows(rows) if len(rows) else (0, 1.0)
@@ -128,14 +132,14 @@ def equal_tasks(sample: Sample) -> str | None:
 
 
 def common_seeds(sample: Sample) -> str | None:
-    """Rollouts that go well or badly together in all tasks, because they share a seed."""
+    """Find rollouts that go well or badly together in all tasks because they share a seed."""
     deviations = sample.deviations
     counts = np.sum(~np.isnan(deviations), axis=0)
     used = counts >= _LEAST_TASKS
     freedom = int(used.sum()) - 2
     if freedom < 1:
         return None
-    # What a trend explains is reported there.
+    # A trend has its own check.
     spread = np.sum(np.nansum(deviations[:, used], axis=0) ** 2 / counts[used]) - _slope(deviations) ** 2
     # Chi-squared by the cube root of Wilson and Hilferty.
     far = (np.cbrt(spread / freedom) - (1 - 2 / (9 * freedom))) / np.sqrt(2 / (9 * freedom))
@@ -148,7 +152,7 @@ def common_seeds(sample: Sample) -> str | None:
 
 
 def trend(sample: Sample) -> str | None:
-    """Returns that rise or fall with the number of the rollout."""
+    """Find returns that rise or fall with the number of the rollout."""
     deviations = sample.deviations
     far = _slope(deviations) if len(deviations) >= _LEAST_TASKS else 0.0
     if abs(far) <= _TOO_FAR:
@@ -168,7 +172,7 @@ def _slope(deviations: np.ndarray) -> float:
 
 
 def repeated_rollouts(sample: Sample) -> str | None:
-    """Rollouts that have the same return as another one, in every task."""
+    """Find rollouts whose return equals another rollout's in every task."""
     rows = sample.returns[~sample.is_constant]
     repeated, chance = equal_columns(rows)
     if chance >= _UNLIKELY:
@@ -180,7 +184,7 @@ def repeated_rollouts(sample: Sample) -> str | None:
 
 
 def constant_tasks(sample: Sample) -> str | None:
-    """Tasks whose rollouts are all equal, although tasks differ."""
+    """Find tasks whose rollouts are all equal although tasks differ."""
     several = np.sum(~np.isnan(sample.returns), axis=1) > 1
     constant, most = int(sample.is_constant.sum()), int(several.sum())
     differ = sample.values.max() > sample.values.min()
@@ -193,7 +197,7 @@ def constant_tasks(sample: Sample) -> str | None:
 
 
 def _seeds_matter_elsewhere(sample: Sample, most: int) -> bool:
-    """Whether most tasks have a return of their own, and rollouts of the others are seldom equal.
+    """Whether most tasks have a return of their own, while rollouts of the other tasks are seldom equal.
 
     Otherwise rounding may have made tasks constant, or all their rollouts failed.
     """

@@ -1,4 +1,4 @@
-"""Look at returns for the usual mistakes, one check after another."""
+"""Check returns for the usual mistakes, one check after another."""
 
 from typing import NamedTuple
 
@@ -13,9 +13,9 @@ from jaxcert.diagnostics._declarations import edge_of_support, large_delta, weak
 from jaxcert.diagnostics._dependence import Sample, common_seeds, constant_tasks, equal_tasks, repeated_rollouts, trend
 from jaxcert.returns._checks import check_returns
 
-# The name of the finding that another bound says more.
+# The finding that another bound certifies more.
 WEAKER_BOUND = "weaker-bound"
-# What each check says in words, or nothing.
+# Each check returns its message, or None.
 CHECKS = {
     "large-delta": large_delta,
     "equal-tasks": equal_tasks,
@@ -33,8 +33,8 @@ class Finding(NamedTuple):
     """A likely mistake in the data or the settings.
 
     Attributes:
-        name: of the check; the page on usual mistakes has a section of that name.
-        message: what was found and what to do, in words.
+        name: the check's name; the page on usual mistakes has a section with it.
+        message: the finding and what to do about it, in words.
     """
 
     name: str
@@ -56,11 +56,11 @@ def diagnose(
 ) -> tuple[Finding, ...]:
     """Look for the usual mistakes in returns and settings.
 
-    A certificate is worth what its assumptions are worth. No check of the data can prove them, but many mistakes leave
-    a trace: the same seeds in every task, copied rows, returns that were clipped. Nothing found means that little. Each
-    statistical check reports at most about one correct data set in 200, also if returns are rounded.
+    A certificate is only as good as its assumptions. No check of the data can prove them, but many mistakes leave a
+    trace: the same seeds in every task, copied rows, returns that were clipped. An empty result therefore proves
+    nothing. Each statistical check reports at most about one correct data set in 200, also if returns are rounded.
 
-    Run it for a report, not to choose data or settings: a task that is left out because of what is found here makes the
+    Use the findings in a report, not to choose data or settings: leaving out a task because of a finding makes the
     certificate wrong.
 
     Args:
@@ -70,7 +70,7 @@ def diagnose(
         listed: whether the tasks are a fixed list, as for ``certify_suite``, which has bounds but no method.
 
     Returns:
-        What was found, in a fixed order; empty if nothing was.
+        The findings, in a fixed order; empty if there are none.
 
     Raises:
         ValueError: for returns that are not [n, m], not finite or outside the support, no rollout that counts, a

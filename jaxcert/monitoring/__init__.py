@@ -1,4 +1,4 @@
-"""After deployment: does the claim of a certificate still hold?"""
+"""Monitor after deployment whether the claim of a certificate still holds."""
 
 from jaxcert.monitoring._claims import MonitoredClaim, claim_of, claim_of_record
 from jaxcert.monitoring._monitor import Monitor

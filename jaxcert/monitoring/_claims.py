@@ -1,6 +1,6 @@
 """Claims to monitor: new tasks reach a threshold, according to a certificate, its file, or the user.
 
-And whether deployed rows are of what was certified, as far as a certificate's file says it.
+It also checks deployed rows against what a certificate's file says about the certified ones.
 """
 
 import math
@@ -57,26 +57,26 @@ class MonitoredClaim(NamedTuple):
 
 
 def claim_of(certificate: Any, *, threshold: float | None = None) -> MonitoredClaim:
-    """The claim of a certificate: its own risk, on the tasks of which it speaks.
+    """The claim of a certificate: its risk on the tasks that it is about.
 
-    A certificate of weighted tasks, or of a shift, is monitored by the risk that it claims for those tasks, and an
-    adaptive run by its certificate.
+    For weighted tasks or a shift, this is the risk on the reweighted or shifted tasks. For an adaptive run, it is the
+    claim of its certificate.
 
-    Whoever chooses one of several thresholds has seen what is certified of each, and that any of them fails is more
-    likely than that a single one does: t thresholds that hold each by itself fail with probability at most t delta.
-    Thresholds that hold together (``certify_band``, simultaneous safety levels) may be chosen at no cost.
+    A user who chooses one of several thresholds has seen all of their certificates. One of t thresholds that each hold
+    separately fails with probability at most t delta. Thresholds that hold together (``certify_band``, simultaneous
+    safety levels) may be chosen at no cost.
 
     Args:
         certificate: of one policy, at thresholds or safety levels; or an adaptive run.
-        threshold: which one of several, chosen before the first deployed task; of a safety level the one that was
-            found.
+        threshold: which one of several, chosen before the first deployed task; for a safety level, the threshold that
+            was found.
 
     Returns:
         The claim.
 
     Raises:
-        ValueError: for a certificate that claims no share of new tasks, as one of a mean, a ranking, an episode or a
-            list of tasks; of two policies; for a threshold that it does not have, or at which nothing is certified.
+        ValueError: for a certificate that claims no share of new tasks (of a mean, a ranking, an episode or a list of
+        tasks), or that compares two policies; for a threshold that it does not have, or at which nothing is certified.
 
     Example:
         >>> import jaxcert
@@ -104,7 +104,7 @@ def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None
         The claim.
 
     Raises:
-        ValueError: as ``claim_of``; or the sentence is not the one of the entry's numbers.
+        ValueError: as ``claim_of``; also if the entry's sentence contradicts its numbers.
 
     Example:
         >>> import jaxcert
@@ -126,7 +126,7 @@ def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None
 
 
 def _lower_end(claim: MonitoredClaim) -> MonitoredClaim:
-    """The claim in words of what is watched: of a probability between two numbers, that it is at least the first."""
+    """The monitored claim in words: for a probability between two numbers, that it is at least the first."""
     words = re.sub(r"with a probability between (\S+) and \S+$", r"with probability at least \1", claim.words)
     return claim._replace(words=words)
 

@@ -96,7 +96,7 @@ def init(
 
 
 def update(state: MonitorState, returns: chex.Array, *, validate: bool = True) -> MonitorState:
-    """Take in the next task, in the order in which tasks arrived.
+    """Update with the next task, in the order of arrival.
 
     Leave no task out: that would select tasks. A rollout that broke off counts as a. Impossible traced returns make the
     state permanently invalid; it then supports no conclusion.
@@ -136,7 +136,7 @@ def _update(state: MonitorState, returns: jax.Array) -> MonitorState:
 
 
 def _prepared(bets: Sequence[float], weights: Sequence[float], dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
-    """Bets [g], and the logarithms of their weights [g], rounded down so that the weights do not exceed 1 together."""
+    """Bets [g] and the logarithms of their weights [g], rounded down so that the weights sum to at most 1."""
     found = np.asarray(bets, np.float64), np.asarray(weights, np.float64)
     for name, array in zip(("bets", "weights"), found, strict=True):
         if array.ndim != 1 or array.size == 0 or array.shape != found[0].shape:
@@ -144,6 +144,6 @@ def _prepared(bets: Sequence[float], weights: Sequence[float], dtype: np.dtype) 
         refuse(name, array, (array > 0) & (array <= 1), "a number in (0, 1]")
     if abs(found[1].sum() - 1) > 1e-9:
         raise ValueError(f"weights add up to {found[1].sum():.9g}; expected 1")
-    # Doubles that add up to 1 up to 1e-9, and its own rounding and that of the logarithm, 2**-50: less than this.
+    # The weights add up to 1 within 1e-9; rounding, also of the logarithm, adds at most 2**-50. Together this is less.
     logs = np.log(found[1]) - np.log(max(found[1].sum(), 1.0)) - 1e-14
     return cast(found[0], dtype, "nearest"), next_down(cast(logs, dtype, "down"))

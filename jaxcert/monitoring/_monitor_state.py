@@ -1,4 +1,4 @@
-"""The state of a monitor: what tasks have said of a claim so far, one or several more of them, and the evidence."""
+"""The state of a monitor, its updates by one or several tasks, and the evidence against the claim."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from jaxcert.monitoring._task_test import TaskTest, as_returns, check_possible, score_down
 from jaxcert.numerics._bets import log_factors_down, mixture_down, one_more_down, plus_down
 
-# One compiled program for whatever number of tasks arrives at a time.
+# One compiled program serves any number of tasks that arrive together.
 _BLOCK = 256
 
 
@@ -29,7 +29,7 @@ class MonitorState:
         num_against: how many of them spoke against the claim: were flagged, or had a score above 1.
         alarm_at: the number of the task, from 1, after which the evidence reached 1/alpha; 0 for none yet.
         change_at: likewise for the sum over starting times.
-        valid: False for good once a return was impossible; then nothing is concluded any more.
+        valid: becomes False forever after an impossible return; then nothing is concluded any more.
         bets: lambda, float[bets].
         log_weights: ln of their weights, float[bets].
         goal: ln(1/alpha), at least.
@@ -77,7 +77,7 @@ class Evidence(NamedTuple):
 
 
 def advance(state: MonitorState, score: jax.Array, fine: jax.Array) -> MonitorState:
-    """One more task with this score, if all of its returns are possible."""
+    """Update the state with the score of one task, if all of its returns are possible."""
     valid = state.valid & fine
     steps = log_factors_down(state.bets, score)
     products = plus_down(state.products, steps)
@@ -174,7 +174,7 @@ def check_tasks(test: TaskTest, tasks: Sequence[Task]) -> None:
 
 
 def rows_after(state: MonitorState, tasks: Sequence[Task], start: int) -> tuple[MonitorState, list[Row]]:
-    """The state after tasks that are possible, and their rows, which follow ``start`` others."""
+    """The state after these tasks, all possible, and their rows, numbered from ``start`` + 1."""
     rows: list[Row] = []
     for first in range(0, len(tasks), _BLOCK):
         some = tasks[first : first + _BLOCK]
@@ -189,7 +189,7 @@ def rows_after(state: MonitorState, tasks: Sequence[Task], start: int) -> tuple[
 
 @jax.jit
 def _advance(state: MonitorState, returns: jax.Array, where: Any) -> tuple[MonitorState, tuple[jax.Array, ...]]:
-    """The state after those tasks [s, m] that are there, and what was known after each."""
+    """The state after the tasks [s, m] that are present, and the evidence after each."""
     scores, fine = jax.vmap(lambda one: score_down(state.test, one))(returns)
 
     def step(state: MonitorState, task: Any) -> tuple[MonitorState, tuple[jax.Array, ...]]:

@@ -1,4 +1,4 @@
-"""Deployed episodes as they arrive on a stream, in CSV or lines of JSON, and the tasks that they make up."""
+"""Read deployed episodes from a stream of CSV or JSON lines, and group them into tasks."""
 
 import csv
 import json
@@ -28,9 +28,9 @@ from jaxcert.tables._summary_rows import check_labels
 from jaxcert.tables._told_names import check_no_curve, lowered, tells
 
 _LARGEST = 1 << 16
-# Rows that stay to be compared with later ones, and tasks from which on lengths of episodes are no chance.
+# How many rows are kept to compare with later ones, and how many tasks show that equal lengths are no chance.
 _FIRST_ROWS, _SEVERAL_TASKS = 200, 5
-# How to pick rows, which a stream has no option for.
+# Advice on picking rows, for which a stream has no option.
 _PICKED = re.compile(r", such as where=\[.*\] \(--where\)|, or, where each numbers .*\(--task .*?\)")
 _EXAMPLE = '{"task": "a", "return": 1}'
 Task = tuple[str, list[float]]
@@ -45,7 +45,7 @@ def tasks_from(
     tell: Callable[[str], None],
     certified: Mapping[str, Any],
 ) -> Iterator[list[Task]]:
-    """The tasks that are complete, as soon as they are: a list for all that a read brought.
+    """Yield tasks as soon as they are complete, as one list per read.
 
     Words of success and failure are 1 and 0 in the support (0, 1), and refused in any other. ``tell`` is called once
     with each doubt about what the rows are of. ``certified``: what the certificate's file says of its returns, their
@@ -70,7 +70,7 @@ def tasks_from(
 
 
 def _lines(stream: Any, tell: Callable[[str], None]) -> Iterator[list[tuple[int, str]]]:
-    """Lines with their numbers, those that are there at a time; the last one may lack its ending."""
+    """Numbered lines, as many as are available at a time; the last one may lack its ending."""
     number, rest = 0, b""
     while chunk := stream.read1(_LARGEST):
         *whole, rest = (rest + chunk).split(b"\n")
@@ -191,7 +191,7 @@ class _Rows:
 class _OtherColumns:
     """Warn if rows may come from several policies, or be steps in place of episodes.
 
-    They are looked at as those of a file: all rows of one read, of the task that is open, and the first ones.
+    They are checked like rows of a file: all rows of one read, of the open task, and the first ones.
     """
 
     def __init__(self, tell: Callable[[str], None], certified: Mapping[str, Any]) -> None:
@@ -279,7 +279,7 @@ class _OpenTask:
 
 
 def _in_short(entry: Any, depth: int = 8) -> Any:
-    """An entry without what takes long to compare, such as the observations of an episode, or lies deep."""
+    """An entry without parts that are slow to compare or deeply nested, such as the observations of an episode."""
     if isinstance(entry, dict):
         return {name: _in_short(each, depth - 1) for name, each in entry.items()} if depth else None
     is_large = isinstance(entry, int) and abs(entry) >= 2**63

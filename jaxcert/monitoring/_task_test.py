@@ -34,7 +34,7 @@ class TaskTest:
         epsilon: the risk that is claimed, rounded up.
         low, high: the ends of the support, rounded outward.
         beta: the probability with which a task with J >= B is flagged, at most; NaN where none is flagged.
-        most_successes: a task with at most so many is flagged; -1 where successes do not count.
+        most_successes: a task with at most this many successes is flagged; -1 if successes do not count.
         largest: the probability of a flag under the claim, at most; for returns the mean of b - X, at most.
         valid: whether the claim says anything: a < B <= b and 0 < epsilon < 1.
         kind: "successes", "upper bound" or "return" (static).
@@ -64,7 +64,9 @@ def prepare_test(
     most_successes: int | None,
     dtype: np.dtype,
 ) -> TaskTest:
-    """The test of a task; ValueError for a concrete claim that no task contradicts, or settings of another kind."""
+    """The test of a task; ValueError for a concrete claim that no task can contradict, or for settings of another
+    kind.
+    """
     check_count("num_rollouts", num_rollouts)
     low, high = _ends(support, successes=successes)
     kind = SUCCESSES if successes else RETURN if num_rollouts == 1 else UPPER_BOUND
@@ -131,13 +133,13 @@ def _flags_up(epsilon: jax.Array, beta: jax.Array) -> jax.Array:
 
 
 def _mean_loss_up(b: jax.Array, epsilon: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
-    """At least (1 - epsilon) (b - B) + epsilon (b - a), a sum of two that are not negative."""
+    """At least (1 - epsilon) (b - B) + epsilon (b - a), a sum of two nonnegative terms."""
     total = complement_up(epsilon) * (high - b) + epsilon * (high - low)
     return total * (1 + 6 * unit_roundoff(total.dtype))
 
 
 def _default_level(b: jax.Array, epsilon: jax.Array, low: jax.Array, high: jax.Array, num_rollouts: int) -> jax.Array:
-    """A share of epsilon; any level that is fixed beforehand is sound, so that this need not be rounded."""
+    """A share of epsilon. Any level that is fixed beforehand is sound, so this need not be rounded."""
     worth = num_rollouts * (b - low) / (high - low)
     return epsilon * jnp.where(worth < _FEW, _SHARE_OF_FEW, _SHARE).astype(epsilon.dtype)
 
@@ -157,10 +159,11 @@ def _attained(
 
 
 def _growth(b: jax.Array, epsilon: jax.Array, numbers: jax.Array, num_rollouts: int, levels: jax.Array) -> jax.Array:
-    """How fast evidence grows with each number, [m], if the risk triples, or half of what is left is added to it.
+    """How fast evidence grows for each number, [m], if the risk triples, or half of the remaining probability is added
+    to it.
 
-    Tasks that fall short have half the probability of success that was claimed, others one halfway between it and 1.
-    Any number that is fixed beforehand is sound, so that this need not be rounded.
+    Violating tasks are assumed to have half the claimed probability of success, other tasks the mean of it and 1. Any
+    number that is fixed beforehand is sound, so this need not be rounded.
     """
     bad, good = (binomial_cdf(numbers, num_rollouts, jnp.broadcast_to(p, levels.shape)) for p in (b / 2, (1 + b) / 2))
     risk = jnp.minimum(3 * epsilon, (1 + epsilon) / 2)

@@ -26,7 +26,8 @@ def block_size() -> int:
 
 
 def in_blocks(solve: Callable[..., Result], *arrays: jax.Array, block: int | None = None) -> Result:
-    """``solve(*arrays)`` for arrays of one shape, the same bits as in one go, with the memory of one block.
+    """Compute ``solve(*arrays)`` for arrays of one shape block by block: the same bits as at once, with the memory of
+    one block.
 
     A block's search ends when its own last element is done: for 20,000 elements this halves the time on a CPU. Results
     may have axes of their own behind that shape; a block then has a size, and the arrays one axis.
@@ -53,7 +54,7 @@ _BYTES = 2**28
 
 
 def as_memory_allows(compute: Callable[[Any], Result], entries: Any, bytes_each: int) -> Result:
-    """``compute`` of each entry of arrays, so many at a time as memory holds, within a program."""
+    """Apply ``compute`` to each entry of arrays within a program, as many at a time as fit in memory."""
     return jax.lax.map(compute, entries, batch_size=max(1, _BYTES // bytes_each))
 
 
@@ -81,7 +82,7 @@ def kept_rows(solve: Callable[..., Result], *rows: np.ndarray) -> Result:
     return on_rows(solve, *rows) if rows[0].size > _FEW else _in_pieces(_solved_once(solve), _SHORT, rows)
 
 
-# Up to so many numbers take a millisecond or two without optimisations, for which shorter rows make up in part.
+# Without optimisations, up to this many numbers take a millisecond or two; shorter rows make up for part of it.
 _FEW, _SHORT = 2**10, 2**8
 
 
@@ -93,7 +94,7 @@ def _solved_once(solve: Callable[..., Result]) -> Callable[..., Result]:
 def _in_pieces(solve: Callable[..., Result], length: int, rows: tuple[np.ndarray, ...]) -> Result:
     size = rows[0].size
     pieces = [np.resize(row, (-(-max(size, 1) // length), length)) for row in rows]
-    # While something else is traced, what is known is computed now. Else the context would only compute each constant
+    # While another function is traced, known values are computed now. Else the context would only compute each constant
     # of a first call by a program of its own.
     is_tracing = isinstance(jax.device_put(np.float32(0)), jax.core.Tracer)
     with jax.ensure_compile_time_eval() if is_tracing else contextlib.nullcontext():
@@ -113,5 +114,5 @@ def common_shape(**arrays: Any) -> tuple[int, ...]:
 
 
 def in_front(values: jax.Array, n: chex.Numeric) -> jax.Array:
-    """Which of the values [..., n or more] are the first n."""
+    """A mask of the first n of the values [..., n or more]."""
     return jax.lax.broadcasted_iota(np.int32, values.shape, values.ndim - 1) < n

@@ -40,7 +40,8 @@ def mean_wealth_down(wealth: Sequence[jax.Array], error: int = 0) -> jax.Array:
     """At most the mean over bets of equal weight, each of which has a wealth that is off by ``error`` u."""
     num_bets = len(wealth)
     share = (1 - (num_bets + 3 + error) * unit_roundoff(wealth[0].dtype)) / num_bets
-    # Added one by one: XLA makes one loop of that and of what comes before and after, but not of a reduction.
+    # Added one by one: XLA fuses this into one loop with the steps before and after, which it does not do for a
+    # reduction.
     return functools.reduce(jnp.add, [each * share for each in wealth])
 
 
@@ -49,7 +50,7 @@ def mean_wealth_down(wealth: Sequence[jax.Array], error: int = 0) -> jax.Array:
 
 def log_factors_down(bets: jax.Array, z: jax.Array) -> jax.Array:
     """At most ln(1 - lambda + lambda z) for each bet, [g]."""
-    # Of a number that the type cannot hold, less counts.
+    # If the type cannot hold a number, a smaller one counts.
     z = jnp.clip(z, 0.0, float(jnp.finfo(z.dtype).max) / 4)
     return _log_down(factor(bets, z) * (1 - 5 * unit_roundoff(z.dtype)))
 
@@ -78,7 +79,7 @@ def mixture_down(logs: jax.Array) -> jax.Array:
 
 
 def goal_up(level: jax.Array) -> jax.Array:
-    """At least ln(1/level), what wealth has to reach; infinity for what is no probability."""
+    """At least ln(1/level), the goal of the log wealth; infinity unless the level is a probability."""
     goal = -log(level) * (1 + 6 * unit_roundoff(level.dtype))
     return jnp.where((level > 0) & (level < 1), goal, jnp.inf)
 

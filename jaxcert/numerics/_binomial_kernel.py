@@ -46,8 +46,8 @@ def fraction_error(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead:
 def point_error(value: jax.Array, k: jax.Array, n: jax.Array, excess: jax.Array) -> jax.Array:
     """Error of the logarithm of a point probability, or of a tail without its continued fraction; 0 for -inf.
 
-    The logarithm of a small one consists almost entirely of the two deviances. The error is computed from the value and
-    excess = np - k alone: XLA would recompute anything else for it.
+    The logarithm of a small one consists almost entirely of the two deviances. The error is computed only from the
+    value and excess = np - k: XLA would recompute anything else for it.
     """
     share = jnp.maximum(_share_lost(-excess, jnp.maximum(k, 1)), _share_lost(excess, n - k))
     total = _constants(value.dtype).point + share * jnp.abs(value) + 0.002 * jnp.abs(excess)

@@ -82,8 +82,8 @@ def _solve(log_side, k, n, log_level, start, *, safe, unsafe) -> jax.Array:
 def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
     """The probability whose log-odds exceed the log-odds of p by the step.
 
-    A binomial tail is log-concave in the log-odds as well as in p, and closer to linear: near both ends of (0, 1) it is
-    a power of p or of 1 - p. The step is far less accurate than ``rough_growth``.
+    A binomial tail is log-concave in the log-odds as well as in p, and closer to linear there: near both ends of (0, 1)
+    it is a power of p or of 1 - p. The step is far less accurate than ``rough_growth``.
     """
     up, growth = step > 0, rough_growth(jnp.abs(step))
     return p * jnp.where(up, 1 + growth, 1) / (1 + jnp.where(up, p, 1 - p) * growth)
@@ -92,7 +92,7 @@ def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
 def _no_constants(k: jax.Array, n: jax.Array, level: jax.Array) -> tuple[jax.Array, jax.Array]:
     """n and the level as numbers that depend on k, NaN where k > n.
 
-    XLA evaluates what depends on constants alone in another way, and divides by a constant n in two roundings.
+    XLA evaluates constant expressions in another way, and divides by a constant n with two roundings.
     """
     return jnp.where(k <= n, n, jnp.nan), jnp.where(k <= n, level, jnp.nan)
 

@@ -1,8 +1,8 @@
-"""How small delta has to be at each of several events, so that one of them fails with probability delta.
+"""Calibrate the delta of several events so that any of them fails with probability at most delta.
 
-Each event is that uniform numbers, of the least favourable tasks, cross a boundary. There are three kinds: a
-certificate at one of several levels, of which the best counts; a point of a band; one of several safeties.
-On the host, in float64. Sections 10 and 15 of the theory page have the derivations, and count the errors.
+Each event is that uniform numbers, of the least favourable tasks, cross a boundary. There are three kinds of events:
+certificates at several levels, the best of which counts; points of a band; several safeties. On the host, in float64.
+Sections 10 and 15 of the theory page have the derivations, and count the errors.
 """
 
 import functools
@@ -15,7 +15,8 @@ from jaxcert.numerics._crossing import Crossing
 
 # --- the best of a few levels -------------------------------------------------------------------------------------
 
-# Beyond so many tasks delta / G is taken: a search would gain 5 % for three levels there, and less with more tasks.
+# Beyond this number of tasks delta / G is used: a search would gain 5 % for three levels there, and less with more
+# tasks.
 _MOST_CALIBRATED = 10_000
 # The relative step at which the search ends; and the share of delta that is spent on what lies outside all windows.
 _STEP, _OUTSIDE = 0.01, 1e-5
@@ -100,8 +101,8 @@ class LeastFavourable:
 
 # How close to delta the probability is where the search ends, and after how many steps it ends anyway.
 _CLOSE, _MOST_SECANTS = 2e-7, 30
-# Up to so many tasks each count is a step of the recursion; with more, a step takes all counts within so many standard
-# deviations. Beyond the last number the union bound is taken, as the search takes minutes.
+# Up to this number of tasks, each count is a step of the recursion; with more, a step takes all counts within this
+# number of standard deviations. Beyond the last number the union bound is taken, as the search takes minutes.
 _SINGLE_STEPS, _STANDARD_DEVIATIONS, _MOST_TASKS = 10_000, 0.03, 100_000
 
 
@@ -179,7 +180,7 @@ class Joint:
         return counts
 
     def raised(self, counts: np.ndarray, beta: float) -> float:
-        """The largest beta found that allows as many violations."""
+        """The largest beta found that allows this number of violations."""
         low, high = beta, 1.0
         while high - low > _CLOSE_BETA:
             middle = (low + high) / 2

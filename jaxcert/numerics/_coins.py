@@ -2,8 +2,8 @@ r"""Independent coins of unequal probabilities: the largest common factor, or nu
 
 .. math:: \sup\{\varepsilon \le 1 : P[\textstyle\sum_i \mathrm{Bernoulli}(\varepsilon q_i) \le k] > \text{level}\}
 
-The probability falls in epsilon, and with every coin more. It is a sum of products of positive terms alone, coin by
-coin, so that its relative error is at most a few u for each coin.
+The probability falls in epsilon, and with every coin more. It is a sum of products of positive terms, coin by coin, so
+its relative error is at most a few u for each coin.
 """
 
 from typing import NamedTuple
@@ -33,12 +33,12 @@ def coins_limit(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
         return _closed(q, k, level)
     shape = jnp.broadcast_shapes(q.shape[:-1], k.shape, level.shape)
     q, k, level = jnp.broadcast_to(q, (*shape, q.shape[-1])), jnp.broadcast_to(k, shape), jnp.broadcast_to(level, shape)
-    # Coins that never show heads, as those of a padding, would spoil the start and the steps, and end the search early.
+    # Coins that never show heads, such as padding, would spoil the start and the steps, and end the search early.
     u, n = unit_roundoff(q.dtype), jnp.maximum(jnp.sum(q > 0, axis=-1).astype(q.dtype), 1)
     total, log_level = jnp.sum(q, axis=-1), log(level)
     mean = total / n
     guess = start_point(jnp.clip(k, 1, jnp.maximum(n - 2, 1)), jnp.broadcast_to(n, k.shape), level)
-    # A median is within 1 of the mean: with so many heads allowed, no factor suffices, and none needs to be tried.
+    # The median is within 1 of the mean. With this many heads allowed no factor suffices, and none needs to be tried.
     hopeless = (level < 0.5) & (k > total + 2)
     k = jnp.where(hopeless, 0, k)
     hopeless = hopeless | ~(_few_heads(q * (1 - 2 * u), k).below <= level)
@@ -137,7 +137,7 @@ def _few_heads(heads: jax.Array, k: jax.Array) -> _FewHeads:
         more = [jnp.sum(jnp.where(some, found, 0), axis=-1) for some in wanted]
         return first + width, leaving, *(total + part for total, part in zip(sums, more, strict=True))
 
-    # All numbers for a k that is NaN, of which no other row may suffer.
+    # A k of NaN takes all numbers, so that it does not affect other rows.
     most, zero = jnp.max(jnp.where(jnp.isnan(k), size - 1, k)), jnp.zeros(k.shape, heads.dtype)
     begin = jnp.zeros((), heads.dtype), jnp.zeros_like(coins), zero, zero, zero
     _, _, below, at, before = jax.lax.while_loop(lambda state: state[0] <= most, block, begin)

@@ -25,7 +25,8 @@ class Crossing:
         self._log_factorial = log_factorials(n)
 
     def probability(self, counts: np.ndarray, complements: np.ndarray) -> float:
-        """At least the probability to cross at any of the counts k, at its own 1 - q: q decreasing, k not.
+        """An upper bound on the probability to cross at any of the counts k, each at its own 1 - q; q decreases, k does
+        not.
 
         At a count of -1 nothing crosses. Such numbers are the points of a Poisson process of rate n that has n of them
         by time 1; its increments are independent, and all terms are positive.
@@ -46,9 +47,10 @@ class Crossing:
         return float(total) * (1 + self.error) + self.outside
 
     def windows(self, share: np.ndarray, parts: int) -> tuple[list[Any], list[Any]]:
-        """Counts beyond which Bin(n, share) hardly lies, for so many parts of a computation, by Bernstein's inequality.
+        """Counts that Bin(n, share) hardly exceeds, for this number of parts of a computation, by Bernstein's
+        inequality.
 
-        At either end of two windows of each part: a quarter of what is spent outside.
+        At either end of the two windows of each part: a quarter of the probability outside.
         """
         log_share = math.log(4 * parts / self.outside)
         mean, third = self.n * share, log_share / 3

@@ -1,4 +1,4 @@
-"""exp, expm1, log and log1p from additions, products and quotients alone.
+"""exp, expm1, log and log1p from only additions, products and quotients.
 
 XLA's own versions differ in their last bits between full vectors and remainders, between devices and between releases,
 and its log1p is off by up to 240 u in float64 on the CPU. Here each element goes through the same few operations
@@ -54,7 +54,7 @@ def expm1(x: jax.Array) -> jax.Array:
 
 
 def exp_and_expm1(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Both at once, without a rule of differentiation."""
+    """Both functions at once, without a differentiation rule."""
     whole, rest = _exp_parts(x)
     value = _exp_of_parts(x, whole, rest)
     return value, jnp.where(whole == 0, rest, value - 1)

@@ -36,7 +36,7 @@ def quickly(
         if _are_few(arguments):
             try:
                 return fast(*arguments)
-            except jax.errors.JaxRuntimeError:  # for the option, if a release of XLA has it no more
+            except jax.errors.JaxRuntimeError:  # for the option, if a release of XLA no longer has it
                 fast = plain
         return plain(*arguments)
 

@@ -1,4 +1,4 @@
-"""How many tasks, how many rollouts, at which level; and why a certificate says less than wanted."""
+"""Plan the number of tasks and rollouts and the level, and explain why a certificate says less than wanted."""
 
 from jaxcert.planning._advice import advise, check
 from jaxcert.planning._advice_on_bounds import Advice

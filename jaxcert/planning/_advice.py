@@ -31,7 +31,7 @@ def advise(
     safety: float | None = None,
     limit: int | None = None,
 ) -> tuple[Advice | None, ...]:
-    """Why a certificate says nothing, or less than wanted, and what would help.
+    """Explain why a certificate says less than wanted, and what would help.
 
     Every number was computed with the certificate's own arithmetic: "0.9 needs 47 tasks" is true of 47, and not of 46.
     For an interval the advice is about the lower end, which has half of delta; for two policies it is about their
@@ -42,15 +42,15 @@ def advise(
         support: (a, b), as it was declared.
         num_rollouts: m, the most rollouts that a task has (of either policy); without it, nothing is said about
             rollouts.
-        safety: the wanted safety at each threshold; by default, any above 0. For ``certify_safety_level``, which says
-            nothing where its threshold is the lower end of the support, it is the certificate's.
+        safety: the wanted safety at each threshold; by default, any above 0. For ``certify_safety_level``, it is the
+            certificate's safety; that certificate says nothing if its threshold is the lower end of the support.
         limit: the most thresholds to explain, the first ones that miss; by default all. Each may take a second.
 
     Returns:
-        For each threshold an ``Advice``, or None where as much is certified as wanted. For successes, with as many
+        For each threshold an ``Advice``, or None where as much is certified as wanted. For successes with equally many
         trials in every task, it compares more tasks with more trials. For soft counts, beta "auto" and unequal numbers
-        of trials it is about the number of tasks alone, and None where these could do. It is None for safety levels
-        that hold together. With more misses than ``limit`` it ends with the last one explained.
+        of trials, it is only about the number of tasks, and None if that number could be enough. It is None for safety
+        levels that hold together. With more misses than ``limit``, the list ends with the last explained one.
 
     Raises:
         ValueError: for a certificate that answers a question without advice (``Question.advised``), such as a band or
@@ -94,7 +94,7 @@ def _advised(certificate: Any) -> Question:
 
 
 def misses(certificate: Certificate, *, safety: float | None = None) -> np.ndarray:
-    """Where less is certified than wanted, of which ``advise`` says why; arguments as there."""
+    """The places at which less is certified than wanted, which ``advise`` explains; arguments as there."""
     achieved, code = np.asarray(certificate.safety, np.float64), np.asarray(certificate.status)
     if question_of(certificate).finds_threshold:
         return code == Status.VACUOUS
@@ -105,9 +105,9 @@ def misses(certificate: Certificate, *, safety: float | None = None) -> np.ndarr
 def _explanation(
     certificate: Certificate, support: Support, num_rollouts: int | None, wanted: float, *, finds: bool
 ) -> Callable[[int], Advice | None] | None:
-    """A function that explains a miss at one place; None if there is nothing to say of any."""
+    """A function that explains a miss at one place; None if no miss can be explained."""
     thresholds = np.asarray(certificate.thresholds)
-    # Of tasks that count with weights, no number of tasks says it.
+    # For weighted tasks, the number of tasks explains nothing.
     if certificate.simultaneous or certificate.method not in METHODS:
         return None
     if METHODS[certificate.method].counts_successes:

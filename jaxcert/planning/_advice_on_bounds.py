@@ -33,7 +33,7 @@ class Advice:
         num_violations: k, and how many are allowed, if it is only for their number.
         violations_allowed: see ``num_violations``.
         tasks_at_this_share: as many tasks would do if the same share of them were violations.
-        limit: what ever more tasks like these approach.
+        limit: the safety that more and more tasks like these approach.
         good_share: for successes, an estimate of the share of tasks that reach the threshold: no safety exceeds it.
         tasks_likely: for successes, about the number of new tasks that certify the wanted safety in nine of ten cases.
         rollouts_likely: for successes, about the number of rollouts with which as many new tasks do so.
@@ -77,14 +77,16 @@ def advice_by(most: Most, n: int, sizes: str, threshold: float | None, wanted: f
 
 
 def _too_few(num_tasks: int, found: Advice, returns: str, sizes: str = "") -> str:
-    """The most that these tasks certify with the best returns, and the number of tasks that the wish needs."""
+    """The highest safety that these tasks certify with the best returns, and the number of tasks that the wanted safety
+    needs.
+    """
     most = f"can certify {floor_to(found.max_safety, 4)} at most" if found.max_safety > 0 else "can certify nothing"
     needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
     return f"{how_many(num_tasks, 'task')}{sizes} {most}, {returns}: {wish_of(found.safety)} needs {needed}"
 
 
 def wish_of(safety: float) -> str:
-    """In six figures: in the certificate it has been rounded up."""
+    """In six figures, since it was rounded up in the certificate."""
     return floor_figures(safety, 6) if safety > 0 else "any safety"
 
 
@@ -122,7 +124,7 @@ class Setting(NamedTuple):
         return np.nan if default == np.asarray(self.beta, dtype) else self.beta
 
     def with_free_beta(self, certificate: Certificate) -> "Setting":
-        """With a beta of nearly 0 if it was chosen for the safety: then it is as small as that needs."""
+        """With a beta of nearly 0 if it was chosen for the safety, since it is then as small as needed."""
         if not self.method.free_beta or certificate.beta.ndim:
             return self
         beta, _, _ = self.of_free_beta(certificate.safety, self.num_tasks)
@@ -135,7 +137,7 @@ class Setting(NamedTuple):
 
 
 def advice_on(setting: Setting, threshold: float | None, wanted: float, k: int) -> Advice:
-    """The first of: too few tasks, or rollouts, whatever the returns are; too many violations."""
+    """The first obstacle: too few tasks or rollouts for any returns, or too many violations."""
     found = impossible(setting, threshold, wanted)
     if not found.text:
         return _too_many(setting, found, k)
@@ -207,7 +209,7 @@ def _rollouts_text(setting: Setting, found: Advice, threshold: float, support: t
         return f"{shown} is the upper end of the support, which no lower bound reaches"
     if found.highest_threshold == high:
         return f"{shown} lies above the support: no {what} exceeds {high:g}"
-    # Other returns may give as much more by rounding.
+    # By rounding, other returns may give this much more.
     above = ceil_figures(found.highest_threshold + 1e-5 * (high - low), 4)
     needed = f"{found.rollouts_needed:,}" if found.rollouts_needed else f"more than {MOST_ROLLOUTS:,}"
     larger = f", or a beta of at least {found.min_beta:g}" if found.min_beta else ""
@@ -220,16 +222,17 @@ def _rollouts_text(setting: Setting, found: Advice, threshold: float, support: t
 
 
 def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
-    """Nothing stands in the way but the violations."""
+    """The only obstacle is the number of violations."""
     n, wanted, limit = setting.num_tasks, found.safety, _limit(setting, k)
     settings = setting.beta_for(n), setting.delta, setting.dtype
     allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *settings)[0])
     more = setting.least(wanted, k, n)
     what = "lie at the lower end" if found.threshold is None else "miss the threshold"
-    helps = "a lower threshold, more rollouts per task or a better policy"
-    said = f"More tasks like these do not help (they approach {floor_to(limit, 2)}); {helps} does"
+    change = "lower the threshold, add rollouts per task or improve the policy"
+    said = f"More tasks like these do not help (they approach {floor_to(limit, 2)}): {change}"
     if more:
-        said = f"With this share of misses it takes {more:,} tasks; {helps} makes fewer"
+        change = "a lower threshold, more rollouts per task or a better policy"
+        said = f"With this share of misses it takes {more:,} tasks, or fewer with {change}"
     return dataclasses.replace(
         found,
         num_violations=k,
@@ -241,5 +244,5 @@ def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
 
 
 def _limit(setting: Setting, k: int) -> float:
-    """The safety that ever more tasks approach, if the same share of them are violations."""
+    """The safety that more and more tasks approach if the share of violations stays the same."""
     return max(1 - k / setting.num_tasks / (1 - setting.beta), 0.0)

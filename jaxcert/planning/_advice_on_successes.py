@@ -1,4 +1,4 @@
-"""Why less of successes is certified than wanted: too few tasks, and what more tasks or trials come to."""
+"""Why successes certify less than wanted: too few tasks, and what more tasks or trials would certify."""
 
 import dataclasses
 from typing import Any
@@ -18,16 +18,16 @@ from jaxcert.tables._returns import how_many
 
 # The share of cases in which the proposed number of tasks is enough.
 _OFTEN = 0.9
-# Levels differ by rounding alone if the number of rollouts is the right one.
+# Levels differ only by rounding if the number of rollouts is right.
 _SAME = 1e-3
 
 
 def advice_on_successes(
     certificate: Certificate | int, num_rollouts: int, threshold: float, wanted: float, delta: Any = None
 ) -> Advice | None:
-    """Say that there are too few tasks with so many rollouts, if so, and what more of either come to.
+    """Say if there are too few tasks with this number of rollouts, and what more tasks or rollouts would certify.
 
-    ``certificate``: or a number of tasks beforehand, with its delta.
+    ``certificate``: a certificate, or beforehand a number of tasks with its delta.
     """
     if threshold >= 1:
         shown = floor_figures(threshold)
@@ -61,7 +61,7 @@ def advice_on_level(certificate: Certificate, num_rollouts: int, safety: float) 
 
 
 def _given(certificate: Certificate) -> Any:
-    """The level that the user gave, if so."""
+    """The level that the user gave, if any."""
     return None if certificate.beta.ndim else certificate.beta
 
 
@@ -103,8 +103,8 @@ def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -
             words = [f"{first:,} new task{'s' * (first > 1)} × {second:,} trial{'s' * (second > 1)}"]
             about = ", or ".join([*words, *(f"{size:,} × {more:,}" for size, more in others)])
             said = f"For {wish_of(found.safety)} with power {_OFTEN}: about {about}"
-        said += "" if tasks else f"; ever more tasks × {m} approach {floor_to(max(limit, 0.0), 2)}"
-        said += "" if enough else f"; {n} × ever more trials approach {floor_to(float(of_many.max()), 2)}"
+        said += "" if tasks else f"; more tasks × {m} trials approach {floor_to(max(limit, 0.0), 2)}"
+        said += "" if enough else f"; {how_many(n, 'task')} × more trials approach {floor_to(float(of_many.max()), 2)}"
     return dataclasses.replace(
         found,
         limit=limit,

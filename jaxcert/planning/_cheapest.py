@@ -16,7 +16,7 @@ from jaxcert.planning._plan import Design
 
 # Violations that a design may allow: all small numbers, then steps of about a fifth.
 _ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))
-# Numbers of tasks to try where only data sets tell what they certify.
+# Numbers of tasks to try if only simulated data sets show what they certify.
 _SIZES = sorted({round(1.04**i) for i in range(250)})
 
 
@@ -35,7 +35,7 @@ class CheapestCertificate(Goal):
         return design.surely >= self.power
 
     def holds(self, design: Design) -> bool:
-        """Whether it does so even if the pilot tasks were luckier than tasks in general, as far as that is known."""
+        """Whether it still does if the pilot tasks were luckier than tasks in general, as far as that is known."""
         return design.pessimistic is None or design.pessimistic >= self.power
 
     def cost_to_beat(self, design: Design) -> float:
@@ -86,7 +86,7 @@ class CheapestCertificate(Goal):
         return np.mean(safety >= self.wish.safety, axis=-1)
 
     def final(self, design: Design) -> Design:
-        """With the largest beta that allows as many violations, which costs nothing."""
+        """With the largest beta that allows this number of violations, which costs nothing."""
         design = super().final(design)
         n, k = design.num_tasks, design.num_violations
         assert k is not None
@@ -95,7 +95,7 @@ class CheapestCertificate(Goal):
         return dataclasses.replace(design, beta=float(most)) if most > design.beta and held else design
 
     def tasks(self, value: Callable[[int], float], most: int) -> int:
-        """The fewest, up to a few per cent, that reach the power; if none do, all that the budget allows."""
+        """The fewest tasks, within a few per cent, that reach the power; if none do, as many as the budget allows."""
         reached = value(most)
         if reached < self.power:
             return most if reached > 0 and self.costs.budget is not None else 0

@@ -1,4 +1,4 @@
-"""The wish, and a kind of designs: how it is simulated."""
+"""The wanted certificate, and a kind of designs with its simulation."""
 
 import dataclasses
 from collections.abc import Callable, Mapping

@@ -37,9 +37,10 @@ def plan_difference(
 ) -> Plan:
     """How many new tasks, or trials of each task of a list, certify that policy A is better than B by a margin.
 
-    Whole comparisons are imagined and certified, as by ``certify_mean_difference`` or, of a fixed list,
-    ``certify_suite_mean(paired(a, b))``, and fresh ones with the number that was found. For ``certify_improvement``
-    call ``plan`` with the differences ``pilot_a - pilot_b`` as the pilot and (a - b, b - a) as the support.
+    Whole comparisons are simulated and certified, by ``certify_mean_difference`` or, for a fixed list,
+    ``certify_suite_mean(paired(a, b))``. The number that was found is tried again in fresh ones. For
+    ``certify_improvement`` call ``plan`` with the differences ``pilot_a - pilot_b`` as the pilot and (a - b, b - a) as
+    the support.
 
     Args:
         pilot_a: returns float[n0, m_a] of policy A, at least 2 × 2; or ``Assumptions``. Of a list: its returns on these
@@ -58,7 +59,7 @@ def plan_difference(
     Returns:
         A ``Plan``, with a design for each number of rollouts at which 2,048 tasks suffice, the cheapest first. Beside
         them stands how many tasks it takes if the pilot tasks were luckier than tasks in general, at 90 % confidence.
-        Of a list the design has the fewest trials. The certificate needs new tasks; on a list it needs new trials.
+        For a list, the design has the fewest trials. The certificate needs new tasks; on a list it needs new trials.
 
     Raises:
         ValueError: for values out of range, or pilots that do not have the same tasks.
@@ -142,7 +143,7 @@ def _table(sizes: list[_Size], max_rollouts: int) -> dict[str, list[str]]:
 
 
 def _notice(sizes: list[_Size], wish: Margin, mean: float, luck: float, *, listed: bool) -> str:
-    """Whether what was found does what was asked for, even if the pilot tasks were lucky."""
+    """Whether the design that was found reaches the goal even if the pilot tasks were lucky."""
     if mean <= wish.margin:
         number = "trials" if listed else "tasks"
         return f"The difference in the pilot is {mean:.3g}; no number of {number} certifies more than the difference."
@@ -153,7 +154,7 @@ def _notice(sizes: list[_Size], wish: Margin, mean: float, luck: float, *, liste
 
 
 def _luck(sources: Any, wish: Margin) -> float:
-    """By how much the difference in the pilot may exceed that of tasks in general, at 90 % confidence."""
+    """How much larger the difference may be in the pilot than for tasks in general, at 90 % confidence."""
     a, b = sources
     if not isinstance(a, PilotReturns):
         return 0.0

@@ -1,9 +1,9 @@
-"""The smallest experiment that is sure to certify what is wanted as often as wanted: of two policies, or on a list.
+"""The smallest experiment, on two policies or on a list, that is sure to have the wanted power.
 
-A size that suffices in some imagined experiments was lucky in them. So it is tried in sixteen times as many that chose
-nothing, and so are larger ones, up to twice the size: the smallest is taken whose Clopper-Pearson limit is at least the
-wanted power. These sizes are fixed before the fresh experiments are drawn, and the limits hold for all of them together
-with 95 % confidence.
+A size that suffices in some imagined experiments was lucky in them. So it is tried in sixteen times as many fresh
+experiments, and so are sizes up to twice as large. The smallest size whose Clopper-Pearson limit reaches the wanted
+power is taken. These sizes are fixed before the fresh experiments are drawn, and the limits hold for all of them
+together with 95 % confidence.
 """
 
 import functools
@@ -25,13 +25,13 @@ from jaxcert.returns._sample import numbers_as_sample
 
 # Experiments that are imagined at once.
 REPEATS = 200
-# Sizes beside the one that was found.
+# Sizes around the one that was found.
 _LARGER = (1, 1.02, 1.04, 1.07, 1.1, 1.15, 1.2, 1.3, 1.5, 2)
 _USUAL_POWER = 0.9
 
 
 class Experiments(NamedTuple):
-    """Imagined experiments, of which the certificate takes a part."""
+    """Simulated experiments; the certificate takes a part of each."""
 
     # From a generator, how many and a size to returns or differences [experiments, ..., size * unit].
     draw: Callable[[np.random.Generator, int, int], np.ndarray]
@@ -43,7 +43,7 @@ class Experiments(NamedTuple):
     most_fresh: int = 2**24  # how many numbers all fresh experiments may have
 
     def drawn(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Some experiments, filled up to one of few lengths, which one program serves."""
+        """Some experiments, padded to one of a few lengths, so that one program serves them."""
         found = self.draw(rng, REPEATS, size)
         length = max(1 << (found.shape[-1] - 1).bit_length(), self.least_length)
         return np.pad(found.astype(np.float32), [(0, 0)] * (found.ndim - 1) + [(0, length - found.shape[-1])])
@@ -56,9 +56,9 @@ class Experiments(NamedTuple):
 
 
 def fewest(experiments: Experiments, power: float, seed: tuple[int, ...], num_claims: int = 1) -> int:
-    """A size that certifies what is wanted in at least that share of cases; 0 where none up to the most is sure to.
+    """A size that certifies the goal in at least this share of cases; 0 if no size up to the limit is sure to.
 
-    With 95 % confidence in the simulation this is so, of so many claims together.
+    This holds with 95 % confidence in the simulation, for all of these claims together.
     """
     for most in (max(experiments.most // 8, 1), experiments.most):
         first = experiments.drawn(np.random.default_rng(seed), most)

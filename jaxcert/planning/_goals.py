@@ -45,7 +45,7 @@ class Goal:
     has_power = False
 
     def betas(self, m: int, around: Design | None) -> np.ndarray:
-        """Twelve levels to try with so many rollouts, in all of their range or around the level of a design."""
+        """Twelve levels to try with this number of rollouts, over the whole range or around the level of a design."""
         if around is None:
             return np.asarray(BETAS)
         place = np.searchsorted(BETAS, around.level)
@@ -57,7 +57,7 @@ class Goal:
         return (self.sign * design.value, design.cost)
 
     def is_met(self, design: Design) -> bool:
-        """Whether the design does what is wanted."""
+        """Whether the design reaches the goal."""
         return True
 
     def holds(self, design: Design) -> bool:
@@ -65,7 +65,7 @@ class Goal:
         return True
 
     def doubting(self, num_tasks: int) -> "Goal":
-        """The same goal if so many pilot tasks are taken to be luckier than tasks in general."""
+        """The goal under the assumption that this many pilot tasks were luckier than tasks in general."""
         return dataclasses.replace(self, doubted=num_tasks, tried=[])
 
     def cost_to_beat(self, design: Design) -> float:
@@ -123,12 +123,14 @@ class Goal:
         return most
 
     def resized(self, design: Design, passing: float, used: float) -> Design:
-        """With as many tasks as the goal needs if one passes with that probability and takes so many rollouts."""
+        """The design with as many tasks as the goal needs, if a task passes with this probability and takes this many
+        rollouts.
+        """
         most = int(self.costs.tasks(self.costs.of_task(used), design.num_tasks))
         return dataclasses.replace(design, num_tasks=max(most, 1))
 
     def larger(self, design: Design) -> list[int]:
-        """Numbers of tasks to try in its place, where the goal is one that more of them reach."""
+        """Numbers of tasks to try instead, if more tasks can reach the goal."""
         return []
 
     def final(self, design: Design) -> Design:
@@ -137,7 +139,7 @@ class Goal:
         return dataclasses.replace(design, num_violations=int(k[0]))
 
     def pessimistic(self, course: PerTask, design: Design, num_tasks: int, rng: np.random.Generator) -> float:
-        """The objective if so many pilot tasks were luckier than tasks in general."""
+        """The objective if this many pilot tasks were luckier than tasks in general."""
         return float(self.doubting(num_tasks).values(course, *as_row(design))[0])
 
 
@@ -148,7 +150,7 @@ class LeastRisk(Goal):
 
     def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
         p, n, betas = np.broadcast_arrays(p, n, betas)
-        # What lies beyond eight standard deviations does not matter to a mean.
+        # Values beyond eight standard deviations do not affect a mean.
         around = min(int(8 * np.sqrt(np.max(n * p * (1 - p)))) + 20, int(n.max()))
         middle = (n * (1 - p)).astype(int)[:, None]
         violations = np.clip(middle + np.arange(-around, around + 1), 0, n[:, None])
@@ -168,7 +170,7 @@ class HighestReturn(Goal):
     sign = -1
 
     def betas(self, m: int, around: Design | None) -> np.ndarray:
-        """The largest levels for 0, 1, ... violations, since those between certify no more."""
+        """The largest levels for 0, 1, ... violations; levels between them certify no more."""
         n, size = int(self.costs.tasks(self.costs.of_task(m), MOST_TASKS)), len(BETAS)
         levels = free_beta(self.wish, n, np.arange(n)) if n else np.zeros(0)
         levels = levels[levels > 1e-4]

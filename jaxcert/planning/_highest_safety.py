@@ -23,7 +23,7 @@ from jaxcert.returns._sample import Sample, support_for
 from jaxcert.returns.summaries import Histogram
 
 MOST_ROLLOUTS = 10**6
-# A level in place of one that is not given: as small as the safety needs.
+# A stand-in for a level that is not given: as small as the safety needs.
 TINY = 1e-7
 
 
@@ -41,11 +41,13 @@ class BestTask:
         self.close = 2**9 * unit_roundoff(self.dtype) * float(self.best - self.ends[0])
 
     def up(self, threshold: float) -> float:
-        """The threshold as the certificate has it."""
+        """The threshold, rounded as in the certificate."""
         return float(cast(threshold, self.dtype, "up"))
 
     def least_beta(self, threshold: float, num_rollouts: int) -> float | None:
-        """The least beta, in steps of 0.01, with which so many reach the threshold; None for none to 0.99."""
+        """The least beta, in steps of 0.01, with which this many rollouts reach the threshold; None if none up to 0.99
+        does.
+        """
         wanted = self.up(threshold)
         step = least_number(lambda i: self.highest(num_rollouts, i / 100) >= wanted, 0, 99)
         return step / 100 if step else None
@@ -77,7 +79,7 @@ class BestTask:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _of_constants(bound: Bound, best, low, high, num_rollouts, beta) -> jax.Array:
-    """The lower bound [1] of one task with so many equal returns."""
+    """The lower bound [1] of one task with this number of equal returns."""
     counts = jnp.stack([jnp.zeros_like(num_rollouts), num_rollouts])[None]
     constant, n = Histogram(jnp.stack([low, best]), high, counts, jnp.ones(1, bool)), np.int32(1)
     return evaluate(bound, Sample(constant, low, high, None, n, n), beta)

@@ -1,4 +1,4 @@
-"""Designs to plan for: those that count tasks, and those that add up evidence."""
+"""The designs to plan for: designs that count tasks, and designs that add up evidence."""
 
 import functools
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def _enough(m: int, betas: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def _attained_betas(m: int, threshold: float) -> np.ndarray:
-    """The levels near the usual ones that m rollouts attain, in few figures: as many, some of them alike."""
+    """The levels that m rollouts attain near the usual ones, in few figures; some may be equal."""
     level = _attained(m, threshold)[np.minimum(_enough(m, np.asarray(_NEAR), threshold), m)]
     # Larger by more than the rounding of either: at that beta this number of successes counts.
     return np.clip(np.ceil(level * 1e4 + 0.05) / 1e4, 1e-4, 0.9999)
@@ -97,7 +97,7 @@ _SETS_BY_LENGTH = {2048: 512, 16384: 64}
 
 
 def _weights(m: int, threshold: float) -> tuple[float, ...]:
-    """The default weight, and those with half and twice its odds."""
+    """The default weight, and the weights with half and twice its odds."""
     usual = default_alpha(m)
     odds = usual / (1 - usual)
     return usual, *(round(factor * odds / (1 + factor * odds), 4) for factor in (0.5, 2.0))
@@ -188,7 +188,7 @@ DESIGNS = {
 
 
 def usable(name: str, wish: Wish) -> Kind:
-    """The kind of that name, if it can do what is wished."""
+    """The kind of that name, if it can reach the goal."""
     kind = choose("design", name, DESIGNS)
     if kind.needs_threshold and wish.threshold is None:
         raise ValueError(f"design is {name!r}, which needs a threshold; expected one that can do without")

@@ -16,7 +16,7 @@ from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import cast_host, complement_down
 
 MOST_TASKS = 10**6
-# As many numbers as ``on_rows`` computes at a time: most calls have fewer.
+# How many numbers ``on_rows`` computes at a time; most calls have fewer.
 _ROW = 2**11
 
 
@@ -89,9 +89,9 @@ def least_true(
 ) -> np.ndarray:
     """Find an integer above ``low`` where it holds, but not at the one below; 0 if it fails at ``high``.
 
-    It holds from some integer on. Rounding may blur which one; that it does not hold just below is computed anyway.
-    ``low`` itself is not tried, and counts as failing. ``holds`` gets several tries at once, along a new first axis: as
-    many as ``on_rows`` computes at the price of one.
+    The condition holds from some integer on. Rounding may blur which one; that it does not hold just below is computed
+    anyway. ``low`` itself is not tried, and counts as failing. ``holds`` gets several tries at once, along a new first
+    axis: as many as ``on_rows`` computes at the price of one.
     """
     fails, good = np.array(low, np.int64), np.full(np.shape(low), high, np.int64)
     possible = holds(good)
@@ -111,7 +111,7 @@ def least_true(
 
 
 def least_number(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """As ``least_true``, of one number."""
+    """As ``least_true``, for one number."""
     return int(least_true(lambda n: np.asarray([holds(int(n.item()))]), np.asarray([low]), high, tries=1)[0])
 
 

@@ -63,7 +63,7 @@ def _binomials(num_trials: int, chances: np.ndarray) -> np.ndarray:
 
 # Tasks of an assumed distribution that one repetition draws.
 _ASSUMED_TASKS = 256
-# An assumed law is the means of so many draws by size, of which each stands for as many.
+# An assumed law is represented by the group means of this many sorted draws, in equal groups.
 _LAW, _LAW_SHARE = 2**14, 2**6
 # In units of the support: smaller ones are none in single precision, and their squares may be none in any.
 _LEAST_SPREAD = 1e-8
@@ -71,7 +71,7 @@ _LEAST_SPREAD = 1e-8
 
 @dataclasses.dataclass(frozen=True)
 class Assumptions:
-    """A guess in place of pilot returns: how performances and returns are distributed.
+    """Assumed distributions of performances and returns, instead of a pilot.
 
     Performances J are a + (b - a) times a beta variable, as are the returns of a task, around its J. If the support
     does not allow the spread around some J, returns there are a or b, which spread the most.
@@ -95,8 +95,8 @@ class Assumptions:
 class PilotReturns:
     """Resampled tasks, each with rollouts resampled from its own: a bootstrap at two levels.
 
-    A few returns of 0 and 1 vary more than the tasks do. So with such returns, rollouts of a task are drawn with a
-    success probability that it may have, by the law of all tasks.
+    A few returns of 0 and 1 vary more than the tasks do. So for such returns, rollouts of a task are drawn with a
+    success probability from its posterior under the law of all tasks.
     """
 
     is_sample = True
@@ -202,7 +202,7 @@ class AssumedReturns:
         return found / found.sum()
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
-        """Returns [repeats, tasks, rollouts] of as many new tasks in each repetition."""
+        """Returns [repeats, tasks, rollouts] of this number of new tasks in each repetition."""
         return self.data_sets(rng, num_repeats, self.num_tasks, num_rollouts)
 
     def data_sets(self, rng: np.random.Generator, num_repeats: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
@@ -231,5 +231,5 @@ def source_of(pilot: Any, support: Support | None) -> Source:
 
 
 def support_of(pilot: Any, support: Support | None) -> Any:
-    """The declared support, or (0, 1) for successes and failures, of type bool or 0 and 1 alone."""
+    """The declared support, or (0, 1) for successes and failures: of type bool, or only 0 and 1."""
     return (0.0, 1.0) if support is None and is_successes(as_successes(pilot, None, None)) else support

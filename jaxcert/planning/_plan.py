@@ -1,4 +1,4 @@
-"""A design, what is fixed before an experiment with what can be expected of it; and a plan, the table of designs."""
+"""A design, the settings to fix before an experiment with its expected result; and a plan, the table of designs."""
 
 import dataclasses
 import json
@@ -12,7 +12,7 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.planning._design_kind import Kind, Wish
 from jaxcert.planning._known_designs import DESIGNS
 
-# Probabilities below the least one that is shown are about 0.
+# Smaller probabilities are shown as about 0.
 _LEAST, _NOTHING = 0.0005, "about 0"
 # Columns of a table where some design has them.
 _OPTIONAL = "at least", "pessimistic", "violations allowed"
@@ -99,7 +99,7 @@ class Costs(NamedTuple):
     budget: float | None = None
 
     def of_task(self, rollouts: np.ndarray | float) -> np.ndarray:
-        """Cost of a task with so many rollouts."""
+        """The cost of a task with this number of rollouts."""
         return self.per_task + self.per_rollout * np.asarray(rollouts, np.float64)
 
     def tasks(self, unit: np.ndarray | float, most: int) -> np.ndarray:
@@ -130,7 +130,7 @@ def table_of(designs: Sequence[Design], objective: str, *, is_share: bool) -> di
 
 
 def figures(value: float, *, is_share: bool = False) -> str:
-    """Three of them, or one of the smallest; of a share that is as good as none, so in words."""
+    """Three figures, or one if the number is very small; a share of nearly 0 is written in words."""
     if is_share and abs(value) < _LEAST:
         return _NOTHING
     return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= _LEAST else f"{value:.1g}"
@@ -198,7 +198,7 @@ class Plan:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON knows it; with a design, the arguments that ``certify`` takes beside beta."""
+    """The values for JSON; for a design, with the arguments that ``certify`` takes besides beta."""
     if isinstance(value, Design):
         return _plain({**dataclasses.asdict(value), "arguments": dict(value.kind.arguments)})
     if isinstance(value, np.ndarray | np.generic):

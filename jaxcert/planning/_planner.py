@@ -33,9 +33,9 @@ def plan(
     designs: tuple[str, ...] | None = None,
     seed: int = 0,
 ) -> Plan:
-    """How many tasks, how many rollouts of each, at which beta, fixed or one after another.
+    """Plan the number of tasks, the rollouts of each and beta, with fixed or sequential rollouts.
 
-    What is given says what is wanted:
+    The given arguments define the goal:
 
     * ``threshold`` and ``safety``: the cheapest design that certifies this safety at this threshold with probability
       ``power``; with a ``budget``, among those that it allows.
@@ -62,8 +62,8 @@ def plan(
         seed: of the resampling.
 
     Returns:
-        A ``Plan``; ``plan.best`` is the best design. If it is too small for tasks that are worse than the pilot's, the
-        plan says so, and begins with a larger one if there is one that is not.
+        A ``Plan``; ``plan.best`` is the best design. If it is too small for tasks worse than the pilot's, the plan says
+        so, and begins with a large enough design if there is one.
 
     Raises:
         ValueError: for values out of range, a threshold outside the support, an unknown design, or if neither a
@@ -150,7 +150,7 @@ def _wanted(goal: Goal) -> str:
 
 
 def _notices(goal: Goal, best: Design | None, within: Design | None, limit: float) -> list[str]:
-    """Whether the first design does what was asked for."""
+    """Whether the first design reaches the goal."""
     if best is None:
         start = "No design considered" if goal.costs.budget is None else "Within the budget no design"
         said = [f"{start} certifies anything."]
@@ -168,7 +168,7 @@ def _notices(goal: Goal, best: Design | None, within: Design | None, limit: floa
         return []
     if within is not None:
         reached, most = floor_to(within.value, 2), floor_to(limit, 2)
-        said.append(f"Safety {reached} is reached with it, by {within}; ever more tasks approach {most}.")
+        said.append(f"Safety {reached} is reached with it, by {within}; more tasks approach {most}.")
     return said
 
 

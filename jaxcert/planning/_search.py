@@ -15,8 +15,8 @@ from jaxcert.planning._successes import safety_in
 
 _ROLLOUTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 MOST_SHOWN = 6
-# Designs that cost more than the best ones that count, by this factor, are not looked for; the next is the same beside
-# the best one of its own kind.
+# Designs that cost this factor more than the best counting design are skipped; the second factor compares with the best
+# design of the same kind.
 _DEARER, _NEXT = 2.0, 1.25
 # Tasks of a design without a budget.
 _MANY = 1000
@@ -35,7 +35,7 @@ def searched(goal: Goal, simulation: Simulation, kinds: Sequence[Kind]) -> list[
 
 
 def _best_counted(found: list[Design], goal: Goal, simulation: Simulation) -> Design | None:
-    """The best design that counts after a fixed number of rollouts, whether or not it is to be reported."""
+    """The best design that counts tasks after a fixed number of rollouts, reported or not."""
     fixed = [kind for kind in DESIGNS.values() if kind.safeties is None and kind.stopped is None]
     suited = [kind for kind in fixed if kind.suits(simulation.source.binary)]
     known = [one for one in found if one.kind in suited]
@@ -54,7 +54,7 @@ def _of_kind(kind: Kind, goal: Goal, simulation: Simulation, counted: Design | N
     found = look(kind, goal, simulation, rollouts, [], limit)
     if found:
         best = min(found, key=goal.key)
-        # Up to seven numbers from the one before to the one after.
+        # Up to seven numbers between the neighbours.
         place = rollouts.index(best.num_rollouts)
         low, high = rollouts[max(place - 1, 0)], rollouts[min(place + 1, len(rollouts) - 1)]
         near = {best.num_rollouts, *np.unique(np.linspace(low, high, 7).round().astype(int)).tolist()}
@@ -76,7 +76,7 @@ def _by_counting(
 def _by_data_sets(
     kind: Kind, goal: Goal, simulation: Simulation, rollouts: list[int], known: list[Design], limit: float
 ) -> list[Design]:
-    """The best number of tasks at the most promising level of each, then at the others; if it costs no more."""
+    """The best number of tasks at the most promising level of each, then at the other levels if they cost no more."""
     assert kind.betas
     assert goal.wish.threshold is not None
     found: list[Design] = []
@@ -108,7 +108,9 @@ def different(designs: list[Design], goal: Goal) -> list[Design]:
 
 
 def reachable(goal: Goal, names: set[str]) -> tuple[Design | None, float]:
-    """The design with the highest safety in the wanted share of cases, its value; and what ever more tasks approach."""
+    """The design with the highest safety in the wanted share of cases, its value, and the limit for more and more
+    tasks.
+    """
     tried = [row for row in goal.tried if row[0] in names]
     if not tried:
         return None, 0.0

@@ -34,7 +34,7 @@ def check_trials(max_rollouts: Any) -> None:
 
 
 class Simulation:
-    """Imagined tasks, the same ones for every design, so that the same luck befalls all of them."""
+    """Simulated tasks, the same for every design, so that designs do not differ by luck."""
 
     def __init__(self, source: Source, wish: Wish, most: int, seed: tuple[int, ...]) -> None:
         self.source, self.wish, self.most, self.seed = source, wish, most, seed
@@ -62,7 +62,7 @@ class Simulation:
         return float(np.mean(self.of_scores(goal, design, self._scores(design))))
 
     def pessimistic(self, goal: Goal, design: Design) -> float:
-        """The same if so many tasks fail that the mean score falls to its lower confidence limit."""
+        """The objective if enough tasks fail that the mean score falls to its lower confidence limit."""
         scores = self._scores(design)
         share = scores.reshape(self.num_repeats, -1).mean(axis=0)
         kept = float(doubted(share)) / max(float(share.mean()), 1e-9)
@@ -72,7 +72,7 @@ class Simulation:
         """The same from each row of scores [BATCHES, N]; a share of the tasks is kept, the others fail."""
         safeties = design.kind.safeties
         assert safeties
-        # All designs use the same random numbers, so that they do not differ by chance alone.
+        # All designs use the same random numbers, so that they do not differ by chance.
         rng = np.random.default_rng([*self.seed, 2])
         if kept < 1:
             scores = np.where(rng.random(scores.shape) < kept, scores, 0).astype(scores.dtype)
@@ -104,7 +104,7 @@ def least_share(passed: np.ndarray, num_claims: int) -> float:
 
 
 class Finish:
-    """The last touches to so many designs, and how far their figures can be trusted, from imagined tasks of its own."""
+    """The final check of this number of designs: confidence limits for their figures, from fresh simulated tasks."""
 
     def __init__(self, goal: Goal, simulation: Simulation, num_designs: int) -> None:
         source, wish, most, (seed,) = simulation.source, simulation.wish, simulation.most, simulation.seed
@@ -113,7 +113,7 @@ class Finish:
         self.num_simulated = simulation.num_simulated + sum(each.num_simulated for each in self.fresh)
 
     def of(self, design: Design, doubting: Goal | None = None) -> Design:
-        """The design, of as many tasks as it needs; if the pilot is doubted, by this goal, too."""
+        """The design with as many tasks as it needs, also for this goal if the pilot is doubted."""
         if design.kind.safeties:
             return self._joint(design)
         goal, source = self.goal, self.simulation.source
@@ -153,7 +153,7 @@ class Finish:
         return least_share(self.goal.passes(course.lower)[0], self.num_designs)
 
     def _joint(self, design: Design) -> Design:
-        """With as many tasks as it takes for the wanted power even at its lower end."""
+        """The design with enough tasks for the wanted power even at its lower limit."""
         goal, found, larger = self.goal, self._values(design), design
         for n in goal.larger(design):
             if self._least(found) >= goal.power:
@@ -176,7 +176,7 @@ class Finish:
         return np.concatenate([each.of_scores(self.goal, design, part) for each, part in parts])
 
     def _least(self, values: np.ndarray) -> float:
-        """The lower end of their mean, by Student's t; rarer failures than the data sets can show are allowed for."""
+        """A lower limit on their mean by Student's t, which allows for failures too rare to occur in the data sets."""
         spread = math.hypot(_error(values), 1e-3)
         return max(float(values.mean()) - _STUDENT[min(self.num_designs, len(_STUDENT)) - 1] * spread, 0.0)
 

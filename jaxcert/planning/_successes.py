@@ -66,7 +66,7 @@ class Prospects(NamedTuple):
         return np.max(safety_in(self.power, self.misses, n, self.levels.levels, self.levels.deltas), axis=-1)
 
     def limit(self) -> np.ndarray:
-        """The limit with ever more tasks, [c]."""
+        """The limit for more and more tasks, [c]."""
         certain = self.levels.levels >= 1
         return np.max(np.where(certain, 0, 1 - self.misses / np.where(certain, 1, 1 - self.levels.levels)), axis=-1)
 

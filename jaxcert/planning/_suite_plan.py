@@ -32,7 +32,7 @@ def plan_suite(
     max_rollouts: int = 100,
     seed: int = 0,
 ) -> Plan:
-    """How many trials of each task of a list ``certify_suite`` needs to certify that so many of its tasks are good.
+    """Plan how many trials of each task of a list ``certify_suite`` needs to certify this number of good tasks.
 
     Whole experiments are imagined and certified, and again in fresh ones with the number of trials that was found.
 
@@ -132,7 +132,7 @@ def _table(designs: Sequence[Design], counts: Mapping[int, np.ndarray], power: f
 
 
 def _best_first(designs: Sequence[Design], found: int) -> tuple[Design, ...]:
-    """Those with enough trials, the fewest first; if no number was found, all, the most powerful first."""
+    """The numbers with enough power, the fewest trials first; if none has it, all, the most powerful first."""
     enough = tuple(each for each in designs if found and each.num_rollouts >= found)
     return enough or tuple(sorted(designs, key=lambda each: -each.value))
 

@@ -22,12 +22,12 @@ def task_table(
     beta: float | None = None,
     max_violations: int = 3,
 ) -> Plan:
-    r"""How many tasks a safety needs at least, if 0, 1, 2, ... of them are to be allowed as violations.
+    r"""Tabulate the fewest tasks that certify a safety with 0, 1, 2, ... violations.
 
     .. math:: n_k(s) = \min \{ n : U(k; n, \delta) / (1 - \beta) \le 1 - s \}
 
-    It depends on nothing but the levels: neither the policy, nor the tasks, nor the number of rollouts. The number of
-    violations need not be fixed beforehand, only n: ``certify`` finds out which column applies.
+    It depends only on the levels, not on the policy, the tasks or the number of rollouts. The number of violations need
+    not be fixed beforehand, only n: ``certify`` finds out which column applies.
 
     Args:
         safeties: s, wanted safeties in (0, 1).
@@ -70,7 +70,8 @@ def success_table(
     power: float = 0.9,
     num_rollouts: Sequence[int] = (1, 2, 4, 5, 10, 20, 50),
 ) -> Plan:
-    """How many tasks a safety of successes needs with so many trials each, as ``certify`` counts an array of bool.
+    """Tabulate how many tasks a safety of successes needs for each number of trials, as ``certify`` counts an array of
+    bool.
 
     Args:
         safeties: s, wanted safeties in (0, 1).
@@ -103,7 +104,7 @@ def success_table(
         safety  1 trial  4 trials  20 trials
            0.8     none       246         63
            0.9     none     1,350        215
-        in 0.9 of cases; ever more tasks approach a safety of 0.80 with 1, 0.95 with 4, 0.98 with 20
+        in 0.9 of cases; more tasks approach a safety of 0.80 with 1, 0.95 with 4, 0.98 with 20
         none: not with any number of tasks
     """
     rows = _safeties(safeties)
@@ -118,7 +119,7 @@ def success_table(
     said = ["if every trial succeeds; those that fail need more tasks"]
     if law is not None:
         reached = ", ".join(f"{limit:.2f} with {m}" for limit, m in limits)
-        said = [f"in {power:.4g} of cases; ever more tasks approach a safety of {reached}"]
+        said = [f"in {power:.4g} of cases; more tasks approach a safety of {reached}"]
         said += [] if np.all(tasks) else ["none: not with any number of tasks"]
     table = _table(rows, [how_many(m, "trial") for m in trials], tasks, "none")
     heading = f"{_HEADING} at {threshold:g}, by trials of each; delta {delta:g}"

@@ -1,4 +1,4 @@
-"""Questions about returns: one entry each, which files, reports, plots and the command line read."""
+"""The registry of questions about returns. Files, reports, plots and the command line read its entries."""
 
 from jaxcert.questions._answers import question_of, rows_of
 from jaxcert.questions._registry import QUESTIONS

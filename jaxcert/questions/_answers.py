@@ -18,7 +18,7 @@ from jaxcert.questions._registry import QUESTIONS
 
 
 def question_of(certificate: Any) -> Question:
-    """The question that a certificate answers; after a shift, the one about the sampled tasks counts.
+    """The question that a certificate answers; after a shift, the question about the sampled tasks.
 
     Raises:
         ValueError: if the type answers no known question; subclasses are refused, as their meaning may differ.
@@ -34,12 +34,12 @@ def question_of(certificate: Any) -> Question:
     names = list(of_its_type)
     name = getattr(answer, "question", names[0] if len(names) == 1 else None)
     if name not in of_its_type:
-        raise ValueError(f"certificate is {kind_of(answer)}, which answers no question that is known here")
+        raise ValueError(f"certificate is {kind_of(answer)}, which answers no known question")
     return of_its_type[name]
 
 
 def sampled(certificate: Any) -> Any:
-    """The certificate of the sampled tasks: itself, unless it is of a shift."""
+    """The certificate for the sampled tasks: the certificate itself, except after a shift."""
     return certificate.sampled if isinstance(certificate, ShiftCertificate) else certificate
 
 
@@ -80,7 +80,7 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
 
 
 def _fields(certificate: Any, question: Question) -> Mapping[str, str]:
-    """The columns and, if it has one for each row, beta."""
+    """The question's columns, and beta if each row has its own."""
     beta = {"beta": "beta"} if np.ndim(getattr(certificate, "beta", 0)) else {}
     return {**question.rows.columns, **beta}
 
@@ -91,12 +91,12 @@ def _column(certificate: Any, field: str) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """A number, or None in place of one that is not finite; anything else as it is."""
+    """Replace a number that is not finite by None; return anything else unchanged."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Column(NamedTuple):
-    """A column as people read it."""
+    """How a column is shown to people."""
 
     heading: str
     text: Callable[[Any, Any], str] = lambda value, _: floor_figures(value)  # of an entry, of an answer
@@ -127,12 +127,12 @@ _TEXTS = {
 def texts_of(
     certificate: Any, question: Question, *, shown: Mapping[str, list[str]] = MappingProxyType({})
 ) -> dict[str, list[str]]:
-    """The columns of an answer [t] as text, by their headings: what was fixed first, the status last.
+    """The columns of an answer [t] as text, by their headings: the fixed number first, the status last.
 
-    ``shown``: the text of some columns, by their names, in place of the usual one.
+    ``shown``: text that replaces the usual text of some columns, by their names.
     """
     fields = {**_fields(certificate, question), "status": "status"}
-    # Leave out columns that follow from others, such as the valid tasks unless the method chooses them.
+    # Leave out columns that follow from others, such as the number of valid tasks unless the method chooses it.
     method = METHODS.get(getattr(certificate, "method", ""))
     left_out = {"epsilon", "status"} | (set() if method is not None and method.chooses_valid else {"num_valid"})
     first = [question.each] if question.each else []
@@ -144,7 +144,7 @@ def texts_of(
 
 
 def _column_of(name: str, question: Question) -> Column:
-    """The known column, or a new one; it rounds up if larger numbers claim less."""
+    """The known column, or a new one that rounds up if larger numbers claim less."""
     heading = name.replace("_", " ")
     usual = Column(heading, lambda value, _: ceil_figures(value, 7)) if question.rows.claims.get(name) is max else None
     return _TEXTS.get(name) or usual or Column(heading)
@@ -162,7 +162,7 @@ def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
     field = {**_fields(certificate, question), "status": "status"}[name]
     text, entries = _column_of(name, question).text, np.atleast_1d(np.asarray(getattr(certificate, field)))
     if field == "thresholds":
-        # As the kind of certificate prints them: an upper end holds at no lower threshold.
+        # Print them as the certificate does: an upper end does not hold at a lower threshold.
         return [certificate._decimals[field](entry) for entry in entries]
-    # An entry of NumPy, as the figures of its own precision are shown.
+    # Keep NumPy's entry, so that figures have its precision.
     return [text(entry if name == "beta" else entry.item(), certificate) for entry in entries]

@@ -1,4 +1,4 @@
-"""The questions by their names; which of them is asked, and the settings that few questions have."""
+"""The questions by name, the choice among them, and the settings that only few questions have."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -48,17 +48,17 @@ QUESTIONS: dict[str, Question] = {
 }
 
 
-# Of several values, numbers or texts.
+# Several values: numbers or texts.
 _TYPES = {list: tuple[float, ...], tuple: tuple[str, ...]}
 
 
 def usual_questions(
     fixed: Mapping[str, Sequence[float] | None], *, shortcut: str = "", listed: bool = False, num_policies: int = 1
 ) -> list[Question]:
-    """The question if none is named, from the numbers fixed beforehand; the first one if there are none.
+    """Choose the question from the numbers that were fixed beforehand; the first question if there are none.
 
-    ``shortcut``: the word that stands for a question, empty where these numbers do; ``listed``: whether it is about a
-    fixed list, in place of new tasks.
+    ``shortcut``: the option that selects the question, empty if the numbers select it. ``listed``: whether it is about
+    a fixed list rather than new tasks.
 
     Example:
         >>> [question.name for question in usual_questions({"threshold": [], "safety": [0.9]})]
@@ -72,7 +72,9 @@ def usual_questions(
 
 
 def checked_options(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options by name, their numbers as floats, or ValueError: of another question, no such value, or missing."""
+    """Check the options by name and convert their numbers to floats; ValueError if one is unknown, invalid or
+    missing.
+    """
     if not isinstance(options, Mapping):
         raise ValueError(f"options are {options!r:.40}; expected values by their names")
     known, found = {option.name: option for option in question.options}, {}

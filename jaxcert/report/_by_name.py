@@ -1,4 +1,4 @@
-"""What an answer says of each name in it, beside what was observed: the numbers of a plot by name."""
+"""The numbers of an answer for each name in it, beside the observed ones, for a plot by name."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ def observed_means(data: Sequence[Returns]) -> np.ndarray | None:
 def intervals_of(
     certificate: Any, question: Question, means: np.ndarray | None, name: str = "", policies: Sequence[str] = ()
 ) -> dict[str, Interval]:
-    """A row for each task that the answer names, or for what it certifies as a whole; and of each of its numbers.
+    """A row for each task that the answer names, or for the whole answer; and for each of its numbers.
 
     ``means``: observed, of each task, [n]; None if they are not known. ``name``: of the group, where there are several;
     ``policies``: what two policies are called, of whose difference it is.
@@ -55,7 +55,7 @@ def intervals_of(
 
 
 def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
-    """What the numbers of such a plot are, and the threshold, where each of them is to be compared with it."""
+    """The quantity of such a plot, and the threshold if the numbers are compared with one."""
     if not question.takes("tasks"):
         what = heading(question.rows.certified, question, certificate).removeprefix("certified ")
         places = column_texts(certificate, question, question.each) if question.each else []
@@ -77,7 +77,7 @@ class Groups(NamedTuple):
 
     @property
     def questions(self) -> list[Question]:
-        """What is asked of each."""
+        """The question about each name."""
         return [self.question]
 
     @property
@@ -107,7 +107,7 @@ class Groups(NamedTuple):
 
     @property
     def intervals(self) -> dict[str, Interval]:
-        """The same to be drawn, beside what was observed."""
+        """The rows for drawing, with the observed numbers."""
         found: dict[str, Interval] = {}
         for name, answer, files in zip(self.names, self.answers, self.files, strict=True):
             means = None if self.question.metrics_of(answer) else observed_means(files)

@@ -12,7 +12,7 @@ from jaxcert._files import content_of, parsed
 from jaxcert.report._document import FORMAT, FORMAT_VERSION
 
 _DIGITS = 19  # of a 64-bit integer
-_ENOUGH = 100  # errors, of which one is told
+_ENOUGH = 100  # errors, one of which is reported
 
 
 def certificate_schema() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Numbers of a row, compared with those that the returns give, and how far rounding may move them."""
+"""Compare the numbers of a row with recomputed ones, up to the effect of rounding."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ UNITS = 16
 _TYPICAL = 8
 # In a support that is narrow beside its ends rounding may be all there is: no larger share of it is taken for rounding.
 _LARGEST = 1e-4
-# Of a row, what is compared elsewhere, or of no consequence.
+# Entries of a row that are compared elsewhere, or that do not matter.
 _APART = ("sentence", "advice", "sampled", "witness")
 
 
@@ -44,8 +44,8 @@ def of_row(
 def _room(name: str, computed: Mapping[str, Any], question: Question, u: float, slack: float) -> float:
     """How far rounding may move a number: some u of its size.
 
-    Of a probability that is its risk, of its complement 2 u more; of what was found, the slack. One that was fixed or
-    given has no room, unless a shift changes it.
+    For a probability this is its risk, for its complement 2 u more; for a number that was found, the slack. One that
+    was fixed or given has no room, unless a shift changes it.
     """
     is_shifted, is_given, risks = "sampled" in computed, name in question.given, question.rows.risks
     if name in risks and (is_shifted or not is_given):
@@ -59,13 +59,14 @@ def _room(name: str, computed: Mapping[str, Any], question: Question, u: float, 
 def slack_of(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, question: Question, u: float
 ) -> np.ndarray:
-    """How far rounding may move a threshold or a mean that was found, [t]: some u of what it is computed from.
+    """How far rounding may move a threshold or a mean that was found, [t]: a few u of the numbers behind it.
 
-    Of a mean these are the returns, or the lower end of the support; of two policies also the ends of that of either,
-    whose averages are computed before their difference. The lower bound next to a threshold is computed from what the
-    returns of its task lie above the lower end: its error is some u of their mean or, with the end added, of the larger
-    of the two. One return a million times its like does not count, since the bounds that it leaves above a have terms
-    of the size of the others. No difference of two returns is larger than the lower end a - b of its support.
+    For a mean these are the returns or the lower end of the support. For two policies they also include the ends of
+    each support, since averages are computed before their difference. The lower bound next to a threshold is computed
+    from the excess of its task's returns over the lower end. Its error is a few u of their mean or, with the end added,
+    of the larger of the two. One return a million times its like does not count, since the bounds that it leaves above
+    a have terms of the size of the others. No difference of two returns is larger than the lower end a - b of its
+    support.
     """
     answer, (low, high) = getattr(found, "sampled", found), support_of(record)
     support = (low - high, high - low) if is_difference(getattr(answer, "quantity", "")) else (low, high)
@@ -86,7 +87,9 @@ def slack_of(
 
 
 def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
-    """The sizes of the returns that count, [n, all rollouts]; NaN for the others. Of summaries upper limits, [n, 1]."""
+    """The sizes of the returns that count, [n, all rollouts]; NaN for the others. For summaries, upper limits [n,
+    1].
+    """
     values = [
         np.where(True if each.where is None else each.where, each.returns, np.nan)
         if each.has_rollouts

@@ -1,4 +1,4 @@
-"""A record of a certificate, compared with what the returns give: its numbers, and its sentences."""
+"""Compare a certificate's record, its numbers and its sentences, with the recomputed ones."""
 
 import dataclasses
 import warnings
@@ -29,7 +29,7 @@ class Compared(NamedTuple):
 
 
 def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Compared:
-    """A record, compared with the one that its settings give for these returns."""
+    """Compare a record with the one that its settings give for these returns."""
     if record["question"] in QUESTIONS and (wrong := list(_misfits(record, QUESTIONS[record["question"]]))):
         return Compared(wrong, [])
     try:
@@ -89,7 +89,7 @@ def _of_rows(
         if other is not None and not of_row(rows[i], other, question, u, slack[i]):
             lines[i], accepted[i] = [], other
     differences = [f"rows {i + 1} {line}" for i, each in enumerate(lines) for line in each]
-    # What differs has been said; left are the words of the others.
+    # Differing numbers have been reported; the remaining rows have their words compared.
     accepted = [row if lines[i] else accepted[i] for i, row in enumerate(rows)]
     named = [each.called or "" for each in data[:2]] if is_difference(getattr(found, "quantity", "")) else []
     words, notes = of_words(found, question, rows, accepted, named)
@@ -99,10 +99,10 @@ def _of_rows(
 def _counted_otherwise(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], i: int, found: Any, computed: dict[str, Any], slack: float
 ) -> dict[str, Any] | None:
-    """The row with the stated number of violations, if rounding can have put so many lower bounds below the threshold.
+    """The row with the stated number of violations, if rounding can explain that many lower bounds below the threshold.
 
-    The thresholds of a curve and of a wanted safety are lower bounds; where the file was written, any of those that
-    are near one may have been on its other side.
+    The thresholds of a curve and of a wanted safety are lower bounds. On the machine that wrote the file, lower bounds
+    close to one may have been on its other side.
     """
     sampled, row = getattr(found, "sampled", found), record["rows"][i]
     bounds, threshold = np.array(sampled.lower_bounds), np.asarray(sampled.thresholds)[i]
@@ -112,7 +112,7 @@ def _counted_otherwise(
         return None
     question = QUESTIONS[record["question"]]
     if question.finds_threshold:
-        # Tasks that are tied with the one that gives the threshold: the certificate does not depend on them.
+        # Tasks tied with the one that gives the threshold; the certificate does not depend on them.
         count = row["num_violations"]
         return {**computed, "num_violations": count, "num_valid": sampled.num_tasks - count}
     violated = near[np.argsort(bounds[near], kind="stable")][:below]
@@ -129,11 +129,11 @@ def of_words(
     computed: Sequence[dict[str, Any]],
     policies: Sequence[str],
 ) -> tuple[list[str], list[str]]:
-    """What is wrong with the sentences (another one, or a figure without support here), and what is worth knowing."""
+    """Errors in the sentences (another sentence, or a figure that the data do not support), and notes."""
     before = [{} if other is row else other for row, other in zip(rows, computed, strict=True)]
 
     def said(entries: Sequence[dict[str, Any]]) -> list[str]:
-        """What these numbers say, in words; where they are those of another row, its sentence is known."""
+        """The sentence of these numbers; if they are those of another row, its sentence is known."""
         columns = question.rows.columns
         numbers = {field: _entries(found, field, [entry[name] for entry in entries]) for name, field in columns.items()}
         # An entry of an array of JAX takes far longer to read.
@@ -152,7 +152,8 @@ def of_words(
             lines.append(f"rows {i + 1}: the sentence is not that of its numbers, which is: {stated[i]}")
             continue
         for name in (name for name in question.rows.claims if weaker[name][i] != stated[i]):
-            # A figure of a risk is far coarser than its rounding; one of a threshold or a mean that was found is not.
+            # The figure of a risk is far coarser than its rounding error, unlike that of a threshold or a mean that was
+            # found.
             if name in question.rows.risks:
                 words = name.replace("_", " ")
                 lines.append(f"rows {i + 1}: the sentence states a {words} of {row[name]!r}, here {other[name]!r}")

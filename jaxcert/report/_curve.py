@@ -29,8 +29,8 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
 
     Args:
         certificate: for one set of tasks; its lower_bounds [n], beta, delta and method are used.
-        max_points: keep at most so many steps, evenly spaced by rank, the first and the last among them. What is
-            certified at a point holds below it, too, so that such a curve is valid, and lower than the complete one.
+        max_points: keep at most so many steps, evenly spaced by rank, the first and the last among them. A certificate
+            at a point also holds below it, so such a curve is valid, and lower than the complete one.
 
     Returns:
         A certificate whose thresholds are the distinct finite lower bounds, in increasing order.
@@ -96,7 +96,9 @@ def curve_or_rows(data: Sequence[Returns], certificate: Any, settings: Mapping[s
 
 
 def every_step(data: Sequence[Returns], certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
-    """The curve at every step, or at so many; where lower bounds were not counted, certificates at lower bounds."""
+    """The curve at every step, or at this number of steps; if lower bounds were not counted, certificates at lower
+    bounds.
+    """
     question = _at_thresholds(certificate)
     if question is None:
         return step_curve(certificate, max_points=MOST_POINTS)
@@ -107,7 +109,7 @@ def every_step(data: Sequence[Returns], certificate: Certificate, settings: Mapp
 def _at_thresholds(certificate: Certificate) -> Question | None:
     """The question to ask again at each step, where the level is chosen for each; None if lower bounds were counted.
 
-    None, too, where its own options are not known here, and for soft counts, whose lower bounds are no steps.
+    Also None if its own options are unknown here, and for soft counts, whose lower bounds are no steps.
     """
     method, question = METHODS.get(certificate.method), question_of(certificate)
     if question.finds_threshold:

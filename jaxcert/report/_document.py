@@ -1,4 +1,4 @@
-"""The certificate file: what it holds besides the certificates, and its text."""
+"""The certificate file: its text, and its content besides the certificates."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ REFERENCES = {
 
 
 def assumptions_of(questions: Iterable[str]) -> list[str]:
-    """What certificates rest on that answer these questions, with all that was to be settled before the data were seen.
+    """The assumptions behind the answers to these questions, including everything that had to be settled beforehand.
 
     A name that is no question known here adds no setting.
 
@@ -40,7 +40,7 @@ def assumptions_of(questions: Iterable[str]) -> list[str]:
         Settled before the data were seen: what is asked, alpha, delta, bound, cap, and
     """
     known, named = [QUESTIONS[name] for name in questions if name in QUESTIONS], ["what is asked"]
-    for question in known:  # what has to be declared has one value
+    for question in known:  # a required declaration has one value
         own = [option.name for option in question.options if option.name not in question.declared]
         named += [*([question.each] if question.each else []), *question.settings, *own]
     settled = ", ".join(name.replace("_", " ") for name in dict.fromkeys(named))
@@ -124,8 +124,8 @@ def certificate_document(
 def document_digest(document: Mapping[str, Any]) -> str:
     """SHA-256 of the document without its digest, in a canonical form.
 
-    That is JSON in ASCII, keys sorted, without spaces, numbers as Python prints them. It shows that a document was
-    altered by accident or without care; who alters it with care writes another digest.
+    The text is JSON in ASCII with sorted keys, without spaces, and with numbers as Python prints them. It shows that a
+    document was altered by accident or without care; who alters it with care writes another digest.
 
     Args:
         document: see `certificate_document`.

@@ -29,19 +29,19 @@ from jaxcert.tables._readers import ReturnsFile, read_by
 
 
 def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]) -> Iterator[tuple[bool | None, str]]:
-    """Check a certificate file from the witnesses that it holds, in integers and fractions alone.
+    """Check a certificate file by its witnesses, using only integers and fractions.
 
-    That is what `check_certificate`, a file of Python's standard library, does by itself for returns in a `.csv`, and
-    `check_trials`, another one, for a log of ``Trials``. Other kinds of files are read by `read_returns`, the file of
-    an adaptive run by ``load_adaptive``, and their floats taken as the numbers that they are.
+    The file `check_certificate`, which needs only Python's standard library, does the same for returns in a `.csv`, and
+    `check_trials` for a log of ``Trials``. Other kinds of files are read by `read_returns`, the file of an adaptive run
+    by ``load_adaptive``, and their floats taken as the numbers that they are.
 
     Args:
         certificate: the certificate file, written with witnesses.
         returns: the file of returns; for tasks that stop by themselves the log or the file of the run.
 
     Returns:
-        For each row two pairs: None with its place, when its check begins, and whether it is proven, with its sentence
-        or what is wrong.
+        For each row two pairs: For each row, None and its place when its check begins; then whether it is proven, with
+        its sentence or the error.
 
     Raises:
         FileNotFoundError: a file is missing.
@@ -92,7 +92,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
 
 
 def proof_command(log: str | PathLike[str]) -> str:
-    """The command that checks a log of pairs by Python's standard library alone."""
+    """The command that checks a log of pairs with Python's standard library."""
     return f"python {shlex.quote(check_trials.__file__)} {shlex.quote(str(log))}"
 
 
@@ -102,7 +102,7 @@ def _check_rows(document: bytes, returns: str | PathLike[str]) -> Iterator[tuple
 
     def read(data: Any) -> tuple[list[list[Fraction]], str]:
         nonlocal told
-        with only_warned_of_rows():  # whether what the certificate says of the file is right, its SHA-256 tells
+        with only_warned_of_rows():  # the SHA-256 shows whether the certificate describes this file
             file = read_by(returns, recorded_roles(data))
         told = rows_read([file])
         return exactly(file)
@@ -114,8 +114,8 @@ def _check_rows(document: bytes, returns: str | PathLike[str]) -> Iterator[tuple
 def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
     """Raise ValueError for what no witness proves.
 
-    That is other assumptions than those of the questions, and rollouts without an outcome that count as more than the
-    worst return, or at an upper end.
+    These are assumptions that differ from those of the questions, and rollouts without an outcome that count as more
+    than the worst return, or at an upper end.
     """
     if held["assumptions"] != assumptions_of(record["question"] for record in held["certificates"]):
         raise ValueError("its assumptions differ from those that this format states for its questions")
@@ -128,7 +128,7 @@ def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
 def run_exactly(
     path: str | PathLike[str], sha256: str | None, dtype: str
 ) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
-    """The returns of each task as fractions, the SHA-256 and what was declared, of a log or of the file of a run.
+    """The returns of each task as fractions, the SHA-256 and the declaration, from a log or from the file of a run.
 
     Args:
         path: the file.
@@ -146,7 +146,7 @@ def run_exactly(
 
 
 def exactly(data: ReturnsFile) -> tuple[list[list[Fraction]], str]:
-    """The returns of each task, those that a table in CSV spells or else the floats; and the SHA-256 of their file."""
+    """The returns of each task, as spelled in a CSV table or else as floats, and the SHA-256 of their file."""
     is_table = data.columns is not None and data.path.is_file() and data.path.name.lower().endswith((".csv", ".csv.gz"))
     is_whole = not data.how_read and not data.num_unfinished and "," not in f"{data.columns and data.columns[0]}"
     if data.columns is not None and is_table and is_whole:
@@ -171,7 +171,7 @@ def with_witnesses(
 ) -> dict[str, Any]:
     """The record, with an entry ``witness`` in every row that claims something.
 
-    It is None, and a warning says why, in a row that is not proven by exact arithmetic, as where a lower bound is a
+    In a row that exact arithmetic does not prove it is None, with a warning; for example, if a lower bound equals a
     threshold up to rounding.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Three policies or more on the same tasks: what is certified of each and of their order, all of it at once."""
+"""Three or more policies on the same tasks: certificates of each and of their order, which hold together."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ class Board(NamedTuple):
     at: Question | None  # about one policy at thresholds; None without any
     thresholds: Sequence[float]  # fixed before the data are seen
     num_policies: int
-    has_means: bool = True  # whether means are certified, or the order alone
+    has_means: bool = True  # whether means are certified, or only the order
 
     @property
     def questions(self) -> list[Question]:
@@ -46,7 +46,7 @@ class Board(NamedTuple):
     def counts(self) -> dict[str, int]:
         """How many statements of each kind may fail; of the two directions of a pair only one can be claimed falsely.
 
-        So a pair counts once: where A is better, no claim that A is at least as good as B is false, and vice versa.
+        So a pair counts once: if A is better, the claim that A is at least as good as B is true, and vice versa.
         """
         pairs = self.num_policies * (self.num_policies - 1) // 2
         at = self.num_policies * len(self.thresholds)
@@ -87,7 +87,7 @@ class Leaderboard(NamedTuple):
     def table(self) -> dict[str, list[str]]:
         """A row for each policy by the headings of its columns, the largest certified mean first.
 
-        Without means the one that is at least as good as the most others.
+        Without means, the policy that is at least as good as most others comes first.
         """
         sizes = self.means if self.board.has_means else self.order.sum(axis=1).tolist()
         best = sorted(range(len(sizes)), key=lambda i: -sizes[i])
@@ -133,7 +133,7 @@ class Leaderboard(NamedTuple):
 
     @property
     def _never_named(self) -> str:
-        """Which policies no other is certified to be as good as, and why; empty for none."""
+        """The policies that no other is certified to match, and why; empty for none."""
         names = [name for name, each in zip(self.names, self.data, strict=True) if each.num_unfinished]
         if not names:
             return ""
@@ -146,14 +146,14 @@ class Leaderboard(NamedTuple):
 
     @property
     def said(self) -> list[str]:
-        """Which others each policy is at least as good as, in sentences, in the order of the table."""
+        """For each policy, a sentence on the policies that it at least matches, in the order of the table."""
         best = [(name, self.not_better(self.names.index(name))) for name in self.table["policy"]]
         last = [" and ".join(filter(None, [", ".join(others[:-1]), *others[-1:]])) for _, others in best]
         return [f"{name} is {_ORDER} {others}." for (name, _), others in zip(best, last, strict=True) if others]
 
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:
-    """What is certified, by its heading and, where that was fixed beforehand, the threshold."""
+    """The certified columns, by heading and, if fixed beforehand, by threshold."""
     certified = question.rows.certified
     texts, words = column_texts(answer, question, certified), heading(certified, question, answer)
     fixed = [f" at {x}" for x in column_texts(answer, question, question.each)] if question.each else [""]
@@ -167,7 +167,7 @@ def _certified(question: Question, answer: Any) -> float:
 def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float], delta: float) -> np.ndarray:
     """Whether policy i is certified to be at least as good as j on average, bool[p, p], directly or through others.
 
-    Of new tasks by ``certify_ranking``, of a list by the mean over it of each ordered pair, each pair at level
+    For new tasks by ``certify_ranking``; for a list by the mean of each ordered pair, each at level
     ``board.share(delta)``. Nobody is as good as a policy with unfinished rollouts, whose worst return helps others.
     """
     finished, share = np.asarray([not each.num_unfinished for each in data]), board.share(delta)
@@ -209,7 +209,7 @@ def _entry(found: Leaderboard) -> dict[str, Any]:
 
 
 def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) -> Iterator[str]:
-    """How what a document says of all policies together differs from what their returns give."""
+    """How a document's statements about all policies differ from those that the returns give."""
     records, stated = document["certificates"], document["leaderboard"]
     board = _asked_in(records, len(files))
     if board is None:
@@ -235,7 +235,7 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
 
 
 def _asked_in(records: Sequence[Mapping[str, Any]], num_policies: int) -> Board | None:
-    """What was asked of each of so many policies; None where that is no leaderboard, or not the same of all."""
+    """The questions about each policy; None if the document is no leaderboard, or the questions differ."""
     first = records[::num_policies]
     known = [QUESTIONS[record["question"]] for record in first if record["question"] in QUESTIONS]
     if len(records) != len(known) * num_policies or not known:

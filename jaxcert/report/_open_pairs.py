@@ -28,7 +28,7 @@ _Outlook = tuple[float, str]
 
 
 def why_open(data: Sequence[ReturnsFile], answer: Any, support: Any, names: Sequence[str]) -> str | None:
-    """What would show that A is better on average, where that is asked and not certified; None for nothing to say."""
+    """What would show that A is better on average, if that was asked and not certified; None otherwise."""
     question = question_of(answer)
     if question.rows is not MEAN_ROWS or answer.status == Status.INVALID_INPUT or float(answer.mean) >= 0:
         return None
@@ -44,7 +44,7 @@ def why_open(data: Sequence[ReturnsFile], answer: Any, support: Any, names: Sequ
 
 
 def open_pairs(found: Leaderboard) -> str | None:
-    """Which policies are not told apart, and what would tell them apart; None where the order is complete."""
+    """The pairs of policies whose order is open, and what would settle it; None if the order is complete."""
     order = found.order | found.order.T
     pairs = [(i, j) for i, j in itertools.combinations(range(len(order)), 2) if not order[i, j]]
     if not pairs:
@@ -57,7 +57,9 @@ def open_pairs(found: Leaderboard) -> str | None:
 
 
 def _pair(found: Leaderboard, i: int, j: int) -> tuple[str, bool]:
-    """The names of two policies, the one that was better first, by how much, and what shows it; and whether that is."""
+    """The names of two policies, the better one first, the difference, what would show it, and whether something
+    would.
+    """
     given, listed = (found.support, found.board.share(found.delta)), found.board.mean.listed
     outlook = None
     for first, second in ((i, j), (j, i)):
@@ -72,7 +74,7 @@ def _pair(found: Leaderboard, i: int, j: int) -> tuple[str, bool]:
 def _outlook(
     data: Sequence[ReturnsFile], support: Sequence[float], delta: float, *, listed: bool, ranked: bool = False
 ) -> _Outlook | None:
-    """None where the files hold no single returns, or rollouts of B are unfinished, of which nothing is claimed."""
+    """None if the files hold no single returns, or if rollouts of B are unfinished."""
     if not all(each.has_rollouts for each in data) or data[1].num_unfinished:
         return None
     a, b = in_one_order(*data)

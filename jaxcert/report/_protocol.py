@@ -23,7 +23,7 @@ from jaxcert.questions._registry import checked_options, usual_questions
 
 _FORMAT_VERSION = 1
 _METHOD = "binomial"
-# What a protocol may leave open.
+# Fields that a protocol may leave open.
 _OPTIONAL = ("metric", "environment", "environment_sha256", "policy_sha256", "seed", "task", "value", "deterministic")
 _SHA256 = re.compile("[0-9a-f]{64}")
 
@@ -121,12 +121,12 @@ class Protocol:
 
     @property
     def _lists(self) -> dict[str, tuple[float, ...]]:
-        """The numbers that have a place of their own, by what they are of."""
+        """The numbers that have a field of their own, by quantity."""
         return {"threshold": self.thresholds, "safety": self.safeties}
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments of the question's function besides data and what is fixed; defaults are left out."""
+        """The arguments of the question's function besides the data and the fixed numbers; defaults are left out."""
         question, stated = self._question, {name: getattr(self, name) for name in ("support", *COMMON)}
         taken = {name: value for name, value in stated.items() if question.takes(name) and value is not None}
         options = {name: value for name, value in self.options.items() if name != question.each}
@@ -210,7 +210,7 @@ class Protocol:
             raise ValueError(f"{path}: no protocol: {error}") from error
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write a new file; one that exists is never replaced, since a protocol is written once.
+        """Write a new file. An existing file is never replaced, since a protocol is written once.
 
         Raises:
             FileExistsError: there is a file of that name.
@@ -222,14 +222,14 @@ class Protocol:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what the protocol says, however its file is written."""
+        """The SHA-256 of the protocol's content, independent of the layout of its file."""
         text = json.dumps(self._entries(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
     def contradictions(self, found: Mapping[str, Any]) -> list[str]:
         """Differences from the protocol, in words: settings in use, or facts of the data, by their name.
 
-        Values of None are not compared, nor facts that the protocol leaves open. Its default of beta is compared.
+        Values of None and facts that the protocol leaves open are not compared. Its default of beta is compared.
         """
         stated = dataclasses.asdict(self) | {"question": self.asked}
         compared = [name for name in found if stated[name] is not None or name not in _OPTIONAL]

@@ -21,12 +21,12 @@ from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._written import returns_facts
 
 _ORIGIN = ("environment", "environment_sha256", "policy_sha256", "seed", "deterministic")
-# What a protocol settles beside the settings.
+# The fields of a protocol besides the settings.
 _SETTLED = ("fixed_beforehand", "note")
 
 
 def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[ReturnsFile]]) -> Iterator[str]:
-    """How a document and the returns of each of its certificates differ from what was locked."""
+    """How a document and the returns of its certificates differ from the locked protocol."""
     if document["protocol"] is None:
         yield "it names no protocol"
     elif document["protocol"] != locked.digest:
@@ -41,9 +41,9 @@ def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[R
 def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     """How the origin of returns, as their file records it, differs from a protocol.
 
-    What the protocol fixes and the file does not record is a difference, too: a protocol is kept only if that can be
-    seen. A column that it leaves open is read unnamed, or there would be a choice. `write_returns` records facts of
-    rollouts that were made otherwise than by `jaxcert rollout`.
+    If the file does not record something that the protocol fixes, that is a difference too: it must be visible that a
+    protocol was kept. A column that it leaves open is read unnamed, or there would be a choice. `write_returns` records
+    facts of rollouts that were made otherwise than by `jaxcert rollout`.
     """
     facts = returns_facts(data.path)
     columns = {} if data.columns is None else {"task": data.columns.task, "value": data.columns.value}
@@ -115,7 +115,7 @@ def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
 
 
 def equal(found: Any, stated: Any, dtype: np.dtype) -> bool:
-    """Whether numbers differ by the rounding to their type alone."""
+    """Whether numbers differ only by rounding to their type."""
     if isinstance(stated, dict):
         return all(equal(found[name], stated[name], dtype) for name in stated)
     if found is None or stated is None or isinstance(found, str) or isinstance(stated, str):

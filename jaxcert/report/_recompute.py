@@ -83,7 +83,7 @@ def ask(
         arguments |= _weights(question, arguments["returns"], each, max_weight)
     if question.fixed is not None:
         arguments[question.fixed] = fixed
-    # What the data say, such as the names of their tasks, no option says otherwise.
+    # Facts in the data, such as the names of the tasks, are not overridden by options.
     return question.function(**(dict(options) | arguments))
 
 
@@ -130,7 +130,7 @@ def _arguments(question: Question, metrics: Sequence[str], data: Sequence[Return
             _check_column(name, each)
         return {what: {name: getattr(each, what) for name, each in named.items()} for what in ("returns", "where")}
     names = [name for name in question.inputs if name.startswith("returns")]
-    # For a question whose sentences name the tasks, and one that is about strata.
+    # For questions whose sentences name the tasks, and for questions about strata.
     found: dict[str, Any] = {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
     found |= {"strata": data[0].strata} if question.takes("strata") else {}
     if len(data) > len(names):
@@ -178,7 +178,9 @@ def _check_strata(question: Question, data: Sequence[Returns]) -> None:
 
 
 def stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
-    """The returns of several policies or seeds, [p, n, m], and which count: those with fewer rollouts are filled up."""
+    """The returns of several policies or seeds, [p, n, m], and which of them count; policies with fewer rollouts are
+    padded.
+    """
     shape = (len(data), len(data[0].tasks), max(each.most_rollouts for each in data))
     returns, where = np.zeros(shape, np.result_type(*(each.returns for each in data))), np.zeros(shape, bool)
     for i, each in enumerate(data):

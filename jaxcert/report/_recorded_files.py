@@ -1,4 +1,4 @@
-"""The files of returns from which a certificate file was made, read as it records, and their names in statements."""
+"""Read the files of returns behind a certificate file as it records, and check their names in its statements."""
 
 import contextlib
 import dataclasses
@@ -17,14 +17,14 @@ from jaxcert.tables._roles import PICKED, Roles
 from jaxcert.tables.folders import read_summary
 
 Paths = Sequence[str | PathLike[str]]
-# What warnings say of rows that were chosen; what is missing is part of the record.
+# Warnings about chosen rows; missing rows are part of the record.
 _OF_ROWS = ("leaves out trials", "taken for one policy")
 
 
 def recorded_files(
     certificate: str | PathLike[str], document: Mapping[str, Any], paths: Paths
 ) -> list[list[ReturnsFile]]:
-    """For each record of a document the returns that it is of: all files or, in a leaderboard, that of its policy.
+    """The returns of each record of a document: all files or, in a leaderboard, the file of its policy.
 
     A table that holds all policies may be given once.
 
@@ -76,7 +76,7 @@ def _takes_metrics(record: Mapping[str, Any]) -> bool:
 
 
 def rows_read(files: Sequence[ReturnsFile]) -> str:
-    """Which rows of files were read, and how many have no outcome, as is told of them; "" for all rows."""
+    """Describe which rows of the files were read, and how many lack an outcome; "" for all rows."""
     told = []
     for file in files:
         if picked := file.roles.rows_picked:
@@ -98,7 +98,7 @@ def only_warned_of_rows() -> Iterator[None]:
 
 
 def _check_policies(certificate: str | PathLike[str], document: Mapping[str, Any], given: int) -> None:
-    """Raise ValueError unless there is a file for each policy of a leaderboard, and as many certificates of each."""
+    """Raise ValueError unless each policy of a leaderboard has a file and the same number of certificates."""
     names, held = [each["policy"] for each in document["leaderboard"]["order"]], len(document["certificates"])
     if len(names) != given:
         raise ValueError(f"{certificate}: has {len(names)} policies, {', '.join(names)}; given are {given} files")
@@ -110,7 +110,7 @@ def _check_number(certificate: str | PathLike[str], document: Mapping[str, Any],
     """Raise ValueError unless there are as many files of returns as each certificate is made from."""
     for record in document["certificates"]:
         files, asked = _files_of(record), QUESTIONS.get(record["question"])
-        # Those of its policies, with or without weights.
+        # The files of its policies, with or without weights.
         known = () if asked is None else [number + more for number in asked.numbers_of_policies for more in (0, 1)]
         if all(files) and len(files) != given and len(files) in known:
             names = ", ".join(each["file"] for each in files)
@@ -165,7 +165,7 @@ _Named = tuple[str, str, ReturnsFile]
 
 
 def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[str]:
-    """Names in statements that belong to other files than those that were checked."""
+    """Names in statements that belong to files other than the checked ones."""
     for policies in _named(document, data):
         sources = [file.policy or file.path.name for _, _, file in policies]
         for (name, recorded, file), source in zip(policies, sources, strict=True):
@@ -176,7 +176,7 @@ def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]])
 
 
 def told_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> str:
-    """Which file has which name that was given by hand, in words; empty for none."""
+    """Say which files have a name that was given by hand; empty for none."""
     found: dict[str, None] = {}
     for policies in _named(document, data):
         files = names_of([dataclasses.replace(file, called=None) for _, _, file in policies])

@@ -27,7 +27,7 @@ def run_record(
     log: str | PathLike[str] | None = None,
     sha256: str | None = None,
 ) -> dict[str, Any]:
-    """As `certificate_record`, of a run of ``certify_adaptive`` or ``Trials``.
+    """As `certificate_record`, for a run of ``certify_adaptive`` or ``Trials``.
 
     Args:
         run: the run; its support is the one that it was computed with.
@@ -45,8 +45,8 @@ def run_record(
         ValueError: with ``log``, for another file.
 
     Warns:
-        UserWarning: with ``log``, exact arithmetic does not confirm a row, as where withdrawn trials do not count, or a
-            log was read in single precision.
+        UserWarning: with ``log``, if exact arithmetic does not confirm a row; for example, if withdrawn trials do not
+        count, or a log was read in single precision.
 
     Example:
         >>> import tempfile
@@ -74,13 +74,13 @@ def run_record(
 
 
 def trial_records(trials: Trials) -> list[dict[str, Any]]:
-    """Of the certificate, for a certificate file; where trials were withdrawn, a second one, which counts them."""
+    """The record for a certificate file; if trials were withdrawn, also a second one, which counts them."""
     found = [_record(trials, _LEFT_OUT, count_withdrawn=False)]
     return found + ([_record(trials, _COUNTED, count_withdrawn=True)] if trials.withdrawn else [])
 
 
 def witnessed_trials(path: Path) -> list[dict[str, Any]]:
-    """With what proves it: the one that counts all trials of the log, in double precision, as they are declared."""
+    """Add witnesses to the record that counts all trials of the log, in double precision, as declared."""
     with precision("float64"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # said when the log was read before

@@ -138,9 +138,9 @@ def _has_witnesses(document: Mapping[str, Any]) -> bool:
 
 def _unchecked(document: Mapping[str, Any], locked: Protocol | None) -> Iterator[str]:
     if locked is None and document["protocol"] is not None:
-        yield f"it names the protocol {document['protocol'][:12]}..., which was not given and not checked"
+        yield f"it names the protocol {document['protocol'][:12]}..., which was not given, so it was not checked"
     if _has_witnesses(document):
-        yield "its witnesses were not checked; an exact check does it (--exact)"
+        yield "its witnesses were not checked: --exact (check_exactly) checks them"
     if locked is not None and locked.policy_sha256 is not None and locked.deterministic is None:
         yield "the protocol locks a policy, but not whether its actions are sampled (deterministic)"
 

@@ -43,7 +43,7 @@ def certificate_record(
 ) -> dict[str, Any]:
     """Everything that a third party needs to know about a certificate, as plain values for JSON.
 
-    Numbers are taken from the certificate, unrounded; one that is not finite (an open end of the support) is None.
+    Numbers are taken unrounded from the certificate; a number that is not finite (an open end of the support) is None.
 
     Args:
         certificate: the answer to a question of `jaxcert.questions`; of a batch one element, as `certificate[0, 7]`.
@@ -161,7 +161,7 @@ def _check_sample(
 def _check_whole(certificate: Any, support: tuple[float, float] | None, question: Question) -> None:
     """Raise ValueError for safety levels that hold together, if delta was not divided among just these."""
     levels = sampled(certificate)
-    # Those of a band, or of successes at all their levels, hold in one event, whichever of them are asked for.
+    # The rows of a band, or of successes at all levels, hold in one event, whichever of them are wanted.
     if "simultaneous" not in question.settings or not levels.simultaneous or levels.beta.ndim or support is None:
         return
     wanted, found = np.asarray(levels.safety), None
@@ -180,7 +180,7 @@ def _check_whole(certificate: Any, support: tuple[float, float] | None, question
 
 
 def _settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
-    """How it was computed: what the question asks to be recorded, and what describes the answer."""
+    """The computation: the settings that the question records, and fields that describe the answer."""
     answer, shift = sampled(certificate), {}
     if certificate is not answer:  # by how much new tasks may differ from the sampled ones
         radius = None if certificate.divergence is None else plain(float(certificate.radius))
@@ -199,7 +199,7 @@ def _settings(certificate: Any, support: tuple[float, float] | None, question: Q
 
 
 def _setting(name: str, value: Any) -> Any:
-    """The value as JSON has it; a level for each row is one that was chosen."""
+    """The value for JSON; a level that differs by row was chosen from the data."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, tuple):

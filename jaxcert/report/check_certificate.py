@@ -30,7 +30,7 @@ from typing import Any
 
 
 class Number(str):
-    """A number, as it is written."""
+    """A number as it is spelled in the file."""
 
 
 FORMAT, FORMAT_VERSION = "jaxcert certificates", 5
@@ -61,7 +61,7 @@ READING |= {"object_pairs_hook": lambda held: need(len(dict(held)) == len(held),
 
 
 def need(holds: bool, words: str) -> None:
-    """Raise ValueError with the words for what has to hold and does not."""
+    """Raise ValueError with these words unless the condition holds."""
     if not holds:
         raise ValueError(words)
 
@@ -81,7 +81,9 @@ def wins(bet: Fraction, returns: list[Fraction], low: Fraction, threshold: Fract
 
 
 def rarely(k: int, coins: dict[Fraction, int], delta: Fraction) -> bool:
-    """Whether P[at most k heads] <= delta, of so many coins of each probability: sums of integers over unit**n."""
+    """Whether P[at most k heads] <= delta, for this number of coins of each probability: sums of integers over
+    unit**n.
+    """
     n, unit, ways = sum(coins.values()), lcm(*(p.denominator for p in coins)), [1]
     need(all(0 <= p <= 1 for p in coins), "a risk or a level is no probability")
     if k < 0 or k >= n:
@@ -100,7 +102,9 @@ def rarely(k: int, coins: dict[Fraction, int], delta: Fraction) -> bool:
 
 
 def witnessed(witness: Any, case: Case, threshold: Fraction, stated: Any = None) -> tuple[list, list, Fraction]:
-    """Which tasks pass, each witness checked; the level of each, at most one that is stated; the share of delta."""
+    """Check each witness. Return the tasks that pass, the level of each, at most a stated one, and the share of
+    delta.
+    """
     need(isinstance(witness, dict), "it has no witness")
     levels, chosen, by_bets, enough = witness["levels"], exact_number(witness["chosen"]), "bets" in witness, {}
     shares, level = [exact_number(each["share"]) for each in levels], levels[int(chosen)]
@@ -208,7 +212,7 @@ STATEMENTS: dict[str, Statement] = {
 
 
 def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Iterator[tuple[bool | None, str]]:
-    """Of each row, after its place, whether it is proven, and why not; ``read`` gives its returns and their SHA-256."""
+    """For each row its place, then whether it is proven and why not; ``read`` gives its returns and their SHA-256."""
     plain = {name: value for name, value in json.loads(document).items() if name != "digest"}
     digest = sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     held = json.loads(document, **READING)

@@ -17,8 +17,8 @@ and why the trials ended: by Ville's inequality, as W is a supermartingale that 
 success more, since a task with J = B passes more often. With a larger c fewer tasks pass, so that the data may choose
 it. A trial that was withdrawn counts as a, at its place, which makes W no larger. The rest is the theorem there.
 
-Run `python check_trials.py ab.jsonl` on a log of two policies A and B in pairs: it proves its answer alone. A is shown
-to be better by more than a margin c >= 0, and B in the same way, with beta = delta/2,
+Run `python check_trials.py ab.jsonl` on a log of two policies A and B in pairs. The log alone proves the answer. A is
+shown to be better by more than a margin c >= 0, and B in the same way, with beta = delta/2,
 
 * by the discordant pairs of successes, where c = 0: X = 1 if A wins, B = 1/2, as above with T pairs and no g; or
 * by the differences X = A - B of all pairs, in [-w, w], B = c, with W_t >= 1/beta.
@@ -69,7 +69,7 @@ Passes = Callable[[list[Fraction]], bool]
 
 
 def gain(bets: list[Fraction], returns: Any, low: Fraction, threshold: Fraction, goal: Fraction) -> int:
-    """Of the sign of W_t - goal, where returns are listed or counted: integers, each factor times the same one."""
+    """An integer with the sign of W_t - goal, for listed or counted returns; all factors are scaled alike."""
     counts, one = Counter(returns), lcm(*(bet.denominator for bet in bets))
     unit = lcm(low.denominator, threshold.denominator, *(x.denominator for x in counts))
     least, width, won = int(low * unit), int((threshold - low) * unit), 0
@@ -181,7 +181,9 @@ def chained(line: bytes, before: str, number: int) -> str:
 
 
 def read_entries(content: bytes, kind: str, wanted: str = "") -> tuple[list[dict[str, Any]], str, str, list[bytes]]:
-    """The entries of a log up to the line with which it has that SHA-256; the last hash; that SHA-256; more lines."""
+    """The entries of a log up to the line where its SHA-256 is the wanted one, the last hash, the SHA-256, and later
+    lines.
+    """
     lines, seen, chain, found = content.splitlines(keepends=True), sha256(), "", []
     for i, line in enumerate(lines):
         if i > 0 and seen.hexdigest() == wanted:
@@ -202,7 +204,7 @@ def outcome_of(entry: Any, line: int) -> Fraction:
 
 
 def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
-    """The returns of each task, up to the line with which a log has that SHA-256; it; and what was declared."""
+    """The returns of each task up to the line where the log has this SHA-256, the SHA-256, and the declaration."""
     (declared, *entries), chain, seen, more = read_entries(content.removesuffix(b"\n") + b"\n", LOG, wanted)
     names, withdrawn = declared["tasks"], []
     need(len({name.strip() for name in names}) == len(names), "labels of tasks are equal, or differ in blanks alone")
@@ -297,14 +299,14 @@ def check_pairs(content: bytes) -> Iterator[str]:
 
 
 def main_of_pairs(log: str) -> int:
-    """Print what a log of pairs proves; 1 if it was altered."""
+    """Print what a log of pairs proves; 1 if it was altered, or if a line does not prove that a policy is better."""
     try:
-        print("\n".join(check_pairs(Path(log).read_bytes())))
+        lines = [*check_pairs(Path(log).read_bytes())]
     except WRONG as error:
         print(f"refused: {error if type(error) is ValueError else repr(error)}")
         return 1
-    print(BELIEVED_OF_PAIRS)
-    return 0
+    print(*lines, BELIEVED_OF_PAIRS, sep="\n")
+    return int(not all(line.startswith("proven") for line in lines))
 
 
 if __name__ == "__main__":

@@ -38,14 +38,14 @@ def checked_shapes(x: Any, where: Any, *, of_tasks: bool) -> tuple[Any, Any]:
 
 
 def possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
-    """Which entries are possible values of the return; for host and device arrays."""
+    """A mask of the entries that are possible returns; for host and device arrays."""
     if not isinstance(x, jax.Array):
         return (x == 0) | (x == 1) if binary else (x >= low) & (x <= high) & np.isfinite(x)
     return is_zero(x) | (x == 1) if binary else at_least(x, low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
 
 
 def refutes(x: Any, low: Any, high: Any, binary: bool) -> Any:
-    """Which entries show that the support is not what was declared: infinite, or numbers outside; a NaN is missing."""
+    """A mask of the entries that refute the declared support: infinite ones and numbers outside; a NaN is missing."""
     is_number = ~(jnp if isinstance(x, jax.Array) else np).isnan(x)
     return is_number & ~possible(x, low, high, binary)
 
@@ -96,7 +96,7 @@ def _found(x: Any, low: float, high: float, where: Any, binary: bool, axes: bool
     bad = ~possible(x if x.dtype.itemsize > 2 else x.astype(np.float32), low, high, binary)
     bad = bad if where is None else bad & np.asarray(where)
     with np.errstate(all="ignore"):
-        # Double precision, because NumPy adds the rows one after the other.
+        # Use double precision, because NumPy adds the rows one after the other.
         swapped = axes and np.any(_look_swapped(np, np.asarray(x, np.float64), where, float(jnp.finfo(dtype).eps)))
     return int(np.argmax(bad)) if bad.any() else -1, bool(swapped)
 
@@ -182,7 +182,7 @@ def _variance_ratio(xp: ModuleType, x: Any, where: Any, total: Any, error: Any, 
     between = xp.sum(xp.square(xp.sum(x, axis=axis)) / xp.maximum(size, 1), axis=-1)
     # The difference loses digits only where the ratio is far beyond chance.
     within = xp.maximum(total - between, 0) / xp.maximum(count - others - 1, 1)
-    # Equal returns must not show a variance that comes from rounding alone.
+    # Equal returns must not show a variance that is only rounding.
     noise = x.shape[axis] * xp.square(8 * error)
     ratio = between / others / xp.maximum(within + noise, float(jnp.finfo(x.dtype).tiny))
     return xp.where(others > 1, ratio, xp.zeros((), x.dtype)), xp.sqrt(2 / others)

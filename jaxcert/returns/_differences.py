@@ -15,7 +15,9 @@ from jaxcert.returns._sample import Apart, Sample, placed, sample_of
 
 
 def sample_of_pairs(needs: Needs, pairs: Paired, support: Any, where: Any, validate: bool) -> Sample:
-    """The differences of rollouts, rounded down; both policies apart for averages, and other numbers of rollouts."""
+    """The differences of rollouts, rounded down; for averages, and for unequal numbers of rollouts, the two policies
+    stay separate.
+    """
     if where is not None:
         raise ValueError("where is for returns of one policy; pairs hold where_a and where_b")
     if needs.binary:
@@ -33,7 +35,7 @@ def sample_of_pairs(needs: Needs, pairs: Paired, support: Any, where: Any, valid
 
 
 def apart(both: Apart) -> Sample:
-    """Two samples, of whose expected returns the sum is what is asked for."""
+    """Two samples; the question is about the sum of their expected returns."""
     a, b = both
     ends = a.low, a.high, b.low, b.high
     if all(isinstance(end, np.ndarray | np.generic) for end in ends):  # as ``_ends``, on the host
@@ -89,7 +91,8 @@ def _differences(both: Apart) -> Sample:
         missing = missing | (jnp.isnan(one.values) & counts)
         refuted = refuted | (refutes(one.values, one.low, one.high, False) & counts)
     differences = jnp.where(good, jnp.maximum(lower_end(_sum(a.values, b.values)), low), jnp.nan)
-    # A missing return leaves its task without a bound, even beside one that does not count, as one outside leaves all.
+    # A missing return leaves its task without a bound, even beside a return that does not count; a return outside the
+    # support leaves all tasks without one.
     differences = jnp.where(jnp.any(missing, axis=-1, keepdims=True), jnp.nan, differences)
     differences = jnp.where(jnp.any(refuted, axis=(-2, -1), keepdims=True), jnp.inf, differences)
     where = a.where if b.where is None else b.where if a.where is None else a.where & b.where

@@ -146,7 +146,7 @@ def _factors(discount: chex.Numeric, counted: jax.Array, dtype: jnp.dtype) -> ja
         return as_scalar("discount", discount, _in_unit, "in [0, 1]").astype(dtype)
     discount_t = jnp.asarray(discount, dtype=dtype)
     check_same_shape("discount", discount_t, counted.shape)
-    # A discount counts if the next step does.
+    # A discount counts if the next step counts.
     later = jnp.concatenate([counted[..., 1:], jnp.zeros_like(counted[..., :1])], axis=-1)
     return jnp.where(later, jnp.where(_in_unit(discount_t), discount_t, jnp.nan), 1)
 

@@ -1,4 +1,4 @@
-"""Two policies on the same tasks, of which a certificate is about the difference."""
+"""Two policies on the same tasks, for certificates of their difference."""
 
 import dataclasses
 from collections.abc import Callable
@@ -49,15 +49,15 @@ def paired(
     where_a: chex.Array | None = None,
     where_b: chex.Array | None = None,
 ) -> Paired:
-    r"""Two policies on the same tasks, in place of returns: certificates are then about J^A - J^B.
+    r"""Pair two policies on the same tasks. Passed instead of returns, the pair gives certificates about J^A - J^B.
 
-    With as many rollouts of both, rollout j of A is paired with rollout j of B. A pair has the difference x - y, in
-    [a - b, b - a], and is as good as a rollout of one policy:
+    With equally many rollouts of both, rollout j of A is paired with rollout j of B. A pair has the difference x - y,
+    in [a - b, b - a], and is as good as a rollout of one policy:
 
     .. math:: E[X_{ij} - Y_{ij} \mid M_i] = J^A_{M_i} - J^B_{M_i},
 
-    so that every certificate of one policy is one of the difference, with thresholds, levels and caps that are
-    differences, too. Swap the arguments for the other direction.
+    so that every certificate for one policy becomes one for the difference; thresholds, levels and caps are then
+    differences as well. Swap the arguments for the other direction.
 
     ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_interval``, ``certify_anytime``,
     ``certify_mean``, ``certify_cvar``, ``certify_weighted`` and the bounds per task take it; others refuse it by name.
@@ -65,11 +65,11 @@ def paired(
 
     The average of a task is that of A minus that of B, whatever their numbers of rollouts. For other purposes, with
     other numbers of rollouts, a difference is at least a lower bound on A minus an upper bound on B, each at half of
-    the level. What needs single rollouts, as soft counts, refuses such pairs.
+    the level. Methods that need single rollouts, such as soft counts, refuse such pairs.
 
     Args:
-        returns_a: float[..., n, m_a] or bool, rollouts of policy A, as in ``certify``. Those of whole episodes: a
-            truncated return that only bounds an infinite one from below is not enough for B.
+        returns_a: float[..., n, m_a] or bool, rollouts of policy A, as in ``certify``. Returns must be of whole
+            episodes: for B, a truncated return that only bounds an infinite one from below is not enough.
         returns_b: float[..., n, m_b] or bool, rollouts of policy B on the same tasks in the same order. Rollouts j of
             both may share their randomness, but with no other.
         where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.

@@ -42,9 +42,9 @@ def probability(
     zero_allowed: bool = False,
     scalar: bool = False,
 ) -> Any:
-    """Check a probability, as far as it is concrete, and round it to its side; what can be read stays on the host.
+    """Check a probability if it is concrete, and round it to its side; concrete values stay on the host.
 
-    The level of a lower bound is rounded to nearest, since the rounded level is the one that is used. A traced value
+    The level of a lower bound is rounded to nearest, since all computations use the rounded level. A traced value
     outside (0, 1) stays outside, so that it fails closed.
     """
     if scalar and (isinstance(value, list | tuple) or getattr(value, "ndim", 0)):
@@ -65,10 +65,11 @@ def is_successes(x: Any) -> bool:
 
 
 def as_successes(returns: Any, support: Any, where: Any, *named: str | None) -> Any:
-    """Numbers that are all 0 or 1 as bool, where no support says that they are returns; anything else as it is.
+    """Convert numbers that are all 0 or 1 to bool unless a support declares them returns; leave anything else
+    unchanged.
 
-    Of a tracer that cannot be seen. ``named``: a bound or method for successes takes numbers in their own precision.
-    Two policies are so together or not at all.
+    The values of a tracer are unknown, so it stays unchanged. ``named``: a bound or method for successes takes numbers
+    in their own precision. Two policies are converted together or not at all.
     """
     if hasattr(returns, "_each"):
         return returns._each(
@@ -99,7 +100,7 @@ def returns_dtype(x: Any) -> np.dtype:
 
 
 def declared_support(needs: Needs, returns: Any, support: Support | None) -> Support | None:
-    """The support that is given, or (0, 1): of successes, of type bool, and where returns are 0 or 1 alone."""
+    """The given support, or (0, 1) for successes of type bool and for bounds that need returns of 0 and 1."""
     return (0.0, 1.0) if support is None and (needs.binary or is_successes(returns)) else support
 
 
@@ -149,7 +150,7 @@ def support_for(needs: Needs, support: Any, dtype: np.dtype | None = None, *, nu
 
 
 def rounded_ends(ends: Support, dtype: np.dtype, *, exact: bool = False) -> tuple[Any, Any]:
-    """The ends of the support, rounded outwards; to nearest where returns are compared with 0 and 1 alone."""
+    """The ends of the support, rounded outwards, or to nearest if returns are only compared with 0 and 1."""
     return known(ends[0], dtype, "nearest" if exact else "down"), known(ends[1], dtype, "nearest" if exact else "up")
 
 

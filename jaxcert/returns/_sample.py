@@ -1,4 +1,4 @@
-"""The door: returns of any kind, checked, rounded to their safe side and padded once, as every question uses them.
+"""The entrance for returns of any kind: they are checked, rounded to the safe side and padded once, for every question.
 
 Compiling a program takes a second, and running it on a few thousand returns less than a millisecond. So few returns
 that can be read here are padded to one of few shapes, and their true numbers of tasks and rollouts are data of the
@@ -32,7 +32,7 @@ from jaxcert.returns.summaries import Histogram
 
 
 class Apart(NamedTuple):
-    """Two policies of a difference: the returns of A, and those of B with the other sign, as samples."""
+    """The two policies of a difference: samples of the returns of A and of the negated returns of B."""
 
     a: Any
     b: Any
@@ -43,8 +43,8 @@ class Apart(NamedTuple):
 class Sample:
     """Returns of a policy, or differences of two, of one float type and rounded down; a pytree.
 
-    ``values`` are [..., n, m], or more of both where it is padded; or a summary of n tasks; or two samples apart, of
-    whose expected returns the sum is asked.
+    ``values`` are [..., n, m], or longer if padded; a summary of n tasks; or two samples, if the question is about the
+    sum of their expected returns.
     """
 
     values: Any
@@ -85,7 +85,7 @@ class Sample:
 
     @property
     def mask(self) -> Any:
-        """Which values are rollouts that count; None for all."""
+        """A mask of the values that are rollouts that count; None for all."""
         if self.where is not None or not self.padded:
             return self.where
         shape = self.values.shape
@@ -108,7 +108,7 @@ class Sample:
 
     @property
     def failing(self) -> "Sample":
-        """Of 0 and 1, the failures as successes, within a program; a value that is neither is NaN."""
+        """Swap successes and failures, 0 and 1, within a program; any other value becomes NaN."""
         x = self.values
         return self.replace(values=jnp.where(is_zero(x), 1, jnp.where(x == 1, 0, jnp.nan)).astype(x.dtype))
 
@@ -168,7 +168,7 @@ def _of_array(
     if few:
         x, where = np.asarray(x), None if where is None or np.asarray(where).all() else np.asarray(where)
     elif isinstance(x, np.ndarray) and x.dtype == bool:
-        with jax.ensure_compile_time_eval():  # exact there, too, and checked by all threads
+        with jax.ensure_compile_time_eval():  # also exact there, and checked by all threads
             x, where = jax.device_put((x, where))
     n, m = (1, *x.shape)[-2:]
     if m < needs.min_rollouts:
@@ -242,7 +242,9 @@ Tree = TypeVar("Tree")
 
 
 def placed(tree: Tree) -> Tree:
-    """Host arrays on the device, in one explicit transfer, which a transfer guard allows; others as they are."""
+    """Move host arrays to the device in one explicit transfer, which a transfer guard allows; leave others
+    unchanged.
+    """
     leaves, structure = jax.tree.flatten(jax.tree.map(automatic, tree))
     host = [i for i, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray | np.generic)]
     if is_concrete(leaves):

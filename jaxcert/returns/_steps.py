@@ -1,4 +1,4 @@
-"""Returns step by step: what rewards add up to, and what they can reach."""
+"""Returns step by step: the sum of rewards so far, and the values that it can still reach."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Returns on tasks that were drawn within strata, so many from each, in place of returns on tasks from all of them."""
+"""Returns on tasks that were drawn within strata, a fixed number from each."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ def stratified(
     *,
     frequencies: Mapping[Any, float] | Sequence[str] | None = None,
 ) -> Weighted:
-    r"""Returns whose tasks were drawn within strata, so many from each, in place of returns.
+    r"""Returns whose tasks were drawn within strata, a fixed number from each. They are passed instead of returns.
 
     For a benchmark of 50 environments with 5 goals each, or of kinds of tasks from which equally many were drawn: a new
     task is from stratum h with probability w_h, and within it like the sampled ones. ``certify``, ``certify_mean`` and
@@ -113,7 +113,7 @@ def _in_order(labels: Sequence[str], given: Mapping[str, float]) -> np.ndarray:
 
 
 def _in_words(labels: Sequence[str], frequencies: np.ndarray, are_given: bool) -> str:
-    """Which strata a new task is from, and how often."""
+    """The strata of new tasks and their frequencies, in words."""
     are_equal, names = np.ptp(frequencies) == 0, [label[:_LONGEST] for label in labels]
     if len(labels) > _MOST_NAMED or len({*names}) < len(names):
         other = "with the frequencies that were declared" if are_given else "as frequent as in the sample"

@@ -77,7 +77,7 @@ class Weighted:
 
 
 def weighted(returns: chex.Array | Histogram | Paired, weights: chex.Array, *, max_weight: chex.Numeric) -> Weighted:
-    """Returns whose tasks have weights, in place of returns: certificates are then for tasks from D'.
+    """Give weights to the tasks of returns. Passed instead of returns, they give certificates for tasks from D'.
 
     ``certify``, ``certify_mean`` and ``certify_cvar`` take it; others refuse it by name.
 
@@ -91,9 +91,9 @@ def weighted(returns: chex.Array | Histogram | Paired, weights: chex.Array, *, m
         The weighted returns, a pytree of these arrays.
 
     Raises:
-        ValueError: for weights that are no real numbers. Their values are checked where they are used, as by
-            ``certify_weighted``: traced ones fail closed if they are out of range, but whether their mean can be 1, as
-            a density ratio's has to be, is tested only if they are concrete.
+        ValueError: for weights that are no real numbers. Their values are checked on use, as in ``certify_weighted``.
+            Traced values fail closed if they are out of range. Whether their mean can be 1, the mean of a density
+            ratio, is tested only for concrete values.
 
     Example:
         >>> import jaxcert

@@ -153,7 +153,7 @@ def certify_adaptive(
 
 
 def _most_per_task(max_rollouts: int, num_tasks: int) -> int:
-    """Four times the mean that may be spent, as far as a table reaches: few tasks need as many to be decided."""
+    """Four times the mean that may be spent, within the table's range; few tasks need that many to be decided."""
     return min(MOST_ROLLOUTS, 4 * -(-max_rollouts // num_tasks))
 
 
@@ -185,7 +185,7 @@ def _some_task(env: MultiTaskEnv) -> Any:
 
 
 def _check_host(run: Run, deadline: Any, progress: Any, resume: Any) -> None:
-    """Raise for what the host does, if it cannot."""
+    """Raise for errors on the host."""
     if deadline is not None and not (isinstance(deadline, int | float | np.number) and deadline >= 0):
         raise ValueError(f"deadline is {deadline!r}; expected a number of seconds")
     if progress is not None and not callable(progress):

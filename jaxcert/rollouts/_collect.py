@@ -16,8 +16,8 @@ from jaxcert.rollouts._queue import run_at_once, run_in_places
 
 # Memory for states, actions and temporaries of a step, as a multiple of a state.
 _STATES_AT_ONCE = 4
-# So many episodes run side by side on a CPU: more are no faster, and of few, few wait for the longest. If episodes are
-# shorter than the second number, handing places over costs more than waiting.
+# The number of episodes side by side on a CPU: more are no faster, and with fewer, fewer wait for the longest. If
+# episodes are shorter than the second number, handing places over costs more than waiting.
 _PLACES_ON_A_CPU, _LONG_EPISODE = 512, 500
 
 
@@ -172,7 +172,7 @@ def _described(tree: Any) -> str:
 
 
 def _num_places(env: MultiTaskEnv, num_episodes: int, state_bytes: int, max_bytes: int) -> int:
-    """How many episodes run side by side; the others take the places of those that are over."""
+    """How many episodes run side by side; the others take the places of finished ones."""
     most = batch_size(state_bytes, num_episodes, max_bytes)
     few = jax.default_backend() == "cpu" and env.episode_length >= _LONG_EPISODE
     return min(most, _PLACES_ON_A_CPU) if few and num_episodes >= 4 * _PLACES_ON_A_CPU else most

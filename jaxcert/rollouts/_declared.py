@@ -22,7 +22,7 @@ _MOST_TRIALS = 100
 class Declared(NamedTuple):
     """Settings fixed before the first trial, as ``Trials.start`` takes them; numbers in double precision."""
 
-    tasks: tuple[str, ...]  # their labels; every one of them counts, whether it is ever tried or not
+    tasks: tuple[str, ...]  # their labels; each task counts, tried or not
     thresholds: tuple[float, ...]
     support: tuple[float, float]  # (a, b), which holds every possible score; b may be infinite
     successes: bool  # whether a trial succeeds or fails, in place of a score
@@ -44,7 +44,7 @@ class Declared(NamedTuple):
         return "task"
 
     def state(self) -> SequentialState:
-        """The tasks before their first trial; ValueError for what cannot be declared."""
+        """The tasks before their first trial; ValueError for an invalid declaration."""
         choose("schedule", self.schedule, SCHEDULES)
         check_labels("tasks", self.tasks, "task")
         state = init(

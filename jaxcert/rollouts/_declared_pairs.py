@@ -66,7 +66,7 @@ class DeclaredPairs(NamedTuple):
             return state
         if not self.goal > 1:
             raise ValueError(f"its goal is {self.goal:.9g}; expected a number above 1, the evidence at the beginning")
-        # One that was computed elsewhere may differ in its last bits: it has to be reached as seldom by these bets.
+        # A goal that was computed elsewhere may differ in its last bits; these bets must reach it as rarely.
         evidence = wealth_up(0.5, np.asarray(state.bets, np.float64).tolist(), self.max_pairs or MOST_PAIRS)
         if not (self.is_exact and probability_up(evidence, 0.5, self.goal, 0.0) <= self.delta / 2):
             raise ValueError(f"its goal is {self.goal:.9g}, which equal policies reach too often")
@@ -135,5 +135,5 @@ def _with_goal(declared: DeclaredPairs) -> DeclaredPairs:
 
 
 def _drawn(seed: int, what: int | str) -> int:
-    """0 or 1, drawn for a pair or for the labels: the same in every language that has this hash."""
+    """Draw 0 or 1 for a pair or for the labels, reproducibly in every language that has this hash."""
     return hashlib.sha256(f"{seed}:{what}".encode()).digest()[0] % 2

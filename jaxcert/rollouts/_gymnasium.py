@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """Which return; by default the sum of the rewards."""
+    """The metric; by default the sum of the rewards."""
 
     discount: float | None
     min_reward: float | None
@@ -105,7 +105,7 @@ _MANY_STEPS = 100_000
 def episode_returns(
     envs: Envs, actor: Actor, metric: Metric, seeds: Sequence[int], episode_length: int | None
 ) -> np.ndarray:
-    """The returns of the first episode of every environment; ValueError for one that does not end or a bad reward."""
+    """The returns of the first episode of every environment; ValueError for an endless episode or an invalid reward."""
     envs.reset(seeds)
     alive, terminated = np.ones(len(seeds), bool), np.zeros(len(seeds), bool)
     lengths, steps = np.zeros(len(seeds), int), []

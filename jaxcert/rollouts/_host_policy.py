@@ -95,7 +95,7 @@ class Actor(NamedTuple):
 
 
 def actor_of(policy: Any) -> Callable[[jax.Array], Actor]:
-    """From the keys of some episodes to their actor; TypeError for what is no policy."""
+    """A function from the keys of some episodes to their actor; TypeError unless it is given a policy."""
     if isinstance(policy, Policy):
         return functools.partial(_compiled, policy)
     if callable(getattr(policy, "predict", None)):

@@ -15,8 +15,8 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 def mujoco_warnings(*known: str) -> Iterator[Callable[[], None]]:
     """A context in which MuJoCo prints no warnings, and writes none to ``MUJOCO_LOG.TXT`` in the current folder.
 
-    At its end there is one ``RuntimeWarning`` for each kind, without those that contain a text of ``known``. MuJoCo may
-    be imported within the context; the function that it yields has to be called afterwards.
+    At its end it issues one ``RuntimeWarning`` for each kind, except kinds that contain a text of ``known``. MuJoCo may
+    be imported within the context; then call the function that it yields.
     """
     caught: list[str] = []
     replaced: list[tuple[Any, Any]] = []

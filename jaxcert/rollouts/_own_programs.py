@@ -1,4 +1,4 @@
-"""Environments and policies of one's own: what a module has under a name, as `my_package.envs:ENV`."""
+"""The user's own environments and policies, named by module and attribute, such as `my_package.envs:ENV`."""
 
 import contextlib
 import hashlib
@@ -26,7 +26,7 @@ _MARK = ":"
 
 
 class Named(NamedTuple):
-    """An environment or a policy that a module has, under the text that was given.
+    """An environment or a policy of a module, with the text that named it.
 
     ``sha256`` is of the text, the file of the module, and the parameters of a policy.
     """
@@ -105,7 +105,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _compiled(name: str) -> ModuleType:
-    """The module, compiled from its file, which is hashed: what was compiled before may be of another one."""
+    """The module, compiled anew from its file, which is hashed; cached bytecode may belong to another version."""
     spec = importlib.util.find_spec(name)
     if spec is None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)

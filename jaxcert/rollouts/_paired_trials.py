@@ -15,14 +15,14 @@ from jaxcert.sequential import SequentialState, better_policy
 
 
 class PairedTrials(RecordedTrials[DeclaredPairs]):
-    """Two policies tried in pairs until one is shown to be better: a log of single trials, and what they say.
+    """Two policies tried in pairs until one is shown to be better: a log of single trials, and its result.
 
-    Each pair is a trial of each policy on the same scene, which is drawn anew for the pair; which policy begins is
-    drawn, too. With probability at least 1 - delta no policy is shown to be better that is not, whenever and why the
-    trials end. Every pair that was begun counts; a trial that broke off is a failure, or has the lowest score.
+    Each pair is a trial of each policy on one scene, drawn anew for the pair; the order is drawn as well. With
+    probability at least 1 - delta no policy is shown to be better that is not, whenever and why the trials end. Every
+    pair that was begun counts; a trial that broke off is a failure, or has the lowest score.
 
-    Log, lock, interruptions and withdrawals are those of ``Trials``. After a withdrawal the answer holds only if no
-    trial was withdrawn because of how it went; with ``count_withdrawn=True`` a pair with a withdrawn trial counts as
+    The log, the lock, interruptions and withdrawals work as in ``Trials``. After a withdrawal the answer holds only if
+    no trial was withdrawn because of how it went; with ``count_withdrawn=True`` a pair with a withdrawn trial counts as
     lost by both policies, and the answer holds for whatever reason it was withdrawn.
 
     Args:

@@ -98,7 +98,8 @@ def task_keys(key: jax.Array, num_tasks: int) -> jax.Array:
 def as_policy(policy: Any) -> Policy:
     """The policy; a function of an observation and a key becomes one without parameters.
 
-    TypeError for a method, whose object may change unnoticed, a module that holds arrays, or what is no function.
+    TypeError for a method, whose object may change unnoticed, for a module that holds arrays, and for anything but a
+    function.
     """
     if isinstance(policy, Policy):
         return policy
@@ -117,7 +118,7 @@ def as_policy(policy: Any) -> Policy:
 
 @dataclasses.dataclass(frozen=True)
 class Same:
-    """Equal to one of the same object alone: what holds arrays can neither be compared nor hashed."""
+    """Equal only to a wrapper of the same object, since objects with arrays can neither be compared nor hashed."""
 
     value: Any
 

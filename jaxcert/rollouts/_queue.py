@@ -1,4 +1,4 @@
-"""Episodes step by step, of which one that is over gives its place to the next."""
+"""Run episodes step by step; a finished one gives its place to the next."""
 
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ class Episodes(NamedTuple):
 
 
 def begin(env: MultiTaskEnv, tasks: Any, keys: jax.Array, discount: jax.Array | None = None) -> Episodes:
-    """Episodes on tasks, each with its own key; one that is over before its first step has a return of 0."""
+    """Episodes on tasks, each with its own key; an episode that is over before its first step has a return of 0."""
     keys = jax.vmap(lambda key: jax.random.split(key))(keys)
     states = jax.vmap(lambda task, key: env.environment(task).reset(key))(tasks, keys[:, 0])
     known = ~jnp.isnan(states.done.astype(float))
@@ -77,7 +77,7 @@ def _is_done(done: jax.Array) -> jax.Array:
 def step_on(
     env: MultiTaskEnv, policy: Policy, episodes: Episodes, most: chex.Numeric, discount: jax.Array | None = None
 ) -> Episodes:
-    """Step until at most so many go on."""
+    """Step until at most this number of episodes go on."""
     return jax.lax.while_loop(
         lambda work: jnp.sum(work.alive, dtype=jnp.int32) > most,
         lambda work: advance(env, policy, work, discount),
@@ -160,7 +160,9 @@ def _written(queue: _Queue) -> _Queue:
 
 
 def _empty(one: Episodes, num_places: int, total: int) -> _Queue:
-    """All places free, each with an episode that is over, but real: it is stepped on, and any other might not end."""
+    """All places are free. Each holds a real, finished episode, which is still stepped; an invented one might not
+    end.
+    """
     like = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (num_places, *leaf.shape[1:])), one)
     work = like._replace(alive=jnp.zeros(num_places, bool))
     number, zero = jnp.full(num_places, total, jnp.int32), jnp.zeros((), jnp.int32)

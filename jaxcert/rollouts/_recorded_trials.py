@@ -23,7 +23,7 @@ class RecordedTrials(Generic[Kind]):
         path: a log of one of them.
     """
 
-    # What a log of this class declares, and what to open one with that declares something else.
+    # The declaration in a log of this class, and the class that opens the other kind.
     _declares: type[Any] = Declared
     _instead = ""
 
@@ -46,7 +46,7 @@ class RecordedTrials(Generic[Kind]):
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """All trials in their order, with those that were withdrawn; each has the place of its label."""
+        """All trials in order, including withdrawn ones; each has the index of its label."""
         return self._log.trials
 
     @property
@@ -66,7 +66,7 @@ class RecordedTrials(Generic[Kind]):
 
     @property
     def state(self) -> SequentialState:
-        """Of the sequential experiment, after the trials that count."""
+        """The state of the sequential experiment after the trials that count."""
         return self._log.state
 
     def next_label(self) -> str | None:

@@ -37,7 +37,7 @@ class AdaptiveCertificate:
             again.
         passed_after: how many rollouts had been taken in when a task passed; 0 if it did not, int32[n, t].
         rollout_task: the task of each rollout, in the order in which they were taken in, int32[r]; -1 after the last.
-            What was taken in at the same moment is listed task by task.
+            Rollouts that were taken in at the same moment are listed task by task.
         rollout_return: the return of each, float[r]; NaN after the last.
         deterministic: whether the policy declares itself deterministic; None if it does not say.
     """
@@ -197,7 +197,7 @@ def declared_by(run: AdaptiveCertificate) -> dict[str, Any]:
 
 
 def returns_by_task(run: AdaptiveCertificate) -> list[list[float]]:
-    """The returns of each task in their order, of every one, rolled out or not."""
+    """The returns of each task in order, also for tasks without rollouts."""
     tasks = np.asarray(run.rollout_task)
     order = np.argsort(tasks, kind="stable")[np.sum(tasks < 0) :]  # without what follows the last one
     ends = np.cumsum(np.bincount(tasks[order], minlength=run.certificate.num_tasks))

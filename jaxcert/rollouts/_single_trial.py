@@ -1,4 +1,4 @@
-"""A single trial, and what all declarations say of one: its labels, and the values that it may have."""
+"""A single trial, and the parts of every declaration that concern it: labels and possible values."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -24,7 +24,7 @@ def _round_robin(state: SequentialState, started: jax.Array) -> jax.Array:
 
 
 def _closest(state: SequentialState, started: jax.Array) -> jax.Array:
-    """The task whose wealth is the largest share of what it needs to pass, at a threshold where it is open."""
+    """The task whose wealth is the largest share of its goal, at a threshold where it is open."""
     goal = jnp.broadcast_to(state.goal, state.passed.shape)
     return -jnp.max(jnp.where(state.is_open, state.mean_wealth / goal, 0), axis=-1)
 
@@ -35,8 +35,8 @@ SCHEDULES: dict[str, Schedule] = {
 }
 
 
-# A task has one rollout under way, and one more for every eight that it has finished: what is under way when it is
-# decided is not needed. With r slots per task, r times as many are under way.
+# A task has one rollout under way, plus one for every eight that it has finished, since rollouts under way at its
+# decision are wasted. With r slots per task, r times as many are under way.
 _AHEAD = 8
 # Rollouts of a task that are taken in at once.
 _AT_ONCE = 32
@@ -59,7 +59,7 @@ class Limits(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What runs in S slots: the task (-1 for a free slot), and the number of the rollout within its task, int32[S]."""
+    """The content of S slots: the task (-1 for a free slot) and the number of the rollout within its task, int32[S]."""
 
     task: jax.Array
     number: jax.Array
@@ -90,7 +90,7 @@ class Run(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """What it takes to run an episode: the policy, the tasks [n], and for each of them the key of its rollouts."""
+    """The inputs of an episode: the policy, the tasks [n], and the key of each task's rollouts."""
 
     policy: Policy
     tasks: Any
@@ -148,7 +148,7 @@ def wanted(run: Run, limits: Limits) -> jax.Array:
 
 
 def _next_ones(run: Run) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Which slots hold finished rollouts that come next, how many of the task come before, and all returns."""
+    """The slots with finished rollouts that are next in order, how many of the task precede them, and all returns."""
     work = run.slots.work
     over = (run.slots.task >= 0) & ~work.alive
     returns = jnp.where(work.finite, lower_end(work.total), jnp.nan)  # of an action or a done that was not finite
@@ -183,7 +183,7 @@ def _collect_block(run: Run) -> Run:
         after = take_in(state, x[i], i < num_taken)
         return after, jnp.where(after.passed & ~state.passed, (first + i + 1)[:, None], passed_after)
 
-    # As many steps as one task has rollouts, not as many as there may be.
+    # The number of steps is the largest number of rollouts of a task here, not the possible maximum.
     state, passed_after = jax.lax.fori_loop(jnp.int32(0), jnp.max(num_taken), one, (run.state, run.passed_after))
     taken = ready & (before < num_taken[slots.task])
     at = jnp.where(taken, first[slots.task] + before, run.log_return.size)
@@ -208,7 +208,7 @@ def _refill(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, lim
     """
     open_tasks = wanted(run, limits)
     slots = run.slots._replace(task=jnp.where(open_tasks[run.slots.task], run.slots.task, -1))
-    # What was left is begun again, with the same number, if its task should be wanted after all.
+    # An abandoned rollout is begun again, with the same number, if its task is needed after all.
     started = jnp.where(open_tasks, run.started, run.state.num_rollouts)
     task, number = _assign(schedule, run._replace(slots=slots, started=started), open_tasks, limits)
     new, free = task >= 0, slots.task < 0

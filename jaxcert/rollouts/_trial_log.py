@@ -1,7 +1,7 @@
-"""The log of an experiment trial by trial, a line each: declaration, trials, withdrawals; and what they come to.
+"""The log of an experiment, one line each for the declaration, trials and withdrawals; and its result.
 
-A log, and not the archive of an adaptive run: a line is added to a file without a moment in which the lines before it
-are not there, and keeps what an archive of the rollouts that count has no place for, such as what was withdrawn.
+A log has two advantages over the archive of an adaptive run: earlier lines are never missing while a line is added, and
+it also keeps trials that no longer count, such as withdrawn ones.
 """
 
 import datetime
@@ -21,7 +21,7 @@ from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._single_trial import Trial, check_outcome
 from jaxcert.sequential import SequentialState, certificate
 
-# What a log may declare, by its format.
+# The kinds of declarations by the format of the log.
 _KINDS: dict[str, type[Declared] | type[DeclaredPairs]] = {
     "jaxcert-trials-1": Declared,
     "jaxcert-pairs-1": DeclaredPairs,
@@ -69,7 +69,7 @@ def withdrawal_entry(log: Log, why: str) -> dict[str, Any]:
 
 
 def after(before: Log | None, entries: Iterator[Mapping[str, Any]]) -> Log:
-    """The content after more entries, of which the very first is the declaration; ValueError for one out of place."""
+    """The content after more entries, the very first being the declaration; ValueError for a misplaced entry."""
     if before is None:
         kinds = {name: functools.partial(_declared, kind) for name, kind in _KINDS.items()}
         before = begun(declared_in(next(entries, None), kinds))
@@ -98,7 +98,7 @@ def _with_entry(
 
 
 def _without_last(trials: tuple[Trial, ...], entry: Mapping[str, Any]) -> tuple[Trial, ...]:
-    """The trials, of which the last one that counts does so no longer."""
+    """The trials without the last one that counted."""
     last, why = _last(trials), entry.get("why")
     if entry["withdrawn"] != last.number or not isinstance(why, str) or not why:
         raise ValueError(f"expected it to withdraw the trial of line {last.number + 1}, and to say why")
@@ -111,7 +111,7 @@ def that_count(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
 
 
 def _last(trials: tuple[Trial, ...]) -> Trial:
-    """The last one that counts."""
+    """The last trial that counts."""
     for trial in reversed(trials):
         if trial.withdrawn is None:
             return trial
@@ -136,7 +136,7 @@ def begun(declared: Declared | DeclaredPairs) -> Log:
 
 
 def with_trials(log: Log, trials: tuple[Trial, ...]) -> Log:
-    """With these trials, taken in one by one; anew where one that had counted was withdrawn."""
+    """Add these trials one by one; start anew if a trial that had counted was withdrawn."""
     kept = that_count(trials)
     if kept[: len(log.counted)] != log.counted:
         log = begun(log.declared)
@@ -149,7 +149,7 @@ def with_trials(log: Log, trials: tuple[Trial, ...]) -> Log:
 
 
 def run_of(log: Log) -> AdaptiveCertificate:
-    """The certificate of the trials of tasks that count, with them, as an adaptive run has it."""
+    """The trials of tasks that count, with their certificate, as an adaptive run."""
     state, dtype = log.state, np.dtype(log.state.wealth.dtype)
     returns = convert_host(np.array([trial.value for trial in log.counted], np.float64), dtype, "down")
     return AdaptiveCertificate(

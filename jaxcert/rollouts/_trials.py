@@ -19,7 +19,7 @@ from jaxcert.tables._spelling import ask_about_alike
 
 
 class Trials(RecordedTrials[Declared]):
-    """An experiment trial by trial, for a robot in place of an environment: a log of single trials, and what they say.
+    """An experiment trial by trial, for a robot instead of an environment: a log of single trials and its certificate.
 
     Everything is declared before the first trial. Then each trial is a line of the log, on the disk when ``add``
     returns, with a hash of all lines up to it; the state is computed again from the log. A process that is killed
@@ -27,11 +27,11 @@ class Trials(RecordedTrials[Declared]):
 
     It certifies what ``certify_adaptive`` does: with probability at least 1 - delta for each threshold, the certificate
     holds at every moment, whichever task was tried next, and whenever and why the experiment ended. The tasks are drawn
-    independently; all of them count, tried or not; a trial that broke off is a failure, or has the worst score.
+    independently, and all of them count, tried or not. A trial that broke off is a failure, or has the worst score.
 
-    A trial may be withdrawn, as one that was mistyped. It stays in the log and does not count. Then the certificate
-    holds only if none was withdrawn because of how it went; ``run(count_withdrawn=True)`` counts the withdrawn ones as
-    the worst returns, and holds for whatever reason they were withdrawn.
+    A trial may be withdrawn, for example after a typing error. It stays in the log and does not count. Then the
+    certificate holds only if none was withdrawn because of how it went; ``run(count_withdrawn=True)`` counts the
+    withdrawn ones as the worst returns, and holds for whatever reason they were withdrawn.
 
     Args:
         path: a log of ``Trials.start``.

@@ -19,7 +19,7 @@ from jaxcert.returns._sample import placed, support_for
 from jaxcert.sequential._rule import NO_LIMIT, Bets, Settings, prepare_rule
 from jaxcert.sequential._wealth import SequentialCertificate, SequentialState, advance, certificate_of, start
 
-# What is fixed before the first rollout.
+# The settings that are fixed before the first rollout.
 FIXED = ("thresholds", "low", "high", "beta", *Settings._fields)
 
 
@@ -59,7 +59,7 @@ def init(
     """
     check_count("num_tasks", num_tasks)
     dtype = compute_dtype(thresholds)
-    low, high = support_for(BETTING, support, dtype)  # betting asks the same of it
+    low, high = support_for(BETTING, support, dtype)  # betting has the same needs
     ends = cast(low, dtype, "down"), cast(high, dtype, "up")
     level = probability("beta", beta, dtype, "nearest", validate=True, scalar=True)
     rows: Any = prepare_thresholds(thresholds, dtype, True)
@@ -178,7 +178,7 @@ def rebuilt(fixed: Mapping[str, np.ndarray], num_tasks: int, task: np.ndarray, r
 
 @jax.jit
 def _after(state: SequentialState, returns: jax.Array, first: jax.Array, count: jax.Array) -> SequentialState:
-    """The state after the rollouts of each task, which stand one after the other from its first one on."""
+    """The state after the rollouts of each task, which are listed in order from the first one."""
 
     def one(number: jax.Array, state: SequentialState) -> SequentialState:
         is_there = number < count
@@ -188,7 +188,9 @@ def _after(state: SequentialState, returns: jax.Array, first: jax.Array, count: 
 
 
 def begun(fixed: Mapping[str, np.ndarray], num_tasks: int) -> SequentialState:
-    """The state of so many tasks before their first rollout, as ``init`` makes it of these arrays, or ValueError."""
+    """The state of this number of tasks before their first rollout, as ``init`` builds it from these arrays; or
+    ValueError.
+    """
     thresholds, bets = fixed["thresholds"], fixed["bets"]
     if thresholds.dtype == np.float64 and jnp.result_type(float) != np.float64:
         raise ValueError("holds numbers of 64 bits; expected jax_enable_x64 to be on, as when it was written")

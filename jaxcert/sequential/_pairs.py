@@ -36,11 +36,11 @@ def init_pairs(
     .. math:: W_t = \frac13 \sum_{\lambda} \prod_{i \le t} \Big(1 + \lambda \frac{D_i - c}{w + c}\Big),
               \qquad D_i = A_i - B_i \in [-w, w]
 
-    A is shown to be better by more than the margin c when this evidence reaches a goal, and B when that of the
-    differences with the other sign does. With probability at least 1 - delta neither is shown wrongly, whenever and why
-    the trials end. Of successes and failures only the discordant pairs count, on which one policy alone succeeds: coins
-    that show 1 with probability 1/2 reach the goal within ``max_pairs`` with probability at most delta/2, exactly. For
-    scores, and for a margin, the goal is 2/delta.
+    A is shown to be better by more than the margin c when this evidence reaches a goal, and B when the evidence of the
+    negated differences does. With probability at least 1 - delta neither is shown wrongly, whenever and why the trials
+    end. For successes and failures only the discordant pairs count, on which exactly one policy succeeds. Fair coins
+    reach the goal within ``max_pairs`` with probability at most delta/2, computed exactly. For scores, and for a
+    margin, the goal is 2/delta.
 
     Args:
         delta: probability with which a policy may be shown better that is not, in (0, 1); fixed beforehand, as all is.
@@ -119,7 +119,7 @@ def update_pairs(
 
 
 def better_policy(state: SequentialState) -> jax.Array:
-    """Which policy has been shown to be better.
+    """The policy that has been shown to be better.
 
     Args:
         state: of the pairs so far.
@@ -136,9 +136,10 @@ def better_policy(state: SequentialState) -> jax.Array:
 
 
 def pairs_to_go(state: SequentialState, num_pairs: int) -> int | None:
-    """About how many more pairs show one better if all goes on as in these; None for a thousand times as many and more.
+    """Estimate how many more pairs show one policy better if all goes on as before; None if at least a thousand times
+    as many.
 
-    The evidence of each bet is then a power of what it is now.
+    The evidence of each bet is then a power of its present value.
     """
     logs = np.log(np.maximum(np.asarray(state.wealth, np.float64)[:, 0], np.finfo(np.float64).tiny))
     goals = np.log(np.asarray(state.goal, np.float64)[0])

@@ -55,8 +55,8 @@ def certify_sequential(
     1 - delta, that holds at all moments of the experiment at once, whichever task was continued, and whenever and why
     it stopped. So rollouts beyond ``num_rollouts_used`` need not be made.
 
-    "soft" adds up the wealth with which each task stopped, as ``certify`` does with evidence. That needs each task to
-    stop by its own returns alone, as here, and holds at the end only, not at moments chosen by the returns.
+    "soft" adds up the wealth with which each task stopped, as ``certify`` does with evidence. This requires that each
+    task stops by its own returns alone, as here. It holds only at the end, not at moments chosen by the returns.
 
     Args:
         returns: float[..., n, m], in the order in which the rollouts were started; one that broke off counts as a.
@@ -104,7 +104,7 @@ def certify_sequential(
         most, levels = (np.shape(returns) or (0,))[-1], (thresholds, beta, support)
         binary = is_successes(returns) and method == BINOMIAL.name and bets is None and takes_table(most, levels)
     chosen = choose("method", method, _METHODS)
-    # These bounds ask the same of returns.
+    # These bounds have the same needs.
     sample = sample_of(CLOPPER_PEARSON if binary else BETTING, returns, support, where, validate)
     ends, m = (sample.low, sample.high), int(sample.num_rollouts)
     share, level = levels_of(chosen, delta, beta, sample, validate)

@@ -99,7 +99,7 @@ class Settings(NamedTuple):
 
 
 def check_give_up(name: str, value: Any) -> None:
-    """Raise ValueError unless tasks can be left at that wealth."""
+    """Raise ValueError unless tasks can be given up at this wealth."""
     if not (isinstance(value, int | float | np.floating | np.integer) and 0 <= value < 1):
         raise ValueError(f"{name} is {value!r}; expected a number in [0, 1)")
 

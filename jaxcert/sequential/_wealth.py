@@ -1,4 +1,4 @@
-"""Wealth against and for each task, rollout by rollout; what it certifies, and may come to."""
+"""The wealth of each task, rollout by rollout, the certificate from it, and the best that undecided tasks can reach."""
 
 import dataclasses
 import functools
@@ -112,7 +112,7 @@ def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> Sequentia
         num_rollouts=state.num_rollouts + where.astype(jnp.int32),
         num_rollouts_used=state.num_rollouts_used + active.astype(jnp.int32),
     )
-    # Which tasks have passed, and which go on.
+    # The tasks that have passed, and the tasks that go on.
     goal = jnp.broadcast_to(state.goal, active.shape)
     passed = state.passed | (active & state.valid[..., None] & (state.mean_wealth >= goal))
     goes_on = (state.mean_wealth > state.give_up) | (state.give_up <= 0)
@@ -177,7 +177,7 @@ def _counted(state: SequentialState, n: jax.Array, delta: jax.Array, table: Any)
 def _added_up(n: int, state: SequentialState, delta: jax.Array) -> dict[str, Any]:
     trivial = jnp.broadcast_to(state.thresholds <= state.low, state.passed.shape)
     wealth = jnp.where(trivial, jnp.inf, state.mean_wealth)
-    # Without a padding: in so many tasks the search for a bet would take fewer steps.
+    # Without padding, since with more tasks the search for a bet would take fewer steps.
     valid = state.valid[..., :n]
     wealth = jnp.where(valid[..., None], wealth[..., :n, :], 0)
     return fields_of_evidence(SOFT, wealth, valid, state.low, state.thresholds, state.beta, delta)
@@ -213,7 +213,7 @@ def if_all_pass(state: SequentialState) -> SequentialState:
 
 
 def _wealth_after(host: Any, number: np.ndarray) -> np.ndarray:
-    """The mean wealth after so many more returns at the upper end of the support, float64[n, t]."""
+    """The mean wealth after this many more returns at the upper end of the support, float64[n, t]."""
     low, bets = float(host.low), host.bets.astype(np.float64)
     width = np.maximum(host.thresholds.astype(np.float64) - low, np.finfo(np.float64).tiny)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -48,7 +48,7 @@ class Config(NamedTuple):
 
 
 def read_config(path: Path) -> Config:
-    """The configuration, or ValueError that names the file, the entry and what was expected."""
+    """The configuration, or a ValueError that names the file, the entry and the expected value."""
     content = content_of(path, "a TOML file")
     try:
         document = tomllib.loads(content.decode("utf-8-sig"))
@@ -95,7 +95,7 @@ def _thresholds(value: Any) -> Any:
 
 
 def _read(place: str, table: Any, kind: Any) -> Any:
-    """A table with entries of these names and types; those with a default may be left out."""
+    """A table with entries of these names and types; entries with a default may be left out."""
     _check_names(place, table, kind._fields)
     if missing := [name for name in kind._fields if name not in table and name not in kind._field_defaults]:
         raise ValueError(f"{place} {missing[0]} is missing")

@@ -1,4 +1,4 @@
-"""The cells of a sweep, and how one is found."""
+"""The cells of a sweep, and how to select one."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Returns read in slices that fit into memory, or placed on a mesh of devices, and what a program makes of them."""
+"""Read returns in slices that fit into memory, or place them on a mesh of devices, and run a program on them."""
 
 import dataclasses
 import itertools
@@ -32,9 +32,9 @@ class Slices:
     step: Callable[[], None]  # called after each slice
 
     def numbers(self, needs: Needs, m: int, run: Callable[[Sample], jax.Array], rows: int) -> np.ndarray:
-        """What a program makes of the first m rollouts of each task: from a sample [..., n, m] to [rows, seeds, n].
+        """Apply a program to the first m rollouts of each task: from a sample [..., n, m] to [rows, seeds, n].
 
-        ``rows``: how many numbers there are for each task; about as many copies of the returns are in memory.
+        ``rows``: how many numbers it gives for each task; memory holds about this many copies of the returns.
         """
         if self._is_on_mesh:
             found = np.asarray(self._on_mesh(needs, m, run))
@@ -74,7 +74,7 @@ class Slices:
         return self.sharding is not None or (isinstance(x, jax.Array) and len(x.sharding.device_set) > 1)
 
     def _on_mesh(self, needs: Needs, m: int, run: Callable[[Sample], jax.Array]) -> jax.Array:
-        """On the devices of a mesh; every process has all returns, and gets all numbers."""
+        """Run on the devices of a mesh; every process has all returns and gets all numbers."""
         x = self.returns
         sharding = _checked(self.sharding or x.sharding, x.shape)
         if self.validate and not (isinstance(x, jax.Array) and not x.is_fully_addressable):

@@ -162,7 +162,7 @@ def _betas(grid: Grid, num_tasks: int, dtype: np.dtype) -> np.ndarray:
 
 
 def settled(grid: Grid, returns: Any) -> Grid:
-    """The grid with the names of its bounds and methods, or ValueError where they are not the same in every entry."""
+    """The grid with the names of its bounds and methods; ValueError if they differ between entries."""
     given = itertools.product(grid.bounds or (None,), grid.methods or (None,))
     pairs = dict.fromkeys(tuple(each.name for each in defaults(*names, returns)) for names in given)
     bounds, methods = (tuple(dict.fromkeys(names)) for names in zip(*pairs, strict=True))
@@ -192,7 +192,9 @@ class Pass(NamedTuple):
 
 
 def passes_of(result: SweepResult) -> list[Pass]:
-    """One for each bound and number of rollouts, for all methods that count it; and one for those of successes."""
+    """One program for each bound and number of rollouts, for all methods that count it, and one for the methods of
+    successes.
+    """
     grid, passes = result.grid, []
     counting = [name in COUNTING for name in grid.methods]
     for m in dict.fromkeys(m for _, m in result.budgets):
@@ -238,13 +240,15 @@ _of_counts = jax.jit(functools.partial(fields_of_successes, ATTAINED))
 
 
 def _usable(numbers: np.ndarray, none: float) -> np.ndarray:
-    """The numbers of tasks [seeds, n]; ``none`` for all, if a return of one of them refutes the support."""
+    """The numbers of tasks [seeds, n]; ``none`` for all tasks if one return refutes the support."""
     return np.where(np.isnan(numbers).any(axis=-1, keepdims=True), none, numbers)
 
 
 @jax.jit
 def _counts(sample: Sample) -> jax.Array:
-    """Successes and rollouts of each task, [2, ..., n]: -1 in an invalid one, NaN in one that refutes the support."""
+    """Successes and rollouts of each task, [2, ..., n]: -1 for an invalid task, NaN for one that refutes the
+    support.
+    """
     data: Any = rollouts_of(sample, binary=True)
     count, num_rollouts = successes_of(data)
     count = jnp.where(data.refuted, jnp.nan, jnp.where(data.valid, count, -1))

@@ -13,7 +13,7 @@ from jaxcert.tables._returns import Returns
 from jaxcert.tables._spelling import as_seen
 from jaxcert.tables._told_names import is_of_run, may_tell_tasks
 
-# Returns that are so many times as large as those up to 1 may be per cent, or marks up to 5 or 10.
+# Returns larger by this factor than returns up to 1 may be per cent, or marks up to 5 or 10.
 _OTHER_UNIT = 4
 _MOST_NAMED, _NO_ENTRY = 4, {"", "nan"}
 
@@ -54,7 +54,7 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
 
 
 def in_one_order(*policies: Returns) -> tuple[Returns, ...]:
-    """As ``align_tasks``, without its warnings, for what comes after it."""
+    """As ``align_tasks``, without its warnings, for later steps."""
     if not policies:
         raise ValueError("there is no policy; expected the returns of each")
     for number, each in enumerate(policies):
@@ -80,7 +80,7 @@ def _names_of(policies: Sequence[Returns]) -> list[str]:
 
 
 def _ask_about_units(names: Sequence[str], policies: Sequence[Returns]) -> None:
-    """Warn of one policy with returns up to 1 beside one with much larger ones, as of shares beside percentages."""
+    """Warn if one policy has returns up to 1 and another much larger ones, such as shares and percentages."""
     sizes = [float(np.nanmax(np.abs(each.returns.astype(np.float64)))) for each in policies]
     small, large = int(np.argmin(sizes)), int(np.argmax(sizes))
     if sizes[small] <= 1 and sizes[large] >= _OTHER_UNIT * max(sizes[small], 0.5):
@@ -106,7 +106,7 @@ def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> 
 
 
 def entries_of_tasks(names: Iterable[Any], task: Coded, column: Callable[[Any], Coded]) -> dict[str, dict[Any, str]]:
-    """Of each column that may tell which task it was, and has one entry for each: this entry by the task's label."""
+    """For each column that may describe the tasks and has one entry per task: this entry by the task's label."""
     several, found = len(task.places) >= 2 * len(task.entries), {}
     for name, entries in (pair for each in names for pair in nested(each, column(each))):
         is_one = len(entries.entries) > 1 and len(pair_counts(task, entries)) == len(task.entries)

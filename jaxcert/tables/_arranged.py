@@ -80,7 +80,9 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
 
 
 def strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
-    """The stratum of each task [n], one entry of a column in all of its rows, each of which holds so many rollouts."""
+    """The stratum of each task [n], the entry that a column has in all rows of the task; each row holds this many
+    rollouts.
+    """
     check_column(name, rows.names)
     strata, assigned = rows.column(name), found.rows
     assert assigned is not None
@@ -95,7 +97,7 @@ def strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
 def check_read(
     read: Read, values: list[Coded], *, are_picked: bool = True, said: Collection[Any] = ()
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Raise ValueError or warn of what columns that are neither task nor value tell; see ``check_one_policy``.
+    """Check the columns that are neither task nor value for signs of several policies; see ``check_one_policy``.
 
     Conditions have ``said`` which entries of some columns are meant.
     """
@@ -115,7 +117,9 @@ def check_read(
 
 
 def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles, *, is_wide: bool) -> Coded:
-    """The entries of one column; of several, all of each row; of two that count, as successes of so many trials."""
+    """The entries of one column, joined entries of several, or counts such as 3/5 from columns of successes and
+    trials.
+    """
     if is_wide:
         check_same_policy(names)
         if not number_trials(names):

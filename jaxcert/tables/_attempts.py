@@ -11,7 +11,8 @@ from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import as_number, as_text, ask, number_of, words_in
 from jaxcert.tables._told_names import tells
 
-# Names of numbers of attempts, and of what each row may have as many of as its task has rows; words beside them.
+# Names of columns that count attempts, of things that each row may have as many of as its task has rows, and words
+# beside them.
 _ATTEMPTS = words_in("best majority attempts tries retries reruns votes")
 _ROWS = words_in("samples candidates completions generations k")
 _BESIDE = words_in("of n k num no number max allowed total config")

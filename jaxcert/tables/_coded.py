@@ -1,4 +1,4 @@
-"""A column by its different entries, of each of which what it means is asked once."""
+"""A column stored by its distinct entries, so that each is interpreted once."""
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -42,7 +42,7 @@ class Coded(NamedTuple):
         return np.asarray([of(entry) for entry in self.listed()])[self.places]
 
     def numbers(self) -> np.ndarray:
-        """Each different entry as a number; NaN for those that are none."""
+        """Each distinct entry as a number; NaN if it is not a number."""
         if self.entries.dtype.kind in "biuf":
             return self.entries.astype(np.float64)
         return np.fromiter(map(number_of, self.listed()), np.float64, len(self.entries))
@@ -53,7 +53,7 @@ class Coded(NamedTuple):
         return Coded(self.entries[kept.entries], kept.places)
 
     def repeated(self, times: int) -> "Coded":
-        """Each row so many times."""
+        """Repeat each row this number of times."""
         return self if times == 1 else self._replace(places=np.repeat(self.places, times))
 
     def check(self, wrong: Any, name: Any, expected: str) -> None:
@@ -161,7 +161,7 @@ def lack_outcome(column: Coded) -> np.ndarray:
 
 
 def as_totals(column: Coded, name: str) -> np.ndarray:
-    """The returns [rows]: bool if they are successes, the first one of them in words or bool; else finite float64."""
+    """The returns [rows]: bool if the first entry is a word of success or a bool, else finite float64."""
     kind = column.entries.dtype.kind
     if kind in "mM":  # NumPy would give the number of its units, such as nanoseconds
         kinds = "durations" if kind == "m" else "dates"
@@ -200,13 +200,13 @@ def counts_in(column: Coded, name: str, *, sure: bool) -> np.ndarray | None:
 
 
 def as_counts(successes: Coded, trials: Coded) -> Coded:
-    """Two columns of numbers as one of entries such as 31/50."""
+    """Join two columns of numbers into entries such as 31/50."""
     pairs, places = combined(successes, trials)
     return Coded(as_objects(f"{whole(won)}/{whole(every)}" for won, every in pairs), places)
 
 
 def of_rates(rates: Coded, trials: Coded, name: str) -> Coded:
-    """Rates of success, each of so many trials, as entries such as 31/50.
+    """Convert rates of success and numbers of trials to entries such as 31/50.
 
     A rate may be rounded to the digits of the longest one in its column, if it still means one number of successes.
     """

@@ -24,7 +24,7 @@ class NotNamedError(ValueError):
 class Columns(NamedTuple):
     """Names of the columns of a table with one row per rollout; the column of trials may be absent.
 
-    A value of two names with a slash, as successes/trials, are so many successes of so many trials in each row.
+    A value of two names with a slash, such as successes/trials, counts the successes and the trials of each row.
     """
 
     task: str = "task_id"
@@ -32,7 +32,9 @@ class Columns(NamedTuple):
     value: str = "total_return"
 
     def in_table(self, names: list[Any]) -> "Columns":
-        """These columns of a table; another name stands for a usual one that it lacks, if no two could be meant."""
+        """These columns of a table. If a usual name is missing, another name stands for it, unless two could be
+        meant.
+        """
         found = {}
         for part, wanted, usual in zip(Columns._fields, self, Columns(), strict=True):
             meant = _meant(names, part) if wanted == usual else [wanted]
@@ -46,7 +48,7 @@ class Columns(NamedTuple):
 
     @staticmethod
     def unnamed_in(names: list[Any]) -> "Columns":
-        """The columns of a table that are read if none is named; "" in the place of one that several could be."""
+        """The columns that are read if none is named; "" where several are possible."""
         columns = Columns()
         while True:
             try:
@@ -69,7 +71,7 @@ class Columns(NamedTuple):
         return _parts(self.task, names)
 
     def read(self, names: Sequence[Any]) -> list[Any]:
-        """All columns that are read; the usual one of trials not where each of several columns holds one."""
+        """All columns that are read; without the usual column of trials if each of several columns holds one trial."""
         is_unused = self.trial is None or (self.trial == Columns().trial and self.is_wide(names))
         trial = [] if is_unused else [self.trial]
         return [*self.of_task(names), *trial, *self.of_value(names)]
@@ -80,14 +82,14 @@ def _parts(name: Any, names: Sequence[Any]) -> list[Any]:
     return [name] if name in names or not isinstance(name, str) else name.split(",")
 
 
-# Read in place of the usual names, in upper or lower case, the first group of which there is one. Names of tasks and of
+# Names that replace the usual ones, in upper or lower case; the first group with a match counts. Names of tasks and of
 # values are one group: of two that could be meant, none is chosen.
 _OTHER_NAMES = {
     "task": ["task instance_id example_id doc_id problem_id problem instance scenario env env_id environment"],
     "trial": ["episode trial rollout attempt", "run rep repeat repetition seed"],
     "value": ["return score success passed pass resolved solved correct reward exact_match result outcome"],
 }
-# What may count the trials of a row, beside a column of successes.
+# Columns that may count the trials of a row, beside a column of successes.
 _TOTALS = ("trials", "num_trials", "n_trials", "num_episodes", "total", "n")
 # Beside a number of trials, these may count how many of them succeeded.
 _SUCCESSES = words_in("successes success passed pass resolved solved correct")
@@ -125,7 +127,7 @@ def _counted(names: list[Any], wanted: str, found: Columns) -> str:
 
 
 def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
-    """For each missing column the one whose name says that it is this one and no other; None for none or several."""
+    """For each missing column the only column whose name fits it alone; None for none or several."""
     read = {*columns, *columns.of_value(names)}
     left = [str(name) for name in names if name not in read and not tells(name).looked_at]
     wanted = columns._asdict() | {"value": columns.of_value(names)[0]}
@@ -148,7 +150,7 @@ def rate_in(names: Sequence[Any]) -> dict[str, str | None]:
 
 
 def alike(names: list[Any], columns: Columns) -> list[str]:
-    """The names that differ in a number alone, as s0 and s1, of the most frequent kind."""
+    """The most frequent group of names that differ only in a number, such as s0 and s1."""
     stems = Counter(_DIGITS.sub("#", str(name)) for name in names if name != columns.task)
     stem, count = next(iter(stems.most_common(1)), ("", 0))
     return [str(name) for name in names if _DIGITS.sub("#", str(name)) == stem] if "#" in stem and count > 1 else []

@@ -15,7 +15,7 @@ import numpy as np
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _CAMEL, _WORD = re.compile("(?<=[a-z])(?=[A-Z])"), re.compile(r"[^\W\d_]+")
 _DECIMALS = re.compile(r"[0-9]*\.([0-9]+)", re.ASCII)
-# So many successes of so many trials, as 31/50.
+# A count of successes and trials, such as 31/50.
 _COUNTS = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", re.ASCII)
 # Success and failure in words: a column uses one pair. An entry of 0 or 1 is a number.
 _PAIRS = (
@@ -79,7 +79,7 @@ def told_of(place: str, strict: bool, stacklevel: int) -> Iterator[None]:
 
 
 def meant_by(entry: Any) -> str:
-    """The expected input in place of an entry that is no number."""
+    """Say what is expected instead of an entry that is not a number."""
     text = entry.strip().lower() if isinstance(entry, str) else ""
     if nearly := next((meant for pattern, meant in _NEARLY.items() if re.fullmatch(pattern, text)), None):
         return nearly
@@ -94,7 +94,7 @@ def counts_of(entry: Any) -> tuple[int, int] | None:
 
 
 def whole(entry: Any) -> Any:
-    """A whole number without its point, as 50 for 50.0; another entry as it is."""
+    """Write a whole number without its decimal point, 50 for 50.0; leave other entries unchanged."""
     return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
 
 
@@ -105,7 +105,7 @@ def decimals_of(rate: Any) -> int:
 
 
 def rated(rate: Any, trials: Any, digits: int) -> int | None:
-    """The number of successes of a rate, if so many digits leave one alone.
+    """The number of successes of a rate, if its digits allow only one.
 
     Two digits and 100 trials do: 0.62 are more than 61.5 and fewer than 62.5 of them.
     """
@@ -154,7 +154,7 @@ def as_number(entry: Any) -> float:
 
 
 def as_text(entry: Any) -> str:
-    """The entry as it is written; of a number without the zeros that say nothing."""
+    """The entry as text; a number without trailing zeros."""
     number = number_of(entry) if not isinstance(entry, bool) else np.nan
     if np.isfinite(number) and number.is_integer() and abs(number) < 2**53:
         text = str(entry).strip()

@@ -115,7 +115,7 @@ def _header(content: bytes, wanted: set[str]) -> tuple[str, list[str]]:
 
 
 def _with_points(column: Any, name: str, *, may_be_commas: bool) -> Any:
-    """The entries with decimal points in place of decimal commas, which a file with commas between them has not."""
+    """Replace decimal commas by decimal points; a file separated by commas has no decimal commas."""
     entries = [entry.strip() for entry in column.unique().to_pylist() if entry]
     commas, points = ([each for each in entries if mark in each] for mark in ",.")
     if may_be_commas and commas and points:
@@ -123,7 +123,7 @@ def _with_points(column: Any, name: str, *, may_be_commas: bool) -> Any:
     marked = points or (commas if may_be_commas else [])
     short = [each for each in entries if _SHORT.fullmatch(each)]
     may_be_thousands = all(map(_THOUSANDS.fullmatch, marked)) and len(marked) + len(short) == len(entries)
-    # Three decimals alone are usual where commas stand between entries; beside whole numbers below 1000 they are not.
+    # If all entries have three decimals, commas may separate thousands, but not beside whole numbers below 1000.
     if marked and may_be_thousands and (may_be_commas or short):
         ask(
             f"column {name} holds numbers such as {marked[0]}, read as decimals: if the mark sets thousands apart, "
@@ -147,7 +147,9 @@ def json_lines_table(content: bytes, roles: Roles) -> Any:
 
 
 def _plain_table(content: bytes, head: list[dict[str, Any]]) -> Any:
-    """The rows by pyarrow, which is ten times as fast; None unless each field is of one plain type, as in the head."""
+    """Parse the rows by pyarrow, which is ten times as fast; None unless each field has one plain type, that of the
+    head.
+    """
     pa, reader = import_extra("pyarrow", "io"), import_extra("pyarrow.json", "io")
     plain = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string(), type(None): pa.string()}
     kinds: dict[str, set[type]] = {name: set() for row in head for name in row}
@@ -213,7 +215,7 @@ def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] 
 
 
 def parquet_table(content: bytes, roles: Roles) -> Any:
-    """The rows of a Parquet file; columns of long lists and bytes, as of pictures, are null, and not read."""
+    """The rows of a Parquet file. Columns of long lists and bytes, such as pictures, are null and are not read."""
     pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
     if not content.startswith(b"PAR1"):
         raise ValueError("not a Parquet file: it does not start with PAR1")
@@ -260,6 +262,6 @@ def arrow_table(content: bytes, _: Roles) -> Any:
 
 
 def unpacked(content: bytes) -> bytes:
-    """The content of a gzip file, whose end has the digest and the length of what was packed."""
+    """The content of a gzip file, whose end holds the digest and the length of the content."""
     with parse_errors_told("a gzip file", OSError, EOFError, zlib.error):
         return gzip.decompress(content)

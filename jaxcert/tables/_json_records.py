@@ -24,13 +24,15 @@ _KINDS: dict[Any, tuple[Any, str]] = {
 
 
 class Place(NamedTuple):
-    """A value, and where it stands in a file, as in "trials[0] has no field 'score'"; the whole file has no name."""
+    """A value and its place in a file, for messages such as "trials[0] has no field 'score'"; the whole file has no
+    name.
+    """
 
     value: Any
     name: str = ""
 
     def field(self, name: str) -> "Place":
-        """A field that has to be there."""
+        """A required field."""
         fields = self.of(dict)
         if name not in fields:
             found = ", ".join(repr(other[:40]) for other in list(fields)[:_MOST_NAMED]) or "none"
@@ -94,7 +96,7 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A value at a path, with what each ``*`` on the way stands for, a name or a number, and the entry there."""
+    """A value at a path, with the name or number that each ``*`` on the way stands for, and the entry there."""
 
     keys: tuple[Any, ...]
     around: tuple[Any, ...]
@@ -113,8 +115,9 @@ def records_in(value: Any, path: str) -> tuple[list[dict[str, Any]], set[str]]:
 def with_fields_around(found: Sequence[Found], path: str) -> tuple[list[dict[str, Any]], set[str]]:
     """The records with the plain fields of the entries around them; and the names of these.
 
-    What the first ``*`` stands for is the field $1. Where a name occurs at several depths, the record's own field keeps
-    it, and the others are $1.name. What counts or averages outcomes is no field of all records around which it stands.
+    The field $1 holds the name or number that the first ``*`` stands for. Where a name occurs at several depths, the
+    record's own field keeps it, and the others are $1.name. A field that counts or averages outcomes is not copied to
+    all records below it.
     """
     steps = path.split(".")
     last = -1 if steps[-1] == "*" else len(steps)  # what such a * stands for is the record itself
@@ -189,12 +192,12 @@ def _places(value: Any, path: str) -> Iterator[str]:
         is_plain = not any(isinstance(part, dict | list) for part in inner)
         is_list = isinstance(each, list) and all(isinstance(part, dict) for part in each)
         if inner and (is_list or (name == "*" and isinstance(value, dict) and is_plain)) and not tells(name).ending:
-            yield path + name  # but rows are not chosen by how they ended
+            yield path + name  # but rows must not be chosen by their outcome
         yield from _places(each, f"{path}{name}.")
 
 
 def _kind(value: Any) -> tuple[Any, ...]:
-    """The names of an entry's fields, or of those in its list; equal for entries that are alike."""
+    """The names of an entry's fields, or of the fields in its list; equal for entries of one kind."""
     if isinstance(value, list):
         return (list, *_kind(value[0] if value else None))
     return (dict, *sorted(value)) if isinstance(value, dict) else ()

@@ -22,7 +22,8 @@ _DONE_AGAIN = words_in("redo redone retry retried rerun")
 _LONG_STEP = 1000
 _LONG_NUMBER = re.compile("(.*[^0-9]|)([0-9]{1,15})(e[0-9]|[kKmM]|)([.][a-zA-Z]+|)")
 _ZEROS = {"": 0, "k": 3, "m": 6}
-# A day with its time, or seconds since 1970; an id behind a word, and what it has that words with a number have not.
+# A day with its time, or seconds since 1970; an id after a word, and the marks that distinguish it from a numbered
+# word.
 _MOMENT = re.compile(
     r"20[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9][T_ -]?[0-2][0-9][-_:.]?[0-5][0-9]([-_:.]?[0-5][0-9])?|1[5-9][0-9]{8}"
 )
@@ -35,7 +36,7 @@ _TRIALS = "labels of tasks such as {!r:.60}: if they end with the number of a tr
 
 
 def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Columns], Coded]) -> None:
-    """Warn of a label of several columns, one of which may vary from trial to trial; ``label`` gives that of some."""
+    """Warn of a label of several columns if one of them may vary from trial to trial; ``label`` joins some columns."""
     whole = label(columns)
     for part in () if all(words_in(part) & PLACES for part in parts) else parts[::-1]:
         rest = ",".join(str(each) for each in parts if each != part)
@@ -54,7 +55,7 @@ def ask_about_label(columns: Columns, parts: Sequence[Any], label: Callable[[Col
 
 
 def ask_about_labels(labels: Sequence[Any]) -> None:
-    """Warn of labels that number what is no task, or that have two parts, as pi0/push has."""
+    """Warn of labels that do not seem to number tasks, or that have two parts, such as pi0/push."""
     texts = [str(label) for label in labels]
     ask_about_trained_labels(texts)
     _ask_about_numbers(texts, "tasks", POLICIES | _OF_TRAINING)
@@ -96,7 +97,9 @@ def ask_about_unique_labels(read: Read) -> None:
 
 
 def _hold_marks(texts: list[str], pattern: re.Pattern[str]) -> bool:
-    """Whether each label holds such a mark, and what is left of them repeats; ids are of one length, and no words."""
+    """Whether each label holds such a mark and the rest of the labels repeats; ids have one length and are not
+    words.
+    """
     marks = [found[0] for text in texts if (found := pattern.search(text))]
     are_ids = len({*map(len, marks)}) == 1 and sum(bool(_MIXED.search(mark)) for mark in marks) >= len(marks) / 3
     repeat = len({pattern.sub("", text) for text in texts}) <= len(texts) / 2
@@ -115,7 +118,7 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
 
 
 def _common_affix(texts: list[str]) -> str:
-    """What is added to most labels of one half to give those of the other, as _ft in mug and mug_ft; "" for nothing."""
+    """The suffix that turns most labels of one half into the other half, such as _ft in mug and mug_ft; "" for none."""
     known, lengths, found = {*texts}, {*map(len, texts)}, Counter[str]()
     for text in texts:
         found.update({text[i:] for i in lengths if 0 < i < len(text) and text[:i] in known})
@@ -135,7 +138,9 @@ def _ask_about_known(texts: list[str], of: str) -> bool:
 
 
 def _ask_about_numbers(texts: list[str], of: str, words: set[str]) -> None:
-    """Warn of labels such as ckpt_1 and ckpt_2, or 1000, 2000 and 3000; and of those of what was done again."""
+    """Warn of labels of checkpoints, such as ckpt_1 and ckpt_2, or 1000, 2000 and 3000, and of labels of
+    repetitions.
+    """
     some = words_in(" ".join(texts)) & _DONE_AGAIN  # of all at once, which is quick
     if some and (again := next(text for text in texts if words_in(text) & _DONE_AGAIN)):
         ask(
@@ -161,7 +166,7 @@ def _long_number(found: re.Match[str]) -> int:
 
 
 def _ask_about_parts(text: str, one: np.ndarray, other: np.ndarray) -> bool:
-    """Warn of parts of labels, unless one of them numbers the tasks of the other; whether it was done."""
+    """Warn of labels with two parts, unless one part numbers the tasks of the other; return whether it warned."""
     if all(tells(each).trial for each in other) and len({*one}) < len(one):
         ask(_TRIALS.format(text))
         return True

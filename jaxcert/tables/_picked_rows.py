@@ -1,4 +1,4 @@
-"""Which rows of a table are read, by conditions and a policy; none may choose them by how they ended."""
+"""Pick the rows of a table by conditions and by policy; no condition may pick rows by their outcome."""
 
 import dataclasses
 import re
@@ -22,7 +22,7 @@ _MOST_HELD = 8
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Rows of a table of pandas, Polars or pyarrow: all of them, or those that are picked, by their index."""
+    """Rows of a table of pandas, Polars or pyarrow: all rows, or the picked ones, by index."""
 
     table: Any
     names: list[Any]  # of all columns
@@ -30,7 +30,7 @@ class Rows:
     _held: dict[Any, Coded] = dataclasses.field(default_factory=dict)
 
     def column(self, name: Any) -> Coded:
-        """Its entries in these rows; None for one that is empty."""
+        """Its entries in these rows; None for an empty one."""
         if name in self._held:
             return self._held[name]
         every = of_series(self.table[name])
@@ -157,12 +157,12 @@ def condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
 
 
 def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.ndarray, among: np.ndarray) -> None:
-    """Raise ValueError where a condition on endings keeps, of the rows ``among`` all others, those that went well."""
+    """Raise ValueError if a condition on endings keeps the successful ones of the rows ``among`` all others."""
     if name in columns.of_task(every.names) and (left := np.flatnonzero(~holds)).size:
         among[left[every.at(left).labels(columns).each(sums_up)]] = False
     outcomes = every.column(columns.of_value(every.names)[0]).each(as_number)[among]
     kept = holds[among]
-    # What has no outcome went badly.
+    # A row without an outcome counts as a failure.
     left, taken = np.nan_to_num(outcomes[~kept], nan=-np.inf), outcomes[kept]
     is_known = bool(left.size and taken.size and np.all(np.isfinite(taken)))
     by_ending, chosen = tells(name).ending or are_endings(every.column(name)), is_known and left.max() < taken.min()

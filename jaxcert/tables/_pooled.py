@@ -8,6 +8,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -37,21 +38,21 @@ _DATES = words_in("date day datetime weekday time timestamp started recorded")
 
 
 def check_one_policy(read: Read, *, are_picked: bool = True) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Raise ValueError for rows of the same task that are of several policies, conditions or moments; ask if unsure.
+    """Raise ValueError if rows of the same task belong to several policies, conditions or moments; ask if unsure.
 
-    ``are_picked``: whether rows can be picked by a column. What no name tells is for the reader of the result: the
-    columns in which rows that are taken together differ, if their entries repeat or their names are of what changes
-    policies. For a comparison with others, also the columns that hold the same entry in all rows, with it.
+    ``are_picked``: whether rows can be picked by a column. Returns the columns that no name explains, for the reader of
+    the result: pooled rows differ in them, and their entries repeat or their names suggest another policy. For
+    comparisons, also returns the columns that hold one entry in all rows, with this entry.
     """
     pooled, constant = [], {}
-    ordered = sorted(read.others, key=lambda name: not tells(name).looked_at)  # what is told for sure comes first
+    ordered = sorted(read.others, key=lambda name: not tells(name).looked_at)  # certain findings come first
     parts = [part for each in ordered for part in nested(each, read.column(each))]
     for name, entries in parts:
         is_trial, several = name == read.columns.trial, len(entries.entries) > 1
-        # Outcomes of another policy tell no rows of one apart.
+        # Outcomes of another policy do not distinguish rows of this one.
         picked = _picked(name, entries) if are_picked and not _is_of_another(name, entries, read.columns) else ""
         repeats = several and len(entries.entries) <= len(entries.places) / 2
-        # The length of an episode is looked at, too, unless it was named to number trials.
+        # The length of an episode is checked as well, unless it was named as the number of the trial.
         if tells(name).moment or tells(name).apart or (not is_trial and tells(name).looked_at):
             if words_in(name) & GROUPS and are_numbered(read.task):
                 own = f"--task {name},{read.columns.task}"
@@ -78,7 +79,7 @@ def _check_told(name: Any, entries: Coded, task: Coded, picked: str, *, is_trial
     """Check a column whose name suggests policies or moments of training."""
     differs, has_all, is_balanced = _spread(task, entries)
     is_log = tells(name).moment and not is_trial and len(entries.entries) > 1 and not (repeats and differs)
-    # How long an episode was may tell how it ended.
+    # The length of an episode may reveal its outcome.
     picked = "" if tells(name).moment and not is_balanced else picked
     if differs and _counts_steps(name, entries):
         raise ValueError(
@@ -86,10 +87,12 @@ def _check_told(name: Any, entries: Coded, task: Coded, picked: str, *, is_trial
             "episode, such as one with the sum of its rewards"
         )
     if differs and (tells(name).apart or has_all):
+        all_of_them = f", or all of them in jaxcert compare (--policy {quote(str(name))})"
+        compared = all_of_them if tells(name).policies else ""
         raise ValueError(
             f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, groups "
             "of tasks or moments of training apart, they are no trials of one policy; expected rows of one of "
-            f"them{picked}, or a table without this column"
+            f"them{picked}{compared}, or a table without this column"
         )
     if is_log and (tells(name).training or (not repeats and _goes_on(entries))):
         raise ValueError(
@@ -121,7 +124,9 @@ def are_numbered(labels: Coded) -> bool:
 
 
 def crossing(one: Coded, other: Coded) -> float:
-    """How far entries are crossed: 0 where those of one column tell those of the other, 1 where all pairs occur."""
+    """How far entries are crossed: 0 if the entries of one column determine those of the other, 1 if all pairs
+    occur.
+    """
     least, most = sorted((len(one.entries), len(other.entries)))
     num_pairs = len(pair_counts(one, other))
     return (num_pairs - most) / ((least - 1) * most) if least > 1 else 0.0
@@ -163,8 +168,8 @@ def _spread(task: Coded, entries: Coded) -> tuple[bool, bool, bool]:
 
 
 def _picked(name: Any, entries: Coded) -> str:
-    """How to read the rows of one entry alone, where it can be written."""
-    if are_endings(entries):  # those of trials that went well might be proposed
+    """Say how to read only the rows of one entry, if it can be typed."""
+    if are_endings(entries):  # otherwise the message might propose the successful trials
         return ""
     first = next((each for each in entries.listed() if isinstance(each, str | int | bool) and each != ""), None)
     if tells(name).moment and first is not None:  # the last one is of the policy that is used
@@ -176,7 +181,8 @@ def _picked(name: Any, entries: Coded) -> str:
 def nested(name: Any, entries: Coded) -> Iterator[tuple[Any, Coded]]:
     """A column, or of objects with fields each field as one, under both names with a dot.
 
-    A text may hold such fields, too, as a command with options: those that may tell policies apart come after it.
+    A text may hold such fields as well, for example a command with options. Fields that may distinguish policies follow
+    it.
     """
     first = next((each for each in entries.listed() if each is not None), None)
     is_text = isinstance(first, str)

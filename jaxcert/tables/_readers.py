@@ -30,7 +30,7 @@ _TEXTS = {
     ".json": json_table,
 }
 _PACKED = ".gz"
-# What to do with files of other kinds.
+# Advice for files of other kinds.
 _WAYS = {
     ".xlsx .xls .ods .numbers": "is a file of a spreadsheet; expected its table saved as CSV, in UTF-8",
     ".pkl .pickle .joblib .pt .pth": (
@@ -148,7 +148,10 @@ def _of_folder(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[st
 
 
 def _of_file(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[str, Any]]:
-    content, kind = content_of(path, "returns"), _kind_of(path)  # once, so that the digest belongs to what is parsed
+    content, kind = (
+        content_of(path, "returns"),
+        _kind_of(path),
+    )  # once: the digest is of the parsed content
     with in_file(path), told_of(f"{path}: ", strict, 6):
         found = read_content(path, content, roles, own=kind is not None)
         if found is None and kind is None:
@@ -178,13 +181,13 @@ def _of_arrays(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[s
 
 
 def _table(kind: str, content: bytes, roles: Roles) -> tuple[Any, bool]:
-    """The rows of a table, as one of pyarrow; and whether its last line is surely whole."""
+    """The rows as a table of pyarrow, and whether the last line is certainly complete."""
     text, suffix = unpacked(content) if kind.endswith(_PACKED) else content, kind.removesuffix(_PACKED)
     return _TABLES[suffix](text, roles), suffix not in (".csv", ".tsv") or text.endswith((b"\n", b"\r"))
 
 
 def table_in(path: Path, content: bytes, roles: Roles) -> Any:
-    """The rows of a table, as one of pyarrow."""
+    """The rows as a table of pyarrow."""
     kind = _kind_of(path)
     if kind is None or kind in _ARRAYS:
         raise ValueError("holds arrays; expected a table" if kind else _no_kind(path))

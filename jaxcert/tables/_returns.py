@@ -62,7 +62,7 @@ class Returns:
     of_tasks: Mapping[str, Mapping[Any, str]] = dataclasses.field(default_factory=dict, kw_only=True)
 
     def place_of(self, index: Sequence[int]) -> str:
-        """Which return it is, by the index of task and rollout: with its row, if it has one, and the task's label."""
+        """Describe a return by its task's label and its row, if it has one, from the index of task and rollout."""
         task, rollout = map(int, index)
         label = self.tasks[task : task + 1].tolist()[0]
         if self.rows is None:
@@ -95,7 +95,7 @@ class Returns:
 
     @property
     def has_rollouts(self) -> bool:
-        """Whether single rollouts are known, and not their summary alone."""
+        """Whether single rollouts are known, rather than only a summary."""
         return isinstance(self.returns, np.ndarray)
 
     @property
@@ -157,7 +157,7 @@ class ReturnsFile(Returns):
     successes: bool = False
 
     def place_of(self, index: Sequence[int]) -> str:
-        """Which return it is, with the file."""
+        """Describe a return, with its file."""
         return f"{self.path}: {super().place_of(index)}"
 
     def without_support(self, support: Any) -> "ReturnsFile":
@@ -176,7 +176,7 @@ class ReturnsFile(Returns):
             any_name = "|".join([*map(re.escape, tasks), ".*(?=!=)", ".*?"])
             match = re.fullmatch(rf"\s*({any_name})\s*(!=|==?|\bin\b)\s*(.*)", text, re.DOTALL)
             name, sign, wanted = map(str.strip, match.groups() if match else (text, "!=", ""))
-            shown = f"where {name} {sign} {re.sub(r'[^,]*/', '', wanted)}"  # what is certified is said
+            shown = f"where {name} {sign} {re.sub(r'[^,]*/', '', wanted)}"  # the certificate states it
             left_out = f"some {'tasks' if name in tasks else 'rows'} by {name}"
             told = told.replace(f", where {text}", f", {left_out if name in tasks or sign == '!=' else shown}")
         return told
@@ -212,7 +212,7 @@ def names_of(data: Sequence[ReturnsFile]) -> list[str]:
 
 
 def how_many(number: int | np.integer, noun: str) -> str:
-    """So many of them, in words, as 1 task and 2 tasks."""
+    """A number with its noun, such as 1 task or 2 tasks."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 

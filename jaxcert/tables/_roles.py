@@ -10,12 +10,12 @@ from jaxcert.tables._columns import Columns, NotNamedError, alike, guessed, rate
 from jaxcert.tables._entries import number_of, words_like
 from jaxcert.tables._told_names import check_no_curve, check_same_policy, lowered, number_trials, tells
 
-# What a record says besides the columns; the value where it is a rate, of as many trials as another column says.
+# Facts that a record states besides the columns; the value if it is a rate of the trials that another column counts.
 PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "value")
 
 
 class Roles(NamedTuple):
-    """Which column has which role, and which rows are read."""
+    """The roles of columns, and the choice of rows."""
 
     task: str = Columns().task  # or several with commas, whose entries together are the label
     trial: str | None = Columns().trial  # tells the rollouts of a task apart

@@ -1,11 +1,11 @@
-"""Which end of a column is better, by its name: costs, and columns whose yes is a failure."""
+"""Recognise by name the columns in which less is better: costs, and columns whose yes is a failure."""
 
 import numpy as np
 
 from jaxcert.tables._entries import ask, listed_words, words_in
 from jaxcert.tables._told_names import ASIDE, LIKE, says
 
-# What is better if it is less.
+# Quantities of which less is better.
 _COSTS = words_in("""
     cost costs loss losses regret penalty penalties violation violations collision collisions distance latency seconds
     error errors err mse rmse mae failures crashes falls drops damage damages mistakes misses perplexity ppl wer cer
@@ -19,7 +19,7 @@ _COSTS = words_in("""
 _TOGETHER = [*map(words_in, ("time to", "steps to", "completion time", "wall time", "elapsed time", "miss rate"))]
 _TOGETHER += map(words_in, ("false positive", "false negative", "false alarm", "out bounds", "gave up", "give up"))
 _TOGETHER += map(words_in, ("edit distance", "help requests", "near miss"))
-# Words in the name of a column whose yes is no success; and of those that are one, unless "not" stands before them.
+# Words in names of columns whose yes is a failure; and words whose yes is a success unless "not" stands before them.
 _FAILURES = words_in("""
     fail fails failed failure failures unsuccessful unsolved unresolved crash crashed collision collided error errors
     errored unsafe violation violated timeout timeouts fell fallen incorrect incorrectly wrong wrongly stuck dropped
@@ -60,7 +60,9 @@ def check_successes(name: str) -> None:
 
 
 def _is_denied(name: str) -> bool:
-    """Whether it begins with not, or a no that is not short for a number, as in no_collisions; or ends with free."""
+    """Whether it begins with "not" or with a "no" that does not mean number, as in no_collisions, or ends with
+    "free".
+    """
     first, *others = [*listed_words(name), ""]
     may_count = any(word == "of" or word.endswith("s") for word in others)
     return first in _NOT or (first == "no" and not may_count) or others[-2:-1] == ["free"]
@@ -74,7 +76,7 @@ def _undenied(name: str) -> set[str]:
 
 
 def _told_failures(name: str) -> set[str]:
-    """The words by which a name is one of failures: incorrect, or solved in not_solved."""
+    """The words that make a name one of failures: incorrect, or solved in not_solved."""
     words = words_in(name)
     is_opposite = _is_denied(name) and words & _NOT and not words & (_FAILURES | _COSTS)
     return words & (_SUCCESSES | LIKE["value"]) if is_opposite else _undenied(name) & _FAILURES

@@ -15,8 +15,8 @@ from jaxcert.tables._entries import as_number, ask, words_in
 from jaxcert.tables._told_names import ASIDE, BESIDE_SEEN, COUNTED, DIGITS, ENDINGS, SEEN, SPLITS, UNSEEN, says
 
 _ALSO_ENDINGS = words_in("aborted complete completed incomplete killed lost timeout timed")
-# Columns of texts that are no labels, as notes, in which a word tells of help, unless one of these stands beside it;
-# and those of them in which a word in all rows is of a folder.
+# Columns of free text, such as notes, in which a word may mention help, unless one of these stands beside it; and
+# columns in which a word in every row belongs to a folder.
 _FREE = words_in("""
     note notes comment comments remark remarks tag tags event events flag flags annotation annotations incident
     incidents bemerkung bemerkungen kommentar remarque remarques nota notas \u5907\u6ce8
@@ -24,12 +24,12 @@ _FREE = words_in("""
 _BY_HAND = re.compile("by hand|von hand|a mano|manually|manuell|\u4eba\u5de5", re.IGNORECASE)
 _PATHS = words_in("video path file filename dir folder log url uri recording")
 _DENIALS = words_in("no not without none never kein keine ohne sans sin")
-_NEITHER = _DENIALS | {"distribution"}  # new tasks may be of the distribution of those of training
+_NEITHER = _DENIALS | {"distribution"}  # new tasks may come from the distribution of the training tasks
 _NOTHING = {"", "-", "none", "n/a", "na", "nan", "null", "auto", "policy"}
 
 
 def set_aside(name: Any, column: Coded) -> np.ndarray:
-    """Which rows a column sets aside, bool [rows]."""
+    """The rows that a column sets aside, bool [rows]."""
     listed = column.listed()
     if says(name, ASIDE):
         return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)[column.places]
@@ -43,7 +43,7 @@ def set_aside(name: Any, column: Coded) -> np.ndarray:
 
 
 def _mentioned(name: Any, listed: list[Any]) -> np.ndarray:
-    """Which entries mention help: in notes and paths, and in lists and objects with them."""
+    """The entries that mention help, in notes and paths and in lists and objects of them."""
     is_path, nothing = bool(words_in(name) & _PATHS), np.zeros(len(listed), bool)
     if not (is_path or words_in(name) & _FREE):
         return nothing
@@ -86,7 +86,7 @@ def ask_about_trained_labels(labels: list[str]) -> None:
 
 
 def are_splits(texts: Collection[Any]) -> bool:
-    """Whether each text names a split of tasks, as train and test, and one that of training."""
+    """Whether each text names a split of the tasks, such as train and test, and one of them is the training split."""
     words = [*itertools.takewhile(lambda each: each & SPLITS, map(words_in, texts))]
     return len(words) == len(texts) and any(each & SEEN and not each & _NEITHER for each in words)
 

@@ -25,7 +25,7 @@ from jaxcert.tables._spelling import ask_about_alike, check_spelled_once
 from jaxcert.tables._summary_rows import check_no_sum
 from jaxcert.tables._told_names import tells
 
-# Words of what is counted without being trials.
+# Words for things that are counted but are not trials.
 _POINTS = words_in("score scores points grade mark marks tests reward return")
 # More than any table counts, and little enough for memory.
 _MOST_ROLLOUTS = 100_000_000
@@ -102,7 +102,7 @@ def check_pairs(read: Read) -> None:
 
 
 def _told_apart(read: Read, pair: list[int]) -> str:
-    """Which columns tell two rows of the same task and trial apart, and how they are read then."""
+    """The columns that distinguish two rows of the same task and trial, and how to read them."""
     held = [name for name in read.others if not (tells(name).ending or tells(name).value)]
     apart = [str(name) for name in held if len({*read.column(name).places[pair].tolist()}) > 1][:3]
     if not apart:
@@ -125,7 +125,7 @@ def _told_apart(read: Read, pair: list[int]) -> str:
 
 
 def _single(value: Coded, name: str, counted: bool, unfinished: float | None) -> tuple[np.ndarray, np.ndarray, int]:
-    """The row of each rollout and its return: one of each row, or as many as it counts; and how many have none."""
+    """The row and the return of each rollout, one per row or as many as the row counts, and how many lack a return."""
     counts = counts_in(value, name, sure=counted)
     if counts is None:
         return np.arange(len(value.places)), *_outcomes(value, name, unfinished)
@@ -139,8 +139,8 @@ def _single(value: Coded, name: str, counted: bool, unfinished: float | None) ->
     if trials.sum() > _MOST_ROLLOUTS:
         raise ValueError(f"column {name} counts {trials.sum()} trials; expected at most {_MOST_ROLLOUTS}")
     of_rows = np.repeat(np.arange(len(trials)), trials)
-    # In what order they succeeded is not known. All orders are as likely, so that one is drawn, by a generator that
-    # knows nothing of the counts and always draws the same: what looks at the first trial alone stays true.
+    # In what order they succeeded is not known. All orders are equally likely, so one is drawn, by a generator that
+    # does not depend on the counts and always draws the same. Statements about the first trial stay true.
     order = np.lexsort((np.random.default_rng(0).random(len(of_rows)), of_rows))
     succeeded = np.empty(len(of_rows), bool)
     succeeded[order] = np.arange(len(of_rows)) - np.repeat(np.cumsum(trials) - trials, trials) < successes[of_rows]
@@ -195,8 +195,8 @@ def with_worst(
             )
     if unfinished is None:
         return found, lacking
-    # What the finished rollouts returned says nothing of what is possible: if all of them succeeded, one that is lost
-    # may still have failed.
+    # The returns of the finished rollouts do not show what is possible: even if all succeeded, a lost one may have
+    # failed.
     known = support[0] if support else 0.0 if found.dtype == bool and found.size else None
     if known is not None and unfinished != known:
         raise ValueError(f"unfinished is {unfinished:g}; expected {known:g}, the worst return that is possible")

@@ -25,9 +25,9 @@ _LOOKS = str.maketrans(
     "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03b6\u0131\\",
     "abeijkmhopctyxsdhabehikmnoptyxzi/",
 )
-_PLAIN = re.compile(r"[a-z0-9]+([ _-][a-z0-9]+)*", re.ASCII)  # has nothing of all this but single separators
+_PLAIN = re.compile(r"[a-z0-9]+([ _-][a-z0-9]+)*", re.ASCII)  # has only single separators
 _AS_ONE = str.maketrans(" -", "__")
-# Control characters but blanks, and what Unicode says is shown as nothing: joiners, marks of direction, variants.
+# Control characters except blanks, and characters that Unicode displays as nothing: joiners, direction marks, variants.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
@@ -59,8 +59,8 @@ def as_seen(label: Any) -> Any:
 def loosely(label: Any) -> str:
     r"""A label without what rarely tells tasks apart.
 
-    That are case, width, which separators, quotes, punctuation at the end, &amp; for &, ./ in front, and zeros before
-    a number.
+    It ignores case, width, kinds of separators, quotes, final punctuation, &amp; for &, a leading ./, and leading
+    zeros.
 
     Example:
         >>> [*map(loosely, ("Task 01", "task-1", "./task_1", "1e3", "1000", "v1.05"))]
@@ -79,9 +79,10 @@ def loosely(label: Any) -> str:
 
 
 def closely(label: Any) -> str:
-    r"""The same without accents, brackets and what joins words, with Latin letters for those that look like them.
+    r"""As before, and without accents, brackets and joining marks, and with Latin letters for letters that look like
+    them.
 
-    Next to numbers all of that stays, but for a blank beside a word.
+    Next to numbers all of that stays, except a blank beside a word.
 
     Example:
         >>> [*map(closely, ("mug 1", "PickMug", "pick_mug", "mug (red)", "caf\u00e9", "a\\b", "1 12", "11 2"))]

@@ -1,4 +1,4 @@
-"""Which rows are tasks: none that sum up others, as a last row of totals does; and all that should be there."""
+"""Check that all expected tasks are there, and that no row sums up others, such as a last row of totals."""
 
 import itertools
 import re
@@ -12,7 +12,7 @@ from jaxcert.tables._entries import ask, is_name, listed_words, words_in
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._told_names import lowered
 
-# Labels of rows that sum up others: one of the first words, and besides it only some of the others.
+# Labels of rows that sum up others: one of the first words, and otherwise only some of the second words.
 _SUMMARIES = words_in("""
     total totals subtotal average averages avg mean overall median std sum all aggregate aggregated summary micro macro
     gesamt insgesamt summe durchschnitt mittelwert ø σ moyenne médiane somme ensemble promedio media suma totaal
@@ -22,7 +22,7 @@ _BESIDE = words_in("""
     grand macro micro weighted success pass rate score return reward sr tasks task games suite the of over per n sd max
     min
 """)
-# Also where a name follows, as in "Mean HNS".
+# Also if a name follows, as in "Mean HNS".
 _FIRST = words_in("average avg mean iqm subtotal median overall gesamt durchschnitt mittelwert moyenne promedio 平均")
 # Trials that sum up others.
 _OF_TRIALS = _SUMMARIES | words_in("best majority consensus max min")
@@ -78,7 +78,7 @@ def check_labels(labels: list[Any], name: Any) -> None:
 def check_rows_are_trials(read: Read) -> None:
     """Raise ValueError for rows that sum up others or name columns; warn where a row may stand for several trials."""
     names = read.columns
-    header = [str(label).strip() == names.task for label in read.task.listed()]  # as where files were put together
+    header = [str(label).strip() == names.task for label in read.task.listed()]  # as after joining files
     read.task.check(header, names.task, "the names of columns in the first line alone")
     check_labels(read.task.listed(), names.task)
     of_trials = {str(label) for label in ([] if read.trial is None else read.trial.listed())}
@@ -98,7 +98,7 @@ def check_rows_are_trials(read: Read) -> None:
 
 
 def _numbers_rows(task: Coded, entries: Coded) -> bool:
-    """Whether it numbers all rows, or those of each task, from one to the next."""
+    """Whether it numbers all rows consecutively, or the rows of each task."""
     numbers, most = np.sort(entries.numbers()), (len(task.places), np.bincount(task.places).max())
     is_once = len(pair_counts(task, entries)) == len(task.places)
     return is_once and 1 < len(numbers) in most and bool(np.all(np.diff(numbers) == 1))
@@ -107,7 +107,7 @@ def _numbers_rows(task: Coded, entries: Coded) -> bool:
 def ask_about_copied_rows(read: Read, value: Coded) -> None:
     """Warn of a column of which each entry stands in several rows, all of one task and one outcome.
 
-    Tasks of which all trials went alike tell nothing: there a scene may be met twice, too.
+    Tasks whose trials all ended alike show nothing: one scene may occur twice there.
     """
     task = read.task
     least, most = np.full(len(task.entries), len(value.entries)), np.zeros(len(task.entries), np.int64)
@@ -166,7 +166,7 @@ def _sums_in(counts: np.ndarray) -> tuple[list[int], bool]:
 
 
 def ask_about_mean(found: Returns) -> None:
-    """Warn of a last or first task whose one return is the mean, the median or the sum of what the others have."""
+    """Warn if the single return of the first or last task is the mean, the median or the sum of the others' returns."""
     if found.returns.dtype == bool or len(found.tasks) < 5:
         return
     counts, means = found.num_rollouts, np.nanmean(found.returns, axis=1)
@@ -199,7 +199,7 @@ def ask_about_lost(found: Returns, trial: Coded) -> None:
 
 
 def check_tasks(labels: np.ndarray, wanted: Any) -> None:
-    """Raise ValueError unless the tasks are so many, or have these labels, or those in the lines of this file."""
+    """Raise ValueError unless the tasks have this number, these labels, or the labels in the lines of this file."""
     gaps = _gaps_in(labels)
     if wanted is None:
         if gaps:
@@ -223,7 +223,7 @@ def check_tasks(labels: np.ndarray, wanted: Any) -> None:
 
 
 def _gaps_in(labels: np.ndarray, of: str = "tasks") -> str:
-    """Which labels are missing in a numbering of which at least two thirds are there, in words; empty for none."""
+    """Name the labels that are missing in a numbering, if at least two thirds are there; empty for none."""
     found = [_NUMBERED.fullmatch(str(label)) for label in labels.tolist()]
     texts = [each[2] for each in found if each]
     if len(texts) < max(len(found), 3) or len({each[1] for each in found if each}) > 1:

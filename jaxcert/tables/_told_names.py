@@ -53,7 +53,7 @@ ENDINGS = words_in(
     "exit end ended ending finish finished verdict note notes comment success succeeded ok done correct reached answer "
     "output solved"
 )
-# Trials in which a human helped, or that are not to count; the opposite; and what stands beside these words.
+# Words for trials in which a human helped or that must not count, words for the opposite, and words beside them.
 ASIDE = words_in("""
     human help helped assist assisted assistance intervention interventions intervened teleop teleoperated override
     overrides overridden teleoperation takeover takeovers exclude excluded exclusion discard discarded disregard
@@ -73,13 +73,13 @@ SEEN = words_in("""
 UNSEEN = words_in("unseen heldout novel")
 SPLITS = SEEN | UNSEEN | words_in("test testing testset val valid validation dev eval evaluation")
 BESIDE_SEEN = words_in("in is was on out of during the set split part task tasks env environment policy distribution")
-# What is measured of a trial, as the number of tokens of a prompt.
+# Measurements of a trial, such as the number of tokens of a prompt.
 _MEASURED = words_in(
     "count tokens time sec seconds ms length cost reward return score success error size steps calls effort loss "
     "latency"
 )
 _NUMBERS = words_in("id number num no nr index idx")
-# Words of columns that hold no trial each, and words of those that do, beside its number.
+# Words in names of columns that do not each hold a trial, and words beside the number in names of columns that do.
 _NO_TRIAL = APART | _ALSO_APART | words_in("step epoch iter judge stage subgoal phase joint loss cost err time top")
 _NUMBERED = words_in("""
     s r trial try attempt run rep repeat repetition replicate seed episode rollout sample round versuch lauf essai
@@ -107,7 +107,7 @@ STEPS = {"t", "step", "timestep", "time_step", "frame", "turn", "frame_index", "
 _LAST_NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")
 _RAN_ON = words_in("gpu cpu worker rank node host shard part batch day seed run trial")
 DIGITS = re.compile("([0-9]+)")
-# Where all rows of a policy hold the same: which policy or run it is, how it was made, or what was measured of it.
+# Columns with one entry in all rows of a policy: its name or run, how it was made, or a measurement of it.
 _OF_RUN = words_in("""
     uid uuid hash sha commit git branch label title display alias family variant team submission player session job exp
     experiment runs seeds date datetime timestamp started ended created path file filename folder dir directory url uri
@@ -191,15 +191,15 @@ def _tells(name: str) -> Tells:
 
 
 def says(text: Any, words: set[str], beside: set[str] = _BESIDE_ASIDE) -> bool:
-    """Whether a name or an entry has one of these words, as of ``ASIDE``, and none of something else."""
+    """Whether a name or an entry has one of these words, such as ``ASIDE``, and no word for something else."""
     found = words_in(str(text).rsplit(".", 1)[-1])
     return bool(found & words) and found <= words | beside
 
 
 def may_tell_tasks(name: Any, *, several: bool) -> bool:
-    """Whether the entries of tasks in a column may tell which tasks they were, neither how they went nor by whom.
+    """Whether a column may describe the tasks, rather than the outcome or the policy.
 
-    Where tasks have ``several`` rows, also by another name, as what is measured of each row is not the same in all.
+    If tasks have ``several`` rows, other names count as well, since measurements differ between the rows of a task.
     """
     words, told = words_in(name), tells(name)
     if words & (_MEASURED | ENDINGS) or told.value or told.aside:
@@ -231,7 +231,7 @@ def name_several(entries: Iterable[Any]) -> bool:
 
 
 def stems_of(labels: Iterable[str]) -> set[str]:
-    """Labels without their last number; one for those that differ in the place where they ran besides."""
+    """Labels without their last number; labels that also differ in the place of the run become one."""
     stems = {_LAST_NUMBER.sub("", label) for label in labels}
     are_places = all(words_in(stem) and words_in(stem) <= _RAN_ON for stem in stems)
     return {""} if are_places else stems
@@ -240,7 +240,7 @@ def stems_of(labels: Iterable[str]) -> set[str]:
 def check_no_curve(names: Sequence[Any], chosen: Iterable[Any], *, is_missing: bool = False) -> None:
     """Raise ValueError where tasks or trials would be moments of training; ``chosen`` are their columns.
 
-    Where a column ``is_missing``, any other one that is of moments shows it.
+    If a column ``is_missing``, any other column of moments shows it.
     """
     found = [name for name in chosen if name in names and tells(name).moment]
     found += [name for name in names if is_missing and tells(name).moment and lowered(name) not in _LENGTHS]
@@ -264,7 +264,7 @@ def check_same_policy(names: Sequence[Any]) -> None:
 
 
 def _count(names: Sequence[Any]) -> bool:
-    """Whether names differ in one whole number alone, which counts them, as s0, s1 and s2 do."""
+    """Whether names differ only in one whole number that counts them, such as s0, s1 and s2."""
     parts = np.asarray([DIGITS.split(str(name)) for name in names], object)
     if parts.ndim != 2 or len({*map(tuple, parts[:, ::2])}) > 1:
         return False
@@ -274,5 +274,5 @@ def _count(names: Sequence[Any]) -> bool:
 
 
 def number_trials(names: Sequence[Any]) -> bool:
-    """Whether names that differ in a number alone are known to number trials, as s0 or trial_1."""
+    """Whether names that differ only in a number are known to number trials, such as s0 or trial_1."""
     return all(words_in(name) <= _NUMBERED for name in names)

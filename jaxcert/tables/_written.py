@@ -1,4 +1,4 @@
-"""Returns as files that `read_returns` reads, and those of arrays."""
+"""Write returns to files that `read_returns` reads, and read files of arrays."""
 
 import contextlib
 import io
@@ -84,8 +84,8 @@ def check_parameters(names: Iterable[str]) -> None:
 def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
     """The origin of the returns in a file of `write_returns`, such as policy and seed.
 
-    Empty for a file that says nothing of it or one thing twice, or of another kind, and for a folder. FileNotFoundError
-    without such a file, ValueError for one that is damaged.
+    Empty for a folder, for a file of another kind, and for a file that does not state it or states something twice.
+    FileNotFoundError without such a file, ValueError for one that is damaged.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in _SUFFIXES or Path(path).is_dir():
@@ -181,7 +181,7 @@ def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> 
 
 def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
     """Warn of an array of labels of tasks, with an entry for each column of returns, or with labels that repeat."""
-    with contextlib.suppress(ValueError):  # of what is pickled nothing is known
+    with contextlib.suppress(ValueError):  # pickled arrays are not opened
         array, rows = read_arrays(content, [name])[name], returns.shape
         shape, of_tasks = array.shape, words_in(name) <= _TASKS
         if of_tasks and shape == rows[:1] and (count := len(np.unique(array))) < len(array):

@@ -1,4 +1,4 @@
-"""Environments of other libraries as they are: those of gymnax, and any two functions."""
+"""Adapt environments of other libraries: gymnax, and any pair of reset and step functions."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -23,8 +23,8 @@ def from_brax(
     """An environment of Brax whose physical system depends on the task.
 
     Args:
-        env: as ``brax.envs.get_environment`` gives it, without wrappers. What it computed from its system when it was
-            made, such as a scale of its rewards, stays the same for all tasks.
+        env: as ``brax.envs.get_environment`` gives it, without wrappers. Values that it computed from its system at its
+            creation, such as a scale of its rewards, stay the same for all tasks.
         change: from the system ``env.sys`` and a task to the system of this task:
             ``lambda sys, scale: sys.tree_replace({"link.inertia.mass": sys.link.inertia.mass * scale})``. What the
             backend does not read has no effect, which is not found here: gravity is
@@ -68,7 +68,7 @@ def from_brax(
     return tasks
 
 
-# So many that tasks which rarely differ are not taken for tasks without effect.
+# Enough tasks that a parameter with a rare effect is not mistaken for one without effect.
 _LOOKED_AT = 100
 
 

@@ -9,7 +9,7 @@ from jaxcert._validation import is_count
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Chain:
-    """The Markov chain of a fixed policy on a finite task, as far as it is known in advance.
+    """The known structure of the Markov chain of a fixed policy on a finite task.
 
     Attributes:
         successors: the states that can follow each state, int[S, K], without repetition; rows are padded with -1, and a
@@ -48,7 +48,7 @@ class Chain:
             raise ValueError(f"horizon is {self.horizon!r}; expected a whole number from 1 to 2**31 - 1")
 
     def reachable(self) -> np.ndarray:
-        """Which states an episode can reach, bool[S]."""
+        """A mask of the states that an episode can reach, bool[S]."""
         seen = np.zeros(len(self.successors), bool)
         seen[self.initial] = True
         for _ in range(self.horizon):
@@ -82,6 +82,6 @@ def _graph(successors: np.ndarray) -> np.ndarray:
 
 
 def _kept(array: np.ndarray) -> np.ndarray:
-    """The array made read-only, so that what has been checked cannot change."""
+    """Make the array read-only, so that it cannot change after the check."""
     array.setflags(write=False)
     return array

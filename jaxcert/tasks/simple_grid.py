@@ -69,7 +69,7 @@ class _SimpleGrid:
         return State(jnp.int32(0), jnp.zeros_like(_as_probability(self.slip)), jnp.zeros((), bool), rng)
 
     def step(self, state: State, action: chex.Numeric) -> State:
-        """A step to the right, whatever the action: there is no other."""
+        """Every action is a step to the right."""
         slip = _as_probability(self.slip)
         key, now = jax.random.split(state.key)
         fails = jax.random.uniform(now, (), slip.dtype) < slip

@@ -1,4 +1,4 @@
-"""Which releases of JAX the trainers of Brax work with."""
+"""Let the trainers of Brax work with current releases of JAX."""
 
 import contextlib
 from collections.abc import Iterator, Sequence

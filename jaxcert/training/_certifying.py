@@ -88,7 +88,7 @@ def check_adaptive(
 def mean_return(sample: jax.Array, safety: Certificate, step: int, num_started: int) -> float:
     """Mean of the finite returns; ValueError if there are none, since then the policy or the rewards are broken.
 
-    ``sample`` has returns whose mean estimates the policy's mean return, NaN for what was not rolled out. An episode
+    ``sample`` has returns whose mean estimates the policy's mean return, with NaN for missing rollouts. An episode
     without a return gives a warning and a violation.
     """
     mean = float(jnp.nanmean(sample))

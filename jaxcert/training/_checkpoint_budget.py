@@ -1,4 +1,4 @@
-"""How delta is divided among the checkpoints of a run, of which any may be chosen afterwards."""
+"""Divide delta among the checkpoints of a run, so that any of them may be chosen afterwards."""
 
 import dataclasses
 import math
@@ -60,7 +60,8 @@ class CheckpointBudget:
         return math.nextafter(self.delta / self.num_checkpoints, 0)
 
     def chosen(self, certificate: Certificate, checkpoint: int) -> str:
-        """What a certificate says if its checkpoint was chosen after a look at all: with the confidence of all.
+        """The statement of a certificate whose checkpoint was chosen after seeing all: it has the confidence of all
+        together.
 
         Raises:
             ValueError: its delta is larger than the level of this checkpoint.

@@ -63,7 +63,8 @@ def shipped() -> list[str]:
 
 
 def find(policy: Path, env: str | None = None, *, deterministic: bool | None = None) -> Found:
-    """The policy of a module, of a policy file, a checkpoint or a folder of them; else the shipped one of that name.
+    """The policy of a module, a policy file, a checkpoint or a folder of checkpoints, or the shipped policy of that
+    name.
 
     ``env``: the module and name of its environment, if that is not a shipped one. ``deterministic``: whether it takes
     the mode of its distribution of actions, as most do, or samples them; None if nobody asks.
@@ -84,7 +85,7 @@ def find(policy: Path, env: str | None = None, *, deterministic: bool | None = N
 
 
 def _own_environment(text: str) -> Named:
-    """An environment of one's own, which a protocol does not take for a shipped one of its name."""
+    """The user's own environment; a protocol distinguishes it from a shipped one of the same name."""
     own = own_environment(text)
     if own.value.name in ENVIRONMENTS:
         raise ValueError(f"{text} is named {own.value.name!r}, as a shipped environment is; expected another name")

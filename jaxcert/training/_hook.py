@@ -142,15 +142,15 @@ class CertificationHook:
             choose("method", self.settings["method"], COUNTING)
 
     def _asked(self) -> np.ndarray:
-        """The thresholds; without any, one that is always reached, since the rollouts are needed anyway."""
+        """The thresholds; if there are none, one that is always reached, since the rollouts are needed anyway."""
         return self.thresholds if self.thresholds.size else np.array([self.env.support[0]])
 
     def __call__(self, step: int, make_policy: Callable[..., Any], params: Any) -> None:
         """Certify a checkpoint.
 
         Raises:
-            Reached: when ``stop`` says so.
-            ValueError: as ``certify_policy``, and after the last checkpoint that the budget planned.
+            Training stops when ``stop`` returns True. ValueError: as ``certify_policy``, and after the last checkpoint
+            that the budget planned.
         """
         checkpoint = self._certified(step, make_policy, params)
         self.checkpoints.append(checkpoint)

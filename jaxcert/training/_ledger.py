@@ -1,4 +1,4 @@
-"""Which parts of delta are spent, in a file that outlives the process."""
+"""Record the spent parts of delta in a file that outlives the process."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from jaxcert.training._checkpoint_budget import CheckpointBudget
 
 
 def digest(params: Any) -> str:
-    """Which policy it is: a hash of its arrays, whatever holds them; the same for two of which arrays change places."""
+    """Identify a policy by a hash of its arrays, in any container and any order."""
     arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(params)]
     parts = sorted(f"{array.dtype}{array.shape}".encode() + array.tobytes() for array in arrays)
     return hashlib.sha256(b"".join(parts)).hexdigest()
@@ -78,7 +78,7 @@ class Ledger:
         return number, delta
 
     def finish(self, number: int, step: int, policy: str, result: Mapping[str, Any], *, reached: bool) -> None:
-        """Record the result of a checkpoint, of which policy it is, and whether training stops."""
+        """Record the result of a checkpoint, its policy, and whether training stops."""
         with self._file.adding() as add:
             about = {"checkpoint": number, "step": step, "policy": policy, "done": True, "reached": reached}
             add([{**about, **result}])

@@ -91,7 +91,7 @@ def test_the_plug_in_estimate_says_that_it_is_no_certificate():
 
 def test_no_certificate_file_takes_it():
     found = certify_plug_in(np.full((30, 5), 0.9), 0.5, delta=DELTA)
-    with pytest.raises(ValueError, match="a PlugInEstimate, which answers no question that is known here"):
+    with pytest.raises(ValueError, match="a PlugInEstimate, which answers no known question"):
         certificate_record(found, support=(0, 1))
     row = json.loads(found.to_json())
     assert row["status"] == ["unsound"]

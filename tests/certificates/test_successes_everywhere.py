@@ -63,6 +63,13 @@ def test_two_policies_are_successes_together():
         jaxcert.certify_mean_difference(X.astype(int), X * 0.5, delta=0.1)
 
 
+@pytest.mark.parametrize("bound", ["hoeffding", "betting", "dkw"])
+def test_any_bound_speaks_of_the_probability_of_success(bound):
+    for values in (X, X.astype(float)):
+        assert "the probability of success is at least" in str(certify(values, 0.3, bound=bound, **DELTA))
+    assert "the expected return is at least" in str(certify(X * 1.0, 0.3, support=(0, 1), bound=bound, **DELTA))
+
+
 def test_sweeps_of_numbers_say_what_those_of_booleans_say():
     wanted = sweep(X, Grid(thresholds=[0.3, 0.5], deltas=0.1))
     found = sweep(X.astype(float), Grid(thresholds=[0.3, 0.5], deltas=0.1))

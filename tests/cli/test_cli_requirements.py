@@ -49,7 +49,7 @@ def test_an_event_that_is_no_success_may_be_required_to_be_rare(folder):
 def test_a_line_says_which_requirement_is_not_shown(folder):
     harder = ["--requirement", "reward >= 0.8 in 0 1", "--requirement", "cost <= 0.6 in 0 1", "--complete"]
     told = command("certify", folder / "m.csv", *harder, *DELTA).out
-    assert "are not shown to meet all of it, reward >= 0.8 on " in told
+    assert "are not shown to meet every requirement: reward >= 0.8 on " in told
     assert "cost <= 0.6 on 0." in told
 
 

@@ -36,7 +36,7 @@ def test_the_table_is_what_certify_counts():
 def test_the_table_of_an_assumed_law_holds_in_nine_of_ten_cases():
     table = success_table([0.8, 0.9], threshold=0.5, delta=0.05, num_rollouts=(1, 20), pilot=SKILLED)
     assert table.num_tasks[1, 0] == 0
-    assert "ever more tasks approach a safety of 0.80 with 1" in str(table)  # 1 - 0.1 / (1 - 0.5)
+    assert "more tasks approach a safety of 0.80 with 1" in str(table)  # 1 - 0.1 / (1 - 0.5)
     n, rng = int(table.num_tasks[0, 1]), np.random.default_rng(0)
     skill = rng.beta(7.2, 0.8, (400, n, 1))
     found = np.asarray(certify(rng.random((400, n, 20)) < skill, 0.5, delta=0.05).safety)
@@ -57,12 +57,12 @@ def test_more_tasks_do_not_help_beyond_the_share_of_good_ones():
     [advice] = advise(found, support=(0, 1), num_rollouts=20, safety=0.8)
     assert advice.tasks_likely is None
     [single] = advise(certify(PASSED[:1] | True, 0.5, delta=0.05), support=(0, 1), num_rollouts=4, safety=0.8)
-    assert "; 1 × ever more trials approach 0.00" in str(single)
+    assert "; 1 task × more trials approach 0.00" in str(single)
     assert advice.good_share == pytest.approx(2 / 3, abs=0.02)
     assert "No number of tasks and trials is likely to reach it: about 0.66 of such tasks reach 0.5" in str(advice)
     [advice] = advise(found, support=(0, 1), num_rollouts=20, safety=0.5)
     assert str(advice).startswith("safety 0.5 not reached. For 0.5 with power 0.9: about ")
-    assert "; 12 × ever more trials approach" in str(advice)
+    assert "; 12 tasks × more trials approach" in str(advice)
     n, rng = advice.tasks_likely, np.random.default_rng(0)
     skill = np.where(rng.random((200, n, 1)) < 1 / 3, 0.0, 1.0)
     safety = np.asarray(certify(rng.random((200, n, 20)) < skill, 0.5, delta=0.05).safety)
@@ -147,7 +147,7 @@ def test_a_plan_out_of_reach_says_what_is_reachable():
     assert found.notice.startswith(
         "Power 0.9 not reached: about 0 at most, by the first design. Safety 0.62 is reached"
     )
-    assert f" with it, by {reach}; ever more tasks approach 0.66." in found.notice
+    assert f" with it, by {reach}; more tasks approach 0.66." in found.notice
     safety = np.asarray(simulate(third_failing(), reach, delta=0.05, threshold=0.5, num_repeats=50).safety)
     assert np.mean(safety >= reach.value) >= 0.75
 

@@ -163,6 +163,9 @@ def test_it_stands_alone(tmp_path):
     assert found.returncode == 0, found.stderr
     assert found.stdout.startswith(f"proven after {trials.num_pairs} pairs: with confidence 0.9, on new scenes ")
     assert check_trials.BELIEVED_OF_PAIRS in found.stdout
+    undecided = ran(PairedTrials.start(tmp_path / "undecided.jsonl", ["new", "old"], delta=0.1).path)
+    assert undecided.returncode == 1
+    assert undecided.stdout.startswith("nothing is proven: ")
     (tmp_path / "other.jsonl").write_bytes(trials.path.read_bytes().replace(b"true", b"false", 3))
     Trials.start(tmp_path / "tasks.jsonl", ["a"], 0.5, successes=True, delta=0.1)
     for name, message in (

@@ -50,7 +50,7 @@ def shifted(returns, asked, **options):
 def test_what_was_written_is_verified(tmp_path):
     found = verify(recorded(tmp_path), tmp_path / "returns.npz")
     assert found.differences == ()
-    named = f"it names the protocol {LOCKED.digest[:12]}..., which was not given and not checked"
+    named = f"it names the protocol {LOCKED.digest[:12]}..., which was not given, so it was not checked"
     assert str(found) == f"verified: 1 certificate, {found.num_rows} statements; {named}"
 
 

@@ -131,7 +131,7 @@ def test_verify_says_that_it_did_not_check_them(files, tmp_path):
     write_certificates(tmp_path / "c.json", [record(jaxcert.certify(returns.returns, 0.5, **SETTINGS), returns)])
     found = verify(tmp_path / "c.json", tmp_path / "r.npz")
     assert found.ok
-    assert found.notes == ("its witnesses were not checked; an exact check does it (--exact)",)
+    assert found.notes == ("its witnesses were not checked: --exact (check_exactly) checks them",)
 
 
 def test_a_row_that_exact_arithmetic_does_not_confirm_has_none(files, tmp_path):

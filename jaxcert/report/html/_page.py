@@ -1,4 +1,4 @@
-"""The file of a page, from a template and what it shows."""
+"""Write a page from a template and its content."""
 
 import importlib.resources
 from collections.abc import Mapping, Sequence

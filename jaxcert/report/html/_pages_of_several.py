@@ -96,6 +96,6 @@ def _over(listed: bool) -> str:
 
 
 def _origin(file: ReturnsFile) -> dict[str, str]:
-    """The file of a policy, and what is said of its origin, which nothing checks."""
+    """The file of a policy, and its stated origin, which nothing checks."""
     shown = file_table(file) | {"rollouts per task": rollouts_of(file.num_rollouts)}
     return {name: text for name, text in shown.items() if text} | facts_table(shown_facts(file.path))

@@ -28,7 +28,7 @@ _MOST_POINTS = 1000
 _MOST_REQUESTED = 20
 # Tasks for which a band takes seconds.
 _MOST_IN_BAND = 10_000
-# Text stays text, which can be searched and read aloud; identifiers are the same in every run.
+# Text stays text, so that it can be searched and read aloud; identifiers are the same in every run.
 _SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font.family": "sans-serif"}
 TOGETHER = "all thresholds at once"
 # The page's style sheet gives them other values on a dark screen.
@@ -43,7 +43,7 @@ def alone(question: Question) -> str:
 
 
 def curves(certificate: Certificate, question: Question, low: float) -> dict[str, Certificate]:
-    """Certified safety by threshold: each one by itself, and all together, as far as there are such curves."""
+    """Certified safety by threshold: for each threshold separately and for all together, if such curves exist."""
     curve = step_curve(certificate, max_points=_MOST_POINTS) if counts_bounds(certificate) else certificate
     found = {TOGETHER if curve.simultaneous else alone(question): curve}
     is_counted = certificate.method in COUNTING and counts_bounds(certificate)
@@ -57,7 +57,7 @@ def curves(certificate: Certificate, question: Question, low: float) -> dict[str
 def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: Sample) -> str:
     """The curves, the requested points if they are too few to hide them, and the share of the sampled tasks.
 
-    What was requested is all of a curve without any other point; then nothing has to be told apart by a legend.
+    If the requested points are the whole curve, no legend is needed.
     """
     points, is_all = [], len(shown) == 1 and asked is not None and all(len(each) == 1 for each in shown.values())
     if asked is not None and len(asked) <= _MOST_REQUESTED and not is_all:
@@ -117,7 +117,7 @@ def _svg(ax: Any) -> str:
     ax.figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
     element = buffer.getvalue()
     element = re.sub(r"<metadata>.*?</metadata>", "", element[element.index("<svg") :], flags=re.DOTALL)
-    element = re.sub(r'<g id="[^"]*">', "<g>", element)  # the same in both figures, and of no use
+    element = re.sub(r'<g id="[^"]*">', "<g>", element)  # the same in both figures, and not useful
     for colour, variable in _VARIABLES.items():
         element = element.replace(colour, variable)
     return element

@@ -1,4 +1,4 @@
-"""The page: what it shows, and the file."""
+"""The content of the page, and its file."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -58,11 +58,11 @@ def write_report(
 ) -> None:
     """Write a certificate as one page of HTML, to read, print and send, which needs no other file and no network.
 
-    It has the statement as a headline and in full, figures, the tasks that are not shown to reach the threshold, why no
-    more is certified and what would help, assumptions, likely mistakes, settings, where the returns come from, how to
-    check it and how to cite. It holds no single return, no name of a task that is not given here, and of a file its
-    name and its SHA-256. What is certified is rounded to the safe side. Of several thresholds the first three, as they
-    were given, have a headline: the largest or the best would be a choice after a look at the data.
+    The page has the statement as a headline and in full, figures, the tasks that are not shown to reach the threshold,
+    advice, assumptions, likely mistakes, settings, the origin of the returns, and how to check and cite it. It holds no
+    single return, no name of a task that is not given here, and of a file its name and its SHA-256. Certified numbers
+    are rounded to the safe side. Of several thresholds the first three, as they were given, have a headline: the
+    largest or the best would be a choice after a look at the data.
 
     Args:
         path: the file, `.html`.
@@ -154,7 +154,9 @@ def _called(policies: Sequence[str] | None, *files: Any) -> Sequence[str]:
 
 
 def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: bool) -> dict[str, Any] | None:
-    """The curve and the bounds of all tasks, and what their captions say; what has no curve by name; else None."""
+    """The figures and their captions: the curve and the bounds of all tasks, or a plot by name; None if there is
+    neither.
+    """
     if question.curve is None and not question.has_curve:
         # A row for each task is long: of the first threshold, and where any task is named.
         shown = certificate[0] if question.takes("tasks") else certificate

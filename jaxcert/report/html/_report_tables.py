@@ -18,7 +18,7 @@ from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._written import returns_facts
 
-# Longer tables show so many rows at either end.
+# Longer tables show this many rows at either end.
 _MOST_ROWS, _ENDS = 1000, 10
 _LONGEST_FACT = 300
 _FACTS = {
@@ -27,7 +27,7 @@ _FACTS = {
     "deterministic": "deterministic policy",
     "num_tasks": "tasks",
 }
-# What a page may show of the facts that a file holds, which may be any.
+# The facts in a file that a page may show; a file may hold any facts.
 _PACKAGE, _VERSION = re.compile(r"[a-z][a-z0-9_-]{0,30}"), re.compile(r"[0-9]+\.[0-9a-z.+]{1,30}")
 _PATH = re.compile(r"[/~.\\]|[a-zA-Z]:[/\\]|file:")
 _SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision", "versions", "seed")
@@ -39,7 +39,9 @@ def certified_table(certificate: Any, question: Question) -> list[dict[str, str]
 
 
 def shortened(columns: dict[str, list[str]], mark: str) -> dict[str, list[str]]:
-    """All rows, or the first and the last of many, which take long to lay out; the mark stands for those between."""
+    """All rows, or the first and the last of many, which would be slow to lay out; a mark stands for the rows
+    between.
+    """
     *names, end = columns
     count = len(columns[end])
     if count <= _MOST_ROWS:
@@ -53,7 +55,7 @@ def settings_table(
 ) -> dict[str, str]:
     """The computation and its files."""
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
-    # Settings that have no row of their own, nor a column. The row of tasks says how many.
+    # Settings that have neither a row nor a column of their own. The row of tasks says how many.
     known = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
     others = [(name, field) for name, field in question.settings.items() if field not in known]
     shown = {
@@ -74,17 +76,17 @@ def settings_table(
 
 
 def confidence_of(delta: float) -> str:
-    """The confidence, and delta as it was given."""
+    """The confidence level, and delta as it was given."""
     return f"{confidence(delta)} (delta {ceil_figures(delta)})"
 
 
 def file_table(file: ReturnsFile) -> dict[str, str]:
-    """Which file it is, and what it holds."""
+    """The name of the file, and its content."""
     return {"file": file.path.name, "SHA-256": file.sha256, "content": file.told_without_labels}
 
 
 def _by_policy(values: Sequence[Any]) -> list[tuple[str, Any]]:
-    """What there is for each policy, after the words that say of which one; none where there is one."""
+    """An entry for each policy, headed by the policy's name; without a heading for a single policy."""
     words = [""] if len(values) == 1 else [" of A", " of B"]
     return list(zip(words, values, strict=True))
 

@@ -23,12 +23,14 @@ MOST_HEADLINES = 3
 _NAMED = 20
 # Safeties that are wanted next, if none is named.
 _STEPS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
-# So many returns share their programs.
+# Returns up to this number share their programs.
 _MOST_RETURNS, _MOST_TRIALS = 32_768, 200
 
 
 class Misses(NamedTuple):
-    """The tasks that are not shown to reach a threshold: how many, those that are named, and how many more."""
+    """The tasks that are not shown to reach a threshold: their number, the listed names, and how many more there
+    are.
+    """
 
     threshold: str
     num_tasks: int
@@ -45,7 +47,7 @@ def headlines_of(certificate: Any, num_rows: int, policies: Sequence[str] = ()) 
 def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[Misses]:
     """For each row with a headline the tasks that miss the threshold, if there are any and it is known which.
 
-    Of several requirements for each of them.
+    For several requirements, an entry for each.
     """
     if question.metrics_of(certificate):
         each = zip(certificate.requirements, np.asarray(certificate.missed), strict=True)
@@ -75,7 +77,7 @@ def reasons_of(
 ) -> list[tuple[str, str]]:
     """The gap of each row with a headline, and its reason; empty where no advice is known.
 
-    That is the safety ``wanted`` or, where it is certified or none is given, the next of a few usual ones.
+    The safety is ``wanted`` or, if that is certified or not given, the next of a few usual ones.
     """
     if sample.support is None or not question.each or not (question.advised or question.listed):
         return []
@@ -97,10 +99,11 @@ def reasons_of(
 
 
 def too_few_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str | None:
-    """What the best possible results of so many trials certify, and how many trials all tasks need; None if enough.
+    """What the best possible results of this number of trials certify, and how many trials all tasks need; None if
+    enough.
 
-    Of a fixed list, at one of its thresholds. Every number is the answer of the question's own function to returns that
-    are as good as can be.
+    For a fixed list, at one of its thresholds. Every number is the answer of the question's own function to returns
+    that are as good as can be.
     """
     n, trials = certificate.num_tasks, sample.num_rollouts
     limit = max(min(_MOST_TRIALS, _MOST_RETURNS // n), trials)
@@ -117,7 +120,7 @@ def too_few_trials(certificate: Any, question: Question, index: int, sample: Sam
 
 
 def _at_best(certificate: Any, question: Question, index: int, sample: Sample, limit: int) -> Callable[[int], int]:
-    """How many tasks are certified if all results of so many trials, at most limit, are as good as can be."""
+    """How many tasks are certified if all results of this number of trials, at most limit, are the best possible."""
     worst, best = map(float, sample.support or (0, 1))
     settings = {name: getattr(certificate, field) for name, field in question.settings.items()}
     settings |= {**question.declared, "support": (worst, best), str(question.fixed): certificate.thresholds[index]}

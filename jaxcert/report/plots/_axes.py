@@ -13,7 +13,7 @@ from typing import Any
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, write_whole
 
-# One column of a paper, in inches, with text of the size of its captions: printed as it is, not shrunk.
+# The width of one column of a paper, in inches, with text of caption size, so that it is printed unscaled.
 SIZE, _TEXT = (3.5, 2.5), {"font.size": 8, "axes.titlesize": 8, "legend.fontsize": 7}
 # Each two at least 30 apart (CIE 1976) for every kind of colour vision; each has a line and a marker of its own.
 COLOURS = ("#004488", "#bb5566", "#3d9bd1", "#8c8c28")
@@ -34,7 +34,7 @@ def styles(*, marked: bool = False) -> Iterator[dict[str, Any]]:
 
 
 def as_point(style: dict[str, Any]) -> dict[str, Any]:
-    """The style of what would be a line without any width: a marker of its own in place of each kind of line."""
+    """The style of a line of zero width: each kind of line becomes a marker of its own."""
     return {**style, "marker": MARKERS[_LINES.index(style["linestyle"])], "markersize": 4}
 
 
@@ -61,7 +61,7 @@ def drawing(ax: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def any_letters() -> Iterator[None]:
-    """Without warnings of letters that the font lacks, as in names of other scripts: it draws boxes for them."""
+    """Ignore warnings about letters that the font lacks, such as names in other scripts, which are drawn as boxes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .*missing from", category=UserWarning)
         yield

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert.report.plots._axes import COLOURS, GREY, MARKERS, as_written, drawing, dress
 
-# The share of the axes that names may take; of more names than the most, as many of either end are drawn.
+# The share of the axes that names may take; if there are too many names, this many are drawn from either end.
 _ROOM, _LONG, _MOST_NAMES = 0.55, 200, 200
 _OBSERVED, _CERTIFIED, _SHARED = "observed", "certified", "same letter: not told apart"
 

@@ -16,7 +16,7 @@ _BAR = 4
 
 
 def check_quantiles(quantiles: Any, what: str = "seed") -> None:
-    """Raise ValueError for what are no two quantiles."""
+    """Raise ValueError unless there are two quantiles."""
     if not (np.shape(quantiles) == (2,) and 0 <= quantiles[0] <= quantiles[1] <= 1):
         raise ValueError(f"quantiles is {quantiles!r}, expected two shares of the {what}s in increasing order")
 
@@ -29,13 +29,13 @@ def draw(
     levels = (quantiles[0], 0.5, quantiles[1])
     low, middle, high = np.quantile(values, levels, axis=0) if is_batch else (None, values, None)
     ax.plot(x, middle, label=label, **steps, **(as_point(style) if is_point else style))
-    if is_batch:  # a bar of no width has no area by itself
+    if is_batch:  # a bar of zero width has no area
         faint = _FAINT | ({"linewidth": _BAR} if is_point else {})
         ax.fill_between(x, low, high, step="pre" if steps else None, color=style["color"], **faint)
 
 
 def explain_band(ax: Any, over: str, quantiles: Quantiles) -> None:
-    """The last entry of the legend: what the bands show, whatever their colour."""
+    """The last entry of the legend, which explains the bands of any colour."""
     low, high = (f"{100 * quantile:.3g} %" for quantile in quantiles)
     words = f"from {low} to {high} of the {_several(over)}"
     if tuple(quantiles) == (0, 1):
@@ -44,7 +44,7 @@ def explain_band(ax: Any, over: str, quantiles: Quantiles) -> None:
 
 
 def _several(word: str, count: int = 2) -> str:
-    """A word of so many: seed or seeds, policies, classes."""
+    """A noun in singular or plural: seed or seeds, policies, classes."""
     if count == 1:
         return word
     if word.endswith("y") and word[-2:-1] not in "aeiou":

@@ -42,8 +42,8 @@ def plot_certificates(
     """Draw the certified safety of one or several certificates as step curves, or of every setting of a sweep.
 
     Safety does not increase with the threshold, so a certificate at a threshold holds at every lower one as well:
-    between two thresholds a curve shows the value of the upper one. Thresholds may be in any order. What would be a
-    curve without any width, as of a single threshold, is a point.
+    between two thresholds a curve shows the value of the upper one. Thresholds may be in any order. A curve of zero
+    width, as for a single threshold, is drawn as a point.
 
     Args:
         certificates: one, or several by their label in the legend. All have the same delta; safety is [t], or with
@@ -142,7 +142,7 @@ def _holds(certificate: Any) -> bool:
 
 
 def _axis_names(certificates: Mapping[str, Certificate]) -> dict[str, str]:
-    """Which axis was fixed beforehand and which is certified, as those that are no estimates say."""
+    """Which axis was fixed beforehand and which is certified, as stated by the certificates (not the estimates)."""
     asked = [question_of(one) for one in certificates.values() if _holds(one)]
     together = all(getattr(one, "simultaneous", False) for one in certificates.values())
     when = "all at once" if together else "each fixed beforehand"

@@ -1,4 +1,4 @@
-"""Counts of returns on a fixed set of values, each return rounded down to one of them."""
+"""Count returns on a fixed set of values; each return is rounded down to one of them."""
 
 import dataclasses
 from typing import Any
@@ -27,8 +27,8 @@ class Histogram:
 
     The rounded return is itself a return in [a, b], independent from rollout to rollout, with a mean of at most E[X].
     So every per-task bound, computed from the counts, is a lower bound on E[X]; with "betting", "dkw" and "hoeffding"
-    it is at most one bin, (b - a) / num_bins, below the bound from the returns. Counts depend neither on the order
-    of batches nor on how they were split and merged. ``certify`` takes a histogram in place of returns, with any bound.
+    it is at most one bin, (b - a) / num_bins, below the bound from the returns. The counts do not depend on the order
+    of batches, or on how they were split and merged. ``certify`` takes a histogram in place of returns, with any bound.
 
     Success counts are the histogram with one bin on (0, 1), which is exact; Clopper-Pearson takes such a histogram.
 
@@ -137,7 +137,7 @@ def _begun(num_tasks: Any, support: Any, dtype: Any) -> tuple[tuple[int, ...], j
 
 
 def _read_batch(summary: Histogram, returns: Any, where: Any, validate: bool) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """New rollouts [..., n, m], a where they do not count; which ones count; tasks [..., n] without an impossible one.
+    """New rollouts [..., n, m], a where they do not count; a mask of those that count; a mask of valid tasks [..., n].
 
     Impossible returns raise if they are concrete. A number outside the support refutes it, so that no task is valid.
     """

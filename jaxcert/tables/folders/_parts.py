@@ -66,7 +66,7 @@ class Files:
     def batches(self, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
         """The rows of all files: the label of each task, an array of pyarrow, and its return, float64.
 
-        After the last one ``digests`` has the SHA-256 of each file. What is wrong is told with file, row group and row.
+        After the last one ``digests`` has the SHA-256 of each file. Errors name the file, the row group and the row.
         """
         seen: dict[tuple[str, str | None], Part] = {}
         for part in self.parts:
@@ -198,7 +198,7 @@ def _batches(parquet: Any, group: int, columns: list[str]) -> Iterator[Any]:
 
 
 def _layout(parquet: Any, part: Part, roles: Roles, across: Sequence[str]) -> Layout:
-    """The columns of a file, from its head alone."""
+    """The columns of a file, read only from its head."""
     schema, outer = parquet.schema_arrow, part.partitions
     names = [*schema.names, *(name for name in outer if name not in across)]
     columns = checked(names, roles)
@@ -231,7 +231,7 @@ def _shown(layout: Layout, policy: Mapping[str, str]) -> str:
 
 
 def _policy_in(parquet: Any, part: Part, columns: Columns) -> dict[str, str]:
-    """The entries that say of which policy a file is; ValueError for several, or for trials that are set aside."""
+    """The entries that name the policy of a file; ValueError for several policies, or for trials that are set aside."""
     schema, task, is_nested = parquet.schema_arrow, columns.task, import_extra("pyarrow", "io").types.is_nested
     once = {name: tells(name) for name in schema.names if schema.names.count(name) == 1}
     others = [name for name, each in once.items() if name not in columns and (each.apart or each.moment)]
@@ -240,7 +240,7 @@ def _policy_in(parquet: Any, part: Part, columns: Columns) -> dict[str, str]:
     if not names or not parquet.metadata.num_rows:
         return {}
     with arrow_damage_told("Parquet"):
-        if _is_one_entry(parquet.metadata, names):  # which the first row says as well as all of them
+        if _is_one_entry(parquet.metadata, names):  # for which the first row is enough
             first = next(parquet.iter_batches(1, columns=[*by, *names], use_threads=False))
             table = import_extra("pyarrow", "io").Table.from_batches([first])
         else:
@@ -281,7 +281,7 @@ def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:
 
 
 def _tasks(column: Any, name: str, kind: str, place: str, start: int) -> Any:
-    """The labels in one type, so that those of several files compare; none of them is empty."""
+    """The labels in one type, so that labels of several files can be compared; none of them may be empty."""
     pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
     try:
         column = column.cast(plain_type(column.type)).cast(pa.int64() if kind == "integers" else pa.large_string())

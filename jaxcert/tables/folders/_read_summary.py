@@ -34,16 +34,16 @@ def read_summary(
 ) -> ReturnsFile:
     r"""Read a folder of Parquet files, one row per rollout, as a summary of each task.
 
-    The rows are read a million at a time, so that memory is that of the counts, 4 (num_bins + 1) bytes per task. Each
+    The rows are read a million at a time, so that memory holds only the counts, 4 (num_bins + 1) bytes per task. Each
     return is rounded down to one of num_bins + 1 values, which leaves every bound valid; booleans are successes, and
-    are counted exactly. The counts are those of ``Histogram.update`` with all returns at once.
+    are counted exactly. The counts equal those of ``Histogram.update`` with all returns at once.
 
     Files may lie in partitions, folders with names such as ``task=push``, whose name is then a column of text. All
     other partitions have to be named in ``across``, which says that a task of the same label in two of them is the
     same task. A task may have rows in several files.
 
     Episodes are not read: that no rollout occurs twice is not checked, except that two files of the same task or tasks
-    with the same content are refused. Rollouts that are missing are dangerous, as in `read_returns`.
+    with the same content are refused. Missing rollouts are dangerous, as in `read_returns`.
 
     Args:
         folder: the folder, with files `.parquet` and nothing else, but for names that begin with `_` or `.`.
@@ -110,7 +110,7 @@ def read_summary(
 
 
 def type_in_folder(folder: Path, *, task: str, value: str, across: Sequence[str]) -> type:
-    """The type of the returns, bool or float, by the first file alone, before all of them are read."""
+    """The type of the returns, bool or float, from the first file, before all files are read."""
     import_extra("pyarrow.parquet", "io")
     return bool if Files(folder, task, value, across).layout.values == "booleans" else float
 
@@ -132,7 +132,7 @@ class _Labels:
     known: Any = None
 
     def places(self, labels: Any) -> np.ndarray:
-        """The index of each label, int64; labels that are new come after those that are known."""
+        """The index of each label, int64; new labels come after the known ones."""
         pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
         encoded = labels.dictionary_encode()
         every = [encoded.dictionary] if self.known is None else [self.known, encoded.dictionary]

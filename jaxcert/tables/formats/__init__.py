@@ -1,4 +1,4 @@
-"""Files that other tools wrote: recognised by what they hold, read into returns, and refused where they changed."""
+"""Read results of other tools: recognise files by their content, and refuse unknown layouts."""
 
 from jaxcert.tables.formats._folder import folder_digest, read_folder
 from jaxcert.tables.formats._registry import FORMATS, read_content

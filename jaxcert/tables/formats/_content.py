@@ -12,13 +12,13 @@ from jaxcert._extras import import_extra
 from jaxcert._files import in_file
 from jaxcert.tables._file_tables import json_value, parse_errors_told
 
-# Of one entry: more is no list of scores, and an archive may claim any size.
+# The limit for one entry: a list of scores is never larger, and an archive may claim any size.
 _MOST_BYTES = 2**30
 _ZSTANDARD = 93
 
 
 class Content:
-    """The bytes of a file, and what they mean. Nothing is parsed before it is asked for, nor twice."""
+    """The bytes of a file, parsed on demand. Each part is parsed at most once, when it is needed."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

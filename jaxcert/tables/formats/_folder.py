@@ -29,9 +29,9 @@ _SEED = re.compile("[^a-z0-9]*seed[=_-]?[0-9]+$", re.IGNORECASE)
 # Names of files that tell of all tasks.
 _NO_TASKS = words_in("results summary metrics aggregate aggregated report leaderboard config")
 _WILD = "*"
-# What the path of each file says, by the names of the places in the pattern.
+# The parts of each file's path, by the names of the places in the pattern.
 _Labels = Mapping[str, dict[str, str]]
-# As the tools place their files.
+# The layouts that the tools use for their files.
 _USUAL = (f"{PLACE}/monitor.csv", f"{PLACE}/evaluations.npz", f"{PLACE}.monitor.csv", f"{PLACE}/result.json")
 
 
@@ -84,7 +84,7 @@ def _labels(folder: Path, task: str) -> dict[str, dict[str, str]]:
     if not matches:
         raise ValueError(f"has no file {task!r}; expected one or several for each task")
     tasks = [match.groupdict().get("task", "") for match in matches]
-    # Each path with the place of the task in place of its label.
+    # Each path with a placeholder for the task's label.
     spans = [match.span("task") if PLACE in task else (0, 0) for match in matches]
     without = [f"{m[0][:a]}{PLACE * (a < b)}{m[0][b:]}".split("/") for m, (a, b) in zip(matches, spans, strict=True)]
     for i, name in enumerate(names):
@@ -175,7 +175,7 @@ def _kind_of(path: Path, data: bytes) -> Format | None:
 def _of_tables(
     folder: Path, roles: Roles, labels: _Labels, contents: Mapping[str, bytes], table_in: Callable[..., Any]
 ) -> tuple[Returns, dict[str, Any]]:
-    """The rows of all tables as one, with columns for what the paths say."""
+    """The rows of all tables as one table, with columns for the parts of the paths."""
     pa, tables = import_extra("pyarrow", "io"), []
     given = tuple(f"{{{part}}}" for part in next(iter(labels.values())))
     task, trial = PLACE if PLACE in given else Columns().task, TRIAL if TRIAL in given else roles.trial
@@ -200,7 +200,7 @@ def _of_tables(
 def _of_kinds(
     folder: Path, roles: Roles, labels: _Labels, contents: Mapping[str, bytes], kinds: Mapping[str, Format | None]
 ) -> tuple[Returns, dict[str, Any]]:
-    """The episodes of all files, each beside its task."""
+    """The episodes of all files, each with its task."""
     if PLACE not in roles.task:
         raise ValueError(f"{folder}: the pattern of its files is {roles.task!r:.60}; expected one with {PLACE}")
     parts = {name: _episodes(folder / name, kinds[name], data) for name, data in contents.items()}
@@ -216,7 +216,7 @@ def _of_kinds(
 
 
 def _episodes(path: Path, kind: Format | None, data: bytes) -> tuple[Format, Rollouts]:
-    """The episodes in one file of a known kind. Their values are looked at here, where a row is one of the file."""
+    """The episodes in one file of a known kind. Their values are checked here, while rows still belong to one file."""
     with in_file(path):
         if kind is None:
             raise ValueError(f"holds none of {' and '.join(each.name for each in OF_ONE_TASK)}; expected one of these")
@@ -231,7 +231,7 @@ def _episodes(path: Path, kind: Format | None, data: bytes) -> tuple[Format, Rol
 def _check_alike(parts: Mapping[str, tuple[Format, Rollouts]], tasks: Sequence[str]) -> None:
     """Refuse files of several kinds, with other values, or of policies that were trained for other times.
 
-    And the monitors of training runs: numbered runs, each with as many episodes as came in its steps.
+    Also refuse monitors of training runs: numbered runs with as many episodes as fit into their steps.
     """
     described = {
         name: (kind.name, f"the values {', '.join(part.rows[0].values)}", f"its last evaluation at step {part.stage}")

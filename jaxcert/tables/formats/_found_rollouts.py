@@ -57,12 +57,12 @@ class Format(NamedTuple):
 
 
 def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
-    """Whether a file of JSON has all places of one of these."""
+    """Whether a JSON file has all the places of one of these."""
     return lambda content: any(all(any(Place(content.json).find(path)) for path in each) for each in alternatives)
 
 
 def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format | None:
-    """The first of the kinds that a file is of; of one that may be jaxcert's ``own``, damage is told elsewhere."""
+    """The first kind that fits a file; damage to jaxcert's ``own`` files is reported elsewhere."""
     try:
         return next((each for each in kinds if each.recognises(content)), None)
     except ValueError:
@@ -111,7 +111,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     tasks, trials = (coded(as_objects(row[part] for row in found.rows)) for part in (0, 1))
     check_labels_whole(tasks, columns.task)
     read = Read(columns, tasks, trials if columns.trial else None, [*found.others], found.others.__getitem__)
-    check_pairs(read)  # before any of them counts as unfinished
+    check_pairs(read)  # so that none of them counts as unfinished first
     given = [row.values.get(columns.value) for row in found.rows]
     ended = [
         row.ended or ("without a score" if value is None else "") for row, value in zip(found.rows, given, strict=True)
@@ -151,7 +151,7 @@ def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> st
 
 
 def _chosen(found: Rollouts, wanted: Roles) -> Columns:
-    """The columns, of which the tool names those of tasks and trials."""
+    """The columns; the tool names the columns of tasks and trials."""
     usual, names = Columns(), names_of(found.rows)
     for part in ("task", "trial"):
         given, own = getattr(wanted, part), getattr(found.columns, part)

@@ -1,4 +1,4 @@
-"""Policies as tables of actions: over the left bridge, over the right one, or any other."""
+"""Policies as tables of actions: over the left bridge, over the right one, or the user's own."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ def task_distribution(*, slip_ranges: SlipRanges = STANDARD.slip_ranges) -> Any:
     """
     from tensorflow_probability.substrates import jax as tfp
 
-    dataclasses.replace(STANDARD, slip_ranges=slip_ranges)  # refuses what is no range
+    dataclasses.replace(STANDARD, slip_ranges=slip_ranges)  # refuses invalid ranges
     low, high = jnp.asarray(slip_ranges, jnp.result_type(float)).T
     return tfp.distributions.Independent(tfp.distributions.Uniform(low, high), reinterpreted_batch_ndims=1)
 
@@ -95,7 +95,7 @@ def _env(world: World) -> MultiTaskEnv:
         return BridgeWorld(slip, world)
 
     def simulate(env: MultiTaskEnv, *arguments: Any) -> jax.Array | None:
-        """Only for this environment: one that takes its place would be ignored."""
+        """Only for this environment; a replacement would be ignored."""
         return simulate_world(world, env.episode_length, *arguments) if env.environment is environment else None
 
     name = "bridge_world" if world == STANDARD else f"bridge_world of {world.num_rows} x {world.num_columns} cells"

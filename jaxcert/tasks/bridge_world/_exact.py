@@ -25,7 +25,7 @@ from jaxcert.tasks.bridge_world._world import (
 
 
 def chain(policy: chex.Array, *, world: World = STANDARD) -> Chain:
-    """What is known in advance about every task: which cells can follow each cell, and the payoff of ending there.
+    """The known structure of every task: the possible successors of each cell, and the payoff of ending there.
 
     Args:
         policy: the action in each cell, int [num_cells], not traced.
@@ -144,7 +144,7 @@ def safety(threshold: chex.Numeric, side: Side, *, world: World = STANDARD) -> j
 
 @functools.cache
 def _check_horizon(side: Side, world: World) -> None:
-    """The closed form counts every crossing, however many slips it takes."""
+    """The closed form counts every crossing, with any number of slips."""
     graph = chain(_POLICIES[side](world=world), world=world)
     here = np.array([graph.initial])
     for _ in range(world.horizon):

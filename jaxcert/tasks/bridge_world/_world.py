@@ -83,12 +83,12 @@ class World:
         return np.select(sides, [1, 2], 0)
 
     def goal(self) -> np.ndarray:
-        """Which cells end an episode with success."""
+        """A mask of the cells that end an episode with success."""
         row, column = self.cells()
         return (row == 0) & (column >= self.goal_columns[0]) & (column <= self.goal_columns[1])
 
     def abyss(self) -> np.ndarray:
-        """Which cells end an episode without success."""
+        """A mask of the cells that end an episode without success."""
         row, _ = self.cells()
         over = (row >= self.bridge_rows[0]) & (row <= self.bridge_rows[1])
         return over & (self.bridge_of() == 0)
@@ -160,7 +160,7 @@ def as_tasks(tasks: Tasks) -> jax.Array:
 
 
 def is_possible(slip: jax.Array) -> jax.Array:
-    """Which tasks consist of two probabilities: from [..., 2] to bool[...]."""
+    """A mask of the tasks that consist of two probabilities: from [..., 2] to bool[...]."""
     return jnp.all((slip >= 0) & (slip <= 1), axis=-1)
 
 

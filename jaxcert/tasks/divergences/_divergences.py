@@ -23,7 +23,7 @@ OTHER_WAYS = (
 
 @functools.cache
 def mp() -> Any:
-    """mpmath with 400 digits, in a context of our own: nobody else's precision changes it, nor it theirs."""
+    """mpmath with 400 digits, in a separate context, so that no other precision is affected."""
     context = import_extra("mpmath", "exact").mp.clone()
     context.dps = 400
     return context
@@ -36,7 +36,7 @@ def round_up(value: Number) -> float:
 
 
 class Divergences(NamedTuple):
-    """Upper bounds on the divergences of Q from P; each is the exact value but for its margin, where that is known.
+    """Upper bounds on the divergences of Q from P; each is the exact value up to a margin, where that is known.
 
     Attributes:
         total_variation: sup_A |Q(A) - P(A)|.
@@ -55,7 +55,9 @@ SAME = Divergences(0.0, 0.0, 0.0, 1.0)
 
 
 def _with_margin(found: Divergences) -> Divergences:
-    """The values of a formula, each moved up by what it can have lost, or what the others imply where that is less."""
+    """The values of a formula, each raised by its possible error, or the bound that the others imply if that is
+    smaller.
+    """
     distance, kl, chi2, ratio = map(_raised, found, SAME)
     chi2 = min(chi2, ratio - 1)
     kl = min(kl, mp().log1p(chi2))
@@ -86,7 +88,7 @@ def num_entries(distribution: Any) -> int:
 
 
 def per_entry(distribution: Any, name: str, allowed: Callable[[np.ndarray], np.ndarray] = np.isfinite) -> list[Number]:
-    """A parameter of each distribution of a batch, exactly as it holds it; ValueError if traced or not allowed."""
+    """A parameter of each distribution of a batch, with its exact value; ValueError if it is traced or not allowed."""
     values = as_floats(distribution, name)
     if not np.all(allowed(values)):
         raise ValueError(f"{name} of {distribution} is {values}, which no distribution has")
@@ -107,5 +109,5 @@ def as_floats(distribution: Any, name: str) -> np.ndarray:
 
 
 def is_positive(values: np.ndarray) -> np.ndarray:
-    """Which values are positive and finite."""
+    """A mask of the values that are positive and finite."""
     return (values > 0) & np.isfinite(values)

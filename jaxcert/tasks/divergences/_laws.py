@@ -18,12 +18,12 @@ from jaxcert.tasks.divergences._divergences import (
 
 
 class DiscreteLaw(NamedTuple):
-    """Probabilities that add up to 1 but for rounding."""
+    """Probabilities that add up to 1 up to rounding."""
 
     probabilities: tuple[Number, ...]
 
     def divergences_from(self, p: "DiscreteLaw") -> Divergences:
-        """Sums over the values; one that has probability here alone makes all but the total variation infinite."""
+        """Sums over the values; a value with probability only here makes all except the total variation infinite."""
         pairs = itertools.zip_longest(self.probabilities, p.probabilities, fillvalue=mp().zero)
         pairs = [(a, b) for a, b in pairs if a]
         distance = sum(max(a - b, mp().zero) for a, b in pairs)
@@ -67,7 +67,7 @@ class ContinuousLaw(NamedTuple):
     high: Number
 
     def divergences_from(self, p: "ContinuousLaw") -> Divergences:
-        """In closed form, since ln dQ/dP is a parabola, too, and q²/p the exponential of one."""
+        """In closed form, since ln dQ/dP is a parabola and q²/p is the exponential of one."""
         if self.curve or p.curve:
             _refuse_far_apart([*_sizes(self), *_sizes(p)])
         level = mp().log(_whole(p) / _whole(self))
@@ -168,7 +168,7 @@ def _share(law: ContinuousLaw, low: Number, high: Number) -> Number:
 
 
 def _total_variation(q: ContinuousLaw, p: ContinuousLaw, log_ratio: tuple[Number, Number, Number]) -> Number:
-    """Between neighbouring ends and crossings of the densities one of them is the larger one throughout."""
+    """Between neighbouring ends and crossings of the densities, one density is larger throughout."""
     places = sorted({q.low, q.high, p.low, p.high, *_roots(*log_ratio)})
     more = [_share(q, *piece) - _share(p, *piece) for piece in itertools.pairwise(places)]
     return sum(max(value, mp().zero) for value in more)

@@ -58,7 +58,7 @@ def _sample(distribution: Any) -> list[ProductLaw]:
 
 
 def _joint(distribution: Any) -> list[ProductLaw]:
-    """``JointDistributionNamed`` and ``JointDistributionSequential`` of parts that do not depend on each other."""
+    """``JointDistributionNamed`` and ``JointDistributionSequential`` of independent parts."""
     model = distribution.model
     model = model._asdict() if hasattr(model, "_asdict") else model
     named = model if isinstance(model, Mapping) else dict(enumerate(model))
@@ -75,7 +75,9 @@ class MixtureLaw(NamedTuple):
     parts: tuple[Any, ...]
 
     def divergences_from(self, p: "MixtureLaw") -> Divergences:
-        """At most the divergences of the component together with its value: a function of both has no more."""
+        """At most the divergences of the component together with its value, since a function of both has no larger
+        ones.
+        """
         if len(self.parts) != len(p.parts):
             raise ValueError(
                 f"no divergence is known between mixtures of {len(self.parts)} and {len(p.parts)} parts; {OTHER_WAYS}"
@@ -112,7 +114,9 @@ class ImageLaw(NamedTuple):
     law: Any
 
     def divergences_from(self, p: "ImageLaw") -> Divergences:
-        """Those before the map, if it is the same one: a function has no more than its argument, a bijector as much."""
+        """The divergences before the map, if both have the same map: a function has no larger ones than its argument, a
+        bijector equal ones.
+        """
         if self.entry != p.entry or not _same(self.bijector, p.bijector):
             raise ValueError(
                 f"no divergence is known between images under {self.bijector} and {p.bijector}; {OTHER_WAYS}"
@@ -121,13 +125,13 @@ class ImageLaw(NamedTuple):
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two bijectors are the same map, by what they hold; False where that cannot be told."""
+    """Whether two bijectors are the same map, judged by their content; False if that is unclear."""
     (ours, how), (theirs, too) = map(jax.tree.flatten, (a, b))
     return a is b or (how == too and is_concrete(ours, theirs) and all(map(np.array_equal, ours, theirs)))
 
 
 def _transformed(distribution: Any) -> list[ImageLaw]:
-    """``TransformedDistribution`` and what is one, as ``LogNormal``."""
+    """``TransformedDistribution`` and its subclasses, such as ``LogNormal``."""
     before = read(distribution.distribution)
     if len(before) != num_entries(distribution):
         raise ValueError(f"the bijector of {distribution} has a batch that its distribution lacks")
@@ -171,9 +175,9 @@ Divergence = Literal["total_variation", "kl", "chi2", "ratio"]
 
 
 def task_divergence(deployed: Any, sampled: Any, divergence: Divergence) -> float:
-    r"""How far the tasks of a deployment are from those that were sampled, rounded up.
+    r"""Compute the divergence of the deployed tasks from the sampled ones, rounded up.
 
-    With Q the distribution of the tasks of the deployment and P the one that was sampled,
+    With Q the distribution of the deployed tasks and P that of the sampled tasks,
 
     .. math:: \mathrm{TV} = \sup_A |Q(A) - P(A)|, \quad \mathrm{KL} = E_Q\Big[\ln \frac{dQ}{dP}\Big], \quad
         \chi^2 = E_P\Big[\Big(\frac{dQ}{dP} - 1\Big)^2\Big], \quad \mathrm{ratio} = \sup \frac{dQ}{dP}.
@@ -181,8 +185,8 @@ def task_divergence(deployed: Any, sampled: Any, divergence: Divergence) -> floa
     Known are uniform, exponential and (truncated, half-)normal distributions beside each other, Bernoulli and
     categorical ones beside each other, and what is made of them with the same structure: products (``Independent``,
     ``Sample``, joint distributions of independent parts), mixtures, and images under the same bijector, as log-normal
-    ones are. The value is exact but for rounding up, apart from the total variation of products and all four of
-    mixtures: there it is an upper bound. It is computed on the host, from what the distributions hold as parameters.
+    ones are. The value is exact up to rounding up, except for the total variation of products and all divergences of
+    mixtures, which are upper bounds. It is computed on the host, from the parameters of the distributions.
 
     Args:
         deployed: Q, a distribution of TensorFlow Probability on JAX.

@@ -170,7 +170,7 @@ def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
     """
     depth, _ = _check_task(task)
     state = _bools("state", state, depth + 1)
-    stage = depth - jnp.argmax(state[::-1]).astype(jnp.int32)  # of an empty set, too, beyond the last row
+    stage = depth - jnp.argmax(state[::-1]).astype(jnp.int32)  # also of an empty set, beyond the last row
     places = stage + jnp.arange(depth, dtype=jnp.int32)
     mask = places < task.num_stages
     rows = jnp.minimum(places, depth - 1)

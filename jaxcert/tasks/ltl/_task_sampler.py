@@ -22,7 +22,7 @@ def sample_reach_avoid(
     num_reach: Range = (1, 2),
     num_avoid: Range = (0, 3),
 ) -> ReachAvoid:
-    """A random task: numbers uniform on their ranges, then propositions uniform among those that are left.
+    """Draw a random task: numbers uniform on their ranges, then propositions uniform among the remaining ones.
 
     A stage reaches none of the propositions that the stage before reached, and avoids none of these and none of its
     own: what holds when a stage is reached does not fail the next one. Where fewer propositions are left than a range
@@ -77,7 +77,9 @@ def _sample(
 
 
 def _subset(draws: jax.Array, available: jax.Array, ends: jax.Array) -> jax.Array:
-    """A random part of what is available, as a mask, from a uniform number for its size and one for each element."""
+    """A random subset of the available elements, as a mask, from a uniform number for its size and one for each
+    element.
+    """
     size = _number(draws[0], jnp.minimum(ends, jnp.sum(available, dtype=jnp.int32)))
     order = jnp.where(available, draws[1:], 2)
     rank = jnp.argsort(jnp.argsort(order)).astype(jnp.int32)

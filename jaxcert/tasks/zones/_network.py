@@ -26,12 +26,12 @@ _PROPOSITION, _SEQUENCE = 16, 32
 
 
 def _weights(name: str, *sizes: int) -> dict[str, tuple[int, ...]]:
-    """Of the layers between so many units each."""
+    """The parameters of the layers between these numbers of units."""
     kernels = {f"{name}_w{i}": (sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)}
     return kernels | {f"{name}_b{i}": sizes[i + 1 : i + 2] for i in range(len(sizes) - 1)}
 
 
-# Of all parameters, with those of the critic by which a policy was trained, which its actions do not read.
+# The names of all parameters, including those of the critic used in training, which the actions do not read.
 SHAPES = {
     "propositions": (NUM_COLOURS, _PROPOSITION),
     **_weights("robot", _NUM_SEEN, *_ROBOT),
@@ -44,7 +44,9 @@ SHAPES = {
 
 
 def check_params(params: Any) -> None:
-    """Raise ValueError for what is no finite parameters of these networks; under a transformation for types alone."""
+    """Raise ValueError unless these are finite parameters of the networks; under a transformation only types are
+    checked.
+    """
     no = "params are no parameters of a network for zones"
     if not isinstance(params, Mapping):
         raise ValueError(f"{no}, but a {type(params).__name__}")

@@ -36,7 +36,7 @@ LARGEST_MOTION = (FORCE, FORCE, *[FORCE * STEP * (1 - DRAG) / DRAG] * 2, TURN)
 class Robot(NamedTuple):
     """Position and motion of the robot, in the axes of the square, in m, s and rad; the heading is in [-pi, pi).
 
-    Turn and acceleration, without drag, are those of the last step.
+    The turn and the acceleration, without drag, belong to the last step.
     """
 
     position: jax.Array
@@ -82,7 +82,8 @@ def colours_at(robot: Robot, centres: jax.Array) -> jax.Array:
     return jnp.any(squared < RADIUS**2, axis=-1)
 
 
-# Draws of an object at a time, of which the first that fits is taken. The robot, which comes last, needs 29 on average.
+# How many draws of an object are made at a time; the first that fits is taken. The robot, which comes last, needs 29 on
+# average.
 _AT_ONCE = 32
 # Times that an object may fail before the layout is begun anew: one layout of a thousand.
 _MOST_TRIES = 20
@@ -108,7 +109,8 @@ class _Search(NamedTuple):
 
 
 def sample_layout(key: chex.PRNGKey) -> Layout:
-    """Zones one after the other, then the robot: each uniform where it keeps its distance from those before.
+    """Place the zones one after the other, then the robot, each uniformly where it keeps its distance from earlier
+    objects.
 
     An object is drawn uniformly from the square of side 3.9 until it is at least 1.1 from all before. If 640 draws
     were too near, there may be no room left, and the whole layout is begun again.
@@ -149,7 +151,7 @@ def lidar(robot: Robot, centres: jax.Array) -> jax.Array:
     A zone at distance d and at the angle (i + f) 2π/16 from the heading, with i from 0 to 15 and f in [0, 1), gives
     exp(-d/2) in bin i, f times that in the next one, and 1 - f times that in the one before; bins 15 and 0 are
     neighbours. So with the distance r of its angle from the middle of a bin, in widths of a bin, each bin gets
-    min(max(3/2 - r, 0), 1) times exp(-d/2). Of two zones of a colour the larger value counts.
+    min(max(3/2 - r, 0), 1) times exp(-d/2). For two zones of a colour, the larger value counts.
     """
     # All eight zones in one row each: on a CPU innermost axes of 2 would be computed number by number.
     x, y = (centres[:, :, i].T.reshape(-1) - robot.position[i] for i in range(2))
@@ -164,10 +166,11 @@ def lidar(robot: Robot, centres: jax.Array) -> jax.Array:
 
 
 def _angle(y: jax.Array, x: jax.Array) -> jax.Array:
-    """As ``jnp.arctan2``, for which XLA calls the C library number by number: most of the time of a step.
+    """A replacement for ``jnp.arctan2``, which XLA computes number by number in the C library and which would take most
+    of a step's time.
 
-    The smaller over the larger coordinate is the tangent of an angle up to 45 degrees; what it is more than 11.25 or
-    33.75 degrees has a tangent t of at most 0.199, for which the power series is cut at an error below t^25/25 < 2e-19.
+    The smaller coordinate over the larger is the tangent of an angle up to 45 degrees. Its difference from 11.25 or
+    33.75 degrees has a tangent t of at most 0.199, so the power series can be cut at an error below t^25/25 < 2e-19.
     """
     low, high = jnp.minimum(abs(x), abs(y)), jnp.maximum(abs(x), abs(y))
     near = jnp.where(low > np.tan(np.pi / 8) * high, 3, 1)
