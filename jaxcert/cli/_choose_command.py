@@ -4,7 +4,7 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
@@ -50,9 +50,9 @@ class Choice(NamedTuple):
 
 @with_roles
 def command(
-    file: Annotated[Path, argument("FILE", "Returns, a file as for `jaxcert certify`.")],
-    others: Annotated[list[Path] | None, argument("[OTHER]...", "Returns of other policies on the same tasks.")] = None,
-    as_json: Annotated[bool, flag("Write it to stdout as JSON, for machines.", "--json")] = False,
+    file: Path = argument("FILE", "Returns, a file as for `jaxcert certify`."),
+    others: list[Path] | None = argument("[OTHER]...", "Returns of other policies on the same tasks.", default=None),
+    as_json: bool = flag("Write it to stdout as JSON, for machines.", "--json"),
     *,
     roles: dict[str, Any],
 ) -> None:

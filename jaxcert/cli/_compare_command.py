@@ -2,14 +2,14 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.cli._answer import Request
 from jaxcert.cli._answering import answer_files
 from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
 from jaxcert.cli._compared_several import print_leaderboard
-from jaxcert.cli._options import Quiet, Strict, argument, in_full, option, with_group
+from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, with_group
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable, required_words
 from jaxcert.cli._reading import read_two, sources_of
@@ -35,21 +35,17 @@ _ASKED = askable(num_inputs=2)
 @with_group("outputs", Outputs, without=["witness"])
 @with_roles
 def command(
-    file_a: Annotated[Path, argument("A", "Returns of policy A, a file as for `jaxcert certify`.")],
-    file_b: Annotated[Path | None, argument("[B]", "Returns of policy B on the same tasks, without --policy.")] = None,
-    others: Annotated[
-        list[Path] | None,
-        argument(
-            "[C]...",
-            "Returns of more policies on the same tasks, for a leaderboard: each policy's certified mean, its "
-            "certificate at --threshold, and the policies that it is certified to match or exceed.",
-        ),
-    ] = None,
-    called: Annotated[
-        str | None, option("A,B", "Names of the policies, in the order of their files.", "--names")
-    ] = None,
-    strict: Strict = False,
-    quiet: Quiet = False,
+    file_a: Path = argument("A", "Returns of policy A, a file as for `jaxcert certify`."),
+    file_b: Path | None = argument("[B]", "Returns of policy B on the same tasks, without --policy.", default=None),
+    others: list[Path] | None = argument(
+        "[C]...",
+        "Returns of more policies on the same tasks, for a leaderboard: each policy's certified mean, its "
+        "certificate at --threshold, and the policies that it is certified to match or exceed.",
+        default=None,
+    ),
+    called: str | None = option("A,B", "Names of the policies, in the order of their files.", "--names"),
+    strict: bool = STRICT,
+    quiet: bool = QUIET,
     *,
     asking: Asking,
     outputs: Outputs,

@@ -4,7 +4,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -12,8 +12,8 @@ import numpy as np
 import jaxcert
 from jaxcert.certificates import Certificate, floor_to
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._options import Quiet, option
-from jaxcert.cli._outputs import Force, check_new, write_plot, writing
+from jaxcert.cli._options import QUIET, option
+from jaxcert.cli._outputs import FORCE, check_new, write_plot, writing
 from jaxcert.report import plot_certificates
 from jaxcert.report.plots._axes import check_figure_path
 from jaxcert.rollouts import collect
@@ -77,9 +77,9 @@ def _ways(support: tuple[float, float], *, paper: str, default: str) -> dict[str
 
 
 def command(
-    out: Annotated[Path, option("DIR", "Folder for the plots.")] = Path("jaxcert-demo"),
-    force: Force = False,
-    quiet: Quiet = False,
+    out: Path = option("DIR", "Folder for the plots.", default=Path("jaxcert-demo")),
+    force: bool = FORCE,
+    quiet: bool = QUIET,
 ) -> None:
     """Certify an example with a known answer, then two trained policies, each in two ways."""
     files = _files(out)

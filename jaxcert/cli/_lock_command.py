@@ -1,7 +1,6 @@
 """`jaxcert lock`: the settings of an experiment, written down before its data."""
 
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 
@@ -32,18 +31,18 @@ _ASKED = askable(num_inputs=1)
     question="As in `jaxcert certify`.",
 )
 def command(
-    out: Annotated[Path, argument("PROTOCOL", "The file, .toml; one that exists is kept.")],
-    tasks: Annotated[int, option("N", "Number of tasks.")],
-    rollouts: Annotated[int, option("M", "Rollouts of each task.")],
-    metric: Annotated[str | None, option("TEXT", "What a return is, in words.")] = None,
-    environment: Annotated[str | None, option("NAME", "Name of the environment, or MODULE:NAME of your own.")] = None,
-    policy: Annotated[Path | None, option("FILE", "Policy file, or MODULE:NAME of your own; its hash is kept.")] = None,
-    seed: Annotated[int | None, option("S", "Seed of `jaxcert rollout`.", min=0)] = None,
-    task: Annotated[str | None, option("NAME", "Column of the tasks, in a table of returns.")] = None,
-    value: Annotated[str | None, option("NAME", "Column of the returns, in a table of returns.")] = None,
-    stochastic: Annotated[
-        bool | None, flag("Whether `jaxcert rollout` samples actions; else left open.", "--stochastic/--deterministic")
-    ] = None,
+    out: Path = argument("PROTOCOL", "The file, .toml; one that exists is kept."),
+    tasks: int = option("N", "Number of tasks.", default=...),
+    rollouts: int = option("M", "Rollouts of each task.", default=...),
+    metric: str | None = option("TEXT", "What a return is, in words."),
+    environment: str | None = option("NAME", "Name of the environment, or MODULE:NAME of your own."),
+    policy: Path | None = option("FILE", "Policy file, or MODULE:NAME of your own; its hash is kept."),
+    seed: int | None = option("S", "Seed of `jaxcert rollout`.", min=0),
+    task: str | None = option("NAME", "Column of the tasks, in a table of returns."),
+    value: str | None = option("NAME", "Column of the returns, in a table of returns."),
+    stochastic: bool | None = flag(
+        "Whether `jaxcert rollout` samples actions; else left open.", "--stochastic/--deterministic", default=None
+    ),
     *,
     asking: Asking,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from jaxcert.report._protocol_check import of_origin
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many
 
-ProtocolFile = Annotated[
-    Path | None, option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")
-]
+PROTOCOL = option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")
 _SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
 _NOT_LOCKED = ("where", "only", "strata", "successes", "trials")
 

@@ -7,15 +7,15 @@ import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
-from jaxcert.cli._options import argument, flag, option, with_group
-from jaxcert.cli._outputs import Force, check_outputs, write_plot
-from jaxcert.cli._role_options import TaskRole, ValueRole, columns_in, reading_of
+from jaxcert.cli._options import argument, flag, option, options, with_group
+from jaxcert.cli._outputs import FORCE, check_outputs, write_plot
+from jaxcert.cli._role_options import TASK, VALUE, columns_in, reading_of
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
 from jaxcert.monitoring._monitor_declared import Declared, check_same
@@ -25,20 +25,19 @@ from jaxcert.report import document_digest, plot_evidence, read_certificate
 _HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
 
 
+@options
 class Wished(NamedTuple):
     """Settings fixed when a monitor begins; None if not given."""
 
-    threshold: Annotated[float | None, option("B", "Which threshold of the certificate; or a claim of your own.")] = (
-        None
+    threshold: float | None = option("B", "Which threshold of the certificate; or a claim of your own.")
+    epsilon: float | None = option("E", "Without CERTIFICATE: the risk that is claimed.")
+    alpha: float | None = option("A", "Probability of ever raising a false alarm; by default 0.05.")
+    rollouts: int | None = option("M", "Episodes of each task, in a row; by default 1.")
+    support: tuple[float, float] | None = option(
+        "A B", "Smallest and largest possible return; by default the certificate's."
     )
-    epsilon: Annotated[float | None, option("E", "Without CERTIFICATE: the risk that is claimed.")] = None
-    alpha: Annotated[float | None, option("A", "Probability of ever raising a false alarm; by default 0.05.")] = None
-    rollouts: Annotated[int | None, option("M", "Episodes of each task, in a row; by default 1.")] = None
-    support: Annotated[
-        tuple[float, float] | None, option("A B", "Smallest and largest possible return; by default the certificate's.")
-    ] = None
-    successes: Annotated[bool, flag("An episode succeeds (1) or fails (0).", "--successes")] = False
-    beta: Annotated[float | None, option("P", "Level of the upper bound of a task; by default by the risk.")] = None
+    successes: bool = flag("An episode succeeds (1) or fails (0).", "--successes")
+    beta: float | None = option("P", "Level of the upper bound of a task; by default by the risk.")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -180,17 +179,15 @@ def _cells(row: Row) -> list[Any]:
 
 @with_group("wished", Wished)
 def command(
-    state: Annotated[Path, option("FILE", "File of the monitor, created if missing.")],
-    certificate: Annotated[
-        Path | None, argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.")
-    ] = None,
-    complete: Annotated[bool, flag("Declare that each return is one of a whole episode.", "--complete")] = False,
-    change: Annotated[bool, flag("Exit with 1 for a change at an unknown time, not the alarm.", "--change")] = False,
-    rows: Annotated[bool, flag("Print each task once it is on the disk; the sentence on stderr.", "--rows")] = False,
-    plot: Annotated[Path | None, option("FILE", "Draw the evidence there.")] = None,
-    task: TaskRole = None,
-    value: ValueRole = None,
-    force: Force = False,
+    state: Path = option("FILE", "File of the monitor, created if missing.", default=...),
+    certificate: Path | None = argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.", default=None),
+    complete: bool = flag("Declare that each return is one of a whole episode.", "--complete"),
+    change: bool = flag("Exit with 1 for a change at an unknown time, not the alarm.", "--change"),
+    rows: bool = flag("Print each task once it is on the disk; the sentence on stderr.", "--rows"),
+    plot: Path | None = option("FILE", "Draw the evidence there."),
+    task: str | None = TASK,
+    value: str | None = VALUE,
+    force: bool = FORCE,
     *,
     wished: Wished,
 ) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.cli._options import option
+from jaxcert.cli._options import option, options
 from jaxcert.cli._reading import read_file
 from jaxcert.cli._role_options import others_given, reading_of, words_of
 from jaxcert.cli._typed import in_shell
@@ -15,19 +15,14 @@ from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
 
 
+@options
 class FolderOptions(NamedTuple):
     """The line about a folder; None if there is none."""
 
-    num_bins: Annotated[
-        int | None,
-        option(
-            "N",
-            "Of a folder: returns are rounded down to one of N + 1 values, by default 100; 1 for returns of 0 and 1.",
-        ),
-    ] = None
-    across: Annotated[list[str] | None, option("NAME", "Of a folder: a partition that does not tell tasks apart.")] = (
-        None
+    num_bins: int | None = option(
+        "N", "Of a folder: returns are rounded down to one of N + 1 values, by default 100; 1 for returns of 0 and 1."
     )
+    across: list[str] | None = option("NAME", "Of a folder: a partition that does not tell tasks apart.")
 
     def check(self, path: Path, report: Path | None) -> None:
         """Raise ValueError beforehand for options of a folder given for a file, or a page of a folder."""

@@ -3,13 +3,13 @@
 import inspect
 import sys
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
 
 from jaxcert.certificates._question import Option, Question
-from jaxcert.cli._options import flag, option, several
+from jaxcert.cli._options import flag, option, parameter, several
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
 
@@ -119,7 +119,6 @@ def _parameter(own: Option, questions: dict[str, Question]) -> inspect.Parameter
         wanted = option("TEXT", f"{text} (repeatable).", named, callback=lambda texts: texts or None)
     else:
         kind = bool if own.type is bool else own.type | None
-        wanted = flag(f"{text}.", named, *([f"--{own.alias}"] if own.alias else []))
-    default = False if own.type is bool else None
-    annotation: Any = Annotated[kind, wanted]
-    return inspect.Parameter(f"_{own.name}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        named = [named, *([f"--{own.alias}"] if own.alias else [])]
+        wanted = flag(f"{text}.", *named, default=False if own.type is bool else None)
+    return parameter(f"_{own.name}", kind, wanted)

@@ -16,7 +16,7 @@ from jaxcert.tables._columns import Columns
 from jaxcert.training._found_policies import Found, find
 
 
-@with_group("given", Rolling, needed=["policy", "out"])
+@with_group("given", Rolling)
 def command(*, given: Rolling) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
     check_witness(given.witness, given.json)

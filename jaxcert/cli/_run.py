@@ -4,13 +4,13 @@ import contextlib
 import math
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jaxcert.cli._locked import Locked, ProtocolFile
-from jaxcert.cli._options import Quiet, argument, flag, option, several
-from jaxcert.cli._outputs import Force, Witness
+from jaxcert.cli._locked import PROTOCOL, Locked
+from jaxcert.cli._options import QUIET, argument, flag, option, options, several
+from jaxcert.cli._outputs import FORCE, WITNESS
 from jaxcert.rollouts._own_programs import ENV, POLICY
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.training._found_policies import Found, shipped
@@ -21,70 +21,48 @@ _OF_ROLLOUTS = ("until", "beta", "max_rollouts", "max_rollouts_per_task", "sched
 _ADAPTIVE = (*_OF_ROLLOUTS, "json", "witness")
 
 
+@options
 class Rolling(NamedTuple):
     """The options: what is rolled out, how often, and where it goes."""
 
-    policy: Annotated[
-        Path,
-        argument(
-            POLICY,
-            "A folder of `jaxcert.training.train` (its last checkpoint), one checkpoint of it, or a policy file "
-            f"(.npz); a policy shipped with the package: {', '.join(shipped())}; or, with {ENV}, MODULE:NAME "
-            "of one of your own, a `Policy` or a function of an observation and a key.",
-        ),
-    ] = Path()
-    out: Annotated[Path, option("FILE", "File for the returns (.parquet or .npz; with --threshold .npz).")] = Path()
-    env: Annotated[
-        str | None,
-        option(
-            "MODULE:NAME",
-            "An environment of your own, such as my_package.envs:ENV in the working directory: a `MultiTaskEnv`, "
-            "or a function without arguments that gives one.",
-        ),
-    ] = None
-    tasks: Annotated[int | None, option("N", "Number of tasks.", min=1)] = None
-    rollouts: Annotated[int | None, option("M", "Rollouts of each task, the same for all.", min=1)] = None
-    threshold: Annotated[
-        list[Any] | None,
-        several(
-            "B",
-            "Without --rollouts: roll out each task until it is decided whether its expected return is at least B, and "
-            "certify B. With: performance to be certified later; warn if it cannot be",
-        ),
-    ] = None
-    safety: Annotated[float | None, option("S", "Safety to be certified later: warn if it cannot be.")] = None
-    delta: Annotated[float | None, option("D", "Failure probability of each certificate; by default 0.01.")] = None
-    seed: Annotated[int | None, option("S", "Seed for the sampling; by default a new one.", min=0, max=2**32 - 1)] = (
-        None
+    policy: Path = argument(
+        POLICY,
+        "A folder of `jaxcert.training.train` (its last checkpoint), one checkpoint of it, or a policy file "
+        f"(.npz); a policy shipped with the package: {', '.join(shipped())}; or, with {ENV}, MODULE:NAME "
+        "of one of your own, a `Policy` or a function of an observation and a key.",
     )
-    stochastic: Annotated[bool, flag("Sample actions instead of taking their mode.", "--stochastic")] = False
-    protocol: ProtocolFile = None
-    force: Force = False
-    quiet: Quiet = False
-    until: Annotated[float | None, option("S", "End once each threshold is certified on this share of new tasks.")] = (
-        None
+    out: Path = option("FILE", "File for the returns (.parquet or .npz; with --threshold .npz).", default=...)
+    env: str | None = option(
+        "MODULE:NAME",
+        "An environment of your own, such as my_package.envs:ENV in the working directory: a `MultiTaskEnv`, "
+        "or a function without arguments that gives one.",
     )
-    beta: Annotated[float | None, option("P", "Probability with which a task below B may pass; by default 0.05.")] = (
-        None
+    tasks: int | None = option("N", "Number of tasks.", min=1)
+    rollouts: int | None = option("M", "Rollouts of each task, the same for all.", min=1)
+    threshold: list[Any] | None = several(
+        "B",
+        "Without --rollouts: roll out each task until it is decided whether its expected return is at least B, and "
+        "certify B. With: performance to be certified later; warn if it cannot be",
     )
-    max_rollouts: Annotated[int | None, option("R", "Most rollouts in all; by default 100 per task.", min=1)] = None
-    max_rollouts_per_task: Annotated[int | None, option("M", "Most rollouts of one task; by default any.", min=1)] = (
-        None
+    safety: float | None = option("S", "Safety to be certified later: warn if it cannot be.")
+    delta: float | None = option("D", "Failure probability of each certificate; by default 0.01.")
+    seed: int | None = option("S", "Seed for the sampling; by default a new one.", min=0, max=2**32 - 1)
+    stochastic: bool = flag("Sample actions instead of taking their mode.", "--stochastic")
+    protocol: Path | None = PROTOCOL
+    force: bool = FORCE
+    quiet: bool = QUIET
+    until: float | None = option("S", "End once each threshold is certified on this share of new tasks.")
+    beta: float | None = option("P", "Probability with which a task below B may pass; by default 0.05.")
+    max_rollouts: int | None = option("R", "Most rollouts in all; by default 100 per task.", min=1)
+    max_rollouts_per_task: int | None = option("M", "Most rollouts of one task; by default any.", min=1)
+    schedule: str | None = option("NAME", f"Which task is next: {SCHEDULES_NAMED}.")
+    binary: bool = flag(
+        "Declare that returns are 0 or 1, as is known of the shipped worlds without physics and of zones.", "--binary"
     )
-    schedule: Annotated[str | None, option("NAME", f"Which task is next: {SCHEDULES_NAMED}.")] = None
-    binary: Annotated[
-        bool,
-        flag(
-            "Declare that returns are 0 or 1, as is known of the shipped worlds without physics and of zones.",
-            "--binary",
-        ),
-    ] = False
-    slots: Annotated[
-        int | None, option("K", "Most rollouts side by side; by default one per task, if memory allows.", min=1)
-    ] = None
-    deadline: Annotated[float | None, option("T", "End after T seconds; the same command goes on from there.")] = None
-    json: Annotated[Path | None, option("FILE", "Write the certificate there.")] = None
-    witness: Witness = False
+    slots: int | None = option("K", "Most rollouts side by side; by default one per task, if memory allows.", min=1)
+    deadline: float | None = option("T", "End after T seconds; the same command goes on from there.")
+    json: Path | None = option("FILE", "Write the certificate there.")
+    witness: bool = WITNESS
     deterministic: bool | None = None
 
     @property
