@@ -118,10 +118,7 @@ def _certified(answer: Answer) -> Answer:
 
 
 def _findings(answer: Answer) -> tuple[Finding, ...] | None:
-    """Likely mistakes, as warnings; with ``strict`` the first is an error.
-
-    None where there is no support to know, or no single rollouts to look at.
-    """
+    """Likely mistakes, as warnings (``strict``: an error); None without a support, or single rollouts to look at."""
     (data,), settings, questions = answer.data, answer.settings, answer.request.asked.questions
     if answer.support is None or not data.has_rollouts:
         return None

@@ -106,10 +106,7 @@ def _in_full(claim: MonitoredClaim) -> str:
 def _certified(
     certificate: Path, wished: Wished, watched: MonitoredClaim | None = None
 ) -> tuple[MonitoredClaim, tuple[float, float] | None, bool]:
-    """The claim of a certificate's file, the known support, and whether its returns are successes.
-
-    ``watched`` supplies the threshold if a certificate has several and none is given.
-    """
+    """A certificate's claim (``watched`` fixes its threshold), the known support, and whether returns are successes."""
     threshold = wished.threshold
     if wished.epsilon is not None:
         raise ValueError(f"--epsilon is {wished.epsilon:g}; the certificate has its own, expected none")

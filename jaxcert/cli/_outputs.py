@@ -108,10 +108,7 @@ def check_new(*paths: Path | None, force: bool) -> None:
 
 @contextlib.contextmanager
 def writing() -> Iterator[Callable[..., bool]]:
-    """Give a function that calls one that writes a file, and says whether it did.
-
-    A file whose name was taken meanwhile keeps no other from being written, and is told at the end.
-    """
+    """Give a function that writes a file by another, and says whether it did; a taken name is told at the end."""
     taken: list[str] = []
 
     def attempt(write: Callable[..., None], *arguments: Any, **options: Any) -> bool:

@@ -59,10 +59,7 @@ def compiled_programs() -> Iterator[None]:
 
 
 def emptied_after(warning: str) -> bool:
-    """Whether a warning is about a damaged program in the folder, which is then emptied.
-
-    JAX compiles such a program again, but keeps the damaged file and warns in every later run.
-    """
+    """Whether a warning is of a damaged program: the folder is emptied then, as JAX would keep it and always warn."""
     if getattr(jax.config, "jax_compilation_cache_dir", None) != str(folder()) or not warning.startswith(_DAMAGED):
         return False
     for file in (*folder().glob("*-cache"), *folder().glob("*-atime")):

@@ -88,10 +88,7 @@ def _can_be_read(path: Path, options: Mapping[str, Any]) -> bool:
 
 
 def _holds_returns(path: Path, wanted: Mapping[str, Any]) -> bool:
-    """Whether what was guessed to be the episodes may be returns instead, which would be left out of a certificate.
-
-    As successes in words, as numbers that are not whole, or where it tells no rollouts of a task apart.
-    """
+    """Whether the guessed episodes may be returns: words, numbers that are not whole, or the same for all of a task."""
     try:
         found = _quietly(path, wanted, value=wanted["trial"], trial=None)
     except ValueError:  # labels

@@ -72,10 +72,9 @@ def _missing(question: Question, stated: dict[str, Any], known: tuple[float, flo
 def check_listed(
     data: Sequence[ReturnsFile], question: Question, asking: Asking, *, of: Question | None = None, at: str = ""
 ) -> None:
-    """Raise ValueError where the choice between a list and a sample was not made, or contradicts the question.
+    """Raise ValueError where list or sample was not chosen, or contradicts the question.
 
-    ``of``: another question that is asked as well, whose settings are missing in a command that works; ``at``: the
-    threshold in it, if a list needs one besides.
+    ``of``: another question asked, whose settings a proposed command needs; ``at``: the threshold a list needs there.
     """
     listed, asked = asking.listed, of or question
     missing = _missing(asked, _stated(asked, asking, data[0].like), data[0].known_support)

@@ -105,10 +105,7 @@ def every_step(data: Sequence[Returns], certificate: Certificate, settings: Mapp
 
 
 def _at_thresholds(certificate: Certificate) -> Question | None:
-    """The question to ask again at each step, where the level is chosen for each; None if lower bounds were counted.
-
-    None, too, where its own options are not known here, and for soft counts, whose lower bounds are no steps.
-    """
+    """The question to ask again at each step, where each has a level of its own; else None (counted or soft bounds)."""
     method, question = METHODS.get(certificate.method), question_of(certificate)
     if question.finds_threshold:
         others = (each for each in QUESTIONS.values() if each.certificate is question.certificate)

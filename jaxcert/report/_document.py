@@ -33,8 +33,6 @@ REFERENCES = {
 def assumptions_of(questions: Iterable[str]) -> list[str]:
     """What certificates rest on that answer these questions, with all that was to be settled before the data were seen.
 
-    A name that is no question known here adds no setting.
-
     Example:
         >>> print(assumptions_of(["cvar"])[4][:79])
         Settled before the data were seen: what is asked, alpha, delta, bound, cap, and

@@ -85,10 +85,7 @@ class Leaderboard(NamedTuple):
 
     @property
     def table(self) -> dict[str, list[str]]:
-        """A row for each policy by the headings of its columns, the largest certified mean first.
-
-        Without means the one that is at least as good as the most others.
-        """
+        """A row for each policy, the largest certified mean (or the one that is as good as most others) first."""
         sizes = self.means if self.board.has_means else self.order.sum(axis=1).tolist()
         best = sorted(range(len(sizes)), key=lambda i: -sizes[i])
         found: dict[str, list[str]] = {"policy": [self.names[i] for i in best]}
@@ -167,8 +164,7 @@ def _certified(question: Question, answer: Any) -> float:
 def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float], delta: float) -> np.ndarray:
     """Whether policy i is certified to be at least as good as j on average, bool[p, p], directly or through others.
 
-    Of new tasks by ``certify_ranking``, of a list by the mean over it of each ordered pair, each pair at level
-    ``board.share(delta)``. Nobody is as good as a policy with unfinished rollouts, whose worst return helps others.
+    Nobody is as good as a policy with unfinished rollouts, whose worst return helps others.
     """
     finished, share = np.asarray([not each.num_unfinished for each in data]), board.share(delta)
     data = in_one_order(*data)

@@ -38,12 +38,7 @@ def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[R
 
 
 def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
-    """How the origin of returns, as their file records it, differs from a protocol.
-
-    What the protocol fixes and the file does not record is a difference, too: a protocol is kept only if that can be
-    seen. A column that it leaves open is read unnamed, or there would be a choice. `write_returns` records facts of
-    rollouts that were made otherwise than by `jaxcert rollout`.
-    """
+    """How the origin of returns differs from a protocol, as their file records it, or does not record it."""
     facts = returns_facts(data.path)
     columns = {} if data.columns is None else {"task": data.columns.task, "value": data.columns.value}
     if QUESTIONS[locked.asked].metrics(locked.options):  # whose columns the requirements name
@@ -155,11 +150,7 @@ def check_size(num_tasks: int, num_rollouts: int) -> None:
 
 
 def protocol_of(plan: Plan) -> Protocol:
-    """The best design of a plan, as a protocol.
-
-    Raises:
-        ValueError: there is no design, or one whose rollouts stop by themselves.
-    """
+    """The best design of a plan as a protocol; ValueError if there is none, or its rollouts stop by themselves."""
     if plan.best is None:
         raise ValueError("there is no design to lock: the budget allows none")
     design, wish = plan.best, plan.wish

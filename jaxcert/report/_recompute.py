@@ -23,12 +23,7 @@ from jaxcert.tables._readers import ReturnsFile
 
 
 def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
-    """The certificate of these returns by the settings of a record, in its precision.
-
-    Raises:
-        ValueError: for a question that is not known, or whose answer returns do not repeat; another number of files
-            than the question takes; settings that are not valid for these returns.
-    """
+    """The certificate of these returns by the settings of a record, in its precision."""
     settings, name = record["settings"], record["question"]
     dtype = np.dtype(settings["dtype"])
     if name not in QUESTIONS:
@@ -52,11 +47,7 @@ def ask(
 ) -> Any:
     """The answer to a question about files of returns, one for each of its inputs or metrics, on the same tasks.
 
-    If a question of one file accepts pairs of policies, two files form such pairs. With ``max_weight``, the last file
-    has the weight of each task, for the question or for the sample.
-
-    Raises:
-        ValueError: for another number of files, other tasks, or what the question's function refuses.
+    Two files for a question of one form pairs of policies. With ``max_weight`` the last file has the tasks' weights.
     """
     is_weighted = question.has_weights or max_weight is not None
     num_policies, metrics = len(data) - is_weighted, question.metrics(options)

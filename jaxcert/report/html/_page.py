@@ -15,12 +15,7 @@ from jaxcert.report._document import assumptions_of
 def write_page(
     path: str | PathLike[str], name: str, questions: Sequence[Question], *, replace: bool, **shown: Any
 ) -> None:
-    """Render the template of that name, in which every value is escaped and none may be missing.
-
-    Raises:
-        ValueError: another suffix than that of a page.
-        ImportError: without jinja2 (extra `cli`).
-    """
+    """Render the template of that name, in which every value is escaped and none may be missing."""
     check_suffix(path, [".html"])
     jinja2 = import_extra("jinja2", "cli")
     form = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}

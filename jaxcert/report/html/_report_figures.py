@@ -55,10 +55,7 @@ def curves(certificate: Certificate, question: Question, low: float) -> dict[str
 
 
 def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: Sample) -> str:
-    """The curves, the requested points if they are too few to hide them, and the share of the sampled tasks.
-
-    What was requested is all of a curve without any other point; then nothing has to be told apart by a legend.
-    """
+    """The curves, the requested points if they are few and not all of a curve, and the share of the sampled tasks."""
     points, is_all = [], len(shown) == 1 and asked is not None and all(len(each) == 1 for each in shown.values())
     if asked is not None and len(asked) <= _MOST_REQUESTED and not is_all:
         points = list(zip(asked.thresholds.tolist(), asked.safety.tolist(), strict=True))

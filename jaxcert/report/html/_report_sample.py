@@ -67,11 +67,7 @@ def sample_of(
     tasks: Sequence[Any] | np.ndarray | None = None,
     policies: Sequence[str] = ("A", "B"),
 ) -> Sample:
-    """The returns of a page, of one policy or of two with their tasks in one order.
-
-    Raises:
-        ValueError: they are of other tasks, or there are other numbers of names.
-    """
+    """The returns of a page, of one policy or of two with their tasks in one order; ValueError for other tasks."""
     for each in data:
         if each.returns.ndim != 2 or len(each.returns) != num_tasks:
             raise ValueError(f"certificate is of {num_tasks} tasks, returns have shape {each.returns.shape}")
@@ -81,11 +77,7 @@ def sample_of(
 
 
 def names_of(tasks: Sequence[Any] | np.ndarray | None, num_tasks: int) -> tuple[str, ...]:
-    """The names of all tasks: their places, from 0, if they have none.
-
-    Raises:
-        ValueError: another number of names than tasks.
-    """
+    """The names of all tasks: their places, from 0, if they have none."""
     names = tuple(map(str, range(num_tasks) if tasks is None else tasks))
     if len(names) != num_tasks:
         raise ValueError(f"tasks are {len(names)} names; expected one for each of {num_tasks} tasks")
