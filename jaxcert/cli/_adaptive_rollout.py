@@ -12,9 +12,8 @@ from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
 from jaxcert.cli._outputs import writing
-from jaxcert.cli._run import Rolling, Run
+from jaxcert.cli._run import Rolling, Run, Unfinished, unfinished
 from jaxcert.cli._tables import as_given
-from jaxcert.cli._unfinished import Unfinished, unfinished
 from jaxcert.report import run_record, write_certificates
 from jaxcert.rollouts import AdaptiveCertificate, certify_adaptive, save_adaptive
 

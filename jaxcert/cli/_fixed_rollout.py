@@ -11,7 +11,7 @@ from rich.text import Text
 
 from jaxcert.cli import _console
 from jaxcert.cli._outputs import writing
-from jaxcert.cli._unfinished import FIXED, Run, Unfinished, unfinished
+from jaxcert.cli._run import FIXED, Run, Unfinished, unfinished
 from jaxcert.planning import check
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart

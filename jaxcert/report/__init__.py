@@ -13,9 +13,8 @@ from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
 from jaxcert.report.plots._axes import save_figure
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
+from jaxcert.report.plots._line_plots import plot_bounds, plot_evidence, plot_plan, plot_training
 from jaxcert.report.plots._share_plot import plot_certificates, plot_levels
-from jaxcert.report.plots._task_plots import plot_bounds, plot_plan
-from jaxcert.report.plots._time_plots import plot_evidence, plot_training
 
 __all__ = [
     "Interval",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_harness import command, interrupted, refused
 
-from jaxcert.cli import _adaptive_rollout, _fixed_rollout, _unfinished
+from jaxcert.cli import _adaptive_rollout, _fixed_rollout, _run
 from jaxcert.rollouts import adaptive_facts, load_adaptive
 
 SIZES = ("--tasks", 40, "--slots", 4, "--seed", 3)
@@ -60,7 +60,7 @@ def test_the_certificate_and_what_it_took(whole):
 
 def interrupted_after(monkeypatch, looks):
     """Interrupts as Ctrl-C does, before the state of that look is written."""
-    interrupted(monkeypatch, _unfinished, "save_adaptive", at=looks + 1)
+    interrupted(monkeypatch, _run, "save_adaptive", at=looks + 1)
 
 
 @pytest.mark.parametrize("looks", [0, 1, 3])

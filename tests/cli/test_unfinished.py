@@ -8,7 +8,7 @@ from cli_harness import command, refused
 
 from jaxcert._files import held_alone
 from jaxcert.cli import _adaptive_rollout
-from jaxcert.cli._unfinished import Unfinished
+from jaxcert.cli._run import Unfinished
 from jaxcert.rollouts import adaptive_facts
 
 ADAPTIVE = ("rollout", "simple_grid", "--tasks", 5, "--threshold", 0.5, "--max-rollouts", 50)

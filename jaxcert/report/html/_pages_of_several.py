@@ -10,9 +10,16 @@ from jaxcert.certificates._access import headline
 from jaxcert.certificates._figures import Headline
 from jaxcert.report._by_name import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._page import rows_of_table, write_page
 from jaxcert.report.html._report_figures import intervals_svg
-from jaxcert.report.html._report_tables import confidence_of, facts_table, file_table, rollouts_of, shown_facts
+from jaxcert.report.html._report_tables import (
+    confidence_of,
+    facts_table,
+    file_table,
+    rollouts_of,
+    rows_of_table,
+    shown_facts,
+    write_page,
+)
 from jaxcert.tables._readers import ReturnsFile
 
 # Policies or groups that have a headline; the table has all.

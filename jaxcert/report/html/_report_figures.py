@@ -17,8 +17,8 @@ from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
+from jaxcert.report.plots._line_plots import plot_bounds
 from jaxcert.report.plots._share_plot import plot_certificates
-from jaxcert.report.plots._task_plots import plot_bounds
 
 # Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
 _SIZE = (4.6, 3.1)
