@@ -12,8 +12,8 @@ from jaxcert._files import write_whole
 from jaxcert.certificates import confidence
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _tables
-from jaxcert.cli._answer import Answer, Request, together
 from jaxcert.cli._outputs import write_plot
+from jaxcert.cli._request import Answer, Request, together
 from jaxcert.cli._typed import in_shell, no_option
 from jaxcert.report import (
     certificate_document,

@@ -9,7 +9,7 @@ from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
 from jaxcert.cli._options import argument, flag, in_full, option
 from jaxcert.cli._question_options import askable, chosen
-from jaxcert.cli._settings import completed
+from jaxcert.cli._request import completed
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable

@@ -2,11 +2,10 @@
 
 from jaxcert._files import in_file
 from jaxcert.cli import _console
-from jaxcert.cli._adaptive_rollout import adaptive_rollout, check_archive_path
-from jaxcert.cli._answer import Locked, locked_in
-from jaxcert.cli._fixed_rollout import fixed_rollout
 from jaxcert.cli._options import with_group
 from jaxcert.cli._outputs import check_distinct, check_new, check_witness
+from jaxcert.cli._request import Locked, locked_in
+from jaxcert.cli._rolling import adaptive_rollout, check_archive_path, fixed_rollout
 from jaxcert.cli._run import Rolling, Run, is_unfinished, working_files
 from jaxcert.report._protocol_check import check_certifiable, check_size
 from jaxcert.rollouts._own_programs import POLICY

@@ -1,9 +1,14 @@
 """Readers, writers and plots of certificates; each imports its optional dependencies when it is used."""
 
 from jaxcert.report import check_certificate, check_trials
-from jaxcert.report._certificate_schema import certificate_schema, read_certificate
 from jaxcert.report._curve import step_curve
-from jaxcert.report._document import certificate_document, document_digest, document_text
+from jaxcert.report._document import (
+    certificate_document,
+    certificate_schema,
+    document_digest,
+    document_text,
+    read_certificate,
+)
 from jaxcert.report._exact_check import check_exactly
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._run_record import run_record

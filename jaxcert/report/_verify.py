@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.report._certificate_schema import read_certificate
 from jaxcert.report._comparison import Compared, compare
-from jaxcert.report._document import assumptions_of, document_digest
+from jaxcert.report._document import assumptions_of, document_digest, read_certificate
 from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol

@@ -7,7 +7,7 @@ import pytest
 from cli_harness import command, refused
 
 from jaxcert._files import held_alone
-from jaxcert.cli import _adaptive_rollout
+from jaxcert.cli import _rolling
 from jaxcert.cli._run import Unfinished
 from jaxcert.rollouts import adaptive_facts
 
@@ -88,13 +88,13 @@ def test_a_new_run_replaces_nothing(out):
 
 
 def test_a_record_that_appears_at_the_last_moment_stays(tmp_path, monkeypatch):
-    record, of_run = tmp_path / "run.json", _adaptive_rollout.run_record
+    record, of_run = tmp_path / "run.json", _rolling.run_record
 
     def appears(*arguments, **options):
         record.write_text("another's")
         return of_run(*arguments, **options)
 
-    monkeypatch.setattr(_adaptive_rollout, "run_record", appears)
+    monkeypatch.setattr(_rolling, "run_record", appears)
     asked = (*ADAPTIVE, "--seed", 1, "--out", tmp_path / "run.npz", "--json", record)
     assert f"{record}: exists by now, and is not replaced; what was written is in" in refused(*asked)
     assert record.read_text() == "another's"

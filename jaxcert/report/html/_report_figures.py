@@ -14,7 +14,7 @@ from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.report._curve import step_curve, thinned
-from jaxcert.report.html._report_sample import Sample
+from jaxcert.report.html._report_tables import Sample
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
 from jaxcert.report.plots._line_plots import plot_bounds

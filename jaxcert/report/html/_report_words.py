@@ -13,7 +13,7 @@ from jaxcert.planning import advise
 from jaxcert.planning._least_tasks import least_number
 from jaxcert.questions._answers import column_texts
 from jaxcert.report._recompute import precision
-from jaxcert.report.html._report_sample import Sample
+from jaxcert.report.html._report_tables import Sample
 from jaxcert.returns import paired
 from jaxcert.tables._returns import how_many
 
