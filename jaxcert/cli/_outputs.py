@@ -57,13 +57,6 @@ class Outputs(NamedTuple):
         outputs = {"--json": self.record, "--plot": self.plot, "--report": self.report, "--latex": self.latex}
         check_outputs(inputs, *outputs.items(), force=self.force)
 
-    def write(self, **makes: Callable[..., None]) -> None:
-        """Write the files that are wanted, each by a function of its path and of ``replace``."""
-        with writing() as write:
-            for name, make in makes.items():
-                if (path := getattr(self, name)) is not None:
-                    write(make, path, replace=self.force)
-
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
     """Raise ValueError for files that could not be written, that are others of the command, or that exist."""
