@@ -12,7 +12,7 @@ SURFACES: dict[str, Callable[[Question], bool]] = {
     "file": lambda question: bool(question.rows.columns),
     "verify": lambda question: bool(question.rows.columns) and not question.unrepeated,
     "exact": lambda question: question.witness is not None,
-    "protocol": lambda question: len(question.inputs) == 1 and not (question.unrepeated or question.takes("strata")),
+    "protocol": lambda question: len(question.inputs) == 1 and not question.unrepeated,
     "page": lambda question: bool(question.rows.columns) and "weights" not in question.inputs,
     "plot": lambda question: bool(question.rows.columns),
     "advice": lambda question: question.advised,

@@ -47,7 +47,8 @@ def command(
     """Certify the returns in FILE."""
     folder.check(file, outputs.report)
     outputs.check(("FILE", file), ("--protocol", protocol))
-    asking, locked = asking.named(strata=roles["strata"]), locked_in(protocol)
+    locked = locked_in(protocol)
+    asking = asking.named(strata=None if locked else roles["strata"])
     if locked is not None:
         asking, roles = locked.settle(asking), locked.roles(roles)
     request = Request(asking, asked_of(asking), reading_of(roles), outputs, wanted, locked, strict, by)

@@ -40,6 +40,7 @@ def command(
     seed: int | None = option("S", "Seed of `jaxcert rollout`.", min=0),
     task: str | None = option("NAME", "Column of the tasks, in a table of returns."),
     value: str | None = option("NAME", "Column of the returns, in a table of returns."),
+    strata: str | None = option("NAME", "Column of the strata, within which tasks are drawn."),
     stochastic: bool | None = flag(
         "Whether `jaxcert rollout` samples actions; else left open.", "--stochastic/--deterministic", default=None
     ),
@@ -47,7 +48,7 @@ def command(
     asking: Asking,
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
-    asking = asking.named()
+    asking = asking.named(strata=strata)
     asked = chosen(asking.question or usual_questions(asking.numbers)[0].name, _ASKED)
     if asked.takes("method"):
         asking = asking._replace(method=asking.method or _usual_method(asked, asking))
@@ -71,6 +72,7 @@ def command(
         seed=seed,
         task=task,
         value=value,
+        strata=strata,
         deterministic=None if stochastic is None else not stochastic,
     )
     write_locked(out, protocol)

@@ -30,7 +30,8 @@ from jaxcert.tables._returns import how_many, names_of
 
 PROTOCOL = option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")
 _SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
-_NOT_LOCKED = ("where", "only", "strata", "successes", "trials")
+_COLUMNS = ("task", "value", "strata")
+_NOT_LOCKED = ("where", "only", "successes", "trials")
 
 
 class Locked(NamedTuple):
@@ -58,10 +59,10 @@ class Locked(NamedTuple):
 
     def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The roles of columns, which an option must not contradict."""
-        self.check({"task": given["task"], "value": given["value"]})
+        self.check({name: given[name] for name in _COLUMNS})
         picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
         self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
-        return {**given, **{name: given[name] or getattr(self.protocol, name) for name in ("task", "value")}}
+        return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
 
     def check_design(self, data: ReturnsFile) -> None:
         """Raise ValueError where the data, or what their file says of their origin, do not fit the design."""

@@ -54,6 +54,7 @@ class Protocol:
         seed: of the tasks and rollouts.
         task: which column of a table of returns holds the tasks; if it is open, the one that is read unnamed.
         value: which column holds the returns; if it is open, the one that is read unnamed.
+        strata: which column holds the strata within which tasks are drawn; None for tasks from one distribution.
         deterministic: whether the policy takes the mode of its distribution of actions, or samples them.
 
     Raises:
@@ -84,6 +85,7 @@ class Protocol:
     seed: int | None = None
     task: str | None = None
     value: str | None = None
+    strata: str | None = None
     deterministic: bool | None = None
 
     def __post_init__(self) -> None:
@@ -141,11 +143,14 @@ class Protocol:
             found = "both thresholds and" if self.safeties else "neither thresholds nor"
             raise ValueError(f"has {found} safeties; expected one of the two")
         question = self._question
-        if len(question.inputs) > 1 or question.unrepeated or question.takes("strata"):
-            more = "weights" if question.has_weights else "strata" if question.takes("strata") else ""
-            several = f"a protocol has no {more}" if more else "it compares several policies"
+        if len(question.inputs) > 1 or question.unrepeated:
+            several = "a protocol has no weights" if question.has_weights else "it compares several policies"
             why = question.unrepeated or several
             raise ValueError(f"question is {question.name!r}, which has no protocol: {why}")
+        if self.strata is None if question.takes("strata") else self.strata is not None and not question.stratified:
+            about = "about" if question.takes("strata") else "not about"
+            expected = "their column" if question.takes("strata") else "none"
+            raise ValueError(f"question is {question.name!r}, {about} strata; expected {expected} as strata")
         for name in ("beta", "bound"):
             if getattr(self, name) is not None and not question.takes(name):
                 raise ValueError(f"{name} is given; the question {question.name!r} has none")
@@ -171,7 +176,7 @@ class Protocol:
         refuse("thresholds", thresholds, thresholds <= high, f"at most {high:g}, which no performance exceeds")
 
     def _check_facts(self) -> None:
-        for name in ("metric", "environment", "task", "value"):
+        for name in ("metric", "environment", "task", "value", "strata"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and value):
                 raise ValueError(f"{name} is {value!r}; expected text")

@@ -12,9 +12,10 @@ from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._compared_numbers import UNITS, differing, told
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._recompute import ask, fixed_of, precision, support_of
+from jaxcert.report._recompute import ask, fixed_of, method_asked, precision, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.returns._required import requirements_of
+from jaxcert.returns._strata import frequencies_of, stratified
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._written import returns_facts
@@ -44,8 +45,9 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     if QUESTIONS[locked.asked].metrics(locked.options):  # whose columns the requirements name
         columns.pop("value", None)
     found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task", "value")) | columns
+    found["strata"] = data.roles.strata
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
-    rows = data.roles.rows_picked if data.roles is not None else ()
+    rows = data.roles.rows_picked
     picked = [f"only rows with {' and '.join(rows)} are read, which the protocol does not lock"] if rows else []
     return [*picked, *locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
         f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}" for name in unknown
@@ -101,6 +103,7 @@ def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
         found["options"] = {**locked.options, each: fixed_of(record)}
     # Other options are compared with the rest, as the question's function holds them, and so is a default.
     found |= {name: settings.get(name) for name in ("bound", "method", "beta") if QUESTIONS[locked.asked].takes(name)}
+    found["method"] = method_asked(found.get("method"))
     stated = {name: getattr(locked, name) for name in found} | {"question": locked.asked}
     found = {name: value for name, value in found.items() if stated[name] is not None}
     return {name: stated[name] if equal(value, stated[name], kind) else value for name, value in found.items()}
@@ -139,7 +142,20 @@ def check_certifiable(protocol: Protocol) -> None:
         wanted = requirements_of(settings["requirements"])
         kinds = {name: bool if wanted[name].support is None else dtype for name in metrics}
         returns = {name: jax.ShapeDtypeStruct(shape, kind) for name, kind in kinds.items()}
-    jax.eval_shape(lambda x: question.function(x, **settings), returns)  # only traced
+    strata = None if protocol.strata is None else _labels_for(protocol)
+    if question.takes("strata"):
+        settings["strata"] = strata
+
+    def answer(x: Any) -> Any:
+        return question.function(stratified(x, strata) if question.stratified and strata else x, **settings)
+
+    jax.eval_shape(answer, returns)  # only traced
+
+
+def _labels_for(protocol: Protocol) -> list[str]:
+    """Labels of strata for its tasks: those whose frequencies it states, or one, and the first for the rest."""
+    names = [*frequencies_of(protocol.options.get("frequencies"))] or ["one"]
+    return [*names, *names[:1] * (protocol.num_tasks - len(names))][: protocol.num_tasks]
 
 
 def check_size(num_tasks: int, num_rollouts: int) -> None:

@@ -35,11 +35,16 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
     options |= dict(question.declared)
     if question.has_support:
         options["support"] = support_of(record)
-    if isinstance(options.get("method"), str):  # an answer names its method as one of weighted tasks
-        options["method"] = options["method"].removeprefix("weighted_")
+    if "method" in options:
+        options["method"] = method_asked(options["method"])
     with precision(settings["dtype"]):
         fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
         return shifted(ask(question, data, fixed, options, max_weight=settings.get("max_weight")), settings)
+
+
+def method_asked(method: Any) -> Any:
+    """The method that was asked for, which an answer names as one of weighted tasks where these are."""
+    return method.removeprefix("weighted_") if isinstance(method, str) else method
 
 
 def ask(

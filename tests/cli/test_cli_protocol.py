@@ -126,6 +126,31 @@ def test_a_protocol_settles_the_column_of_returns(folder):
     assert columns == {"task": "task_id", "trial": "episode_id", "value": "score"}
 
 
+@pytest.mark.parametrize(
+    ("asked", "others"),
+    [
+        ("--threshold 0.5", ["--strata place"]),
+        ("--threshold 0.5 --frequency a=0.5 --frequency b=0.5", []),
+        ("--question mean", ["--strata place", ""]),
+    ],
+)
+def test_the_column_of_strata_is_locked(folder, asked, others):
+    rows = [(i, j, f"{RETURNS[i, j]:.6f}", "ab"[i % 4 == 0], "xy"[i % 2]) for i in range(40) for j in range(20)]
+    table("t.csv", "task,trial,score,kind,place", rows)
+    run(f"""
+        lock p.toml LOCK {asked} --strata kind
+        certify t.csv --protocol p.toml --json c.json
+        verify c.json t.csv --protocol p.toml
+        certify t.csv --protocol p.toml --strata place => strata is place, the protocol says kind
+    """)
+    assert json.loads((folder / "c.json").read_text())["certificates"][0]["data"]["roles"]["strata"] == "kind"
+    for strata in others:
+        run(f"""
+            certify t.csv SETTINGS {asked} {strata} --json c.json --force
+            verify c.json t.csv --protocol p.toml !>
+        """)
+
+
 def test_rollouts_that_stop_replace_nothing_either(folder):
     begin = f"{GRID} --tasks 5 --seed 1 --threshold 0.5 --max-rollouts 50 --out run.npz --json c.json"
     for mine in (folder / "run.npz", folder / "c.json"):

@@ -117,7 +117,9 @@ def test_a_protocol_is_kept_or_refused(files, name, tmp_path):
         settings[lists[question.each]] = FIXED[question.each]
     elif question.each:
         options[question.each] = FIXED[question.each]
-    if len(question.inputs) > 1 or question.unrepeated or question.takes("strata"):
+    if question.takes("strata"):
+        settings["strata"] = "strata"
+    if len(question.inputs) > 1 or question.unrepeated:
         with pytest.raises(ValueError, match="which has no protocol"):
             Protocol(**settings)
         return
