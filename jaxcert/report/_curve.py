@@ -32,9 +32,6 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         max_points: keep at most so many steps, evenly spaced by rank, the first and the last among them. What is
             certified at a point holds below it, too, so that such a curve is valid, and lower than the complete one.
 
-    Returns:
-        A certificate whose thresholds are the distinct finite lower bounds, in increasing order.
-
     Raises:
         ValueError: max_points is less than 2, the certificate is a batch or of a kind without a curve, no lower bound
             is finite, beta was chosen from the data, or the method counts no lower bounds: then certify more

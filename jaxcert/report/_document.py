@@ -81,16 +81,13 @@ def certificate_document(
     checkpoint: Mapping[str, Any] | None = None,
     leaderboard: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Records of certificates with their assumptions, versions, platform and digest, as plain values for JSON.
+    """Records of certificates with their assumptions, versions, platform and digest, as `certificate_schema` has them.
 
     Args:
         records: see `certificate_record`.
         protocol: the digest of the protocol that was locked beforehand (`Protocol.digest`).
         checkpoint: which checkpoint of a training run it is: its number, step and part of delta.
         leaderboard: of three policies or more, what holds of all of them together: see `jaxcert compare A B C --json`.
-
-    Returns:
-        A dictionary that the schema beside this file describes (`certificate_schema`).
 
     Raises:
         ValueError: a record holds a number that is not finite.
@@ -134,9 +131,6 @@ def document_digest(document: Mapping[str, Any]) -> str:
     Args:
         document: see `certificate_document`.
 
-    Returns:
-        64 hexadecimal digits.
-
     Example:
         >>> document_digest({"format": "jaxcert certificates"})[:8]
         'a5a4826e'
@@ -147,19 +141,15 @@ def document_digest(document: Mapping[str, Any]) -> str:
 
 
 def document_text(document: Mapping[str, Any]) -> str:
-    """The document as the text of a certificate file: strict JSON, indented, with a line ending.
+    """The document as the text of a certificate file: strict JSON in UTF-8, indented, with a line ending.
 
     Args:
         document: what :func:`certificate_document` returns.
-
-    Returns:
-        The text, in which every character stands for itself (UTF-8).
 
     Raises:
         ValueError: a number is not finite.
 
     Example:
-        >>> from jaxcert.report import document_text
         >>> print(document_text({"digest": "0"}), end="")
         {
           "digest": "0"
@@ -175,9 +165,6 @@ _ENOUGH = 100  # errors, of which one is told
 def certificate_schema() -> dict[str, Any]:
     """The JSON schema of certificate files, draft 2020-12.
 
-    Returns:
-        The schema.
-
     Example:
         >>> certificate_schema()["properties"]["format_version"]
         {'const': 5}
@@ -187,13 +174,10 @@ def certificate_schema() -> dict[str, Any]:
 
 
 def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
-    """The document of a certificate file, if it has the form that the schema describes.
+    """The document of a certificate file, if it has the form that the schema describes; no content is checked.
 
     Args:
         path: the file.
-
-    Returns:
-        The document; nothing of its content is checked.
 
     Raises:
         FileNotFoundError: there is no such file.

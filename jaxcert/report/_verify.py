@@ -76,9 +76,6 @@ def verify(
             holds all of them. At last that of the weights, for one of weighted tasks.
         protocol: the protocol file; by default the protocol is not checked.
 
-    Returns:
-        What differs.
-
     Raises:
         FileNotFoundError: a file is missing.
         ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves, or of other

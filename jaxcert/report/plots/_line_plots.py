@@ -60,7 +60,6 @@ def plot_training(
         ImportError: matplotlib is missing (extra `plot`).
 
     Example:
-        >>> plot_training(hook.checkpoints)  # doctest: +SKIP
         >>> import numpy as np
         >>> import jaxcert
         >>> lower_bounds = np.random.default_rng(0).uniform(size=(5, 8, 50))  # 5 seeds, 8 checkpoints, 50 tasks
