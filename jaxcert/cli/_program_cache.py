@@ -34,10 +34,7 @@ def processor() -> str:
 
 @contextlib.contextmanager
 def compiled_programs() -> Iterator[None]:
-    """A context with JAX's persistent compilation cache, unless the user has set one; settings are restored afterwards.
-
-    The library itself does not change JAX's settings. If the folder cannot be written, there is no cache.
-    """
+    """A context with JAX's persistent compilation cache, unless the user has one, or the folder cannot be written."""
     wanted: dict[str, Any] = {
         "jax_compilation_cache_dir": str(folder()),
         "jax_compilation_cache_max_size": _MAX_BYTES,

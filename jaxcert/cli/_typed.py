@@ -15,10 +15,7 @@ def remember(arguments: Sequence[str]) -> None:
 
 
 def typed_with(added: Mapping[str, Sequence[str]], *, without: Sequence[str] = ()) -> str:
-    """The command that runs with these options in place of its own of the same names, to be typed in a shell.
-
-    ``without``: options with one value each that are left out, however often and in whichever way they were typed.
-    """
+    """The command that runs, with these options in place of its own, ``without`` others of one value, for a shell."""
     words = [*_TYPED.get()]
     for option in without:
         words = _left_out(words, option)

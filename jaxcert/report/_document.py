@@ -37,12 +37,7 @@ REFERENCES = {
 
 
 def assumptions_of(questions: Iterable[str]) -> list[str]:
-    """What certificates rest on that answer these questions, with all that was to be settled before the data were seen.
-
-    Example:
-        >>> print(assumptions_of(["cvar"])[4][:79])
-        Settled before the data were seen: what is asked, alpha, delta, bound, cap, and
-    """
+    """What certificates rest on that answer these questions, with all that was to be settled before the data."""
     known, named = [QUESTIONS[name] for name in questions if name in QUESTIONS], ["what is asked"]
     for question in known:  # what has to be declared has one value
         own = [option.name for option in question.options if option.name not in question.declared]

@@ -162,10 +162,7 @@ def _certified(question: Question, answer: Any) -> float:
 
 
 def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float], delta: float) -> np.ndarray:
-    """Whether policy i is certified to be at least as good as j on average, bool[p, p], directly or through others.
-
-    Nobody is as good as a policy with unfinished rollouts, whose worst return helps others.
-    """
+    """Whether i is certified to be as good as j on average, bool[p, p]; never if j has unfinished rollouts."""
     finished, share = np.asarray([not each.num_unfinished for each in data]), board.share(delta)
     data = in_one_order(*data)
     order = np.eye(len(data), dtype=bool)

@@ -36,11 +36,7 @@ def write_several(
     verify_command: str | None = None,
     replace: bool = False,
 ) -> None:
-    """Write a leaderboard, or the answers of groups, as one page of HTML, which needs no other file and no network.
-
-    ``verify_command``: what to type to compute all of it again. By default the title is the names of the policies, or
-    of the file.
-    """
+    """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
     page = _of_board(found) if isinstance(found, Leaderboard) else _of_groups(found)
     page |= {"title": title} if title else {}
     page |= {
