@@ -94,7 +94,8 @@ def _naming(question: Question, file: ReturnsFile) -> list[str]:
     """The options that name a question, with what has to be fixed beforehand, or declared."""
     if question.takes("requirements"):
         ends = "" if is_successes(file.like) else f" in {' '.join(_ENDS)}"
-        lines = [f"{_value_of(file)} >= {_NUMBER}{ends}", f"{file.pooled[0]} <= {_NUMBER} in {' '.join(_ENDS)}"]
+        value = "returns" if file.columns is None else file.columns.value
+        lines = [f"{value} >= {_NUMBER}{ends}", f"{file.pooled[0]} <= {_NUMBER} in {' '.join(_ENDS)}"]
         return [*(word for line in lines for word in ("--requirement", line)), "--complete"]
     words = ["--question", question.name] if question.shortcut is None else []
     words += [f"--{question.shortcut}"] if question.shortcut else []
@@ -114,10 +115,6 @@ def _lacking(question: Question, files: Sequence[ReturnsFile]) -> str:
         return "of files in which every rollout is finished"
     no_other = question.takes("requirements") and not (files[0].pooled and files[0].columns)
     return "of a table with a column of each metric" if no_other else ""
-
-
-def _value_of(file: ReturnsFile) -> str:
-    return "returns" if file.columns is None else file.columns.value
 
 
 def _command(

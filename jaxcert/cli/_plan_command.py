@@ -163,12 +163,9 @@ def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
     }
     others = ("threshold", "max_rollouts", "budget", "cost_per_task", "cost_per_rollout")
     stated |= {name: getattr(asked, name) for name in others}
-    known = data[0].returns if data else _assumed(*(asked.assume or ()))
+    mean, of_tasks, of_rollouts = asked.assume or (0.0, 0.0, 0.0)
+    known = data[0].returns if data else Assumptions(mean, of_tasks, of_rollouts or None)
     return plan(known, **stated, designs=tuple(asked.design or ()) or None), data
-
-
-def _assumed(mean: float, of_tasks: float, of_rollouts: float) -> Assumptions:
-    return Assumptions(mean, of_tasks, of_rollouts or None)
 
 
 def _table_of_tasks(asked: Planning) -> Plan:

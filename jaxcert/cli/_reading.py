@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,35 +27,38 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
     try:
         return read_returns(path, **options)
     except ValueError as error:
-        is_metric = options.get("metric") and "value" in getattr(error.__cause__, "expected", ())
-        if not isinstance(error.__cause__, NotNamedError) or is_metric:
+        cause = error.__cause__
+        if not isinstance(cause, NotNamedError) or (options.get("metric") and "value" in cause.expected):
             raise
-        expected, unread = error.__cause__.expected, error.__cause__.unread
-        options |= expected
-        are_known = not {"task", "value"} & expected.keys()
-        if are_known and not any(expected.values()) and _has_single_rollouts(path, options):
+        expected, options = cause.expected, options | cause.expected
+        is_plain = not any(expected.values()) and not {"task", "value"} & expected.keys()
+        if is_plain and _has_single_rollouts(path, options):
             return read_returns(path, **options)
-        if "trials" in expected:  # of successes, or of the rate that is the value
-            parts = ("task", "successes", "trials") if "successes" in expected else ("task", "value", "trials")
-            counts = {name: expected[name] for name in parts if expected.get(name)}
-            raise ValueError(
-                f"{error}; if {expected['trials']} is how often the policy tried a task, and no number of tests or of "
-                f"parts of a task, for example: {typed_with(_flags(counts), without=['--value'])}"
-            ) from error
-        added = _flags(expected)
-        if unread and len(expected) == 1:
-            raise ValueError(
-                f"{error}; {', '.join(map(repr, unread))} would be ignored: name the column of trial numbers with "
-                "--trial; if a column separates policies or groups of tasks, make one file of "
-                f"each; otherwise: {typed_with(added)}"
-            ) from error
-        is_known = all(expected.get(name, name) for name in ("task", "value"))
-        may_leave_out = is_known and bool(expected.get("trial")) and _holds_returns(path, options)
-        if unread or may_leave_out or not (is_known and _can_be_read(path, options)):
-            raise ValueError(
-                f"{error}; expected {_listed(added)} with column names of a table with one row per trial"
-            ) from error
-        raise ValueError(f"{error}; for example: {typed_with(added)}") from error
+        raise ValueError(f"{error}; {_remedy(path, options, expected, cause.unread)}") from error
+
+
+def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | None], unread: Sequence[str]) -> str:
+    """The end of a message about columns that are not named: a command, where one works."""
+    if "trials" in expected:  # of successes, or of the rate that is the value
+        parts = ("task", "successes", "trials") if "successes" in expected else ("task", "value", "trials")
+        counts = {name: expected[name] for name in parts if expected.get(name)}
+        return (
+            f"if {expected['trials']} is how often the policy tried a task, and no number of tests or of "
+            f"parts of a task, for example: {typed_with(_flags(counts), without=['--value'])}"
+        )
+    added = _flags(expected)
+    if unread and len(expected) == 1:
+        return (
+            f"{', '.join(map(repr, unread))} would be ignored: name the column of trial numbers with --trial; if a "
+            f"column separates policies or groups of tasks, make one file of each; otherwise: {typed_with(added)}"
+        )
+    is_known = all(expected.get(name, name) for name in ("task", "value"))
+    may_leave_out = is_known and bool(expected.get("trial")) and _holds_returns(path, options)
+    if unread or may_leave_out or not (is_known and _can_be_read(path, options)):
+        *most, last = added
+        wanted = f"{', '.join(most)} and {last}" if most else last
+        return f"expected {wanted} with column names of a table with one row per trial"
+    return f"for example: {typed_with(added)}"
 
 
 def as_stated(files: Sequence[ReturnsFile], support: Any) -> list[ReturnsFile]:
@@ -98,11 +101,6 @@ def _holds_returns(path: Path, wanted: Mapping[str, Any]) -> bool:
         return False
     counted = found.returns if found.where is None else found.returns[found.where]
     return counted.dtype == bool or found.most_rollouts == 1 or bool(np.any(counted % 1 != 0))
-
-
-def _listed(options: Iterable[str]) -> str:
-    *most, last = options
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 class PolicySource(NamedTuple):

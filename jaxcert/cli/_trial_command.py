@@ -182,10 +182,10 @@ def trial_status(
     check_witness(witness, json)
     with _console.warnings_on_stderr():
         found = open_trials(log)
-    if isinstance(found, PairedTrials):
-        _refuse_files(log, json, out)
-    else:
+    if isinstance(found, Trials):
         _write_files(found, json, out, witness=witness, force=force)
+    elif json is not None or out is not None:
+        raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof_command(log)}")
     _console.say(*texts_of(found).standing(found))
 
 
@@ -199,9 +199,3 @@ def _write_files(trials: Trials, json: Path | None, out: Path | None, *, witness
             write(write_certificates, json, held, replace=force)
         if out is not None:
             write(save_adaptive, out, trials.run(), facts=records[0]["rollouts"], replace=force)
-
-
-def _refuse_files(log: Path, json: Path | None, out: Path | None) -> None:
-    """Raise ValueError if files are wanted of pairs, whose log is the proof."""
-    if json is not None or out is not None:
-        raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof_command(log)}")
