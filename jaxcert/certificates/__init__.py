@@ -11,13 +11,13 @@ from jaxcert.certificates._episode import EpisodeCertificate, certify_episode, c
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
 from jaxcert.certificates._interval import IntervalCertificate, certify_interval
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
-from jaxcert.certificates._method import binomial_epsilon
+from jaxcert.certificates._method import Solution, binomial_epsilon
 from jaxcert.certificates._pairs_and_weights import certify_improvement, certify_mean_difference, certify_weighted
 from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._ranking import RankingCertificate, certify_ranking
 from jaxcert.certificates._requirements import RequirementsCertificate, certify_requirements
 from jaxcert.certificates._safety_level import certify_safety_level
-from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
+from jaxcert.certificates._scenario import scenario_epsilon
 from jaxcert.certificates._stratified import certify_stratified
 from jaxcert.certificates._suite import SuiteCertificate, certify_suite
 from jaxcert.certificates._suite_mean import certify_suite_mean
@@ -34,8 +34,8 @@ __all__ = [
     "Question",
     "RankingCertificate",
     "RequirementsCertificate",
-    "ScenarioSolution",
     "ShiftCertificate",
+    "Solution",
     "Status",
     "SuiteCertificate",
     "TailCertificate",

@@ -105,14 +105,10 @@ def check_prior(name: str, value: Any, validate: bool = True) -> None:
 @jax.jit
 def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> jax.Array:
     """q for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
-    return in_blocks(_anytime_risk, *jnp.broadcast_arrays(k, n, delta, alpha, gamma))
-
-
-def _anytime_risk(k, n, delta, alpha, gamma) -> jax.Array:
     proper = (alpha >= _SMALLEST / 2) & (alpha <= 2 * _LARGEST) & (gamma >= _SMALLEST / 2) & (gamma <= 2 * _LARGEST)
     valid = whole(k, n) & (delta > 0) & (delta < 1) & proper
     usual = zip((k, n, delta, alpha, gamma), (1.0, 1.0, 0.5, 1.0, 1.0), strict=True)
-    return jnp.where(valid, sequence_limit(*(jnp.where(valid, each, safe) for each, safe in usual)), 1.0)
+    return jnp.where(valid, in_blocks(sequence_limit, *(jnp.where(valid, each, safe) for each, safe in usual)), 1.0)
 
 
 # --- from returns ---------------------------------------------------------------------------------------------------
@@ -128,22 +124,10 @@ class AnytimeCertificate(Certificate):
     Attributes:
         history: certified risk after each task, float[..., n, t]; the last one is ``epsilon``.
         prior: (alpha, gamma) of the mixture, float[2].
-        question: which of ``jaxcert.questions`` it answers, by name (static).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify_anytime
-        >>> found = certify_anytime(jnp.full((200, 100), 0.9), 0.8, support=(0, 1), delta=0.01)
-        >>> print(found)
-        With confidence 0.99, at every moment of the sampling of tasks: on a new task from the same distribution, the
-        expected return is at least 0.8 with probability at least 0.9665.
-        >>> print(found.first_reached(0.9))
-        [65]
     """
 
     history: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
     prior: jax.Array = dataclasses.field(metadata=along("parameter"))
-    question: str = dataclasses.field(default="anytime", kw_only=True, metadata={"static": True})
 
     def first_reached(self, safety: chex.Numeric) -> jax.Array:
         """The number of tasks after which a safety was certified; 0 if it was not.
@@ -168,24 +152,6 @@ class AnytimeCertificate(Certificate):
         reached = complement_down(self.history) >= jnp.broadcast_to(wanted, self.history.shape)
         first = jnp.argmax(reached, axis=-2) + 1
         return jnp.where(jnp.any(reached, axis=-2), first, 0).astype(jnp.int32)
-
-    def counted_as(
-        self, stated: float, sure: np.ndarray, near: np.ndarray, below: int, rounding: float
-    ) -> np.ndarray | None:
-        """As in ``Certificate``; here the order of the tasks matters, since each moment has its own count.
-
-        Instead of sets of tasks, it searches a path through the counts of all moments on which no risk is smaller than
-        stated and one is equal, up to the relative rounding. The result is no better than the certificate for a
-        threshold lower by rounding, where none of these tasks is a violation.
-        """
-        choices, places = np.arange(below + 1), np.arange(1, sure.size + 1)
-        if sure.size * choices.size > _MOST:
-            return None
-        counts = np.minimum(np.cumsum(sure)[:, None] + choices, places[:, None])
-        levels: dict[str, Any] = {"delta": self.delta, "beta": self.beta, "prior": (self.prior[0], self.prior[1])}
-        risks = np.asarray(anytime_epsilon(counts, places[:, None], **levels), np.float64)
-        room, is_near = rounding * risks, np.isin(np.arange(sure.size), near)
-        return _way(is_near, below, risks >= stated - room, np.abs(risks - stated) <= room)
 
     @property
     def _when(self) -> str:
@@ -217,9 +183,8 @@ def certify_anytime(
     Args:
         returns: float[..., n, m], a summary, or two policies (``paired``), as in ``certify``; the tasks in the order in
             which they were sampled.
-        thresholds, support, bound, where, validate: as in ``certify``, with the same warnings.
+        thresholds, support, beta, bound, where, validate: as in ``certify`` by "binomial", with the same warnings.
         delta: failure probability of the certificates at one threshold, at all moments together, in (0, 1); a scalar.
-        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
         prior: (alpha, gamma) of the mixture, as in ``anytime_epsilon``; two scalars.
 
     A new n is a new shape, for which the call is compiled again; ``anytime_epsilon`` is for loops over tasks.
@@ -234,8 +199,11 @@ def certify_anytime(
         >>> import jaxcert
         >>> returns = jaxcert.sample_returns("cheetah")
         >>> found = certify_anytime(returns, 400.0, support=(0, 1000), delta=0.01)
-        >>> print(f"{found.safety[0]:.3f}, and 0.9 after {found.first_reached(0.9)[0]} tasks")
-        0.967, and 0.9 after 65 tasks
+        >>> print(found)
+        With confidence 0.99, at every moment of the sampling of tasks: on a new task from the same distribution, the
+        expected return is at least 400 with probability at least 0.9665.
+        >>> print(found.first_reached(0.9))
+        [65]
 
     Reference: the theory page, section 16.
     """
@@ -257,7 +225,8 @@ def _of_bounds(
     (delta, beta), rows = levels, padded_rows(row, sample, 1)
     fields = _in_order(bound, *placed((sample, rows, beta, delta, prior)))
     fields |= {"thresholds": rows, "beta": beta, "delta": delta}
-    return certificate_of(AnytimeCertificate, fields, sample.num_tasks, len(row), name, "anytime", returns)
+    names = name, "anytime", returns
+    return certificate_of(AnytimeCertificate, fields, sample.num_tasks, len(row), *names, question="anytime")
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -282,32 +251,6 @@ def _curve(certificate: AnytimeCertificate, lower_bounds: chex.Array, levels: np
     numbers = sample_of_numbers(jnp.asarray(lower_bounds)), jnp.asarray(levels)
     prior = certificate.prior[0], certificate.prior[1]
     return _of_bounds(certificate.bound, None, *numbers, (certificate.delta, certificate.beta), prior)
-
-
-# --- where a file was written by other lower bounds ----------------------------------------------------------------
-
-# Numbers of violations at all moments, each of which is a root to find.
-_MOST = 100_000
-
-
-def _way(near: np.ndarray, below: int, allowed: np.ndarray, equal: np.ndarray) -> np.ndarray | None:
-    """The tasks of a way from no violation to ``below``, through what is allowed and over what is equal [n, counts]."""
-    # By the count and whether a moment was equal: the tasks so far, the last one in front.
-    ways: dict[tuple[int, bool], tuple] = {(0, False): ()}
-    for i in range(near.size):
-        before, ways = ways, {}
-        for (count, found), tasks in before.items():
-            for more in range(min(int(near[i]), below - count) + 1):
-                if allowed[i, count + more]:
-                    state = count + more, bool(found or equal[i, count + more])
-                    ways.setdefault(state, (i, tasks) if more else tasks)
-    if (below, True) not in ways:
-        return None
-    chosen, rest = [], ways[below, True]
-    while rest:
-        chosen.append(rest[0])
-        rest = rest[1]
-    return np.asarray(chosen[::-1], int)
 
 
 ANYTIME = Question(

@@ -14,6 +14,7 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._method import Levels, Method
+from jaxcert.numerics._calibration import calibrated
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, known, unit_roundoff
 from jaxcert.returns._paired import Paired
@@ -69,11 +70,11 @@ def chosen_level(method: Method, delta: Any, beta: str, num_tasks: int, dtype: n
         return None
     if beta != AUTO:
         refuse_choice(beta, f"a number, None or {AUTO!r}" if method.counts_successes else f"a number, or {AUTO!r}")
-    choice = method.choice
-    if choice is None:
+    betas = method.choice
+    if not betas:
         raise ValueError(f"beta is {beta!r}; {method.name} needs a number, or None for its default")
-    each = divided(delta, dtype, len(choice.betas), lambda whole: choice.delta_each(num_tasks, whole, choice.betas))
-    return Levels(np.asarray(choice.betas, dtype), each)
+    each = divided(delta, dtype, len(betas), lambda whole: calibrated(num_tasks, whole, betas))
+    return Levels(np.asarray(betas, dtype), each)
 
 
 def bound_for(name: str | None, returns: Any, support: Any, where: Any) -> tuple[Bound, Any]:

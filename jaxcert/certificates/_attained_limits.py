@@ -43,15 +43,11 @@ FEW = 6
 
 def limits_each(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
     """The fields of certificates at wanted safeties [t], each on its own, with a beta for each, [..., t]."""
-    deltas = deltas_of_levels(sample.num_rollouts, delta)
+    m, array = sample.num_rollouts, np if isinstance(sample.num_rollouts, np.generic | np.ndarray) else jnp
+    shares = [array.asarray(part, delta.dtype) for part in delta_shares(array.asarray(m, delta.dtype))]
+    deltas = part_of(delta, array.stack(shares))
     table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], deltas)
     return _each(*placed((sample, wanted, delta, deltas, table, shown_at(sample)))) | {"delta": delta}
-
-
-def deltas_of_levels(num_rollouts: Any, delta: Any) -> Any:
-    """The delta of each of the usual levels, from the most rollouts of a task."""
-    shares = [np.asarray(part).astype(delta.dtype) for part in delta_shares(np.asarray(num_rollouts, delta.dtype))]
-    return part_of(delta, np.stack(shares) if isinstance(num_rollouts, np.generic | np.ndarray) else jnp.stack(shares))
 
 
 def _usual(size: int, n, wanted, deltas, table) -> tuple[jax.Array, jax.Array]:

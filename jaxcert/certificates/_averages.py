@@ -169,14 +169,10 @@ def weighted_loss(bound: Bound, share: jax.Array, sample: Sample, delta: jax.Arr
     assert sample.weights is not None
     (ratio, valid), low = ratios_of(sample), jnp.asarray(low, delta.dtype)
     there = in_front(valid, sample.num_tasks) if sample.padded else None
-    loss = mean_loss(bound, jnp.maximum(kept_share(share, ratio), low), delta, low, there)
+    # The share that is kept, 1 - ratio (1 - s), in [0, 1] and rounded down.
+    miss, ratio, tiny = complement_up(share), ratio[..., None], float(jnp.finfo(share.dtype).tiny)
+    lost = jnp.maximum(ratio * miss * (1 + 4 * unit_roundoff(share.dtype)), tiny)
+    kept = complement_down(jnp.where((ratio > 0) & (miss > 0), jnp.minimum(lost, 1), 0))
+    loss = mean_loss(bound, jnp.maximum(kept, low), delta, low, there)
     loss = loss * sample.weights.largest * (1 + 4 * unit_roundoff(loss.dtype))
     return jnp.where(jnp.all(valid, axis=-1, keepdims=True), loss, jnp.nan)
-
-
-def kept_share(share: jax.Array, ratio: jax.Array) -> jax.Array:
-    """At most 1 - ratio (1 - share), in [0, 1]."""
-    miss, ratio = complement_up(share), ratio[..., None]
-    tiny = float(jnp.finfo(share.dtype).tiny)
-    lost = jnp.maximum(ratio * miss * (1 + 4 * unit_roundoff(share.dtype)), tiny)
-    return complement_down(jnp.where((ratio > 0) & (miss > 0), jnp.minimum(lost, 1), 0))

@@ -57,17 +57,9 @@ class BandCertificate(Certificate):
         num_smallest: nothing is certified from so many violations on; None if there is no such number (static).
         num_successes: of each task, float[..., n], -1 for one with invalid returns; None but for "attained_levels".
         num_rollouts: of each task, float[..., n], or one number where all have as many; None as above.
-        question: which of ``jaxcert.questions`` it answers, by name (static).
 
     Its ``method`` is the kind of the band. For "attained_levels" ``beta`` is the level attained at each threshold,
     float[..., t], and ``lower_bounds`` are computed at 0.05.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify_lower_bounds_band
-        >>> print(certify_lower_bounds_band(jnp.arange(200.0), 10.0, delta=0.01, beta=0.01))
-        With confidence 0.99 for all together: on a new task from the same distribution,
-        the expected return is at least 10 with probability at least 0.8735.
     """
 
     level: jax.Array
@@ -75,7 +67,6 @@ class BandCertificate(Certificate):
     num_smallest: int | None = dataclasses.field(metadata={"static": True})
     num_successes: jax.Array | None = dataclasses.field(default=None, metadata=along("task"))
     num_rollouts: jax.Array | None = dataclasses.field(default=None, metadata=along("task", optional=True))
-    question: str = dataclasses.field(default="band", kw_only=True, metadata={"static": True})
 
 
 def certify_band(
@@ -205,7 +196,8 @@ def _answer(
     name: str, kind: str, sample: Sample, row: Any, num_smallest: int | None, fields: dict[str, Any], returns: Any
 ) -> BandCertificate:
     size = int(sample.num_tasks) if row is None else len(row)
-    settings = {"simultaneous": True, "num_smallest": None if num_smallest is None else int(num_smallest)}
+    settings: dict[str, Any] = {"num_smallest": None if num_smallest is None else int(num_smallest)}
+    settings |= {"simultaneous": True, "question": "band"}
     return certificate_of(BandCertificate, fields, sample.num_tasks, size, name, kind, returns, **settings)
 
 

@@ -31,6 +31,7 @@ EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of suc
 # What a comparison is about.
 _A_MINUS_B, _MINUS = "policy A minus that of policy B", "policy A minus B"
 DIFFERENCE = f"{EXPECTED_RETURN} of {_A_MINUS_B}"
+DIFFERENCE_IN_A_ROW = f"probability of {{}} successes in a row of {_A_MINUS_B}"
 DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {_A_MINUS_B}"
 
 
@@ -58,8 +59,8 @@ class Certificate(ByThreshold):
             successes.
         lower_bounds: per-task lower bounds, float[..., n]; -inf for a task with a return that is NaN, and for all tasks
             if one has a return outside the support. With beta "auto" they are at the smallest level, although
-            ``num_violations`` counts at the chosen one. In a soft count they are the lower end of the support, which is
-            all that it says of a single task.
+            ``num_violations`` counts at the chosen one; for "attained" at beta, or at 0.05. In a soft count they are
+            the lower end of the support, which is all that it says of a single task.
         num_valid: K of the scenario certificate (0: none); n - k for the others, int32[..., t].
         status: codes of ``Status``, int32[..., t].
         beta: failure probability of each lower bound, or the weight of the evidence in a soft count, float[...]; with
@@ -79,13 +80,6 @@ class Certificate(ByThreshold):
         chosen: which of the levels that were tried counts, from 0, int32[..., t]; None where only one was.
         tried: lower bounds at each level among which the data chose, float[..., levels, n]; None where they did not.
         missed: which tasks are violations, bool[..., n, t]; None where those with the smallest lower bounds are.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify
-        >>> print(certify(jnp.full((200, 100), 0.9), 0.8, support=(0, 1), delta=0.01))
-        With confidence 0.99: on a new task from the same distribution,
-        the expected return is at least 0.8 with probability at least 0.9760.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
@@ -154,15 +148,6 @@ class Certificate(ByThreshold):
         found = ~(lower >= np.sort(lower)[count]) if count < self.num_tasks else np.ones(self.num_tasks, bool)
         return found if int(found.sum()) == count else None
 
-    def counted_as(
-        self, stated: float, sure: np.ndarray, near: np.ndarray, below: int, rounding: float
-    ) -> np.ndarray | None:
-        """So many (``below``) of the tasks ``near`` the threshold that the risk may be the stated one, or None.
-
-        It was stated by a writer whose lower bounds were rounded otherwise; ``sure`` [n] are violations there, too.
-        """
-        return near[np.argsort(np.asarray(self.lower_bounds)[near], kind="stable")][:below]
-
     @property
     def delta_below(self) -> jax.Array:
         """The part of delta that the certified safety uses."""
@@ -228,19 +213,9 @@ def answer(
     return kind(**placed({**fields, **shorter}), **settings, num_tasks=n)  # type: ignore[call-arg]
 
 
-Certified = TypeVar("Certified", bound=Certificate)
-
-
 def certificate_of(
-    kind: type[Certified],
-    fields: Any,
-    num_tasks: Any,
-    rows: int,
-    bound: str,
-    method: str,
-    returns: Any,
-    **settings: Any,
-) -> Certified:
+    kind: type[Kind], fields: Any, num_tasks: Any, rows: int, bound: str, method: str, returns: Any, **settings: Any
+) -> Kind:
     """A certificate from its arrays, as ``answer``; of the difference of two policies if the returns are pairs."""
     quantity = quantity_of(bound, returns if isinstance(returns, Paired) else None)
     return answer(kind, fields, num_tasks, rows, bound=bound, method=method, quantity=quantity, **settings)
@@ -255,7 +230,7 @@ def naming(sentence: str, policies: Sequence[str]) -> str:
 
 def is_difference(quantity: str) -> bool:
     """Whether it is the difference of two policies."""
-    return quantity in (DIFFERENCE, DIFFERENCE_OF_SUCCESSES)
+    return quantity.endswith(_A_MINUS_B)
 
 
 def with_article(quantity: str) -> str:

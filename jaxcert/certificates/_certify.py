@@ -7,6 +7,7 @@ from typing import Any, Literal
 import chex
 import numpy as np
 
+from jaxcert._validation import is_concrete
 from jaxcert.certificates._arguments import (
     choose,
     levels_of,
@@ -18,16 +19,9 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
 from jaxcert.certificates._counting import solved
-from jaxcert.certificates._method import Method
+from jaxcert.certificates._method import MOST_DELTA, Method
 from jaxcert.certificates._question import Question, same
-from jaxcert.certificates._registry import (
-    EVEN_METHODS,
-    METHODS,
-    WEIGHTED_METHODS,
-    check_even,
-    defaults,
-    warned,
-)
+from jaxcert.certificates._registry import EVEN_METHODS, METHODS, WEIGHTED_METHODS, defaults, warned
 from jaxcert.certificates._witness import of_counts
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
@@ -75,19 +69,16 @@ def certify(
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
             delta / n for "scenario". "auto" ("binomial"): the best of three levels for each threshold, at an exactly
-            calibrated delta for each; the certificate's ``beta`` is then [..., t]. With bound "clopper_pearson" and no
-            method, "auto" is "attained". For "soft", beta is the weight of the evidence, which is the same for
-            E = 1{L >= B} / beta; by default 1 / (1 + 5/16 m^(3/4)), from 0.76 at m = 1 to 0.09 at m = 100. For
-            "attained", beta is what the level must not exceed; by default, and for "auto", the best of four numbers of
-            successes is taken. The certificate's ``beta`` is then the level that was attained, [..., t].
+            calibrated delta for each. With bound "clopper_pearson" and no method, "auto" is "attained". For "soft", the
+            weight of the evidence, which is the same for E = 1{L >= B} / beta; by default 1 / (1 + 5/16 m^(3/4)), from
+            0.76 at m = 1 to 0.09 at m = 100. For "attained", what the level must not exceed; by default, and for
+            "auto", the best of four numbers of successes is taken.
         bound: the name of one of ``jaxcert.bounds``, "betting" by default; "clopper_pearson" is for binary returns, and
             the default for successes. "soft" and "attained" take their default alone.
         method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both risks, which
             is sound for every beta; the theorem alone is only up to beta = sqrt(2 delta) / n. Or "soft", for returns
-            themselves, not for a summary; ``num_violations`` are then the tasks with E <= 1, and ``lower_bounds`` the
-            lower end of the support. Or "attained", for returns of 0 and 1: the default for successes. Then
-            ``num_violations`` are the tasks with too few of them, and ``lower_bounds`` are at beta, or at 0.05. Tasks
-            with weights, ``weighted``, have all but "scenario" and a beta of "auto" for "binomial".
+            themselves, not for a summary. Or "attained", for returns of 0 and 1: the default for successes. Tasks with
+            weights, ``weighted``, have all but "scenario" and a beta of "auto" for "binomial".
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, a return outside the
             support refutes it, so that nothing is certified (epsilon 1), and one that is NaN counts its task as a
@@ -162,8 +153,9 @@ def certified(
         chosen, sample = EVEN_METHODS[usual.name], sample.replace(weights=None)
     chooses = sample.weights is None or chosen.counts_successes
     delta, beta = levels_of(chosen, delta, beta, sample, validate, chooses=chooses)
-    if is_even and chosen.tail:  # evidence is added up by a bound for any delta
-        check_even(delta, validate)
+    # Evidence is added up by a bound for any delta.
+    if is_even and chosen.tail and validate and is_concrete(delta) and MOST_DELTA < float(delta) < 1:
+        raise ValueError(f"delta is {float(delta):.9g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
     fields = solved(chosen, per_task, sample, rows, beta, delta)
     settings: dict[str, Any] = {}
     if weighted:

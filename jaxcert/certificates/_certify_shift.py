@@ -12,7 +12,7 @@ import numpy as np
 from jaxcert._validation import kind_of
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import Certificate, Status, new_task_from
-from jaxcert.certificates._divergence import DIVERGENCES, TOTAL_VARIATION, Divergence, added, bounded, enlarged
+from jaxcert.certificates._divergence import DIVERGENCES, TOTAL_VARIATION, Divergence, bounded, enlarged
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, floor_figures
 from jaxcert.certificates._interval import IntervalCertificate
 from jaxcert.numerics._rounding import complement_down
@@ -31,19 +31,10 @@ class ShiftCertificate(Certificate):
     ``num_violations``, ``num_valid``, ``beta`` and ``delta`` come from the certificate that was shifted.
 
     Attributes:
-        radius: how far the distribution of new tasks may be from the one that was certified, rounded up, a scalar; of
-            several shifts together.
-        performance_shift: c, by how much the performance on any task may be lower, rounded up, a scalar; likewise.
+        radius: how far the distribution of new tasks may be from the one that was certified, rounded up, a scalar.
+        performance_shift: c, by how much the performance on any task may be lower, rounded up, a scalar.
         divergence: in what the radius is measured; None if the distribution is the one that was certified (static).
-        sampled: the certificate that was shifted (by the first shift, if there were two), from which all this follows.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify, certify_shift
-        >>> sampled = certify(jnp.full((200, 100), 0.9), 0.8, support=(0, 1), delta=0.01)
-        >>> print(certify_shift(sampled, divergence="kl", radius=0.02))
-        With confidence 0.99: on a new task from any distribution within KL divergence 0.02 of the sampled one,
-        the expected return is at least 0.8 with probability at least 0.9396.
+        sampled: the certificate that was shifted, from which all this follows.
     """
 
     radius: jax.Array
@@ -106,8 +97,7 @@ def certify_shift(
     Args:
         certificate: of ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_sequential``,
             ``certify_improvement`` and the like, also batched. Its thresholds stay as they were fixed, single or all
-            together; thresholds of safety levels stay, too, and their safety becomes smaller. A certificate of a shift
-            is shifted further: total variation distances and performance shifts add up, ratios multiply.
+            together; thresholds of safety levels stay, too, and their safety becomes smaller.
         divergence: "total_variation", "kl", "chi2" or "ratio", as in ``shifted_epsilon``; None for the same
             distribution.
         radius: the divergence of D' from D is at most this; a scalar (``jax.vmap`` for several).
@@ -120,10 +110,9 @@ def certify_shift(
         A ``ShiftCertificate`` with arrays of the same shapes.
 
     Raises:
-        ValueError: for a certificate that does not bound a share of tasks from below alone, another divergence, a
-            radius or performance_shift out of range or with axes, a divergence without a radius or the reverse, and if
-            neither a divergence nor a performance_shift is given; for a divergence that does not combine with the one
-            of an earlier shift.
+        ValueError: for a certificate that does not bound a share of tasks from below alone, or is one of a shift;
+            another divergence, a radius or performance_shift out of range or with axes, a divergence without a radius
+            or the reverse, and if neither a divergence nor a performance_shift is given.
 
     Example:
         >>> import jaxcert
@@ -132,43 +121,21 @@ def certify_shift(
         >>> shifted = certify_shift(sampled, divergence="ratio", radius=2.0, performance_shift=25.0)
         >>> print(f"{sampled.safety[0]:.3f} at 400, {shifted.safety[0]:.3f} at {shifted.thresholds[0]:.0f}")
         0.976 at 400, 0.952 at 375
+        >>> print(certify_shift(sampled, divergence="kl", radius=0.02))
+        With confidence 0.99: on a new task from any distribution within KL divergence 0.02 of the sampled one,
+        the expected return is at least 400 with probability at least 0.9396.
 
     Reference: the theory page, section 19.
     """
     _check_certificate(certificate)
-    chosen, dtype = _chosen(divergence, radius, performance_shift), certificate.epsilon.dtype
-    kind = TOTAL_VARIATION if chosen is None else chosen  # of radius 0
+    kind, dtype = _chosen(divergence, radius, performance_shift), certificate.epsilon.dtype
     within = _scalar("radius", radius, dtype, kind.least, kind.largest, kind.expected, validate)
     expected = "a finite number of at least 0"
     lower = _scalar("performance_shift", performance_shift, dtype, 0.0, np.inf, expected, validate)
-    sampled = certificate
-    if isinstance(certificate, ShiftCertificate):  # one shift by both, of what was shifted first
-        sampled = certificate.sampled
-        chosen, within, lower = _after(certificate, chosen, within, lower)
-    fields = {field.name: getattr(sampled, field.name) for field in dataclasses.fields(Certificate)}
-    before = {name: fields[name] for name in CHANGED}
-    fields |= _shifted(chosen or TOTAL_VARIATION, before, within, lower)
-    shifted = {"divergence": None if chosen is None else chosen.name, "radius": within, "performance_shift": lower}
-    return ShiftCertificate(**fields, **shifted, sampled=sampled)
-
-
-def _after(
-    first: ShiftCertificate, chosen: Divergence | None, radius: jax.Array, lower: jax.Array
-) -> tuple[Divergence | None, jax.Array, jax.Array]:
-    """The divergence, radius and performance shift of a shift and of one from there on."""
-    if first.radius.ndim or first.performance_shift.ndim:
-        raise ValueError("certificate is a batch of shifts; expected one of them (use jax.vmap for several)")
-    before, lower = DIVERGENCES.get(first.divergence or ""), added(first.performance_shift, lower)
-    if before is None or chosen is None:
-        return before or chosen, first.radius if chosen is None else radius, lower
-    if chosen is not before or before.chain is None:
-        raise ValueError(
-            f"certificate is one of a shift in {before.name} already, and one in {chosen.name} from there "
-            "has no radius of its own: only total_variation radii add up, and ratio radii multiply. Shift the "
-            "certificate before by a radius that covers both, or apply shifted_epsilon to the epsilon of this one"
-        )
-    total = before.chain(first.radius, radius)
-    return before, jnp.minimum(total, min(before.largest, float(jnp.finfo(total.dtype).max))), lower
+    fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(Certificate)}
+    fields |= _shifted(kind, {name: fields[name] for name in CHANGED}, within, lower)
+    shift = {"divergence": divergence, "radius": within, "performance_shift": lower}
+    return ShiftCertificate(**fields, **shift, sampled=certificate)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -185,13 +152,14 @@ def _shifted(divergence: Divergence, before: dict, radius: jax.Array, lower: jax
     return {"thresholds": thresholds, "safety": safety, "epsilon": epsilon, "status": status}
 
 
-def _chosen(divergence: str | None, radius: Any, performance_shift: Any) -> Divergence | None:
+def _chosen(divergence: str | None, radius: Any, performance_shift: Any) -> Divergence:
+    """The divergence with that name; where the distribution is the same, total variation, of radius 0."""
     if divergence is None and radius is not None:
         raise ValueError(f"radius is given without a divergence; expected one of {', '.join(DIVERGENCES)}")
     if divergence is None and performance_shift is None:
         raise ValueError("nothing is shifted; expected a divergence with its radius, a performance_shift, or both")
     if divergence is None:
-        return None
+        return TOTAL_VARIATION
     chosen = choose("divergence", divergence, DIVERGENCES)
     if radius is None:
         raise ValueError(f"divergence is {divergence!r} without a radius; expected {chosen.expected}")
@@ -206,6 +174,11 @@ def _scalar(name: str, value: Any, dtype: np.dtype, *allowed: Any) -> jax.Array:
 
 
 def _check_certificate(certificate: Any) -> None:
+    if isinstance(certificate, ShiftCertificate):
+        raise ValueError(
+            "certificate is shifted already; expected its .sampled, and one shift by both: total variation distances "
+            "and performance shifts add up, ratios multiply"
+        )
     if isinstance(certificate, IntervalCertificate):
         raise ValueError(
             "certificate is an IntervalCertificate, whose upper end would be lost; apply shifted_epsilon to its "

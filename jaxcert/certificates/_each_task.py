@@ -53,13 +53,6 @@ class TasksCertificate(ByThreshold):
         complete: whether bad tasks are named, too (static).
         tasks: the names of the tasks, by default their places in the list, from 0 (static).
         num_episodes: k, as of ``SuiteCertificate`` (static).
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxcert import certify_each_task
-        >>> passed = np.arange(30) < np.array([30, 29, 22, 9, 30])[:, None]
-        >>> print(certify_each_task(passed, 0.6, delta=0.05, tasks=["pick", "place", "pour", "fold", "push"]))
-        With confidence 0.95: the probability of success is at least 0.6 on pick, place, push (3 of 5).
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import chex
 import jax
@@ -18,15 +18,16 @@ from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import padded_rows, prepare_thresholds
 from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import answer, quantity_of
+from jaxcert.certificates._certificate import DIFFERENCE_IN_A_ROW, answer, quantity_of
 from jaxcert.certificates._figures import Told, floor_figures, floor_to, in_hundred, nothing, status_where
 from jaxcert.certificates._question import COUNTED, Option, Question, Rows, same
 from jaxcert.numerics._batches import as_memory_allows, elementwise, in_front
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import at_least, cast, complement_up, compute_dtype, unit_roundoff
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import is_successes, probability
+from jaxcert.returns._prepared import as_successes, is_successes, probability
 from jaxcert.returns._sample import Needs, Sample, placed, sample_of
+from jaxcert.returns.summaries import Histogram
 
 
 def consecutive_successes_threshold(
@@ -126,16 +127,6 @@ class EpisodeCertificate(ByThreshold):
         rollouts: which rollouts of a task it rests on, "all" or "first" (static).
         num_episodes: k (static).
         of_successes: whether returns are of type bool: a return of 1 is a success (static).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify_episode
-        >>> print(certify_episode(jnp.full((200, 1), 0.9), 0.8, delta=0.01))
-        With confidence 0.99: on a new task from the same distribution,
-        the next episode returns at least 0.8 with probability at least 0.9772.
-        >>> print(certify_episode(jnp.ones((200, 6), bool), 1, num_episodes=4, delta=0.01))
-        With confidence 0.99: on a new task from the same distribution,
-        all of the next 4 trials succeed with probability at least 0.9772.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
@@ -213,9 +204,8 @@ def certify_episode(
         num_episodes: k, of one new task; at most as many as each task has rollouts. Chosen before the data are seen.
         rollouts: "all", or the "first" one (or the first k) of each task that ``where`` lets count. Chosen before the
             data are seen.
-        where: bool[..., n, m], which rollouts count, fixed before the data are seen; all by default.
-        validate: as in ``certify``. Otherwise, and for traced values, a task with a return that is not finite counts as
-            failed, and an invalid threshold or delta certifies nothing.
+        where, validate: as in ``certify``. A task with a return that is not finite, and was not refused, counts as
+            failed.
 
     Returns:
         An ``EpisodeCertificate`` with arrays [..., t].
@@ -225,9 +215,13 @@ def certify_episode(
 
     Example:
         >>> import jaxcert
+        >>> import numpy as np
         >>> print(certify_episode(jaxcert.sample_returns("cheetah"), 500.0, delta=0.01))
         With confidence 0.99: on a new task from the same distribution,
         the next episode returns at least 500 with probability at least 0.9548.
+        >>> print(certify_episode(np.ones((200, 6), bool), 1, num_episodes=4, delta=0.01))
+        With confidence 0.99: on a new task from the same distribution,
+        all of the next 4 trials succeed with probability at least 0.9772.
 
     Reference: Schnitzer et al. (2026), section 5.3, for "first"; the theory page, equation (17.3).
     """
@@ -252,9 +246,13 @@ def _check_rollouts(name: str, value: str) -> None:
 
 def _check_enough(sample: Sample, num_episodes: int) -> None:
     n, m = int(sample.num_tasks), int(sample.num_rollouts)
-    where = None if sample.where is None else sample.where[..., :n, :]
+    _check_count("returns", m, None if sample.where is None else sample.where[..., :n, :], num_episodes)
+
+
+def _check_count(name: str, m: int, where: Any, num_episodes: int) -> None:
+    """Raise ValueError for a task with fewer rollouts than episodes are to succeed."""
     if m < num_episodes:
-        raise ValueError(f"returns have {m} rollouts per task; expected at least num_episodes, {num_episodes}")
+        raise ValueError(f"{name} have {m} rollouts per task; expected at least num_episodes, {num_episodes}")
     if num_episodes > 1 and where is not None and is_concrete(where):
         counts = np.asarray(where).sum(axis=-1)
         if counts.min() < num_episodes:
@@ -286,9 +284,9 @@ def _shares_reached(first: bool, k: int, sample: Sample, thresholds, delta) -> d
     return {"safety": safety, "epsilon": complement_up(safety), "status": status}
 
 
-def _share_of_choices(hits: jax.Array, total: jax.Array, k: int) -> jax.Array:
-    """At most s (s - 1) .. (s - k + 1) / (m (m - 1) .. (m - k + 1)); 0 for s < k."""
-    u = unit_roundoff(hits.dtype)
+def _share_of_choices(hits: jax.Array, total: jax.Array, k: int, *, up: bool = False) -> jax.Array:
+    """At most, or at least, s (s - 1) .. (s - k + 1) / (m (m - 1) .. (m - k + 1)); 0 for s < k."""
+    u = unit_roundoff(hits.dtype) * (-1 if up else 1)
 
     def narrowed(i: jax.Array, share: jax.Array) -> jax.Array:
         left = jnp.maximum(hits - i.astype(hits.dtype), 0)
@@ -298,11 +296,59 @@ def _share_of_choices(hits: jax.Array, total: jax.Array, k: int) -> jax.Array:
     return jax.lax.fori_loop(0, k, narrowed, jnp.ones_like(hits))
 
 
+class SeveralInARow(NamedTuple):
+    """In place of returns the shares of the choices of k trials of each task that all succeed; and what they are of."""
+
+    shares: Any
+    quantity: str
+
+
+def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any) -> SeveralInARow | None:
+    """For means of the probability that several trials all succeed, of one policy or two; None for a single trial.
+
+    Shares are rounded down, those of policy B up.
+    """
+    check_count("num_episodes", num_episodes)
+    if num_episodes == 1:
+        return None
+    returns = as_successes(returns, support, where)
+    if not isinstance(returns, Paired):
+        return SeveralInARow(_shares("returns", returns, where, num_episodes), _IN_A_ROW.format(num_episodes))
+    a = _shares("returns_a", returns.returns_a, returns.where_a, num_episodes)
+    b = _shares("returns_b", returns.returns_b, returns.where_b, num_episodes, up=True)
+    return SeveralInARow(Paired(a, b), DIFFERENCE_IN_A_ROW.format(num_episodes))
+
+
+def _shares(name: str, returns: Any, where: Any, k: int, *, up: bool = False) -> jax.Array:
+    if isinstance(returns, Histogram) or not is_successes(returns):
+        raise ValueError(f"num_episodes is {k}; expected {name} of successes, an array of bool, or num_episodes=1")
+    _check_count(name, np.shape(returns)[-1], where, k)
+    if np.shape(returns)[-1] == k and where is None:
+        return jnp.all(returns, axis=-1, keepdims=True)
+    return _share_in_a_row(returns, where, k, up)
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3))
+def _share_in_a_row(successes: jax.Array, where: jax.Array | None, k: int, up: bool) -> jax.Array:
+    """The share of the choices of k trials of each task that all succeed, rounded, [..., n, 1].
+
+    Its mean is the probability that the next k trials all succeed. With fewer trials it is 0, or 1 if rounded ``up``.
+    """
+    mask = jnp.ones(successes.shape, bool) if where is None else where
+    hits, count = (jnp.sum(each, axis=-1, keepdims=True, dtype=jnp.int32) for each in (successes & mask, mask))
+    hits, total = (each.astype(jnp.result_type(float)) for each in (hits, jnp.maximum(count, k)))
+    share = jnp.where(hits == total, 1, jnp.minimum(_share_of_choices(hits, total, k, up=up), 1))
+    return jnp.where(count >= k, share, float(up))
+
+
+_IN_A_ROW = "probability of {} successes in a row"
 _NUM_EPISODES = "So many episodes on a new task all have to reach the threshold"
 _ON_A_TASK = "So many trials in a row on a task all succeed with the probability of the threshold"
 _ROLLOUTS = "On which rollouts of a task it rests: all, or first"
 
+_MEAN_IN_A_ROW = "So many trials in a row on a task all have to succeed"
 IN_A_ROW = Option("num_episodes", int, _ON_A_TASK, alias="in-a-row", check=check_count)
+MEAN_IN_A_ROW = IN_A_ROW._replace(help=_MEAN_IN_A_ROW)
 EPISODE = Question(
     name="episode",
     words="with which probability does the next episode on a new task reach a threshold, or each of the next ones?",

@@ -117,12 +117,7 @@ def _figures(value: float, figures: int, rounding: str) -> str:
 
 
 def level_figures(beta: Any) -> str:
-    """The level of lower bounds in six significant figures, or those chosen for each threshold.
-
-    Example:
-        >>> level_figures(np.float32(0.05)), level_figures(np.array([0.25, 0.625]))
-        ('0.05', '[0.25, 0.625]')
-    """
+    """The level of lower bounds in six significant figures, or those chosen for each threshold."""
     return figures_row(beta, lambda value: f"{value:.6g}")
 
 
@@ -168,12 +163,7 @@ def nothing(what: str, note: str = "", after: str = "") -> Told:
 
 
 def at_least(safety: float) -> tuple[str, int]:
-    """A share of new tasks, and how many in a hundred it is: whole ones, or a figure where it is less than one.
-
-    Example:
-        >>> at_least(0.789), at_least(0.00421)
-        (('At least 78 in 100 new tasks', 78), ('At least a share of 0.0042 of new tasks', 1))
-    """
+    """A share of new tasks, and how many in a hundred it is: whole ones, or a figure where it is less than one."""
     count = in_hundred(safety)
     if count:
         return f"At least {count} in 100 new tasks", count

@@ -43,22 +43,12 @@ class IntervalCertificate(Certificate):
         num_below: h, tasks whose upper bound is below B, int32[..., t].
         upper_bounds: per-task upper bounds, float[..., n]; inf for a task with invalid returns.
         beta_upper: failure probability of each upper bound, float[...].
-        question: which of ``jaxcert.questions`` it answers, by name (static).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify_interval
-        >>> returns = jnp.linspace(0.0, 1.0, 200)[:, None] * jnp.ones((200, 100))
-        >>> print(certify_interval(returns, 0.5, support=(0, 1), delta=0.01, complete=True))
-        With confidence 0.99: on a new task from the same distribution,
-        the expected return is at least 0.5 with a probability between 0.3607 and 0.6246.
     """
 
     safety_upper: jax.Array = dataclasses.field(metadata=along("threshold"))
     num_below: jax.Array = dataclasses.field(metadata=along("threshold"))
     upper_bounds: jax.Array = dataclasses.field(metadata=along("task"))
     beta_upper: jax.Array
-    question: str = dataclasses.field(default="interval", kw_only=True, metadata={"static": True})
 
     @property
     def delta_below(self) -> jax.Array:
@@ -125,11 +115,10 @@ def certify_interval(
         thresholds: float[t], or a scalar for one, fixed before the data are seen.
         support: (a, b), as in ``certify``; both ends finite.
         delta: failure probability of the interval, in (0, 1), half of it for each end; a scalar.
-        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
         beta_upper: beta', failure probability of one upper bound, in (0, 1); a scalar. By default beta or 0.02,
             whichever is smaller: at this end it is subtracted from the share of bad tasks, and costs nothing of delta.
         complete: True declares that each return is that of a whole rollout, of a finite horizon.
-        bound, where, validate: as in ``certify``, which warns of the same thresholds; the bound is for both sides.
+        beta, bound, where, validate: as in ``certify``, with the same warnings; the bound is for both sides.
 
     Returns:
         An ``IntervalCertificate`` with arrays [..., t].
@@ -141,8 +130,9 @@ def certify_interval(
         >>> import jaxcert
         >>> returns = jaxcert.sample_returns("cheetah")  # of whole episodes
         >>> found = certify_interval(returns, 800.0, support=(0, 1000), delta=0.01, complete=True)
-        >>> print(f"{found.safety[0]:.3f} to {found.safety_upper[0]:.3f}")
-        0.454 to 0.731
+        >>> print(found)
+        With confidence 0.99: on a new task from the same distribution,
+        the expected return is at least 800 with a probability between 0.4539 and 0.7313.
 
     Reference: the theory page, section 15.4.
     """
@@ -167,7 +157,8 @@ def _of_both(
     arguments = placed((sample, raised, rows, levels, half, table))
     fields = _interval(bound, isinstance(returns, Paired), *arguments)
     fields |= {"thresholds": rows, **dict(zip(("beta", "beta_upper", "delta"), levels, strict=True))}
-    return certificate_of(IntervalCertificate, fields, sample.num_tasks, len(row), name, BINOMIAL.name, returns)
+    names = name, BINOMIAL.name, returns
+    return certificate_of(IntervalCertificate, fields, sample.num_tasks, len(row), *names, question="interval")
 
 
 def half_of(delta: Any) -> Any:
@@ -192,20 +183,15 @@ def _interval(
     below = count_violations(upper, next_down(thresholds), n)
     # The lower limit at h is one minus the upper limit at n - h.
     others = solve(TAIL, n - below, n, jnp.zeros_like(beta), half, table, size=lower.shape[-1])
-    sides = _upper_side(fields["status"], complement_down(others.epsilon), thresholds, beta_upper, delta)
-    return {**fields, "num_below": below, "upper_bounds": upper, **sides}
-
-
-def _upper_side(status, share, thresholds, beta, delta) -> dict[str, jax.Array]:
-    """The certified safety from above, from a lower limit on the share of tasks with an upper bound below."""
-    valid = ~bad_levels(beta, delta) & jnp.isfinite(thresholds)
-    rest = complement_down(jnp.where(valid, beta, 0.5))
+    # The certified safety from above, from this lower limit on the share of tasks with an upper bound below.
+    share, valid = complement_down(others.epsilon), ~bad_levels(beta_upper, delta) & jnp.isfinite(thresholds)
+    rest = complement_down(jnp.where(valid, beta_upper, 0.5))
     # Two differences, a quotient and this product.
-    risk = quotient(jnp.maximum(share - beta, 0), jnp.broadcast_to(rest, share.shape))
-    upper = complement_up(jnp.where(valid, risk * (1 - 8 * unit_roundoff(share.dtype)), 0))
-    informative = (status == Status.VACUOUS.value) & (upper < 1)
-    status = jnp.where(informative, Status.CERTIFIED.value, status).astype(jnp.int32)
-    return {"safety_upper": upper, "status": status}
+    risk = quotient(jnp.maximum(share - beta_upper, 0), jnp.broadcast_to(rest, share.shape))
+    above = complement_up(jnp.where(valid, risk * (1 - 8 * unit_roundoff(share.dtype)), 0))
+    informative = (fields["status"] == Status.VACUOUS.value) & (above < 1)
+    status = jnp.where(informative, Status.CERTIFIED.value, fields["status"]).astype(jnp.int32)
+    return {**fields, "num_below": below, "upper_bounds": upper, "safety_upper": above, "status": status}
 
 
 def _curve(certificate: IntervalCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> IntervalCertificate:

@@ -56,13 +56,7 @@ class MeanCertificate(Answer):
         bound: name of the bound over the tasks (static).
         quantity: what the mean is of, in words (static).
         source: as of ``Certificate``, or "listed" for the mean over a fixed list (static).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify_mean
-        >>> print(certify_mean(jnp.full((200, 5), 0.9), support=(0, 1), delta=0.01))
-        With confidence 0.99: over new tasks from the same distribution,
-        the expected return is at least 0.8795... on average.
+        num_episodes: k, of successes in a row of two policies (static).
     """
 
     mean: jax.Array = dataclasses.field(metadata=along("alpha", optional=True))
@@ -75,6 +69,7 @@ class MeanCertificate(Answer):
     quantity: str = dataclasses.field(metadata={"static": True})
     question: str = dataclasses.field(metadata={"static": True})
     source: str = dataclasses.field(default=SAMPLED, metadata={"static": True})
+    num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
     max_weight: jax.Array | None = None
 
     _shown: ClassVar = ("mean", "alpha", "delta", "num_tasks", "bound", "quantity")
@@ -141,9 +136,8 @@ def certify_mean(
         bound: "betting" or "hoeffding", over tasks whose averages may be of unequal numbers of rollouts. Or
             "clopper_pearson", which is exact, for one trial per task that succeeds or not. It is the default for an
             array of bool [..., n, 1], "betting" for others.
-        where: bool[..., n, m], which rollouts count, fixed before the data are seen; all by default.
-        validate: as in ``certify``; values that cannot be checked fail closed: an invalid return or delta gives -inf,
-            and the status says so. A return outside the support refutes it: the mean may then be below any number.
+        where, validate: as in ``certify``. Values that cannot be checked fail closed: an invalid return or delta gives
+            -inf. A return outside the support refutes it: the mean may then be below any number.
 
     Returns:
         A ``MeanCertificate`` with arrays [...].
@@ -153,9 +147,9 @@ def certify_mean(
 
     Example:
         >>> import jaxcert
-        >>> found = certify_mean(jaxcert.sample_returns("cheetah"), support=(0, 1000), delta=0.01)
-        >>> print(f"at least {found.mean:.1f} on average over tasks")
-        at least 776.4 on average over tasks
+        >>> print(certify_mean(jaxcert.sample_returns("cheetah"), support=(0, 1000), delta=0.01))
+        With confidence 0.99: over new tasks from the same distribution,
+        the expected return is at least 776.4... on average.
 
     Reference: the theory page, equation (17.1); of weighted tasks (20.3).
     """

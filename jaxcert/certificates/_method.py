@@ -19,7 +19,6 @@ from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.numerics._batches import elementwise, in_blocks, kept_rows
 from jaxcert.numerics._binomial_limits import upper_limit
-from jaxcert.numerics._calibration import calibrated
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, compute_dtype, most_whole, unit_roundoff
 from jaxcert.returns._prepared import probability
@@ -33,10 +32,13 @@ MOST_DELTA = 0.25
 
 
 class Solution(NamedTuple):
-    """Result of a method for each number of violations, elementwise.
+    """The risk that a method certifies for each number of violations, elementwise.
 
-    The risk, 1 where nothing is certified; how many valid lower bounds it is derived from, n - k where the method does
-    not choose; and whether the method has a solution at all.
+    Attributes:
+        epsilon: certified risk; 1 where nothing is certified.
+        num_valid: the number of valid lower bounds that it is derived from: K of the scenario theorem, 0 where that is
+            infeasible; n - k for a method that does not choose it.
+        feasible: whether the method has a solution at all: some K in 1..n-k.
     """
 
     epsilon: jax.Array
@@ -54,17 +56,6 @@ class Tail(NamedTuple):
     of_beta: bool = False  # whether the search depends on beta
     # (n, beta, delta) -> the search that suffices at these known numbers; by default the one for all.
     known: Callable[..., Callable[..., Any]] | None = None
-
-
-class Choice(NamedTuple):
-    """The levels among which ``certify(beta="auto")`` chooses, in increasing order, each held by every float type.
-
-    ``delta_each``: (n, delta, betas) -> the delta of each level's certificate, with which the best of them fails with
-    probability at most delta; on the host.
-    """
-
-    betas: tuple[float, ...]
-    delta_each: Callable[[int, float, tuple[float, ...]], float]
 
 
 class Levels(NamedTuple):
@@ -96,7 +87,9 @@ class Method:
     # (delta, n, m) -> beta if the user gives none, for n tasks with room for m rollouts each; None if the method then
     # chooses one for each threshold, for which "auto" asks as well.
     default_beta: Callable[..., Any] = lambda delta, num_tasks, num_rollouts=None: USUAL_BETA
-    choice: Choice | None = None  # how ``certify(beta="auto")`` chooses the level; None where it needs one
+    # The levels among which ``certify(beta="auto")`` chooses, increasing, each held by every float type; none where it
+    # needs a number.
+    choice: tuple[float, ...] = ()
     zero_beta: bool = False  # whether beta may be 0
     free_beta: bool = False  # whether a safety level takes the largest beta that costs nothing if none is given
     is_sound: Callable[[Any, Any, Any], Any] = lambda beta, delta, n: True  # where the method is so by itself
@@ -274,9 +267,7 @@ def _finish(risk: jax.Array, k: jax.Array, n: jax.Array, beta: jax.Array) -> Sol
     return Solution(inflate(risk, beta), num_valid, jnp.ones(risk.shape, bool))
 
 
-# Near 0.05, 0.25 and 0.6: more levels cost about as much in delta as they gain (benchmarks/tightness/levels.py).
-CHOICE = Choice((3 / 64, 1 / 4, 5 / 8), calibrated)
-
 TAIL = Tail(lambda k, n, beta, delta: upper_risk(k, n, delta), _finish)
 
-BINOMIAL = Method("binomial", TAIL, choice=CHOICE, zero_beta=True, free_beta=True)
+# Near 0.05, 0.25 and 0.6: more levels cost about as much in delta as they gain (benchmarks/tightness/levels.py).
+BINOMIAL = Method("binomial", TAIL, choice=(3 / 64, 1 / 4, 5 / 8), zero_beta=True, free_beta=True)

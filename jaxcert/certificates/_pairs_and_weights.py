@@ -9,6 +9,7 @@ import chex
 from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certified, curve_of_counts
+from jaxcert.certificates._episode import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
 from jaxcert.certificates._question import COUNTED, MEAN_ROWS, Option, Question, Rows, same
 from jaxcert.returns._paired import paired
@@ -42,27 +43,20 @@ def certify_improvement(
     rollouts, but uses all.
 
     Args:
-        returns_a: float[..., n, m_a], rollouts of policy A, as in ``certify_mean_difference``.
-        returns_b: float[..., n, m_b], rollouts of policy B on the same tasks. Rollouts j of both
-            may share their randomness, but with no other.
+        returns_a, returns_b, support: as in ``certify_mean_difference``, each return of a whole episode. Rollouts j of
+            both may share their randomness, but with no other.
         margins: float[t], or a scalar for one; wanted differences c.
-        support: (a, b), both finite, or None for successes of both, as in ``certify_mean_difference``.
-        delta: failure probability of each certificate, in (0, 1); a scalar.
-        beta, validate: as in ``certify``, with the same warnings.
+        delta, beta, validate: as in ``certify``, with the same warnings.
         bound: as in ``certify``, but for "clopper_pearson": differences are not binary.
         method: "binomial", "scenario" or "soft", as in ``certify``; "soft" needs as many rollouts of both.
-        where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
-        where_b: the same for B. With m_a = m_b, rollout j counts if it does for both.
-
-    As for ``certify_mean_difference``, each return has to be one of a whole episode.
+        where_a, where_b: as in ``certify_mean_difference``. With m_a = m_b, rollout j counts if it does for both.
 
     Returns:
         A ``Certificate`` of the difference with arrays [..., t]: its thresholds are the margins, and its
         ``lower_bounds`` those on the difference of the two expected returns in each task.
 
     Raises:
-        ValueError: as ``certify``, with the name of the policy's argument; for tasks that do not match, a support that
-            is not finite, a summary, or a task that is left without a pair.
+        ValueError: as ``certify_mean_difference``, or for a task that is left without a pair.
 
     Example:
         >>> import jaxcert
@@ -103,6 +97,7 @@ def certify_mean_difference(
     support: Support | None = None,
     delta: chex.Numeric,
     bound: str = "betting",
+    num_episodes: int = 1,
     where_a: chex.Array | None = None,
     where_b: chex.Array | None = None,
     validate: bool = True,
@@ -124,6 +119,8 @@ def certify_mean_difference(
             successes of both it is (0, 1).
         delta: failure probability, in (0, 1); a scalar.
         bound: "betting" or "hoeffding", as in ``certify_mean``.
+        num_episodes: k, of successes of both: the difference is that of the probabilities that k trials in a row on a
+            task all succeed (pass^k), which the choices of k of its rollouts estimate. Each task has at least k.
         where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
         where_b: the same for B.
         validate: as in ``certify_mean``; an invalid return of either policy gives -inf.
@@ -149,8 +146,11 @@ def certify_mean_difference(
     Reference: the theory page, section 18; its equation (18.2).
     """
     pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
+    if several := all_in_a_row(num_episodes, pairs, support, None):
+        pairs, support = several.shares, (0, 1)
     found = certify_mean(pairs, support=support, delta=delta, bound=bound, validate=validate)
-    return dataclasses.replace(found, question="mean_difference")
+    quantity = several.quantity if several else found.quantity
+    return dataclasses.replace(found, question="mean_difference", num_episodes=num_episodes, quantity=quantity)
 
 
 MEAN_DIFFERENCE = Question(
@@ -159,7 +159,8 @@ MEAN_DIFFERENCE = Question(
     function=certify_mean_difference,
     rows=MEAN_ROWS,
     each=None,
-    settings=same("delta", "bound"),
+    settings=same("delta", "bound", "num_episodes"),
+    options=(MEAN_IN_A_ROW,),
     shortcut="mean",
 )
 
@@ -195,23 +196,19 @@ def certify_weighted(
 
     Args:
         returns: float[..., n, m], as in ``certify``, on tasks from D; or a summary, for "binomial"; or ``paired``.
-        thresholds, support, where: as in ``certify``, with the same warnings.
+        thresholds, support, delta, where: as in ``certify``, with the same warnings.
         weights: w, float[n] or float[..., n], the ratio of normalised densities, or any larger number. A function of
             the task alone, which ``task_weights`` computes from two distributions.
         max_weight: Lambda >= 1, what no task's weight exceeds, proved beforehand: the largest weight that was seen is
             not enough. A scalar.
-        delta: failure probability of each certificate, in (0, 1); a scalar.
-        beta: failure probability of one lower bound, 0.05 by default; of "soft", the weight of the evidence, as in
-            ``certify``; of "attained", what the level that is attained is at most: by default a few levels share delta.
-        bound: the bound per task, as in ``certify``. Only the default for "soft" and "attained".
-        method: "attained", the default for an array of bool; "binomial", the default for others, which counts lower
-            bounds; or "soft", for one to five rollouts per task.
-        validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
-            certificate: returns as in ``certify``, a task without a bound with its weight. With a single weight that
-            is negative, NaN or above max_weight, or an invalid max_weight, nothing is certified: a larger weight
-            refutes the declared bound, which unseen tasks may exceed, too; a negative one or NaN is no density ratio
-            (``task_weights`` may give NaN where the sampled density is 0). Whether the mean of the weights is near 1 is
-            tested only if they are concrete; a mean as far from 1 as is refused has a probability below 1e-9.
+        beta, bound: as in ``certify``, but for a beta of "auto" with "binomial".
+        method: "attained", the default for an array of bool; "binomial", the default for others; or "soft", for one to
+            five rollouts per task.
+        validate: as in ``certify``. A task without a bound counts against the certificate with its weight. With a
+            single weight that is negative, NaN (as ``task_weights`` gives where the sampled density is 0) or above
+            max_weight, or an invalid max_weight, nothing is certified: a larger weight refutes the declared bound,
+            which unseen tasks may exceed, too. Whether the mean of the weights is near 1 is tested only if they are
+            concrete; a mean as far from 1 as is refused has a probability below 1e-9.
 
     Returns:
         A ``Certificate`` with arrays [..., t], whose ``source`` is "reweighted" and ``method`` begins with "weighted_".

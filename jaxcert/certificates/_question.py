@@ -42,7 +42,7 @@ class Option(NamedTuple):
     is_needed: bool = False
     flag: str = ""
     alias: str = ""
-    check: Callable[[str, Any], None] = lambda name, value: None
+    check: Callable[[str, Any], Any] = lambda name, value: None
 
 
 class Rows(NamedTuple):

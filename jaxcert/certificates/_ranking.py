@@ -69,15 +69,6 @@ class RankingCertificate(Answer):
         delta: failure probability of all of it together, a scalar.
         num_tasks: n (static).
         bound: name of the bound over the tasks (static).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify_ranking
-        >>> returns = jnp.asarray([0.3, 0.9, 0.6])[:, None, None] * jnp.ones((3, 200, 5))
-        >>> print(certify_ranking(returns, support=(0, 1), delta=0.01))
-        With confidence 0.99: over new tasks from the same distribution, on average,
-        policy 1 is at least as good as policies 0, 2;
-        policy 2 is at least as good as policy 0.
     """
 
     differences: jax.Array = dataclasses.field(metadata=along("policy", "other", column="difference"))
@@ -133,8 +124,7 @@ def certify_ranking(
         delta: failure probability of all claims together, in (0, 1); a scalar.
         bound: "betting" or "hoeffding", as in ``certify_mean``, or "clopper_pearson" for one return of 0 or 1 per task.
             The last is the default for an array of bool with m = 1, betting for others.
-        where: bool[..., p, n, m], which rollouts count, fixed before the data are seen; all by default. Policies with
-            fewer rollouts than others are filled up and masked.
+        where: bool[..., p, n, m], as in ``certify``. Policies with fewer rollouts than others are filled up and masked.
 
     Returns:
         A ``RankingCertificate`` with arrays [..., p, p].

@@ -147,7 +147,7 @@ def _with_weights(method: Method, find: Callable[..., _Found], known: Callable[.
         fields = fields_of_risk(method, violations, epsilon, thresholds, used, delta, n, bad_task)
         return {**fields, "lower_bounds": lower, "beta": used}
 
-    return dataclasses.replace(method, name=f"weighted_{method.name}", count=count, known=known, tail=None, choice=None)
+    return dataclasses.replace(method, name=f"weighted_{method.name}", count=count, known=known, tail=None, choice=())
 
 
 # By the names that users give.
@@ -175,18 +175,12 @@ def _within_strata(method: Method) -> Method:
         fields = find(method, bound, sample, thresholds, beta, _proven(delta), known)
         return fields | only_smallest(fields, sample.num_tasks - 1)
 
-    return dataclasses.replace(method, count=count, known=known, choice=None)
+    return dataclasses.replace(method, count=count, known=known, choice=())
 
 
 def _proven(delta: Any) -> Any:
     xp = np if is_concrete(delta) else jnp
     return xp.where(delta < 1, xp.minimum(delta, delta.dtype.type(MOST_DELTA)), delta)
-
-
-def check_even(delta: Any, validate: bool) -> None:
-    """Raise ValueError for a delta for which tasks from strata are not as good as from one distribution."""
-    if validate and is_concrete(delta) and MOST_DELTA < float(delta) < 1:
-        raise ValueError(f"delta is {float(delta):.9g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
 
 
 # Evidence is added up by a bound over tasks that need not be alike.

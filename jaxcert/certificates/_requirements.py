@@ -54,15 +54,6 @@ class RequirementsCertificate(Answer):
         method: name of the method (static).
         chosen: whether the data chose the level (static).
         complete: whether returns were declared to be of whole rollouts (static).
-
-    Example:
-        >>> import numpy as np
-        >>> rewards = np.linspace(300, 900, 80)[:, None] + np.zeros((80, 50))
-        >>> lines = ["reward >= 200 in 0 1000", "cost <= 25 in 0 100"]
-        >>> returns = {"reward": rewards, "cost": 20 - rewards / 50}
-        >>> print(certify_requirements(returns, lines, delta=0.05, complete=True))
-        With confidence 0.95: on a new task from the same distribution,
-        the expected reward is at least 200 and the expected cost is at most 25, all at once, with probability ...
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("requirement"))
@@ -211,8 +202,11 @@ def certify_requirements(
         >>> hit = (np.arange(80)[:, None] + 3 * np.arange(10)) % 20 == 0  # half a collision of each task
         >>> lines = ["success >= 0.5", "collision <= 0.5"]
         >>> found = certify_requirements({"success": passed, "collision": hit}, lines, delta=0.05, complete=True)
-        >>> print(f"{found.safety:.4f}", found.num_missed)
-        0.9355 [0 0]
+        >>> print(found)
+        With confidence 0.95: on a new task from the same distribution, the probability of success is at least 0.5
+        and the probability of collision is at most 0.5, all at once, with probability at least 0.9355.
+        >>> print(found.num_missed)
+        [0 0]
 
     Reference: the theory page, section 2.4; Berger (1982) on intersection-union tests.
     """
@@ -245,10 +239,6 @@ def certify_requirements(
     return answer(RequirementsCertificate, fields, common.num_tasks, method=chosen.name, complete=complete, **settings)
 
 
-def _check_lines(name: str, value: Any) -> None:
-    requirements_of(value)
-
-
 _COMPLETE = "Declare that each return is that of a whole rollout, of a finite horizon, which an upper limit needs"
 
 REQUIREMENTS = Question(
@@ -270,7 +260,7 @@ REQUIREMENTS = Question(
             "'success >= 0.9' for successes",
             is_needed=True,
             flag="requirement",
-            check=_check_lines,
+            check=lambda _, value: requirements_of(value),
         ),
         Option("complete", bool, _COMPLETE),
     ),

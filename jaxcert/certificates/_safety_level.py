@@ -88,8 +88,7 @@ def certify_safety_level(
     Args:
         returns: float[..., n, m], or bool for successes, as in ``certify``; or two policies, ``paired``.
         safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own unless ``simultaneous``.
-        support, bound, where, validate: as in ``certify``.
-        delta: failure probability, in (0, 1); a scalar.
+        support, delta, bound, where, validate: as in ``certify``.
         beta: as in ``certify``. By default, for "binomial", the largest value that costs nothing,
             1 - U(k*; n, delta)/(1 - s) with k* as at 0.05: 0.08 at n = 200, s = 0.9, delta = 0.01. If there is no k*
             at 0.05, the largest value with k* = 0. For several safeties, the smallest of theirs. For successes, the

@@ -99,20 +99,6 @@ def search(problem: Problem, start: jax.Array, level: jax.Array, feasible: jax.A
     return end.best, end.spare
 
 
-class ScenarioSolution(NamedTuple):
-    """The solution of Theorem 5.1, elementwise.
-
-    Attributes:
-        epsilon: certified risk; 1 where the theorem gives none.
-        num_valid: K, the number of valid lower bounds at which it is attained; 0 where infeasible.
-        feasible: whether some K in 1..n-k has a solution.
-    """
-
-    epsilon: jax.Array
-    num_valid: jax.Array
-    feasible: jax.Array
-
-
 def scenario_epsilon(
     num_violations: chex.Numeric,
     num_tasks: chex.Numeric,
@@ -120,7 +106,7 @@ def scenario_epsilon(
     delta: chex.Numeric,
     *,
     validate: bool = True,
-) -> ScenarioSolution:
+) -> Solution:
     r"""The scenario certificate as printed: the smallest of the risks that solve, for K = 1, ..., n - k,
 
     .. math:: P[\mathrm{Bin}(n - k, 1 - \beta) \ge K] - \Big(1 - \frac{\delta}{n + 1}\Big)
@@ -140,7 +126,7 @@ def scenario_epsilon(
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        ``ScenarioSolution(epsilon, num_valid, feasible)``; epsilon is never below the exact value for the rounded
+        ``Solution(epsilon, num_valid, feasible)``; epsilon is never below the exact value for the rounded
         arguments, and differentiable in beta and delta wherever K does not change.
 
     Raises:
@@ -158,12 +144,12 @@ def scenario_epsilon(
 
 
 @jax.jit
-def solve_scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
+def solve_scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
     """The theorem on arrays of one float type that broadcast; infeasible wherever an argument is invalid."""
     return in_blocks(_solve, *jnp.broadcast_arrays(k, n, beta, delta))
 
 
-def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
+def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
     valid = whole(k, n) & (k < n) & (beta > 0) & (beta < 1) & (delta > 0) & (delta < 1)
     usual = zip((k, n, beta, delta), (0.0, 1.0, 0.5, 0.5), strict=True)
     problem = Problem(*(jnp.where(valid, each, safe) for each, safe in usual))
@@ -174,7 +160,7 @@ def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Sce
     spare = jnp.where(feasible, spare, 0.0)
     epsilon = _with_derivative(problem, jnp.where(feasible, best, 1.0), spare)
     num_valid = jnp.where(feasible, n - k - spare, 0.0).astype(jnp.int32)
-    return ScenarioSolution(epsilon, num_valid, feasible)
+    return Solution(epsilon, num_valid, feasible)
 
 
 @jax.custom_jvp
@@ -198,21 +184,21 @@ def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, ja
 # --- the method ---------------------------------------------------------------------------------------------------
 
 
-def _search(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> tuple[ScenarioSolution, jax.Array]:
+def _search(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> tuple[Solution, jax.Array]:
     """The theorem's risk, and U, on which the binomial one rests, where that may be larger."""
     # Where the theorem is sound, its risk is the larger one; at k = 0 the other takes no search.
     return solve_scenario(k, n, beta, delta), upper_risk(jnp.where(_in_range(beta, delta, n), 0.0, k), n, delta)
 
 
-def _theorem_alone(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> tuple[ScenarioSolution, jax.Array]:
-    return solve_scenario(k, n, beta, delta), jnp.zeros_like(k)
-
-
-def _known(n: int, beta: float, delta: float) -> Callable[..., tuple[ScenarioSolution, jax.Array]]:
+def _known(n: int, beta: float, delta: float) -> Callable[..., tuple[Solution, jax.Array]]:
     return _theorem_alone if _in_range(beta, delta, n) else _search
 
 
-def _finish(found: tuple[ScenarioSolution, jax.Array], k: Any, n: Any, beta: jax.Array) -> Solution:
+def _theorem_alone(*arguments: jax.Array) -> tuple[Solution, jax.Array]:
+    return solve_scenario(*arguments), jnp.zeros_like(arguments[0])
+
+
+def _finish(found: tuple[Solution, jax.Array], k: Any, n: Any, beta: jax.Array) -> Solution:
     """The larger of the theorem's risk and the binomial one, which is sound for every beta."""
     printed, risk = found
     return Solution(jnp.maximum(printed.epsilon, inflate(risk, beta)), printed.num_valid, printed.feasible)

@@ -41,9 +41,14 @@ def evidence(sample: Sample, thresholds: jax.Array) -> tuple[jax.Array, jax.Arra
 
 def _against(data: Rollouts, threshold: jax.Array) -> jax.Array:
     """E against J < B, [...]."""
-    # One for every bet, threshold and task.
     width = threshold - data.low
-    sums = data.sum(lambda excess: tuple(_log_factor(excess, width, bet) for bet in BETS), many=True)
+
+    def terms(excess: jax.Array) -> tuple:
+        """For each bet at most ln(1 - bet + bet (x - a)/(B - a)), of a number off by at most 6 u; and its size."""
+        logs = [log(factor(bet, ratio_of(excess, width))) for bet in BETS]  # bets have few digits
+        return tuple((term, jnp.abs(term)) for term in logs)
+
+    sums = data.sum(terms, many=True)
     u = unit_roundoff(data.x.dtype)
     # The logarithm (3 u), this difference and its terms in proportion to the size; a factor by 6 u.
     relative, each = sum_error(data.x.shape[-1], data.x.dtype) + 8 * u, 8 * u * data.num_rollouts
@@ -52,12 +57,6 @@ def _against(data: Rollouts, threshold: jax.Array) -> jax.Array:
     products = [jnp.minimum(exp(total - (relative * size + each)), most) for total, size in sums]
     mean = mean_wealth_down(products, error=2)  # of the exponential
     return jnp.where(threshold <= data.low, jnp.inf, mean)
-
-
-def _log_factor(excess: jax.Array, width: jax.Array, bet: float) -> tuple[jax.Array, jax.Array]:
-    """At most ln(1 - bet + bet (x - a)/(B - a)), of a number off by at most 6 u, as bets have few digits; its size."""
-    term = log(factor(bet, ratio_of(excess, width)))
-    return term, jnp.abs(term)
 
 
 @jax.jit

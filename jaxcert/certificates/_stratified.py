@@ -39,12 +39,11 @@ def certify_stratified(
     Args:
         returns: float[..., n, m], as in ``certify``. The tasks of a stratum are independent draws from it, as many as
             were fixed beforehand.
-        thresholds, support, bound: as in ``certify``, with the same warnings.
+        thresholds, support, bound, method: as in ``certify`` of ``weighted`` returns, with the same warnings.
         strata: the label of each task's stratum, [n]; as in ``stratified``.
         frequencies: w_h of each stratum, by its label, 1 together; by default as in the sample.
         delta: failure probability of each certificate, in (0, 1); at most 1/4 where n_h = n w_h; a scalar.
         beta: as in ``certify``, but for "auto" with "binomial".
-        method: "binomial", "attained" or "soft", as in ``certify``.
         where: bool[..., n, m], which rollouts count, as in ``certify``. Successes of tasks with different numbers of
             rollouts are counted with weights in any case.
         validate: as in ``certify``. With n_h = n w_h, a delta above 1/4 that is traced counts as 1/4.
@@ -70,10 +69,6 @@ def certify_stratified(
     return certified(sample, thresholds, **settings, validate=validate)
 
 
-def _check(_: str, given: Any) -> None:
-    frequencies_of(given)
-
-
 STRATIFIED = Question(
     name="stratified",
     words="on what share of new tasks from several strata is the performance at least a threshold?",
@@ -85,7 +80,7 @@ STRATIFIED = Question(
             tuple,
             "How frequent the tasks of a stratum are in deployment, as push=0.5; by default as in the sample",
             flag="frequency",
-            check=_check,
+            check=lambda _, value: frequencies_of(value),
         ),
     ),
     paired=True,

@@ -25,7 +25,6 @@ from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes,
 from jaxcert.certificates._witness import of_lists
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 
@@ -43,7 +42,6 @@ class SuiteCertificate(ByThreshold):
         thresholds: B, float[t].
         num_good: at least how many of the tasks have J >= B, int32[..., t].
         num_violations: k at the level that says most, the tasks that do not pass, int32[..., t].
-        best_level: that level; for successes the largest that a task attains there, float[..., t].
         status: codes of ``Status``, int32[..., t].
         violations: tasks that do not pass, at each of the levels, bool[..., levels, n, t].
         allowance: how many of the others may be bad, at each of the levels, int32[..., levels, t].
@@ -51,19 +49,11 @@ class SuiteCertificate(ByThreshold):
         delta: failure probability at each threshold, a scalar.
         num_tasks, bound, quantity: as of ``Certificate`` (static).
         num_episodes: k, trials in a row that all succeed with the probability of a threshold (static).
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxcert import certify_suite
-        >>> passed = np.arange(10) < np.tile([10, 10, 9, 10, 2], 8)[:, None]  # ten trials of each of 40 tasks
-        >>> print(certify_suite(passed, 0.5, delta=0.05))
-        With confidence 0.95: on at least 31 of these 40 tasks, the probability of success is at least 0.5.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
     num_good: jax.Array = dataclasses.field(metadata=along("threshold"))
     num_violations: jax.Array = dataclasses.field(metadata=along("threshold"))
-    best_level: jax.Array = dataclasses.field(metadata=along("threshold"))
     status: jax.Array = dataclasses.field(metadata=along("threshold"))
     violations: jax.Array = dataclasses.field(metadata=along("level", "task", "threshold"))
     allowance: jax.Array = dataclasses.field(metadata=along("level", "threshold"))
@@ -77,12 +67,6 @@ class SuiteCertificate(ByThreshold):
     source = LISTED
     _shown: ClassVar = ("thresholds", "num_good", "delta", "num_tasks", "bound")
     _decimals: ClassVar = {**ByThreshold._decimals, "betas": lambda value: f"{value:.6g}"}
-
-    @property
-    def share(self) -> jax.Array:
-        """``num_good`` of ``num_tasks``, rounded down, float[..., t]."""
-        good = self.num_good.astype(self.betas.dtype)
-        return jnp.where(good == self.num_tasks, 1, jnp.maximum(next_down(good / self.num_tasks), 0))
 
     @property
     def chosen(self) -> jax.Array:
@@ -164,8 +148,7 @@ def certify_suite(
         returns: float[..., n, m] or bool, m rollouts of a fixed policy on each of the n tasks, as in ``certify``; or a
             summary; or two policies on one list (``paired``), whose differences are counted.
         thresholds: float[t], or a scalar for one; wanted expected returns B, or margins for pairs.
-        support, bound, where, validate: as in ``certify``. Tasks may have different numbers of rollouts; one with a NaN
-            does not pass.
+        support, bound, where, validate: as in ``certify``. Tasks may have different numbers of rollouts.
         delta: failure probability at each threshold, in (0, 1); a scalar.
         betas: levels of the bounds, in (0, 1), a scalar or float[levels]: 0.01, 0.05, 0.2 and 0.5 by default. For
             successes the numbers of successes with levels near these are taken, and their own levels count.
@@ -213,10 +196,10 @@ def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, tried: Trie
     violations, allowance = allowances(found, delta, n, tried)
     k = jnp.sum(violations, axis=-2, dtype=np.int32)
     bad = k + allowance
-    good, k, level = at_least(bad, (n - bad, k, jnp.max(found.levels, axis=-2)), axis=-2)
+    good, k = at_least(bad, (n - bad, k), axis=-2)
     valid = valid_rows(found.valid | ~in_front(found.valid, n), thresholds, delta)
     status = status_where(good > 0, valid)
-    fields = {"num_good": good.astype(np.int32), "num_violations": k, "best_level": level, "status": status}
+    fields = {"num_good": good.astype(np.int32), "num_violations": k, "status": status}
     return fields | {"violations": violations, "allowance": allowance}
 
 

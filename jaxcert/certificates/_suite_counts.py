@@ -74,7 +74,9 @@ def tried_for(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delta: 
         enough = known_enough(near, sample.num_rollouts.astype(sample.dtype), thresholds[:, None], quantiles_of(betas))
         levels, shares = enough.level.T, together(enough.successes[:, None], _equal_parts(enough.level.shape, betas)).T
     else:
-        enough, levels, shares = None, betas[:, None], _shares_of_bounds(betas)[:, None]
+        enough, levels, shares = None, betas[:, None], _equal_parts(betas.shape, betas)[:, None]
+        if betas.size > 1:  # which may not add up to more
+            shares = shares * betas.dtype.type(1 - 2 * unit_roundoff(betas.dtype))
     deltas = part_of(delta, shares)
     if levels.size > _MOST_ROWS or not is_concrete(levels, deltas):
         return Tried(enough, deltas, None)
@@ -87,11 +89,6 @@ def tried_for(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delta: 
 def _equal_parts(shape: tuple[int, ...], like: Any) -> Any:
     xp = np if isinstance(like, np.ndarray) else jnp
     return xp.full(shape, 1 / shape[-1], like.dtype)
-
-
-def _shares_of_bounds(betas: Any) -> Any:
-    parts = _equal_parts(betas.shape, betas)
-    return parts if betas.size == 1 else parts * betas.dtype.type(1 - 2 * unit_roundoff(betas.dtype))
 
 
 def passes(

@@ -1,7 +1,7 @@
 """The mean performance over the tasks of a fixed list."""
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import chex
 import jax
@@ -15,6 +15,7 @@ from jaxcert.certificates._attained import counted
 from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._certificate import answer, quantity_of
 from jaxcert.certificates._counting import any_of
+from jaxcert.certificates._episode import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._figures import LISTED
 from jaxcert.certificates._mean import MeanCertificate, mean_fields
 from jaxcert.certificates._method import MOST_DELTA
@@ -27,7 +28,7 @@ from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_sum
 from jaxcert.numerics._tails import limit
-from jaxcert.returns._prepared import Support, as_successes, probability
+from jaxcert.returns._prepared import Support, as_successes, is_successes, probability
 from jaxcert.returns._sample import Needs, Sample, placed, sample_of
 
 # Odds of the bets, as multiples of the best bet for returns that vary by as much as their mean; smaller variation wants
@@ -43,6 +44,7 @@ def certify_suite_mean(
     support: Support | None = None,
     delta: chex.Numeric,
     bound: str | None = None,
+    num_episodes: int = 1,
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> MeanCertificate:
@@ -65,6 +67,8 @@ def certify_suite_mean(
         support, delta, where, validate: as in ``certify_mean``; b may be infinite. Tasks may have different numbers of
             rollouts, at least one each.
         bound: "betting", or "clopper_pearson" for returns of 0 and 1, the default for an array of bool.
+        num_episodes: k, of successes: the mean is that of the probability that k trials in a row on a task all succeed
+            (pass^k). With more than k rollouts of a task the bets are on the share of the choices of k of them.
 
     Returns:
         A ``MeanCertificate`` with arrays [...].
@@ -83,13 +87,16 @@ def certify_suite_mean(
     returns = as_successes(returns, support, where, bound)
     bound = default_bound(bound, returns)
     needs = choose("bound", bound, _NEEDS)
+    if several := all_in_a_row(num_episodes, returns, support, where):
+        returns, support, where = several.shares, (0, 1), None
+        bound = bound if is_successes(returns) else BETTING.name
+        needs = _NEEDS[bound]
     sample = sample_of(needs, returns, support, where, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}
-    quantity = quantity_of(bound, returns)
-    return answer(
-        MeanCertificate, fields, sample.num_tasks, bound=bound, quantity=quantity, question="suite_mean", source=LISTED
-    )
+    quantity = several.quantity if several else quantity_of(bound, returns)
+    settings: dict[str, Any] = {"bound": bound, "quantity": quantity, "num_episodes": num_episodes}
+    return answer(MeanCertificate, fields, sample.num_tasks, question="suite_mean", source=LISTED, **settings)
 
 
 @functools.partial(quickly, static_argnums=0)
@@ -208,7 +215,8 @@ SUITE_MEAN = Question(
     function=certify_suite_mean,
     rows=MEAN_ROWS,
     each=None,
-    settings=same("delta", "bound"),
+    settings=same("delta", "bound", "num_episodes"),
+    options=(MEAN_IN_A_ROW,),
     shortcut="mean",
     listed=True,
     paired=True,

@@ -47,14 +47,6 @@ class TailCertificate(ByThreshold):
             the support is not known.
         status: codes of ``Status``, int32[..., a].
         delta, quantity: failure probability of everything together, float[...]; what J is, in words (static).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify_lower_bounds_band, certify_tail
-        >>> curve = certify_lower_bounds_band(jnp.arange(200.0), None, delta=0.01, beta=0.01, low=0.0)
-        >>> print(certify_tail(curve, 0.2))
-        With confidence 0.99 for all together: the expected return on the worst 0.2 of tasks is at least 7.228628 on
-        average, and on a new task at least 20 with probability at least 0.8000.
     """
 
     shares: jax.Array = dataclasses.field(metadata=along("share", column="share"))
@@ -116,6 +108,9 @@ def certify_tail(
         >>> tail = certify_tail(curve, [0.1, 0.25])
         >>> print(np.asarray(tail.quantiles, float).round(), np.asarray(tail.cvar, float).round())
         [478. 604.] [262. 439.]
+        >>> print(tail[0])
+        With confidence 0.99 for all together: the expected return on the worst 0.1 of tasks is at least 262... on
+        average, and on a new task at least 478... with probability at least 0.9000.
 
     Reference: the theory page, section 15.3; Rockafellar & Uryasev (2000) for the mean.
     """

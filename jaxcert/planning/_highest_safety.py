@@ -13,9 +13,10 @@ from jaxcert.bounds._bound import Bound, apply_bound, evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate
 from jaxcert.certificates._attained import attained_level
-from jaxcert.certificates._method import BINOMIAL, Choice
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates._soft import least_evidence, shares
+from jaxcert.numerics._calibration import calibrated
 from jaxcert.numerics._rounding import cast, unit_roundoff
 from jaxcert.planning._least_tasks import MOST_TASKS, least_number, safety_of
 from jaxcert.returns._sample import Sample, support_for
@@ -131,12 +132,12 @@ def _of_shares(certificate: Certificate, bound: str, num_rollouts: int | None) -
     return Most(safety, lambda wanted: best.least_rollouts(1 - (1 - alpha) * (1 - wanted), delta))
 
 
-def _of_levels(certificate: Certificate, choice: Choice) -> Most:
+def _of_levels(certificate: Certificate, betas: tuple[float, ...]) -> Most:
     """If each task passes at every level; the smallest level is best then."""
     method, dtype, delta = METHODS[certificate.method], certificate.safety.dtype, float(certificate.delta)
 
     def safety(n: int) -> float:
-        return float(safety_of(method, 0, n, choice.betas[0], choice.delta_each(n, delta, choice.betas), dtype))
+        return float(safety_of(method, 0, n, betas[0], calibrated(n, delta, betas), dtype))
 
     return Most(safety)
 

@@ -14,7 +14,7 @@ from jaxcert.certificates._certificate import is_difference, naming
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._compared_numbers import UNITS, differing, of_row, slack_of, told
+from jaxcert.report._compared_numbers import differing, of_row, slack_of, told
 from jaxcert.report._curve import at_bounds
 from jaxcert.report._recompute import precision, recompute, shifted, support_of
 from jaxcert.report._writers import certificate_record
@@ -111,10 +111,7 @@ def _counted_otherwise(
         # Tasks that are tied with the one that gives the threshold: the certificate does not depend on them.
         count = row["num_violations"]
         return {**computed, "num_violations": count, "num_valid": sampled.num_tasks - count}
-    stated = row.get("sampled", row)[question.rows.risks[question.rows.certified]]
-    violated = sampled.counted_as(stated, sure, near, int(below), UNITS * float(np.finfo(bounds.dtype).eps) / 2)
-    if violated is None:
-        return None
+    violated = near[np.argsort(bounds[near], kind="stable")][:below]
     bounds[near] = threshold
     bounds[violated] = np.nextafter(threshold, -np.inf)
     again = shifted(at_bounds(sampled, jnp.asarray(bounds), threshold[None]), record["settings"])

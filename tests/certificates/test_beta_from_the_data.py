@@ -13,14 +13,14 @@ import jaxcert
 from jaxcert import bounds, certify
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._counting import best_of_levels
-from jaxcert.certificates._method import BINOMIAL, CHOICE
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.numerics._calibration import calibrated
 
 RNG = np.random.default_rng(0)
 X = RNG.beta(RNG.uniform(4, 12, (60, 1)), 2, (60, 8)).astype(np.float32)
 B = np.array([0.3, 0.5, 0.6, 0.9])
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
-BETAS = CHOICE.betas
+BETAS = BINOMIAL.choice
 
 
 def auto(x=X, thresholds=B, **change):

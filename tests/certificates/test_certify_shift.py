@@ -100,7 +100,6 @@ def of_every_kind() -> dict:
     better = dataclasses.replace(sampled(), quantity=OF_PAIRS, question="improvement")
     band = {"level": one, "low": one, "num_smallest": 9, "simultaneous": True}
     once, always = "With confidence 0.99: on", "With confidence 0.99, at every moment of the sampling of tasks: on"
-    worse = "one, in an environment that lowers the expected return by at most 0.1, the expected return is"
     return {
         "Certificate": (sampled(), once, "sampled", ""),
         "Certificate, weighted": (weighted, once, "reweighted", ""),
@@ -108,12 +107,11 @@ def of_every_kind() -> dict:
         "BandCertificate": (BandCertificate(**fields | band), "0.99 for all together: on", "sampled", ""),
         "AnytimeCertificate": (jaxcert.AnytimeCertificate(**fields, **moments), always, "sampled", ""),
         "SequentialCertificate": (SequentialCertificate(**fields, num_rollouts_used=each), once, "sampled", ""),
-        "ShiftCertificate": (certify_shift(weighted, performance_shift=0.1), once, "reweighted", worse),
     }
 
 
-# The upper end of an interval would be lost, and an estimate is no certificate.
-_NOT_SHIFTED = {"IntervalCertificate", "PlugInEstimate"}
+# The upper end of an interval would be lost, an estimate is no certificate, and two shifts are one by both.
+_NOT_SHIFTED = {"IntervalCertificate", "PlugInEstimate", "ShiftCertificate"}
 
 
 def test_each_kind_keeps_what_it_says_of_its_tasks():
@@ -127,9 +125,7 @@ def test_each_kind_keeps_what_it_says_of_its_tasks():
         assert f"{NEAR} {source} one, " in text
         assert start in text
         assert (quantity or ", the expected return is at least 400 with") in text
-        same = str(certify_shift(before, performance_shift=0.0))
-        if name != "ShiftCertificate":
-            assert same == str(before)
+        assert str(certify_shift(before, performance_shift=0.0)) == str(before)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -258,3 +254,14 @@ def test_a_file_of_a_shift_says_all_that_it_rests_on_or_is_refused():
         assert record["settings"].get("max_weight") == (1.5 if "reweighted" in str(found) else None)
         assert record["settings"].get("prior") == ([1, 1] if name == "AnytimeCertificate" else None)
         assert record["rows"][0]["sampled"]["epsilon"] == float(sampled().epsilon[0])
+
+
+def test_a_shift_is_of_the_sampled_tasks():
+    found = certify_shift(sampled(), **KL)
+    with pytest.raises(ValueError, match=r"shifted already; expected its \.sampled, and one shift by both"):
+        certify_shift(found, performance_shift=1.0)
+
+
+def test_a_threshold_beyond_the_type_is_below_every_number():
+    low = certify_lower_bounds(np.ones(40, np.float32), [-2e38], delta=0.1, beta=0.05)
+    assert certify_shift(low, performance_shift=3e38).thresholds.tolist() == [-np.inf]

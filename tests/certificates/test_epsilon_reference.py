@@ -19,8 +19,8 @@ def arguments(dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
     return TABLE["k"], TABLE["n"], TABLE["beta"].astype(dtype), TABLE["delta"].astype(dtype)
 
 
-def scenario(dtype: str) -> jaxcert.ScenarioSolution:
-    return jaxcert.ScenarioSolution(*map(np.asarray, scenario_epsilon(*arguments(dtype))))
+def scenario(dtype: str) -> jaxcert.Solution:
+    return jaxcert.Solution(*map(np.asarray, scenario_epsilon(*arguments(dtype))))
 
 
 def test_binomial_agrees(precision):
