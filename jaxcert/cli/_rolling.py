@@ -28,6 +28,7 @@ from jaxcert.tables._written import check_parameters
 
 # Episodes that are made together: enough to keep the machine busy. And how often all so far are kept.
 _EPISODES, _SECONDS = 1000, 0.5
+Look = Callable[[AdaptiveCertificate], None]
 
 
 def fixed_rollout(run: Run) -> None:
@@ -107,7 +108,7 @@ def adaptive_rollout(run: Run) -> None:
         check_output(asked.json)
     of_run = {"thresholds": asked.thresholds, **settings}
     with unfinished(run, of_run) as kept, _console.progress(asked.quiet) as show:
-        result = _rolled_out(run, settings, kept, _Line(asked, show))
+        result = _rolled_out(run, settings, kept, _line(asked, show))
         goes_on = _by_deadline(result, asked, settings["max_rollouts"])
         with writing() as write:
             saved = write(save_adaptive, asked.out, result, facts=kept.facts, replace=kept.may_replace(asked.out))
@@ -132,12 +133,12 @@ def _settings(run: Run) -> dict[str, Any]:
     }
 
 
-def _rolled_out(run: Run, settings: dict[str, Any], kept: Unfinished, line: "_Line") -> AdaptiveCertificate:
+def _rolled_out(run: Run, settings: dict[str, Any], kept: Unfinished, line: Look) -> AdaptiveCertificate:
     """The run from where it is, or from its first rollout; each look at it is kept and shown."""
 
     def look(so_far: AdaptiveCertificate) -> None:
         kept.save(so_far)
-        line.show(so_far)
+        line(so_far)
 
     asked, found = run.asked, run.found
     given: Any = {"deadline": asked.deadline, "progress": look, "resume": kept.run}
@@ -190,22 +191,18 @@ def _by_deadline(run: AdaptiveCertificate, asked: Rolling, limit: int) -> bool:
     return bool(np.any(np.asarray(run.state.is_open) & short))
 
 
-class _Line:
-    """One line on how far the certificate has grown."""
+def _line(asked: Rolling, show: Callable[[str], None]) -> Look:
+    """A function that shows in a line how far the certificate has grown; the pace since the first look compiled all."""
+    first: list[tuple[float, int]] = []
+    aim = "" if asked.until is None else f" of {as_given(asked.until)}"
 
-    def __init__(self, asked: Rolling, show: Callable[[str], None]) -> None:
-        self.asked, self.write = asked, show
-        self.before: tuple[float, int] | None = None
-
-    def show(self, so_far: AdaptiveCertificate) -> None:
+    def look(so_far: AdaptiveCertificate) -> None:
         begun, now = int(so_far.num_started), time.perf_counter()
-        aim = "" if self.asked.until is None else f" of {as_given(self.asked.until)}"
-        safeties = np.asarray(so_far.certificate.safety, np.float64)
-        certified = [
-            f"at least {as_given(b)} on {floor_to(float(s), 4)}{aim}"
-            for b, s in zip(self.asked.thresholds, safeties, strict=True)
-        ]
-        # The first look has compiled everything.
-        pace = [] if self.before is None else [f"{(begun - self.before[1]) / (now - self.before[0]):,.0f} rollouts/s"]
-        self.before = self.before or (now, begun)
-        self.write(", ".join([f"{begun:,} rollouts", *certified, *pace]))
+        safeties = np.asarray(so_far.certificate.safety, np.float64).tolist()
+        pairs = zip(asked.thresholds, safeties, strict=True)
+        certified = [f"at least {as_given(b)} on {floor_to(safety, 4)}{aim}" for b, safety in pairs]
+        pace = [f"{(begun - before) / (now - then):,.0f} rollouts/s" for then, before in first]
+        first[:] = first or [(now, begun)]
+        show(", ".join([f"{begun:,} rollouts", *certified, *pace]))
+
+    return look

@@ -165,8 +165,8 @@ def test_a_deadline_ends_a_run_for_the_time_being(tmp_path):
 
 def test_the_growth_is_shown_while_it_runs(tmp_path, monkeypatch):
     lines = []
-    kind = _rolling._Line
-    monkeypatch.setattr(_rolling, "_Line", lambda asked, show: kind(asked, lines.append))
+    kind = _rolling._line
+    monkeypatch.setattr(_rolling, "_line", lambda asked, show: kind(asked, lines.append))
     assert command(*BRIDGES, "--until", 0.15, "--out", tmp_path / "run.npz").status == 0
     assert len(lines) > 2
     assert lines[0] == "4 rollouts, at least 0.3 on 0.0000 of 0.15, at least 0.5 on 0.0000 of 0.15"
