@@ -168,7 +168,7 @@ class Unfinished:
         force: bool,
         kind: Kind = ADAPTIVE,
     ) -> None:
-        self.path, self.force, self._kind = _file(out), force, kind
+        (self.path, _), self.force, self._kind = working_files(out).values(), force, kind
         self._readers = {out: kind.facts_of_output, **({} if json is None else {json: _record_facts})}
         begun = kind.facts(self.path) if self.path.exists() else None
         self.facts = {**facts, "seed": self._seed(begun) if seed is None else seed}
@@ -226,28 +226,17 @@ class Unfinished:
 def unfinished(run: Run, settings: Mapping[str, Any], kind: Kind = ADAPTIVE) -> Iterator[Unfinished]:
     """The run so far of one output and its record, which no other process has at the same time."""
     asked, out, facts = run.asked, run.asked.out, {**run.facts, **settings}
-    with held_alone(_lock_file(out)) as is_alone:
+    file, lock = working_files(out).values()
+    with held_alone(lock) as is_alone:
         if not is_alone:
-            raise ValueError(f"{_file(out)}: in use by another process; wait for it, or choose another --out")
+            raise ValueError(f"{file}: in use by another process; wait for it, or choose another --out")
         yield Unfinished(out, asked.json, facts, asked.seed, force=asked.force, kind=kind)
 
 
-def is_unfinished(out: Path) -> bool:
-    """Whether there is a run that the same command goes on with."""
-    return _file(out).exists()
-
-
 def working_files(out: Path) -> dict[str, Path]:
-    """Files and folders beside an output that are its command's own, by what they are for."""
-    return {"the run so far": _file(out), "its lock": _lock_file(out)}
-
-
-def _file(out: Path) -> Path:
-    return out.with_name(f"{out.name}.unfinished")
-
-
-def _lock_file(out: Path) -> Path:
-    return out.with_name(f"{out.name}.unfinished.lock")
+    """Files beside an output that are its command's own, by what they are for: the run that it goes on with, if any."""
+    file = out.with_name(f"{out.name}.unfinished")
+    return {"the run so far": file, "its lock": file.with_name(f"{file.name}.lock")}
 
 
 def _record_facts(path: Path) -> dict[str, Any]:
