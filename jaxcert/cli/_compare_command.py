@@ -146,11 +146,9 @@ def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
     """Of one policy, by the names of the questions; bound, beta and method are of those at thresholds alone."""
     of_mean = asking._replace(beta=None, method=None, bound=_of_list(board, asking))
     found: dict[str, Any] = {}
-    if board.has_means:
-        found[board.mean.name] = ask(board.mean, [data], None, completed(board.mean, of_mean, data.like))
-    if board.at is not None:
-        settings = completed(board.at, asking, data.like)
-        found[board.at.name] = ask(board.at, [data], list(board.thresholds), settings)
+    for question in board.questions:
+        fixed, own = (list(board.thresholds), asking) if question is board.at else (None, of_mean)
+        found[question.name] = ask(question, [data], fixed, completed(question, own, data.like))
     return found
 
 

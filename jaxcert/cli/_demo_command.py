@@ -86,16 +86,15 @@ def command(
     check_new(*files, force=force)
     with warnings.catch_warnings(), _console.progress(quiet) as show:
         warnings.simplefilter("ignore", UserWarning)  # about the paper's beta; the explanation mentions it
-        cases = [load_case(name) for name in NAMES]
-        results = [_certified(case, show) for case in cases]
+        found = [(case, _certified(case, show)) for case in map(load_case, NAMES)]
         show("drawing")
-        figures = [_figure(*pair) for pair in zip(cases, results, strict=True)]
+        figures = [_figure(*each) for each in found]
     out.mkdir(exist_ok=True)
     with writing() as write:
         for file, figure in zip(files, figures, strict=True):
             write(write_plot, file, figure, replace=force)
-        for pair in zip(cases, results, strict=True):
-            _print(*pair)
+        for each in found:
+            _print(*each)
         _console.say(_EXPLANATION, *([] if quiet else [f"plot: {file}" for file in files]))
 
 
@@ -112,15 +111,14 @@ def _certified(case: Case, show: Callable[[str], Any]) -> dict[str, _Certified]:
     results = {}
     for label, settings in case.ways.items():
         show(f"certifying {case.name}: {label}")
-        low, high = settings["support"]
-        thresholds = np.concatenate([case.thresholds, np.linspace(low, high, _GRID)])
+        thresholds = np.concatenate([case.thresholds, np.linspace(*settings["support"], _GRID)])
         at_thresholds = jaxcert.certify(case.returns, thresholds, **settings)
         results[label] = at_thresholds, jaxcert.certify_safety_level(case.returns, _SAFETY, **settings)
     return results
 
 
 def _figure(case: Case, results: dict[str, _Certified]) -> Any:
-    curves = {label: at_thresholds for label, (at_thresholds, _) in results.items()}
+    curves = {label: certificates[0] for label, certificates in results.items()}
     return plot_certificates(curves, exact=case.exact, title=f"{case.name}, {len(case.returns)} tasks")
 
 

@@ -141,7 +141,11 @@ def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any
     for tasks in tasks_from(sys.stdin.buffer, declared.num_rollouts, columns, **settings):
         before, is_empty = watching.evidence, False
         new = watching.add(tasks)
-        _tell(before, watching.evidence)
+        now = watching.evidence
+        if now.alarm and not before.alarm:  # told at once
+            _say(f"alarm after task {int(now.alarm_at)}")
+        if now.changed and not before.changed:
+            _say(f"change found after task {int(now.change_at)}")
         if rows:  # on the disk before they are printed, so that a sender may forget them
             lines.writerows(map(_cells, new))
             sys.stdout.flush()
@@ -153,14 +157,6 @@ def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any
 def has_reached(watching: Monitor, *, change: bool) -> bool:
     """Whether there is an alarm, or a change."""
     return bool(watching.evidence.changed if change else watching.evidence.alarm)
-
-
-def _tell(before: Any, now: Any) -> None:
-    """An alarm is told at once."""
-    if now.alarm and not before.alarm:
-        _say(f"alarm after task {int(now.alarm_at)}")
-    if now.changed and not before.changed:
-        _say(f"change found after task {int(now.change_at)}")
 
 
 def _say(text: str) -> None:
