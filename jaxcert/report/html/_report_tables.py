@@ -1,6 +1,5 @@
 """The file of a page, the returns that it is of, of one policy or of two, and its tables."""
 
-import importlib.resources
 import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -103,7 +102,7 @@ def write_page(
     check_suffix(path, [".html"])
     jinja2 = import_extra("jinja2", "cli")
     form = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
-    environment = jinja2.Environment(loader=jinja2.FunctionLoader(_text), **form)
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("jaxcert.report", "html"), **form)
     shown |= {"version": __version__, "listed": questions[0].listed}
     shown["assumptions"] = assumptions_of(question.name for question in questions)
     text = environment.get_template(name).render(shown)
@@ -113,10 +112,6 @@ def write_page(
 def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """Columns of text by their headings, row by row."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _text(name: str) -> str:
-    return importlib.resources.files("jaxcert.report.html").joinpath(name).read_text(encoding="utf-8")
 
 
 # Longer tables show so many rows at either end.
