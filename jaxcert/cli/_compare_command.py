@@ -21,9 +21,9 @@ from jaxcert.cli._reading import PolicySource, aligned, as_stated, read_two, sou
 from jaxcert.cli._request import OF_EVERY, Answer, Request, check_listed, completed
 from jaxcert.cli._role_options import reading_of, with_roles
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
 from jaxcert.report._open_pairs import open_pairs
-from jaxcert.report._recompute import ask
 from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of

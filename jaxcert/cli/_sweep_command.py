@@ -11,12 +11,12 @@ from jaxcert.cli._options import QUIET, STRICT, argument, flag
 from jaxcert.cli._outputs import FORCE, check_distinct, check_new
 from jaxcert.cli._reading import read_file, told
 from jaxcert.report import write_sweep
-from jaxcert.report._recompute import stacked
 from jaxcert.report._sweeps import FORMATS
 from jaxcert.sweep import SweepResult, sweep
 from jaxcert.sweep._config import Config, read_config
 from jaxcert.sweep._sweep import settled
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._aligned import stacked
 
 _NOTE = "Each certificate holds by itself, for settings fixed before the data were seen, not for the best of many."
 

@@ -13,7 +13,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import question_of, sampled
-from jaxcert.report._recompute import ask
+from jaxcert.questions._ask import ask
 from jaxcert.tables import Returns
 
 # Points of a curve: more take a record of megabytes, and no eye tells them apart.

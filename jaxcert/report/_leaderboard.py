@@ -13,16 +13,17 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts, heading
+from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._by_name import observed_means
 from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._document import certificate_document
 from jaxcert.report._protocol_check import equal
-from jaxcert.report._recompute import ask, precision, stacked, support_of
+from jaxcert.report._recompute import precision, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
 from jaxcert.tables import Returns
-from jaxcert.tables._aligned import in_one_order
+from jaxcert.tables._aligned import in_one_order, stacked
 from jaxcert.tables._readers import ReturnsFile
 
 _ORDER = "at least as good as"

@@ -10,9 +10,10 @@ import numpy as np
 
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._ask import ask
 from jaxcert.report._compared_numbers import UNITS, differing, told
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._recompute import ask, fixed_of, method_asked, precision, support_of
+from jaxcert.report._recompute import fixed_of, method_asked, precision, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.returns._required import requirements_of
 from jaxcert.returns._strata import frequencies_of, stratified
