@@ -111,7 +111,8 @@ def _certified(case: Case, show: Callable[[str], Any]) -> dict[str, _Certified]:
     results = {}
     for label, settings in case.ways.items():
         show(f"certifying {case.name}: {label}")
-        thresholds = np.concatenate([case.thresholds, np.linspace(*settings["support"], _GRID)])
+        low, high = settings["support"]
+        thresholds = np.concatenate([case.thresholds, np.linspace(low, high, _GRID)])
         at_thresholds = jaxcert.certify(case.returns, thresholds, **settings)
         results[label] = at_thresholds, jaxcert.certify_safety_level(case.returns, _SAFETY, **settings)
     return results
