@@ -49,15 +49,9 @@ class ChainedLog(Generic[Value]):
     others is found when the log is opened. One that is missing at the end is found only by who has read it; a log that
     was written anew, with its hashes, is not found.
 
-    Args:
-        path: of the file; None for a log that lives as long as its process.
-        kind: of the log, with its article, in messages.
-        value: what no entry comes to.
-        take: from a value and entries that were added, one after the other, to the value with them; ValueError for one
-            that cannot follow those before.
-
-    Raises:
-        ImportError: without filelock (extra ``io``).
+    ``path`` is None for a log that lives as long as its process, ``kind`` its name with an article, and ``value`` what
+    no entry comes to. ``take`` adds entries to a value one after the other, or raises ValueError for one that cannot
+    follow those before.
     """
 
     def __init__(

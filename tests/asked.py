@@ -50,7 +50,7 @@ class Way(NamedTuple):
 
 def _data(name: str, x) -> dict[str, Any]:
     """As a metric, beside a policy that returns only 0, with weights of 1 or strata, where a question has those."""
-    if name == "requirements":
+    if name.endswith("requirements"):
         return {"returns": {"x": x}}
     if name == "stratified":
         return {"returns": x, "strata": np.arange(max(1, *np.shape(x)[-2:-1], 0)) % 2}
@@ -67,7 +67,8 @@ def ways(thresholds: Any = 0.3, safety: Any = 0.5, *, alpha: Any = 0.5, cap: Any
     """By name, at these numbers."""
     at = {"threshold": thresholds, "margin": thresholds, "safety": safety, "alpha": alpha}
     own = {"cvar": {"cap": cap}, "weighted": {"max_weight": 1.0}}
-    own["requirements"] = {"requirements": {"x": at_least(0.3, support=(0.0, 1.0))}}
+    required = {"requirements": {"x": at_least(0.3, support=(0.0, 1.0))}}
+    own |= {"requirements": required, "suite_requirements": required}
     found = {}
     for name, question in QUESTIONS.items():
         fixed = {question.fixed: at[question.each]} if question.fixed else {}

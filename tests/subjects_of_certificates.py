@@ -1,5 +1,7 @@
 """Every certificate, for the requirements on every public function on arrays."""
 
+import functools
+
 import numpy as np
 from subject import HITS, LEVELS, NAMES, OTHERS, RETURNS, SAFETIES, WORST, Subject, of
 
@@ -26,6 +28,7 @@ from jaxcert import (
     certify_stratified,
     certify_suite,
     certify_suite_mean,
+    certify_suite_requirements,
     certify_tail,
     certify_weighted,
 )
@@ -50,9 +53,9 @@ def _tail(lower, beta, end, shares, **validate):
     return certify_tail(_band(lower, beta, end, **validate), shares, **validate)
 
 
-def _requirements(reward, cost, least, most, delta, high, **validate):
+def _requirements(certify_all, reward, cost, least, most, delta, high, **validate):
     wanted = {"reward": at_least(least, support=(0.0, high)), "cost": at_most(most, support=(0.0, high))}
-    return certify_requirements({"reward": reward, "cost": cost}, wanted, delta=delta, complete=True, **validate)
+    return certify_all({"reward": reward, "cost": cost}, wanted, delta=delta, complete=True, **validate)
 
 
 def _shift(returns, beta, delta, radius, performance_shift, thresholds, low, high, **validate):
@@ -103,9 +106,14 @@ CERTIFICATES |= {
         certify_safety_level, "returns low high", safety=[0.25, 0.5], beta=0.125, delta=0.25, simultaneous=True
     ),
     "certify_interval": of(certify_interval, f"returns {ASKED}", beta=(0.1, 0.2), complete=True),
-    "certify_requirements": Subject(
-        _requirements, (RETURNS[0], RETURNS[1], 0.2, 0.9, 0.1, 1.0), (RETURNS[1], RETURNS[0], 0.1, 1.5, 0.2, 2.0)
-    ),
+    **{
+        each.__name__: Subject(
+            functools.partial(_requirements, each),
+            (RETURNS[0], RETURNS[1], 0.2, 0.9, 0.1, 1.0),
+            (RETURNS[1], RETURNS[0], 0.1, 1.5, 0.2, 2.0),
+        )
+        for each in (certify_requirements, certify_suite_requirements)
+    },
     "certify_shift": Subject(
         _shift,
         (RETURNS[0], 0.3, 0.4, 0.01, 0.1, LEVELS[0], 0.0, 1.0),

@@ -94,7 +94,7 @@ def interval(world: World, data: Data) -> np.ndarray:
     return _below(found.epsilon, world) | (np.asarray(found.safety_upper, float)[:, 0] < safe)
 
 
-def requirements(world: World, data: Data, *, binary: bool = False, **options: Any) -> np.ndarray:
+def requirements(world: World, data: Data, *, binary: bool = False, listed: bool = False, **options: Any) -> np.ndarray:
     """The same returns twice, reflected and at most so much: as dependent as metrics can be."""
     x, support = data.returns[0], None if binary else world.support
     x = x == 1 if binary else x
@@ -102,7 +102,10 @@ def requirements(world: World, data: Data, *, binary: bool = False, **options: A
     reward = jaxcert.at_least(world.threshold, support=support)
     cost = jaxcert.at_most(sum(world.support) - world.threshold, support=support)
     options = {name: value for name, value in _options(world, data, **options).items() if name != "support"}
-    found = jaxcert.certify_requirements(metrics, {"reward": reward, "cost": cost}, complete=True, **options)
+    call = jaxcert.certify_suite_requirements if listed else jaxcert.certify_requirements
+    found = call(metrics, {"reward": reward, "cost": cost}, complete=True, **options)
+    if listed:
+        return np.asarray(found.num_good) > np.sum(~np.asarray(data.is_bad), axis=1)
     return np.asarray(found.epsilon, np.float64) < world.risk
 
 
@@ -225,6 +228,8 @@ KINDS = (
     Kind("certify_suite, successes", _with(suite, bound="clopper_pearson"), binary=True),
     Kind("certify_each_task", each_task),
     Kind("certify_each_task, complete", _with(each_task, complete=True)),
+    Kind("certify_suite_requirements", _with(requirements, listed=True)),
+    Kind("certify_suite_requirements, successes", _with(requirements, listed=True, binary=True), binary=True),
     Kind("certify_suite_mean", suite_mean),
     Kind("certify_suite_mean, successes", _with(suite_mean, bound="clopper_pearson"), binary=True),
     Kind("certify_improvement, binomial", improvement),

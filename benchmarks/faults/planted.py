@@ -49,8 +49,8 @@ n-for-n-1 bounds/_bound.py
 - squares / jnp.maximum(data.num_rollouts - 1, 1)
 + squares / jnp.maximum(data.num_rollouts, 1)
 beta-for-1-beta numerics/_binomial_limits.py
-- quotient(jnp.where(k == 1, log_rest, log_level), n)
-+ quotient(log_level, n)
+- (log_level, log_rest) if upper else (log_rest, log_level)
++ (log_level, log_rest) if upper else (log_level, log_level)
 greater-for-at-least certificates/_counting.py
 - jax.vmap(jnp.searchsorted)(*flat)
 + jax.vmap(lambda a, v: jnp.searchsorted(a, v, side="right"))(*flat)

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish
-from jaxcert.numerics._summation import count_down, count_up
+from jaxcert.numerics._summation import count_of
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Histogram
@@ -52,7 +52,7 @@ def successes_of(data: Rollouts) -> tuple[jax.Array, jax.Array]:
     """The successes and the rollouts of each task, of binary returns."""
     # The returns are 0 or 1 above an end of 0, so that their sum counts the successes.
     m = data.x.shape[-1]
-    return count_down(data.total, m), count_up(jnp.maximum(data.num_rollouts, 1), m)
+    return count_of(data.total, m, "down"), count_of(jnp.maximum(data.num_rollouts, 1), m, "up")
 
 
 def _clopper_pearson(data: Rollouts, beta: jax.Array) -> jax.Array:

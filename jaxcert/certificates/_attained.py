@@ -14,7 +14,7 @@ import numpy as np
 from jaxcert.bounds._bound import Bound, finish, rollouts_of, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
 from jaxcert.certificates._arguments import divided, last_count
-from jaxcert.certificates._counting import Best, any_of, best_of, count_violations, fields_of_best, only_smallest
+from jaxcert.certificates._counting import any_of, best_of, count_violations, fields_of_best, only_smallest
 from jaxcert.certificates._levels import (
     LEVELS,
     Enough,
@@ -122,25 +122,19 @@ def fields_of_successes(
     Where beta is None, the best of the levels that are attained counts. ``tried`` is None for masks and summaries,
     whose tasks have numbers of their own, by default ``numbers_for(beta)``.
     """
-    best = best_of_successes(found, n, thresholds, numbers or numbers_for(beta), delta, tried)
-    return fields_of_best(method, best, thresholds, beta, delta, n, any_of(found.successes < 0, n))
-
-
-def best_of_successes(found: Successes, n: Any, thresholds, numbers: Numbers, delta, tried: Tried | None) -> Best:
-    """At the number of successes with the smallest risk, [..., t]."""
-    count = found.successes
-    # A share of an invalid delta might be a valid one.
-    valid = (delta > 0) & (delta < 1)
+    count, valid = found.successes, (delta > 0) & (delta < 1)  # a share of an invalid delta might be a valid one
     if tried is None:
-        whole = jnp.where(valid, delta, jnp.nan)
-        return best_at_levels(*found, thresholds, numbers, whole, by_coins, in_front(count, n))
-    enough = tried.enough
-    violations = count_violations(count, enough.successes.reshape(-1), n)
-    violations = violations.reshape(*count.shape[:-1], *enough.successes.shape)
-    row, deltas = sets_of(enough.successes) if tried.deltas.ndim else 0, jnp.where(valid, tried.deltas, jnp.nan)
-    level = jnp.broadcast_to(enough.level, violations.shape)
-    solution = solve(TAIL, violations, n, level, deltas, tried.table, size=count.shape[-1], row=row)
-    return best_of(violations, solution.epsilon, level)
+        numbers, whole = numbers or numbers_for(beta), jnp.where(valid, delta, jnp.nan)
+        best = best_at_levels(*found, thresholds, numbers, whole, by_coins, in_front(count, n))
+    else:
+        enough = tried.enough
+        violations = count_violations(count, enough.successes.reshape(-1), n)
+        violations = violations.reshape(*count.shape[:-1], *enough.successes.shape)
+        row, deltas = sets_of(enough.successes) if tried.deltas.ndim else 0, jnp.where(valid, tried.deltas, jnp.nan)
+        level = jnp.broadcast_to(enough.level, violations.shape)
+        solution = solve(TAIL, violations, n, level, deltas, tried.table, size=count.shape[-1], row=row)
+        best = best_of(violations, solution.epsilon, level)
+    return fields_of_best(method, best, thresholds, beta, delta, n, any_of(count < 0, n))
 
 
 ATTAINED = Method(
@@ -216,9 +210,9 @@ def curve_of(band: Any) -> tuple[Any, Any]:
 def _curve(
     num_smallest: int | None, count, num_rollouts, grid, delta, tried: Tried | None
 ) -> tuple[jax.Array, jax.Array]:
-    n, found = count.shape[-1], Successes(count, num_rollouts)
-    best = best_of_successes(found, n, grid, _of_families, delta, tried)
-    risks = jnp.where(best.violations >= (n if num_smallest is None else num_smallest), 1.0, best.epsilon)
+    found, n = Successes(count, num_rollouts), count.shape[-1]
+    fields = fields_of_successes(ATTAINED, found, n, grid, None, delta, tried, _of_families)
+    risks = only_smallest(fields, n if num_smallest is None else num_smallest)["epsilon"]
     return jnp.broadcast_to(grid, risks.shape), risks
 
 

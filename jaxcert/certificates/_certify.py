@@ -7,7 +7,6 @@ from typing import Any, Literal
 import chex
 import numpy as np
 
-from jaxcert._validation import is_concrete
 from jaxcert.certificates._arguments import (
     choose,
     levels_of,
@@ -19,9 +18,9 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
 from jaxcert.certificates._counting import solved
-from jaxcert.certificates._method import MOST_DELTA, Method
+from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import Question, same
-from jaxcert.certificates._registry import EVEN_METHODS, METHODS, WEIGHTED_METHODS, defaults, warned
+from jaxcert.certificates._registry import EVEN_METHODS, METHODS, WEIGHTED_METHODS, defaults, proven, warned
 from jaxcert.certificates._witness import of_counts
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
@@ -154,9 +153,8 @@ def certified(
     chooses = sample.weights is None or chosen.counts_successes
     delta, beta = levels_of(chosen, delta, beta, sample, validate, chooses=chooses)
     # Evidence is added up by a bound for any delta.
-    if is_even and chosen.tail and validate and is_concrete(delta) and MOST_DELTA < float(delta) < 1:
-        raise ValueError(f"delta is {float(delta):.9g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
-    fields = solved(chosen, per_task, sample, rows, beta, delta)
+    used = proven(delta, validate) if is_even and chosen.tail else delta
+    fields = solved(chosen, per_task, sample, rows, beta, used) | {"delta": delta}
     settings: dict[str, Any] = {}
     if weighted:
         settings = {"source": source_of(weighted), "frequencies": weighted.frequencies or None}

@@ -85,7 +85,7 @@ def fields_of_risk(
     }
 
 
-def only_smallest(fields: dict[str, Any], num_smallest: int | None) -> dict[str, jax.Array]:
+def only_smallest(fields: dict[str, Any], num_smallest: Any) -> dict[str, jax.Array]:
     """The fields with nothing certified from so many violations on, if there is such a number."""
     if num_smallest is None:
         return fields

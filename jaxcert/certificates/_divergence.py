@@ -176,7 +176,7 @@ def _enlarged(epsilon: jax.Array, radius: jax.Array) -> jax.Array:
     one = jnp.ones_like(epsilon)
     certain = -log(epsilon) <= radius
     # Where the answer is 1, the bracket is closed from the start: no step is waited for.
-    return safe_root(evaluate, start, safe=one, unsafe=jnp.where(certain, one, epsilon)).root
+    return safe_root(evaluate, start, safe=one, unsafe=jnp.where(certain, one, epsilon))
 
 
 @_enlarged.defjvp

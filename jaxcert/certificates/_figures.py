@@ -171,12 +171,7 @@ def at_least(safety: float) -> tuple[str, int]:
 
 
 def in_hundred(share: float, *, up: bool = False) -> int:
-    """How many in a hundred a share is, exactly, rounded down; or up, for one from above.
-
-    Example:
-        >>> in_hundred(0.29), in_hundred(0.2800001, up=True)  # 0.29 in double precision is less than that
-        (28, 29)
-    """
+    """How many in a hundred a share is, exactly, rounded down; or up, for one from above."""
     return (math.ceil if up else math.floor)(100 * Fraction(share))
 
 
@@ -191,11 +186,6 @@ def of_tasks(count: int, num_tasks: int) -> str:
 
 
 def short_figures(value: float) -> str:
-    """Four significant figures, or all before the point up to seven, rounded down.
-
-    Example:
-        >>> short_figures(0.79734), short_figures(12345.6), short_figures(500.0)
-        ('0.7973', '12345', '500')
-    """
+    """Four significant figures, or all before the point up to seven, rounded down."""
     before = len(str(int(abs(value)))) if math.isfinite(value) else 0
     return floor_figures(value, min(max(before, 4), 7))

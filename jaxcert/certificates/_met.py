@@ -19,13 +19,15 @@ from jaxcert._validation import check_finite, is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import bound_for
 from jaxcert.certificates._attained import ATTAINED, Tried, counted
-from jaxcert.certificates._counting import any_of, best_of, fields_of_best
+from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best
 from jaxcert.certificates._levels import LEVELS, Enough, by_coins, delta_shares, numbers_for, together, usual_enough
 from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
+from jaxcert.certificates._suite_counts import Passes, allowances
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import cast_host, complement_up
+from jaxcert.numerics._rounding import cast_host, complement_up, next_up
 from jaxcert.returns._prepared import as_successes, is_successes
 from jaxcert.returns._required import Side
 from jaxcert.returns._sample import Sample, placed, sample_of
@@ -162,18 +164,23 @@ def _check_tasks(sides: Sequence[Side], metrics: Sequence[Metric]) -> None:
 # --- count, then solve ------------------------------------------------------------------------------------------------
 
 
-def solved_together(method: Method, metrics: list[Metric], beta: Any, delta: Any) -> dict[str, Any]:
-    """The fields of a certificate [...] by a method, at rounded levels; beta is None or ``Levels`` where it chooses."""
+def solved_together(
+    method: Method, metrics: list[Metric], beta: Any, delta: Any, *, listed: bool = False
+) -> dict[str, Any]:
+    """The fields of a certificate [...] by a method, at rounded levels; beta is None or ``Levels`` where it chooses.
+
+    ``listed``: whether it is about these tasks, in place of new ones.
+    """
     if method is SOFT:
         most = max(int(each.sample.num_rollouts) for each in metrics)
         least = least_evidence(most, np.dtype(delta.dtype))
         return _weighed(*placed((metrics, beta, delta, least))) | {"level": beta, "delta": delta}
     given = None if isinstance(beta, Levels) else beta
-    fields = _counted(method, *placed((metrics, _tried(metrics, beta, delta), given, delta)))
+    fields = _counted(method, listed, *placed((metrics, _tried(metrics, beta, delta, listed), given, delta)))
     return fields | ({} if given is None else {"level": beta}) | {"delta": delta}
 
 
-def _tried(metrics: list[Metric], beta: Any, delta: Any) -> Tried:
+def _tried(metrics: list[Metric], beta: Any, delta: Any, listed: bool) -> Tried:
     """How tasks may pass: at a given level, the three of "auto", or the four of successes, with their shares of delta.
 
     A task has to pass each requirement in the same way. Each metric has its own numbers of successes, if all its tasks
@@ -191,7 +198,7 @@ def _tried(metrics: list[Metric], beta: Any, delta: Any) -> Tried:
         # Ways with the same numbers of successes, and without a bound, are one.
         xp = np if all(isinstance(row, np.ndarray) for row in rows) else jnp
         betas, deltas = np.asarray(LEVELS, delta.dtype), delta * together(xp.stack(rows), shares)
-    known = all(each.has_one_level for each in metrics)
+    known = all(each.has_one_level for each in metrics) and not listed
     table = table_of(TAIL, int(metrics[0].sample.num_tasks), _room(metrics), deltas) if known else None
     return Tried(enough, deltas, table, betas)
 
@@ -204,8 +211,10 @@ def _room(metrics: list[Metric]) -> int:
 # --- within a program -----------------------------------------------------------------------------------------------
 
 
-@functools.partial(quickly, static_argnums=0)
-def _counted(method: Method, metrics: list[Metric], tried: Tried, beta: Any, delta: jax.Array) -> dict[str, jax.Array]:
+@functools.partial(quickly, static_argnums=(0, 1))
+def _counted(
+    method: Method, listed: bool, metrics: list[Metric], tried: Tried, beta: Any, delta: jax.Array
+) -> dict[str, jax.Array]:
     n, usual = metrics[0].sample.num_tasks, method is ATTAINED and beta is None
     each = [_passed(metric, tried, beta, i, usual and metric.bound.binary) for i, metric in enumerate(metrics)]
     # A task for which a sample has no room passes.
@@ -214,11 +223,17 @@ def _counted(method: Method, metrics: list[Metric], tried: Tried, beta: Any, del
     )
     bad_task, one_level = jnp.any(bad_tasks, axis=-3)[..., 0], all(each.has_one_level for each in metrics)
     there = in_front(bad_task, n)
-    found = _risks(jnp.all(passes, axis=-3), jnp.max(levels, axis=-3), there, n, tried, delta, one_level=one_level)
+    passed, level = jnp.all(passes, axis=-3), jnp.max(levels, axis=-3)
+    if listed:
+        found, allowance = _of_the_list(passed, level, ~bad_task | ~there, n, tried.deltas, delta)
+    else:
+        found, allowance = _risks(passed, level, there, n, tried, delta, one_level=one_level), None
     best = best_of(*found, ~passes & there[..., None, :, None])
     row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
     fields = fields_of_best(method, row, _row(metrics), beta, delta, n, any_of(bad_task, n))
-    return _as_one(fields) | {"level": best.level, "missed": best.missed}
+    others = 0 if allowance is None else at_least(found[1], allowance)
+    fields = _as_one(fields)
+    return fields | {"level": best.level, "missed": best.missed, "num_good": fields["num_valid"] - others}
 
 
 def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) -> tuple[jax.Array, ...]:
@@ -261,6 +276,21 @@ def _risks(passed, level, there, n, tried: Tried, delta, *, one_level: bool) -> 
     return violations, found.epsilon, worst
 
 
+def _of_the_list(passed, level, valid, n, deltas, delta) -> tuple[tuple[jax.Array, jax.Array, jax.Array], jax.Array]:
+    """Violations, the share of the list that may be bad, and the largest level, each [..., ways]; and the others.
+
+    Those are the tasks that pass and may be bad.
+    """
+    there = in_front(valid, n)[..., None]
+    by_way = (jnp.moveaxis(each, -1, -2)[..., None] for each in (passed | ~there, jnp.where(there, level, 0)))
+    violations, others = allowances(Passes(*by_way, deltas[..., None], valid), delta, n, None)
+    k, others = jnp.sum(violations, axis=-2, dtype=jnp.int32)[..., 0], others[..., 0]
+    bad, every = jnp.broadcast_arrays((k + others).astype(level.dtype), jnp.asarray(n, level.dtype))
+    share = jnp.where(bad < every, quotient(bad, every), 1)
+    worst = jnp.max(jnp.where(there, level, 0), axis=-2)
+    return (k, jnp.minimum(next_up(share, 2), 1), jnp.broadcast_to(worst, k.shape)), others
+
+
 def _together(arrays: Sequence[jax.Array], metrics: list[Metric], fill: Any) -> jax.Array:
     """Arrays [..., n, ways], one of each metric, with room for all tasks: [..., r, n, ways]."""
     room, axes = _room(metrics), [(0, 0)] * (arrays[0].ndim - 2)
@@ -278,7 +308,8 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
     settings = _row(metrics), alpha, delta, least, there
     fields = fields_of_evidence(SOFT, jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
     missed = ~(wealth[..., 0] > 1) & there[..., None, :]
-    return _as_one(fields) | {"missed": missed}
+    fields = _as_one(fields)
+    return fields | {"missed": missed, "num_good": fields["num_valid"]}
 
 
 def _row(metrics: list[Metric]) -> jax.Array:

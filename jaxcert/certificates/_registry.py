@@ -167,18 +167,17 @@ def _within_strata(method: Method) -> Method:
     A binomial tail of at most ``MOST_DELTA`` is at least that of such a sum, unless all tasks or all but one are in it.
     """
 
-    def known(_: Method, sample: Sample, thresholds, beta, delta) -> Any:
-        return method.known(method, sample, thresholds, beta, _proven(delta))
-
-    def count(_: Method, bound: Bound, sample: Sample, thresholds, beta, delta, known: Any) -> dict[str, Any]:
-        find = method.count or count_bounds
-        fields = find(method, bound, sample, thresholds, beta, _proven(delta), known)
+    def count(_: Method, bound: Bound, sample: Sample, *arguments: Any) -> dict[str, Any]:
+        fields = (method.count or count_bounds)(method, bound, sample, *arguments)
         return fields | only_smallest(fields, sample.num_tasks - 1)
 
-    return dataclasses.replace(method, count=count, known=known, choice=())
+    return dataclasses.replace(method, count=count, choice=())
 
 
-def _proven(delta: Any) -> Any:
+def proven(delta: Any, validate: bool) -> Any:
+    """The delta at which such a method is used; a traced one counts as at most ``MOST_DELTA``."""
+    if validate and is_concrete(delta) and MOST_DELTA < float(delta) < 1:
+        raise ValueError(f"delta is {float(delta):.9g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
     xp = np if is_concrete(delta) else jnp
     return xp.where(delta < 1, xp.minimum(delta, delta.dtype.type(MOST_DELTA)), delta)
 

@@ -1,4 +1,4 @@
-"""Several requirements at once: on what share of new tasks all of them are met."""
+"""Several requirements at once: on what share of new tasks, or on how many of a list, all of them are met."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,17 @@ from jaxcert.certificates._arguments import choose, levels_of
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, new_task_from
-from jaxcert.certificates._figures import SAMPLED, Told, ceil_figures, floor_figures, floor_to, nothing
+from jaxcert.certificates._figures import (
+    LISTED,
+    SAMPLED,
+    Told,
+    ceil_figures,
+    floor_figures,
+    floor_to,
+    nothing,
+    of_tasks,
+    reach,
+)
 from jaxcert.certificates._figures import at_least as share_of_new_tasks
 from jaxcert.certificates._met import check_declared, metrics_of, solved_together
 from jaxcert.certificates._method import BINOMIAL, Levels
@@ -32,10 +42,11 @@ _METHODS = {method.name: method for method in (BINOMIAL, ATTAINED, SOFT)}
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class RequirementsCertificate(Answer):
-    """Certified share of new tasks that meet several requirements at once; a pytree of arrays.
+    """Certified share of new tasks, or number of tasks of a list, that meet several requirements at once; a pytree.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: a new task from the same distribution meets
-    all of the requirements, which were fixed before the data were seen, with probability at least ``safety``.
+    all of the requirements, which were fixed before the data were seen, with probability at least ``safety``. Of a list
+    of tasks, over the rollouts alone: at least ``num_good`` of them do, and ``safety`` is this number as a share.
 
     Attributes:
         thresholds: what each of the r sides requires, float[r]; rounded to where it requires more.
@@ -54,6 +65,9 @@ class RequirementsCertificate(Answer):
         method: name of the method (static).
         chosen: whether the data chose the level (static).
         complete: whether returns were declared to be of whole rollouts (static).
+        question: by which name it was asked (static).
+        source: "sampled", or "listed" for the tasks of a fixed list (static).
+        num_good: at least how many tasks of a list meet all of the requirements; of sampled ones n - k.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("requirement"))
@@ -75,9 +89,10 @@ class RequirementsCertificate(Answer):
     method: str = dataclasses.field(metadata={"static": True})
     chosen: bool = dataclasses.field(metadata={"static": True})
     complete: bool = dataclasses.field(metadata={"static": True})
+    question: str = dataclasses.field(metadata={"static": True})
+    source: str = dataclasses.field(metadata={"static": True})
+    num_good: jax.Array
 
-    question = "requirements"
-    source = SAMPLED
     _shown: ClassVar = ("safety", "thresholds", "level", "delta", "num_tasks", "metrics", "sides", "bound", "method")
 
     @property
@@ -130,11 +145,20 @@ class RequirementsCertificate(Answer):
 
     def _told(self, index: int) -> Told:
         (safety,), note = self._held(index, "safety"), self._note(index)
+        if self.source == LISTED:
+            return self._told_of_list(int(self.num_good), note)
         what, task = self._required.rstrip(","), new_task_from(self.source)
         if not safety > 0:
             return nothing(f"whether {what}", note)
         sentence = f"on {task}, {self._required} with probability at least {floor_to(safety, 4)}.{note}"
         return Told(sentence, share_of_new_tasks(safety)[0], f"{task.removeprefix('a new task ')}: {what}")
+
+    def _told_of_list(self, good: int, note: str) -> Told:
+        n, what = self.num_tasks, self._required.rstrip(",")
+        if not good:
+            return nothing(f"on how many of these {n} tasks {what}", note)
+        claim = of_tasks(good, n)
+        return Told(f"on {claim[0].lower()}{claim[1:]}, {what}.{note}", claim, f"{reach(good)}: {what}")
 
 
 _SIDES = "at least", "at most"
@@ -204,12 +228,30 @@ def certify_requirements(
         >>> found = certify_requirements({"success": passed, "collision": hit}, lines, delta=0.05, complete=True)
         >>> print(found)
         With confidence 0.95: on a new task from the same distribution, the probability of success is at least 0.5
-        and the probability of collision is at most 0.5, all at once, with probability at least 0.9355.
+        and the probability of collision is at most 0.5, all at once, with probability at least 0.9354.
         >>> print(found.num_missed)
         [0 0]
 
     Reference: the theory page, section 2.4; Berger (1982) on intersection-union tests.
     """
+    settings = {"delta": delta, "beta": beta, "bound": bound, "method": method, "complete": complete}
+    return required(returns, requirements, **settings, where=where, validate=validate)
+
+
+def required(
+    returns: Any,
+    requirements: Any,
+    *,
+    delta: Any,
+    beta: Any = None,
+    bound: str | None,
+    method: str | None = None,
+    complete: bool,
+    where: Any,
+    validate: bool,
+    listed: bool = False,
+) -> RequirementsCertificate:
+    """The answer about new tasks, or about the tasks of a list."""
     sides = sides_of(requirements_of(requirements))
     check_declared(sides, complete)
     metrics = metrics_of(sides, returns, where, bound, validate)
@@ -221,7 +263,7 @@ def certify_requirements(
     longest = max(metrics, key=lambda each: int(each.sample.num_rollouts)).sample
     common = longest.replace(low=longest.low.astype(dtype))
     delta, level = levels_of(chosen, delta, beta, common, validate, chooses=True)
-    fields = solved_together(chosen, metrics, level, delta)
+    fields = solved_together(chosen, metrics, None if listed else level, delta, listed=listed)
     ends, bounds = [each.support or (0, 1) for each in sides], [each.bound for each in metrics]
     rows = {
         "thresholds": [each.rounded(dtype) for each in sides],
@@ -234,12 +276,68 @@ def certify_requirements(
         "sides": tuple(_SIDES[not each.is_least] for each in sides),
         "of_successes": tuple(each.binary for each in bounds),
         "bound": next((each.name for each in bounds if not each.binary), CLOPPER_PEARSON.name),
-        "chosen": level is None or isinstance(level, Levels),
+        "chosen": listed or level is None or isinstance(level, Levels),
+        "question": "suite_requirements" if listed else "requirements",
+        "source": LISTED if listed else SAMPLED,
     }
     return answer(RequirementsCertificate, fields, common.num_tasks, method=chosen.name, complete=complete, **settings)
 
 
+def certify_suite_requirements(
+    returns: Mapping[str, chex.Array],
+    requirements: Mapping[str, Requirement] | Sequence[str],
+    *,
+    delta: chex.Numeric,
+    bound: str | None = None,
+    complete: bool = False,
+    where: chex.Array | Mapping[str, Any] | None = None,
+    validate: bool = True,
+) -> RequirementsCertificate:
+    r"""Certify on how many tasks of a fixed list a policy meets several requirements at once.
+
+    The tasks are those of ``certify_suite``, and a task passes as in ``certify_requirements``: if each of its
+    requirements is shown by a bound of its own, all at one of a few levels, each of which has a share of delta.
+
+    .. math:: P\big[\, \#\{i : J^r_i \ge B_r \text{ for all } r\} \ge n - k - x \,\big] \ge 1 - \delta,
+
+    one-sided, with k the tasks that do not pass, and x, how many others may be bad, as for ``certify_suite``: a bad
+    task passes with a probability of at most its level, whichever requirement it misses.
+
+    Args:
+        returns, requirements, delta, bound, complete, where, validate: as in ``certify_requirements``.
+
+    Returns:
+        A ``RequirementsCertificate`` with arrays [...].
+
+    Raises:
+        ValueError: as ``certify_requirements``.
+
+    Example:
+        >>> import numpy as np
+        >>> passed = np.arange(20) < np.tile([20, 20, 19, 20, 9], 10)[:, None]  # twenty trials of each of 50 tasks
+        >>> hit = (np.arange(50)[:, None] + 3 * np.arange(20)) % 20 == 0
+        >>> lines = ["success >= 0.7", "collision <= 0.2"]
+        >>> returns = {"success": passed, "collision": hit}
+        >>> print(certify_suite_requirements(returns, lines, delta=0.05, complete=True))
+        With confidence 0.95: on at least 37 of these 50 tasks, the probability of success is at least 0.7
+        and the probability of collision is at most 0.2, all at once.
+
+    Reference: the theory page, sections 2.4 and 22.
+    """
+    settings = {"delta": delta, "bound": bound, "complete": complete, "where": where, "validate": validate}
+    return required(returns, requirements, **settings, listed=True)
+
+
+_REQUIREMENT = (
+    "A metric, the column of its values, with what it has to be and its support: 'reward >= 300 in 0 1000', or "
+    "'success >= 0.9' for successes"
+)
 _COMPLETE = "Declare that each return is that of a whole rollout, of a finite horizon, which an upper limit needs"
+
+_OPTIONS = (
+    Option("requirements", tuple, _REQUIREMENT, True, "requirement", check=lambda _, value: requirements_of(value)),
+    Option("complete", bool, _COMPLETE),
+)
 
 REQUIREMENTS = Question(
     name="requirements",
@@ -252,16 +350,16 @@ REQUIREMENTS = Question(
     ),
     each=None,
     settings=same("delta", "beta", "bound", "method", "requirements", "complete"),
-    options=(
-        Option(
-            "requirements",
-            tuple,
-            "A metric, the column of its values, with what it has to be and its support: 'reward >= 300 in 0 1000', or "
-            "'success >= 0.9' for successes",
-            is_needed=True,
-            flag="requirement",
-            check=lambda _, value: requirements_of(value),
-        ),
-        Option("complete", bool, _COMPLETE),
-    ),
+    options=_OPTIONS,
+)
+
+SUITE_REQUIREMENTS = Question(
+    name="suite_requirements",
+    words="on how many tasks of this fixed list are several requirements met at once?",
+    function=certify_suite_requirements,
+    rows=Rows({name: name for name in ("num_good", "num_violations", "status")}, "num_good", {"num_good": min}, {}),
+    each=None,
+    settings=same("delta", "bound", "requirements", "complete"),
+    options=_OPTIONS,
+    listed=True,
 )

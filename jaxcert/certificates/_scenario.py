@@ -90,8 +90,8 @@ def search(problem: Problem, start: jax.Array, level: jax.Array, feasible: jax.A
         better = s.searching & (s.level > 0) & (risk < s.best)
         best, spare = jnp.where(better, risk, s.best), jnp.where(better, s.j, s.spare)
         j, goes_on = jnp.minimum(s.j + 1, problem.last), s.searching & (s.j < problem.last)
-        log_tail, _, _, error = log_cdf(problem.k + j, problem.n, jnp.minimum(best, 1 - unit_roundoff(best.dtype)))
-        goes_on = goes_on & ~(log_tail - error >= log_share)
+        tail = log_cdf(problem.k + j, problem.n, jnp.minimum(best, 1 - unit_roundoff(best.dtype)))
+        goes_on = goes_on & ~(tail.log_tail - tail.error >= log_share)
         return _Search(j, problem.next_level(s.j, s.level), best, spare, goes_on)
 
     begin = _Search(start, level, jnp.ones_like(start), start, feasible)

@@ -26,7 +26,7 @@ from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import next_down, unit_roundoff
-from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_sum
+from jaxcert.numerics._summation import count_of, sum_error, tree_sum
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support, as_successes, is_successes, probability
 from jaxcert.returns._sample import Needs, Sample, placed, sample_of
@@ -124,8 +124,8 @@ def _of_successes(sample: Sample, delta: jax.Array) -> jax.Array:
     there = in_front(found.successes, sample.num_tasks)
     valid = ~any_of(found.successes < 0, sample.num_tasks)[..., 0] & (delta > 0) & (delta < 1)
     delta = jnp.minimum(delta, MOST_DELTA)
-    total = count_down(tree_sum(jnp.where(there, jnp.maximum(found.successes, 0), 0)), there.shape[-1])
-    size = count_up(tree_sum(jnp.where(there, found.num_rollouts, 0)), there.shape[-1])
+    total = count_of(tree_sum(jnp.where(there, jnp.maximum(found.successes, 0), 0)), there.shape[-1], "down")
+    size = count_of(tree_sum(jnp.where(there, found.num_rollouts, 0)), there.shape[-1], "up")
     level = jnp.broadcast_to(jnp.where(valid, delta, 0.5), total.shape)
     exact = limit(total, size, level, upper=False)
     single = quotient(level, size) * (1 - 4 * unit_roundoff(level.dtype))
@@ -167,7 +167,7 @@ def _best_bets(sample: Sample, delta: jax.Array, *, binary: bool) -> jax.Array:
         return goal - wealth, mu + jnp.where(slope < 0, (goal - wealth) / jnp.where(slope < 0, slope, -1), 0)
 
     start = top * (1 - 0.5 * jnp.minimum(bets.total[..., 6] / jnp.min(data.num_rollouts, axis=-1), 0.9))
-    found = safe_root(look, start, safe=jnp.zeros_like(top), unsafe=top).root
+    found = safe_root(look, start, safe=jnp.zeros_like(top), unsafe=top)
     return finish(jnp.where(usable, next_down(found), 0), low, valid)
 
 

@@ -89,8 +89,8 @@ class Asking(NamedTuple):
         if num_policies == 2 and self.listed and self.question is None:
             self._refuse_margin()
             word = word or ("" if any(self.numbers.values()) else "mean")
-        rest = self._by_options if num_policies == 1 else self._by_numbers
-        return self._replace(question=self._name(num_policies, word) or rest())
+        question = self._name(num_policies, word)
+        return self._replace(question=question if question or num_policies == 1 else self._by_numbers())
 
     def shared(self, count: int) -> "Asking":
         """The settings of each of several answers, which fail together with probability delta (theory page)."""
@@ -103,8 +103,9 @@ class Asking(NamedTuple):
         if self.words[1:] or (self.question is not None and self.words):
             several = [f"--{word}" for word in self.words] + ["--question"] * (self.question is not None)
             raise ValueError(f"{' and '.join(several)} are given; expected one of them")
-        if self.question is not None or not (word or self.listed):
-            return self.question
+        own = self._by_options() if num_policies == 1 and not word else None
+        if self.question is not None or own is not None or not (word or self.listed):
+            return self.question or own
         found = usual_questions(self.numbers, shortcut=word, listed=bool(self.listed), num_policies=num_policies)
         if not found:
             raise ValueError(f"--{word} is about a fixed list of tasks; expected --suite as well")
@@ -120,7 +121,7 @@ class Asking(NamedTuple):
     def _by_options(self) -> str | None:
         """The one question that has all of the options, if there are any."""
         fitting = [name for name in _OF_ONE if {*self.options} <= {option.name for option in QUESTIONS[name].options}]
-        fitting = [name for name in fitting if not QUESTIONS[name].listed] or fitting
+        fitting = [name for name in fitting if QUESTIONS[name].listed == bool(self.listed)] or fitting
         return fitting[0] if self.options and len(fitting) == 1 else None
 
     def _by_numbers(self) -> str:

@@ -17,7 +17,6 @@ from jaxcert.monitoring._monitor_declared import (
     declared_of,
     first_entry,
     read_task,
-    task_entry,
     with_claim,
 )
 from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task, check_tasks, evidence, rows_after
@@ -69,10 +68,10 @@ class Monitor:
 
     def __init__(self, path: str | os.PathLike[str], *, claim: MonitoredClaim | None = None) -> None:
         self.path = Path(path)
-        self._file: ChainedLog[Any] = ChainedLog(self.path, "a monitor", None, _after)
+        self._file: ChainedLog[Any] = ChainedLog(self.path, "a monitor", None, _after)  # of what is ``_Known``
         self._file.read()
         self._file.warn()
-        self.declared = self._known.declared
+        self.declared = self._file.value.declared
         if claim is not None:
             with in_file(self.path):
                 self.declared = with_claim(self.declared, claim)
@@ -121,18 +120,14 @@ class Monitor:
         return cls(path, claim=claim)
 
     @property
-    def _known(self) -> _Known:
-        return self._file.value
-
-    @property
     def state(self) -> MonitorState:
         """After the tasks so far."""
-        return self._known.state
+        return self._file.value.state
 
     @property
     def rows(self) -> list[Row]:
         """A row for each task so far."""
-        return self._known.rows
+        return self._file.value.rows
 
     @property
     def evidence(self) -> Evidence:
@@ -158,7 +153,7 @@ class Monitor:
         check_tasks(self.state.test, given)
         with self._file.adding() as add:
             before = len(self.rows)
-            add([task_entry(task) for task in self._new(given)])
+            add([{"task": task.label, "returns": list(task.returns)} for task in self._new(given)])
         return self.rows[before:]
 
     def __str__(self) -> str:
@@ -184,7 +179,7 @@ class Monitor:
         """The tasks that are not recorded yet."""
         new: dict[str, Task] = {}
         for task in given:
-            known = self._known.returns
+            known = self._file.value.returns
             before = known.get(task.label, new[task.label].returns if task.label in new else task.returns)
             if before != task.returns:
                 raise ValueError(

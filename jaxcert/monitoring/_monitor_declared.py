@@ -39,18 +39,14 @@ class Declared(NamedTuple):
         numbers = fields_of(claim, MonitoredClaim, _NUMBERS, "of its claim ")
         fields = fields_of(entry, cls, [name for name in cls._fields if name != "claim"])
         found = cls(**{**fields, "claim": MonitoredClaim(**numbers)})
-        found.check()
+        if found.successes and found.support != (0, 1):
+            raise ValueError(f"its support is {found.support}; successes have the support (0, 1)")
+        if found.certificate_sha256 is not None and not re.fullmatch("[0-9a-f]{64}", found.certificate_sha256):
+            raise ValueError(f"certificate_sha256 is {found.certificate_sha256!r:.40}; expected 64 hexadecimal digits")
+        _check_rollouts(found.num_rollouts)
+        _check_levels(found.claim, found.alpha)
         found.state()
         return found
-
-    def check(self) -> None:
-        """Raise ValueError for what no state is of."""
-        if self.successes and self.support != (0, 1):
-            raise ValueError(f"its support is {self.support}; successes have the support (0, 1)")
-        if self.certificate_sha256 is not None and not re.fullmatch("[0-9a-f]{64}", self.certificate_sha256):
-            raise ValueError(f"certificate_sha256 is {self.certificate_sha256!r:.40}; expected 64 hexadecimal digits")
-        _check_rollouts(self.num_rollouts)
-        _check_levels(self.claim, self.alpha)
 
     def state(self) -> MonitorState:
         """Before the first task; ValueError for what cannot be monitored."""
@@ -144,11 +140,6 @@ def first_entry(declared: Declared) -> dict[str, Any]:
 def declared_of(entry: Mapping[str, Any] | None) -> Declared:
     """The declaration in the first entry of a monitor."""
     return declared_in(entry, {_FORMAT: Declared.from_json})
-
-
-def task_entry(task: Task) -> dict[str, Any]:
-    """The entry of a task."""
-    return {"task": task.label, "returns": list(task.returns)}
 
 
 def read_task(entry: Mapping[str, Any]) -> Task:

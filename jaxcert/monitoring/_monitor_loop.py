@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, refuse, require_real
+from jaxcert.bounds._bound import check_complete
 from jaxcert.monitoring._monitor_state import MonitorState, advance
-from jaxcert.monitoring._task_test import as_returns, check_returns, prepare_test, score_down
+from jaxcert.monitoring._task_test import as_returns, check_possible, prepare_test, score_down
 from jaxcert.numerics._bets import goal_up
 from jaxcert.numerics._rounding import cast, compute_dtype, next_down
 from jaxcert.returns._prepared import Support, probability
@@ -70,18 +71,10 @@ def init(
 
     Reference: the theory page, section 14; Shin, Ramdas and Rinaldo (2022) for sums over starting times.
     """
-    _check_complete(complete)
+    check_complete(complete)
     dtype = compute_dtype(threshold, epsilon, alpha)
-    test = prepare_test(
-        threshold,
-        epsilon,
-        support,
-        successes=successes,
-        num_rollouts=num_rollouts,
-        beta=beta,
-        most_successes=most_successes,
-        dtype=dtype,
-    )
+    settings = {"successes": successes, "num_rollouts": num_rollouts, "beta": beta, "most_successes": most_successes}
+    test = prepare_test(threshold, epsilon, support, dtype=dtype, **settings)
     found, log_weights = _prepared(bets, weights, dtype)
     goal = goal_up(probability("alpha", alpha, dtype, "down", validate=True, scalar=True))
     zero, none, count = jnp.zeros((), dtype), jnp.full((), -jnp.inf, dtype), jnp.int32(0)
@@ -133,16 +126,8 @@ def update(state: MonitorState, returns: chex.Array, *, validate: bool = True) -
     if values.shape != (state.test.num_rollouts,):
         raise ValueError(f"returns have shape {values.shape}; expected [{state.test.num_rollouts}], those of one task")
     if validate and is_concrete(state.test, values):
-        check_returns(state.test, np.asarray(values, np.float64))
+        check_possible(state.test, np.asarray(values, np.float64)[None])
     return _update(state, as_returns(state.test, values))
-
-
-def _check_complete(complete: bool) -> None:
-    if complete is not True:
-        raise ValueError(
-            f"complete is {complete!r}; expected True, which declares that each return is one of a whole rollout: "
-            "prefixes that undervalue tasks raise a false alarm"
-        )
 
 
 @jax.jit

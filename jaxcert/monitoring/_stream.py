@@ -47,14 +47,10 @@ def tasks_from(
 ) -> Iterator[list[Task]]:
     """The tasks that are complete, as soon as they are: a list for all that a read brought.
 
-    ``support``: of the returns; words of success and failure are 1 and 0 in (0, 1), and refused in any other.
-    ``tell`` is called once with each doubt about what the rows are of. ``certified``: what the certificate's file says
-    of its returns, their columns and the rows that were picked; empty where that is not known.
-
-    Raises:
-        ValueError: for a line that is no episode, a task that begins before another is complete, or one that is not
-            complete at the end; what was complete before is given first. For rows of the same task that are of several
-            policies or steps, by their other columns; then nothing of that read is given.
+    Words of success and failure are 1 and 0 in the support (0, 1), and refused in any other. ``tell`` is called once
+    with each doubt about what the rows are of. ``certified``: what the certificate's file says of its returns, their
+    columns and the rows that were picked; empty where that is not known. Before the ValueError for a line that is no
+    episode, or a task without all of its rollouts, what was complete is given.
     """
     rows = _Rows(columns, tuple(support) == (0, 1), _OtherColumns(tell, certified))
     open_task, wrong = _OpenTask(num_rollouts), None

@@ -8,14 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import as_numbers, check_count, check_number, is_concrete
+from jaxcert._validation import check_count, check_number, is_concrete
 from jaxcert.bounds import betting
 from jaxcert.numerics import binomial_cdf
 from jaxcert.numerics._elementary import log, quotient
-from jaxcert.numerics._rounding import at_least, cast, complement_down, complement_up, convert, unit_roundoff
-from jaxcert.returns._checks import possible
-from jaxcert.returns._prepared import Support, probability, split_support
+from jaxcert.numerics._rounding import cast, complement_down, complement_up, convert, unit_roundoff
+from jaxcert.returns._checks import check_returns, possible
+from jaxcert.returns._prepared import Needs, Support, probability, support_for
 
+_NEEDS = Needs("a monitor", needs_width=True)
 # How a task is judged: by its successes, by an upper bound on its mean return, or by its one return itself.
 SUCCESSES, UPPER_BOUND, RETURN = "successes", "upper bound", "return"
 # The default level of an upper bound is a share of the risk. With few rollouts the share is larger, since a bound at a
@@ -65,11 +66,13 @@ def prepare_test(
 ) -> TaskTest:
     """The test of a task; ValueError for a concrete claim that no task contradicts, or settings of another kind."""
     check_count("num_rollouts", num_rollouts)
-    low, high = _ends(support, successes)
+    low, high = _ends(support, successes=successes)
     kind = SUCCESSES if successes else RETURN if num_rollouts == 1 else UPPER_BOUND
     _check_settings(kind, num_rollouts, beta, most_successes)
     if is_concrete(threshold, low, high):
-        _check_threshold(threshold, low, high)
+        ends = float(low), float(high)
+        expected = f"a number in ({ends[0]:g}, {ends[1]:g}], since no task contradicts another one"
+        check_number("threshold", threshold, lambda b: ends[0] < b <= ends[1], expected)
     epsilon = probability("epsilon", epsilon, dtype, "up", validate=True, scalar=True)
     b, a, top = cast(threshold, dtype, "down"), cast(low, dtype, "down"), cast(high, dtype, "up")
     valid = (a < b) & (b <= top) & jnp.isfinite(a) & jnp.isfinite(top) & (epsilon > 0) & (epsilon < 1)
@@ -89,16 +92,14 @@ def prepare_test(
 
 def score_down(test: TaskTest, returns: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The score of a task with these returns [m], rounded down, and whether all of them are possible."""
+    fine = jnp.all(possible(returns, test.low, test.high, test.kind == SUCCESSES))
     if test.kind == SUCCESSES:
-        fine = jnp.all(possible(returns, test.low, test.high, True))
         flagged = jnp.sum(returns == 1, dtype=jnp.int32) <= test.most_successes
     elif test.kind == UPPER_BOUND:
-        fine = jnp.all(_in_support(test, returns))
         inside = jnp.where(fine, returns, test.high)
         lower = betting(-inside, test.beta, support=(-test.high, -test.low), validate=False)
         flagged = -lower < test.threshold
     else:
-        fine = jnp.all(_in_support(test, returns))
         # A difference, which is off by u, and a quotient by 2 u.
         loss = jnp.where(fine, test.high - returns[0], 0) * (1 - 4 * unit_roundoff(returns.dtype))
         return quotient(jnp.maximum(loss, 0), test.largest), fine
@@ -111,19 +112,13 @@ def as_returns(test: TaskTest, returns: Any) -> jax.Array:
     return convert(returns, test.threshold.dtype, "up")
 
 
-def _in_support(test: TaskTest, returns: jax.Array) -> jax.Array:
-    return at_least(returns, test.low) & (returns <= test.high) & jnp.isfinite(returns)
+def check_possible(test: TaskTest, returns: np.ndarray, tasks: Sequence[str] = ("",)) -> None:
+    """Raise ValueError for the first impossible return [tasks, m], which names its task by the label."""
 
+    def place_of(index: np.ndarray) -> str:
+        return f"returns[{index[1]}]" + f" of task {tasks[index[0]]}" * bool(tasks[index[0]])
 
-def check_returns(test: TaskTest, returns: np.ndarray, tasks: Sequence[str] | None = None) -> None:
-    """Raise ValueError for the first impossible return, [..., m]; of several tasks it names the task."""
-    low, high, binary = float(test.low), float(test.high), test.kind == SUCCESSES
-    bad = np.argwhere(~possible(returns, low, high, binary))
-    if bad.size:
-        *task, place = bad[0]
-        whose = f"task {tasks[task[0]]}: " if tasks is not None else ""
-        expected = "0 or 1" if binary else f"a number in the support ({low:g}, {high:g})"
-        raise ValueError(f"{whose}returns[{place}] is {returns[*task, place]:.9g}; expected {expected}")
+    check_returns(returns, test.low, test.high, None, binary=test.kind == SUCCESSES, place_of=place_of)
 
 
 # --- the largest probability of a flag, or mean of a loss, under the claim -----------------------------------------
@@ -178,12 +173,12 @@ def _growth(b: jax.Array, epsilon: jax.Array, numbers: jax.Array, num_rollouts: 
 # --- arguments ----------------------------------------------------------------------------------------------------
 
 
-def _ends(support: Support | None, successes: bool) -> tuple[Any, Any]:
+def _ends(support: Support | None, *, successes: bool) -> Support:
     if successes and support is not None and (not is_concrete(support) or tuple(support) != (0, 1)):
         raise ValueError(f"support is {support}; successes have the support (0, 1), expected none")
     if not successes and support is None:
         raise ValueError("support is not given; expected (a, b), or successes=True")
-    return (0.0, 1.0) if support is None else split_support(support)
+    return (0.0, 1.0) if support is None else support_for(_NEEDS, support)
 
 
 def _check_settings(kind: str, num_rollouts: int, beta: Any, most_successes: int | None) -> None:
@@ -196,11 +191,3 @@ def _check_settings(kind: str, num_rollouts: int, beta: Any, most_successes: int
         raise ValueError(f"most_successes is {most_successes}; expected None without successes=True")
     whole = "a whole number from 0 up to one less than the rollouts of a task"
     check_number("most_successes", most_successes, lambda x: x in range(num_rollouts), whole)
-
-
-def _check_threshold(threshold: Any, low: Any, high: Any) -> None:
-    ends = float(as_numbers("support", low)), float(as_numbers("support", high))
-    if not (np.isfinite(ends[0]) and np.isfinite(ends[1]) and ends[0] < ends[1]):
-        raise ValueError(f"support is ({ends[0]:g}, {ends[1]:g}); expected two finite ends, the smaller one first")
-    expected = f"a number in ({ends[0]:g}, {ends[1]:g}], since no task contradicts another one"
-    check_number("threshold", threshold, lambda b: ends[0] < b <= ends[1], expected)

@@ -58,13 +58,10 @@ def as_memory_allows(compute: Callable[[Any], Result], entries: Any, bytes_each:
 
 
 def elementwise(solve: Callable[..., Result], **arrays: Any) -> Result:
-    """A jitted ``solve`` of arrays that broadcast, by their names in messages.
+    """A jitted ``solve`` of arrays that broadcast, by their names in the message if they do not.
 
     Known numbers are solved for in rows of one length, so that no new shape compiles a program; traced ones as they
     are.
-
-    Raises:
-        ValueError: for shapes that do not broadcast, with the names.
     """
     shape = common_shape(**arrays)
     if not is_concrete(arrays):

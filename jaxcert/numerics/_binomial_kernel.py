@@ -66,8 +66,8 @@ def _share_lost(d: jax.Array, x: jax.Array) -> jax.Array:
     return jnp.where(size < 0.5, 9.4 + 7.5 * size, far)
 
 
-class SmallerTail(NamedTuple):
-    """The log of the smaller tail, two derivatives in the log-odds of p, whether it is P[Bin <= k], and an error bound.
+class LogTail(NamedTuple):
+    """The log of a tail, two derivatives in the log-odds of p, whether it is P[Bin <= k], and an error bound.
 
     The bound is on the error of the logarithm, for the roundings of any device (theory page, section 5.1).
     """
@@ -79,7 +79,7 @@ class SmallerTail(NamedTuple):
     error: jax.Array
 
 
-def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:
+def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> LogTail:
     """The smaller tail at k of Bin(n, p), for arguments of one float type and one shape, 0 <= k < n, 0 < p < 1.
 
     The tail changes with the log-odds at the rate b(k; n, p) (n - k) p, which itself changes at the relative rate
@@ -96,7 +96,7 @@ def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:
     fraction = scaled / (a + 1)
     slope = jnp.where(lower, -fraction, fraction)
     error = error + fraction_error(a, b, x, y, lead)
-    return SmallerTail(log_tail, slope, slope * ((q - excess) - slope), lower, error)
+    return LogTail(log_tail, slope, slope * ((q - excess) - slope), lower, error)
 
 
 def _mean_minus_count(k: jax.Array, n: jax.Array, p: jax.Array, q: jax.Array) -> jax.Array:

@@ -1,70 +1,62 @@
 """Clopper-Pearson limits, each on its safe side."""
 
-from typing import NamedTuple
+import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 
-from jaxcert.numerics._binomial_kernel import SmallerTail, smaller_tail
+from jaxcert.numerics._binomial_kernel import LogTail, smaller_tail
 from jaxcert.numerics._elementary import exp, exp_and_expm1, log, log1p, quotient, rough_growth
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import unit_roundoff
 
 
-@jax.custom_jvp
-def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
-    """Clopper-Pearson upper limit: U with P[Bin(n, U) <= k] = level; 1 at k = n. Never below the exact value.
+@functools.partial(jax.custom_jvp, nondiff_argnums=(3,))
+def binomial_limit(k: jax.Array, n: jax.Array, level: jax.Array, upper: bool) -> jax.Array:
+    """Clopper-Pearson limits, never below the exact upper one or above the exact lower one.
 
-    For arrays of one float type and shape: integers k in 0..n, n >= 1, and levels in (0, 1). U is in (0, 1], 1 where an
-    argument is not as it should be, and differentiable in the level.
+    U with P[Bin(n, U) <= k] = level, 1 at k = n; or L with P[Bin(n, L) >= k] = level, 0 at k = 0. For arrays of one
+    float type and shape: integers k in 0..n, n >= 1, and levels in (0, 1). U is in (0, 1] and L in [0, 1), 1 and 0
+    where an argument is not as it should be; both are differentiable in the level.
     """
     u = unit_roundoff(level.dtype)
     n, level = _no_constants(k, n, level)
     log_level, log_rest = log(level), log1p(-level)
-    start = _quantile(k, n, _normal_quantile(level, jnp.minimum(log_level, log_rest)))
+    log_side, last = _side(k, upper)
+    z = _normal_quantile(level, jnp.minimum(log_level, log_rest))
+    start, searched = _quantile(last, n, z if upper else -z), _searched(last, n, level)
     # Elsewhere the bracket is closed from the start: no step is waited for, whatever is computed there.
-    unsafe = 1 - _searched(k, n, level)
-    root = _solve(log_cdf, k, n, log_level, start, safe=jnp.ones_like(level), unsafe=unsafe)
-    end = _closed_form(quotient(jnp.where(k <= 0, log_level, log_rest), n), k <= 0, u)
-    value = jnp.where((k <= 0) | (k == n - 1), end, root)
-    return jnp.where(_are_valid(k, n, level) & (k < n), jnp.minimum(value, 1.0), 1.0)
+    safe = jnp.full_like(level, 1.0 if upper else 0.0)
+    root = _solve(log_side, last, n, log_level, start, safe=safe, unsafe=1 - searched if upper else searched)
+    of_first, of_last = (log_level, log_rest) if upper else (log_rest, log_level)
+    end = _closed_form(quotient(jnp.where(last <= 0, of_first, of_last), n), last <= 0, u if upper else -u)
+    value = jnp.where((last <= 0) | (last >= n - 1), end, root)
+    inside = _are_valid(k, n, level) & (last >= 0) & (last < n)
+    return jnp.where(inside, jnp.clip(value, 0.0, 1.0), safe)
 
 
-@jax.custom_jvp
-def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
-    """Clopper-Pearson lower limit: L with P[Bin(n, L) >= k] = level; 0 at k = 0. Never above the exact value.
+@binomial_limit.defjvp
+def _limit_jvp(upper: bool, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    k, n, level = primals
+    value, (log_side, last) = binomial_limit(k, n, level, upper), _side(k, upper)
+    return value, tangents[2] * _slope(log_side, jnp.clip(last, 0.0, n - 1), n, level, value)
 
-    As ``upper_limit``; L is in [0, 1), 0 where an argument is not as it should be.
-    """
-    u = unit_roundoff(level.dtype)
-    n, level = _no_constants(k, n, level)
-    log_level, log_rest = log(level), log1p(-level)
-    start = _quantile(k - 1, n, -_normal_quantile(level, jnp.minimum(log_level, log_rest)))
-    unsafe = _searched(k - 1, n, level)
-    root = _solve(log_sf, k - 1, n, log_level, start, safe=jnp.zeros_like(level), unsafe=unsafe)
-    end = _closed_form(quotient(jnp.where(k == 1, log_rest, log_level), n), k == 1, -u)
-    value = jnp.where((k == 1) | (k >= n), end, root)
-    return jnp.where(_are_valid(k, n, level) & (k > 0), jnp.maximum(value, 0.0), 0.0)
+
+def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
+    """The upper one of ``binomial_limit``."""
+    return binomial_limit(k, n, level, True)
+
+
+def _side(k: jax.Array, upper: bool) -> tuple[Callable[..., LogTail], jax.Array]:
+    """The tail that is solved for, and its count: P[Bin <= k], or P[Bin > k - 1]."""
+    return (log_cdf, k) if upper else (log_sf, k - 1)
 
 
 def _closed_form(log_share: jax.Array, complement: jax.Array, slack: float) -> jax.Array:
     """e**x or its complement 1 - e**x, moved up or down by the rounding of either and of x."""
     share, less = exp_and_expm1(log_share)
     return jnp.where(complement, -less * (1 + 12 * slack), share * (1 + (12 + 5 * jnp.abs(log_share)) * slack))
-
-
-@upper_limit.defjvp
-def _upper_limit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
-    k, n, level = primals
-    value = upper_limit(k, n, level)
-    return value, tangents[2] * _slope(log_cdf, jnp.clip(k, 0.0, n - 1), n, level, value)
-
-
-@lower_limit.defjvp
-def _lower_limit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
-    k, n, level = primals
-    value = lower_limit(k, n, level)
-    return value, tangents[2] * _slope(log_sf, jnp.clip(k - 1, 0.0, n - 1), n, level, value)
 
 
 def _slope(log_side, k: jax.Array, n: jax.Array, level: jax.Array, p: jax.Array) -> jax.Array:
@@ -84,7 +76,7 @@ def _solve(log_side, k, n, log_level, start, *, safe, unsafe) -> jax.Array:
         residual = (side.log_tail - log_level) + (side.error + 3 * u * jnp.abs(log_level))
         return residual, move_log_odds(p, parabola_root(residual, side.slope, side.curvature))
 
-    return safe_root(evaluate, start, safe=safe, unsafe=unsafe).root
+    return safe_root(evaluate, start, safe=safe, unsafe=unsafe)
 
 
 def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
@@ -128,37 +120,29 @@ def parabola_root(value: jax.Array, slope: jax.Array, curvature: jax.Array) -> j
     return -2 * value / (slope + jnp.where(slope < 0, -1, 1) * jnp.sqrt(inside))
 
 
-class LogSide(NamedTuple):
-    """The log of one tail, its first two derivatives in the log-odds of p, and a bound on its absolute error."""
-
-    log_tail: jax.Array
-    slope: jax.Array
-    curvature: jax.Array
-    error: jax.Array
-
-
-def log_cdf(k: jax.Array, n: jax.Array, p: jax.Array) -> LogSide:
+def log_cdf(k: jax.Array, n: jax.Array, p: jax.Array) -> LogTail:
     """log P[Bin(n, p) <= k]."""
     tail = smaller_tail(k, n, p)
     return _log_side(tail, tail.is_lower)
 
 
-def log_sf(k: jax.Array, n: jax.Array, p: jax.Array) -> LogSide:
+def log_sf(k: jax.Array, n: jax.Array, p: jax.Array) -> LogTail:
     """log P[Bin(n, p) > k]."""
     tail = smaller_tail(k, n, p)
     return _log_side(tail, ~tail.is_lower)
 
 
-def _log_side(smaller: SmallerTail, direct: jax.Array) -> LogSide:
+def _log_side(smaller: LogTail, direct: jax.Array) -> LogTail:
     """The wanted tail: the smaller one itself, or one minus it (which is then at least about 1/3)."""
     log_tail, slope, curvature, _, error = smaller
     tail = exp(log_tail)
     odds, other = tail / (1 - tail), log1p(-tail)
     u = unit_roundoff(log_tail.dtype)
-    return LogSide(
+    return LogTail(
         jnp.where(direct, log_tail, other),
         jnp.where(direct, slope, -odds * slope),
         jnp.where(direct, curvature, -odds * ((1 + odds) * slope * slope + curvature)),
+        direct == smaller.is_lower,
         # exp and log1p are off by at most 3 u each, and subnormal results are flushed to 0.
         jnp.where(direct, error, (odds * (error + 3 * u) - 3 * u * other) + 2 * jnp.finfo(tail.dtype).tiny),
     )

@@ -54,7 +54,7 @@ def coins_limit(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
 
     one = jnp.ones_like(level)
     start = jnp.clip(guess / jnp.maximum(mean, 1e-6), 1e-6, 1 - 1e-3)
-    return safe_root(evaluate, start, safe=one, unsafe=jnp.where(hopeless, one, 0)).root
+    return safe_root(evaluate, start, safe=one, unsafe=jnp.where(hopeless, one, 0))
 
 
 def coins_suffice(q: jax.Array, k: jax.Array, factor: jax.Array, level: jax.Array) -> jax.Array:

@@ -53,7 +53,7 @@ def sequence_limit(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Arra
     # Near the limit: the Clopper-Pearson limit at a smaller level, by Laplace's approximation of the mixture.
     level = jnp.maximum(0.2 * delta / jnp.sqrt(k + 1), jnp.finfo(delta.dtype).tiny)
     start = jnp.clip(start_point(jnp.minimum(k, n - 1), n, level), 1e-30, 1 - 2.0**-7)
-    return safe_root(evaluate, start, safe=ones, unsafe=jnp.where(useful, k / n, ones)).root
+    return safe_root(evaluate, start, safe=ones, unsafe=jnp.where(useful, k / n, ones))
 
 
 @sequence_limit.defjvp

@@ -24,12 +24,8 @@ def quickly(
 ) -> Callable[..., Any]:
     """``jax.jit`` that compiles fast on a CPU, where the arguments are known and not many numbers.
 
-    Within another program, whose options hold for all of it, and for more numbers it is ``jax.jit`` itself.
-
-    Args:
-        function: takes positional arguments, one of which is traced within another program, as ``placed`` returns them.
-        static_argnums: as in ``jax.jit``.
-        once: whether the result is kept, so that the program runs once for each.
+    Within another program, whose options hold for all of it, and for more numbers it is ``jax.jit`` itself. One of the
+    arguments is traced there, as ``placed`` returns them. ``once``: the result is kept, so that it runs once for each.
     """
     plain = jax.jit(function, static_argnums=static_argnums)
     fast = jax.jit(function, static_argnums=static_argnums, compiler_options=_ONCE if once else _OFTEN)

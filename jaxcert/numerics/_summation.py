@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.numerics._elementary import halves
-from jaxcert.numerics._rounding import cast, convert, most_whole, next_down, unit_roundoff
+from jaxcert.numerics._rounding import Side, cast, convert, most_whole, next_down, unit_roundoff
 
 
 class Sum(NamedTuple):
@@ -37,7 +37,7 @@ def nothing(like: Any) -> Sum:
 
 
 def add(total: Sum, x: Any) -> Sum:
-    """Add a float: exact, except for digits beyond two significands, which are counted as an error.
+    """Add a float: exact, except for digits beyond two significands, which are count_of as an error.
 
     Uses Knuth's two-sum three times. An infinite term, or a sum that overflows, stays infinite or becomes NaN.
     """
@@ -209,19 +209,11 @@ def sum_error(m: int, dtype: jnp.dtype) -> float:
     return additions * u / (1 - additions * u)
 
 
-def count_down(total: jax.Array, m: int) -> jax.Array:
-    """At most the exact sum of m whole numbers >= 0, from their ``tree_sum``: that itself, while it is exact."""
-    return _counted(total, 1 - sum_error(m, total.dtype) - 4 * unit_roundoff(total.dtype))
-
-
-def count_up(total: jax.Array, m: int) -> jax.Array:
-    """At least the exact sum of m whole numbers >= 0, from their ``tree_sum``."""
-    return _counted(total, 1 + sum_error(m, total.dtype) + 4 * unit_roundoff(total.dtype))
-
-
-def _counted(total: jax.Array, slack: float) -> jax.Array:
+def count_of(total: jax.Array, m: int, side: Side) -> jax.Array:
+    """The exact sum of m whole numbers >= 0 from their ``tree_sum``, or a number on that side of it."""
+    error = sum_error(m, total.dtype) + 4 * unit_roundoff(total.dtype)
     # Below that number, every whole number is a float, and so was every partial sum.
-    return jnp.where(total < most_whole(total.dtype), total, total * slack)
+    return jnp.where(total < most_whole(total.dtype), total, total * (1 + error if side == "up" else 1 - error))
 
 
 def _depth(m: int, parts: int) -> tuple[int, int]:

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from jaxcert._validation import require_real
 from jaxcert.numerics._batches import elementwise, in_blocks
-from jaxcert.numerics._binomial_kernel import SmallerTail, log_probability, smaller_tail
-from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
+from jaxcert.numerics._binomial_kernel import LogTail, log_probability, smaller_tail
+from jaxcert.numerics._binomial_limits import binomial_limit
 from jaxcert.numerics._elementary import exp, expm1
 from jaxcert.numerics._rounding import Side, cast, cast_level, compute_dtype, next_down, next_up, unit_roundoff
 
@@ -199,7 +199,7 @@ def _inside(k: jax.Array, n: jax.Array, p: jax.Array) -> tuple[jax.Array, ...]:
     return inside, jnp.where(inside, k, 0.0), jnp.where(inside, n, 1.0), jnp.where(inside, p, 0.5)
 
 
-def _exp(tail: SmallerTail, side: Side) -> jax.Array:
+def _exp(tail: LogTail, side: Side) -> jax.Array:
     slack = jnp.where(tail.log_tail > -jnp.inf, (4 + jnp.abs(tail.log_tail)) * unit_roundoff(tail.log_tail.dtype), 0.0)
     sign = 1 if side == "up" else -1
     value = exp(tail.log_tail + sign * tail.error) * (1 + sign * slack)
@@ -219,7 +219,7 @@ def limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.A
 
 @functools.partial(jax.jit, static_argnames="upper")
 def _limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.Array:
-    return in_blocks(upper_limit if upper else lower_limit, *jnp.broadcast_arrays(k, n, level))
+    return in_blocks(lambda *each: binomial_limit(*each, upper), *jnp.broadcast_arrays(k, n, level))
 
 
 _UPPER, _LOWER = functools.partial(_limit, upper=True), functools.partial(_limit, upper=False)

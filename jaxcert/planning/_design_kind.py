@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._validation import check_finite, check_open_unit
+from jaxcert._validation import check_number
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import Support, split_support
 
@@ -22,19 +22,15 @@ class Wish(NamedTuple):
 
 def check_wish(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Wish:
     """The checked wish; ValueError for an impossible one."""
-    for name, value in (("delta", delta), ("threshold", threshold), ("safety", safety)):
-        if value is not None and np.ndim(value):
-            raise ValueError(f"{name} has shape {np.shape(value)}; expected one number")
     for name, value in (("delta", delta), ("safety", safety)):
         if value is not None:
-            check_open_unit(name, value)
-    if threshold is not None:
-        check_finite("threshold", threshold)
+            check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")
     if threshold is None and safety is None:
         raise ValueError("neither threshold nor safety is given; expected at least one of them")
     low, high = map(float, split_support(support))
-    if threshold is not None and not low < threshold <= high:
-        raise ValueError(f"threshold is {threshold:g}; expected one in the support, above {low:g} and at most {high:g}")
+    if threshold is not None:
+        expected = f"one in the support, above {low:g} and at most {high:g}"
+        check_number("threshold", threshold, lambda number: low < number <= high, expected)
     return Wish((low, high), delta, threshold, safety)
 
 

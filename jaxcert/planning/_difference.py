@@ -13,7 +13,8 @@ from jaxcert.planning._goals import doubted
 from jaxcert.planning._least_tasks import counts
 from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of
 from jaxcert.planning._plan import Design, Plan
-from jaxcert.planning._suite_plan import check_trials, trials_of
+from jaxcert.planning._simulation import check_trials
+from jaxcert.planning._suite_plan import trials_of
 from jaxcert.returns._prepared import Support, split_support
 
 # The most tasks of an imagined comparison.

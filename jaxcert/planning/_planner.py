@@ -4,7 +4,7 @@ import math
 
 import chex
 
-from jaxcert._validation import check_count, check_open_unit
+from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import confidence, floor_to
 from jaxcert.planning._cheapest import CheapestCertificate
@@ -14,7 +14,7 @@ from jaxcert.planning._known_designs import DESIGNS, usable
 from jaxcert.planning._pilot import Assumptions, Source, source_of, support_of
 from jaxcert.planning._plan import Costs, Design, Plan, figures, table_of
 from jaxcert.planning._search import MOST_SHOWN, different, reachable, searched
-from jaxcert.planning._simulation import LENGTHS, Finish, Simulation
+from jaxcert.planning._simulation import Finish, Simulation, check_trials
 from jaxcert.returns._prepared import Support
 
 
@@ -79,9 +79,7 @@ def plan(
     """
     wish = check_wish(support_of(pilot, support), delta, threshold, safety)
     goal = _goal(wish, Costs(cost_per_task, cost_per_rollout, budget), power)
-    check_count("max_rollouts", max_rollouts)
-    if max_rollouts > LENGTHS[-1]:
-        raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {LENGTHS[-1]}")
+    check_trials(max_rollouts)
     source = source_of(pilot, support)
     simulation = Simulation(source, goal.wish, max_rollouts, (seed,))
     kinds = _kinds(designs, wish, source)
@@ -132,7 +130,8 @@ def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
 def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Kind]:
     chosen, known = [usable(name, wish) for name in names or ()], wish.threshold is not None
     for kind in chosen:
-        if kind.name in BOUNDS and BOUNDS[kind.name].binary and not source.binary:
+        binary = kind.counts_successes or (kind.name in BOUNDS and BOUNDS[kind.name].binary)
+        if binary and not source.binary:
             raise ValueError(f"design is {kind.name!r}, for returns of 0 and 1; the pilot has others")
     suited = [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
     return chosen or suited

@@ -7,9 +7,11 @@ sixteen times as many other tasks. The lower limits on a task's probability to p
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 
+from jaxcert._validation import check_number
 from jaxcert.numerics import clopper_pearson_lower
 from jaxcert.planning._design_kind import Kind, PerTask, Wish
 from jaxcert.planning._goals import Goal, as_row, doubted
@@ -23,6 +25,12 @@ TIMES = 2 * _BATCHES
 _DOUBT = 0.05
 # 1 - 0.05 / s quantiles of Student's t with 15 degrees of freedom, for s = 1, ..., 6 designs.
 _STUDENT = (1.753, 2.131, 2.343, 2.490, 2.602, 2.694)
+
+
+def check_trials(max_rollouts: Any) -> None:
+    """Raise ValueError for a number of rollouts of a task that is not imagined."""
+    expected = f"a whole number from 1 to {LENGTHS[-1]:,}"
+    check_number("max_rollouts", max_rollouts, lambda m: m in range(1, LENGTHS[-1] + 1), expected)
 
 
 class Simulation:

@@ -13,11 +13,11 @@ from jaxcert.certificates._attained import ATTAINED
 from jaxcert.planning._experiments import Experiments, fewest
 from jaxcert.planning._pilot import Assumptions, PilotReturns, support_of
 from jaxcert.planning._plan import Design, Plan
+from jaxcert.planning._simulation import check_trials
 from jaxcert.returns._prepared import Support, split_support
 
 # Rows of the table, beside the number of trials that was found.
 _SHOWN = (5, 10, 20, 50, 100, 200, 500, 1000)
-_MOST_TRIALS = 1024
 
 
 def plan_suite(
@@ -149,12 +149,6 @@ class Chances:
         """Successes [repeats, tasks, rollouts]."""
         drawn = rng.random((num_repeats, self.num_tasks, num_rollouts), dtype=np.float32)
         return (drawn < self.chances[:, None]).astype(np.float32)
-
-
-def check_trials(max_rollouts: int) -> None:
-    """Raise ValueError for another number of trials to try."""
-    if not is_count(max_rollouts) or max_rollouts > _MOST_TRIALS:
-        raise ValueError(f"max_rollouts is {max_rollouts!r}; expected a whole number from 1 to {_MOST_TRIALS:,}")
 
 
 def trials_of(name: str, pilot: Any, support: Support | None) -> Chances | PilotReturns:

@@ -53,9 +53,7 @@ def task_table(
     for name, value in (("delta", delta), ("beta", beta)):
         if value is not None:
             check_open_unit(name, value)
-    if isinstance(max_violations, bool) or not isinstance(max_violations, int) or max_violations < 0:
-        raise ValueError(f"max_violations is {max_violations!r}; expected a whole number of at least 0")
-    allowed = np.arange(max_violations + 1)
+    allowed = np.arange(counts("max_violations", max_violations, 0).item() + 1)
     found = least_tasks(rows[:, None], allowed, np.nan if beta is None else beta, delta)
     level = "its default" if beta is None else f"{beta:g}"
     names = ["no violation", *(how_many(k, "violation") for k in allowed[1:].tolist())]

@@ -14,7 +14,7 @@ from jaxcert.certificates._mean import MEAN
 from jaxcert.certificates._pairs_and_weights import IMPROVEMENT, MEAN_DIFFERENCE, WEIGHTED
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import RANKING
-from jaxcert.certificates._requirements import REQUIREMENTS
+from jaxcert.certificates._requirements import REQUIREMENTS, SUITE_REQUIREMENTS
 from jaxcert.certificates._safety_level import SAFETY_LEVEL
 from jaxcert.certificates._stratified import STRATIFIED
 from jaxcert.certificates._suite import SUITE
@@ -40,6 +40,7 @@ QUESTIONS: dict[str, Question] = {
         SUITE,
         EACH_TASK,
         SUITE_MEAN,
+        SUITE_REQUIREMENTS,
         IMPROVEMENT,
         MEAN_DIFFERENCE,
         RANKING,

@@ -130,15 +130,9 @@ def sample_of(
 ) -> Sample:
     """Check what stands for returns, and round it to its safe side.
 
-    Args:
-        needs: what the question needs.
-        x: float[..., n, m] or bool, a summary, two policies (``paired``), or any of these with weights (``weighted``).
-        support: (a, b), or None where it is known.
-        where: which rollouts count, of the shape of x, or None.
-        validate: raise for values that are concrete and impossible; others fail closed.
-        of_tasks: whether x has an axis of tasks, and has to pass the checks over all of them.
-        first: the index of x[0, ..., 0] in the caller's array, for messages.
-        side: to which returns are rounded.
+    It is float[..., n, m] or bool, a summary, two policies (``paired``), or any of these with weights (``weighted``).
+    ``of_tasks``: whether x has an axis of tasks, and has to pass the checks over all of them; ``first``: the index of
+    x[0, ..., 0] in the caller's array, for messages; ``side``: to which returns are rounded.
     """
     where = automatic(where)
     if isinstance(x, Histogram):

@@ -15,6 +15,7 @@ from jaxcert.certificates._arguments import as_row, choose, prepare_thresholds
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, binomial_epsilon
 from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.numerics._rounding import cast
+from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import probability
 from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
@@ -144,7 +145,7 @@ def certify_adaptive(
         _drive(functools.partial(go_on, env, SCHEDULES[schedule], worker), run, ends, deadline, progress, result)
     )
     if validate and is_concrete(found.state.valid):
-        _check_valid(found)
+        _check_valid(found, bool(binary))
     return found
 
 
@@ -269,15 +270,9 @@ def _num_under_way(task: jax.Array, is_open: jax.Array) -> jax.Array:
     return jnp.sum((task >= 0) & jnp.any(is_open, axis=-1)[task], dtype=jnp.int32)
 
 
-def _check_valid(found: AdaptiveCertificate) -> None:
+def _check_valid(found: AdaptiveCertificate, binary: bool) -> None:
     """Raise ValueError for the first return that is not finite or outside the support."""
-    valid = np.asarray(found.state.valid)
-    if valid.all():
-        return
-    task, value = np.asarray(found.rollout_task), np.asarray(found.rollout_return)
-    bad = ~((value >= float(found.state.low)) & (value <= float(found.state.high))) & (task >= 0)
-    where = int(np.flatnonzero(bad)[0]) if bad.any() else int(np.flatnonzero(~valid[task] & (task >= 0))[0])
-    raise ValueError(
-        f"a return of task {task[where]} is {value[where]:.9g}; expected a number in the support "
-        f"({float(found.state.low):g}, {float(found.state.high):g}), and 0 or 1 if binary"
-    )
+    task, ends = np.asarray(found.rollout_task), (found.state.low, found.state.high)
+    if not np.all(found.state.valid):
+        place_of = lambda index: f"a return of task {task[index[0]]}"  # noqa: E731
+        check_returns(np.asarray(found.rollout_return), *ends, task >= 0, binary=binary, place_of=place_of)

@@ -98,7 +98,7 @@ class Worker(NamedTuple):
 
 
 def first_run(env: MultiTaskEnv, worker: Worker, state: SequentialState, num_slots: int, capacity: int) -> Run:
-    """A run before its first rollout: all slots are free."""
+    """A run before its first rollout: all slots are free, and nothing of them is stepped on before a refill."""
     nothing, number = jnp.full(num_slots, -1, jnp.int32), jnp.zeros(num_slots, jnp.int32)
     work = jax.eval_shape(functools.partial(_begin_work, env), worker, nothing, number)
     blank = jax.tree.map(functools.partial(_blank, worker.keys[0]), work)
@@ -201,16 +201,21 @@ def _collect_block(run: Run) -> Run:
 
 
 def _refill(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, limits: Limits) -> Run:
-    """Leave rollouts that are not needed any more, and give free slots to the tasks that come next."""
+    """Leave rollouts that are not needed any more, and give free slots to the tasks that come next.
+
+    A free slot for which there is none holds an episode that is over, but real: it is stepped on, and any other might
+    not end.
+    """
     open_tasks = wanted(run, limits)
     slots = run.slots._replace(task=jnp.where(open_tasks[run.slots.task], run.slots.task, -1))
     # What was left is begun again, with the same number, if its task should be wanted after all.
     started = jnp.where(open_tasks, run.started, run.state.num_rollouts)
     task, number = _assign(schedule, run._replace(slots=slots, started=started), open_tasks, limits)
-    new = task >= 0
-    task, number = jnp.where(new, task, slots.task), jnp.where(new, number, slots.number)
+    new, free = task >= 0, slots.task < 0
+    task, number = jnp.where(free, task, slots.task), jnp.where(new, number, slots.number)
     fresh = _begin_work(env, worker, task, number)
-    work = jax.tree.map(lambda a, b: jnp.where(jnp.expand_dims(new, range(1, a.ndim)), a, b), fresh, slots.work)
+    work = jax.tree.map(lambda a, b: jnp.where(jnp.expand_dims(free, range(1, a.ndim)), a, b), fresh, slots.work)
+    work = work._replace(alive=work.alive & (task >= 0))
     place = jnp.where(new, task, started.shape[0])
     return run._replace(
         slots=Slots(task, number, work),

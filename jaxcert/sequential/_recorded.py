@@ -16,7 +16,6 @@ from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT
-from jaxcert.numerics._batches import as_memory_allows
 from jaxcert.returns._prepared import Support, as_successes, is_successes
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Histogram
@@ -28,8 +27,6 @@ from jaxcert.sequential._wealth import (
     certificate_of,
     start,
 )
-
-_BY_THRESHOLD = ("passed", "is_open", "num_rollouts_used")
 
 _METHODS = {method.name: method for method in (BINOMIAL, SOFT)}
 
@@ -120,25 +117,15 @@ def certify_sequential(
 
 @jax.jit
 def _run(sample: Sample, thresholds, beta, settings: Settings) -> SequentialState:
-    """All rollouts in their order, for as many thresholds at a time as memory holds."""
+    """All rollouts in their order."""
     x, low, high, where = jnp.asarray(sample.values), jnp.asarray(sample.low), jnp.asarray(sample.high), sample.mask
     mask = jnp.ones(x.shape, bool) if where is None else where
-    rollouts = jnp.moveaxis(x, -1, 0), jnp.moveaxis(mask, -1, 0)
+    begin = start(x.shape[:-1], thresholds, low, high, beta, settings)
     # Under `shard_map` a loop begins with what differs from device to device, as it goes on.
     same = jnp.zeros_like(x.ravel()[0]) == 0
-
-    def run(one: tuple[jax.Array, jax.Array]) -> SequentialState:
-        begin = start(x.shape[:-1], one[0][None], low, high, beta, settings._replace(goal=one[1][None]))
-        begin = jax.tree.map(lambda leaf: jnp.where(same, leaf, leaf), begin)
-        return jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts)[0]
-
-    wealth = x[..., 0].size * x.dtype.itemsize * 4 * settings.bets.size
-    state = as_memory_allows(run, (thresholds, settings.goal), wealth)
-    # From [t, ..., n, 1] to [..., n, t].
-    by_threshold = {name: jnp.moveaxis(getattr(state, name)[..., 0], 0, -1) for name in _BY_THRESHOLD}
-    by_task = {"valid": state.valid[0], "num_rollouts": state.num_rollouts[0]}
-    whole = start(x.shape[:-1], thresholds, low, high, beta, settings)
-    return whole._replace(wealth=jnp.moveaxis(state.wealth[..., 0, :], 0, -2), **by_threshold, **by_task)
+    begin = jax.tree.map(lambda leaf: jnp.where(same, leaf, leaf), begin)
+    rollouts = jnp.moveaxis(x, -1, 0), jnp.moveaxis(mask, -1, 0)
+    return jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts)[0]
 
 
 SEQUENTIAL = Question(

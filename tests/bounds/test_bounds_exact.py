@@ -2,6 +2,8 @@
 
 import math
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from exact_bounds import CASES, Case, Sample, betting, betting_as_defined, rational
@@ -143,3 +145,66 @@ def test_betting_is_the_nested_definition(x, beta, x64):
     nested = float(betting_as_defined(x, beta))
     assert float(betting(Sample.of(np.array(x), 0.0, 1.0), beta)) == pytest.approx(nested, rel=1e-9)
     assert nested - 1e-5 <= float(bounds.betting(np.array(x), beta, support=(0.0, 1.0))) <= nested * (1 + 1e-9)
+
+
+WIDTHS = {
+    "float32": (1e-37, 1e-36, 1e-35, 1e-34, 1e-32, 1e30, 1e35, 3e38),
+    "float64": (1e-307, 1e-306, 1e-304, 1e-300, 1e300, 1e307),
+}
+
+
+def samples(m: int, width: np.floating) -> np.ndarray:
+    u = np.random.default_rng(m).random(m)
+    shares = np.stack([u, np.full(m, 0.75), 1 - 1e-3 * u, 1e-3 * u, u**30])
+    return np.minimum((shares * float(width)).astype(width.dtype), width)
+
+
+@pytest.mark.parametrize("name", MAIN)
+@pytest.mark.parametrize("m", [2, 1000])
+def test_never_above_the_exact_bound_in_extreme_supports(name, m, precision):
+    for width in np.array(WIDTHS[precision], precision):
+        x = samples(m, width)
+        for beta in (0.99, 0.5, 1e-30):
+            betas = np.full(len(x), beta, precision)
+            assert all(gap >= 0 for gap in CASES[name].gaps(x, betas, np.zeros_like(width), width))
+
+
+BEYOND = [
+    ([[3e38] * 1000], (0.0, 3.2e38), 0),  # a sum that overflows
+    ([[-3e38, 0.0, 1.0, 3e38]], (-3.1e38, 3.1e38), -3.1e38),  # a width that does
+    ([[1e-45, 1e-40, 1e-39, 0.0]], (0.0, 1.0), 0),  # subnormal numbers, which are as good as 0
+]
+
+
+@pytest.mark.parametrize("name", MAIN)
+@pytest.mark.parametrize(("x", "support", "most"), BEYOND)
+def test_what_the_type_cannot_hold_certifies_nothing(name, x, support, most):
+    assert CASES[name].bound(jnp.asarray(x, jnp.float32), 0.5, support=support)[0] <= np.float32(most)
+
+
+N = 2**13  # so many that returns are added column by column
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("name", MAIN)
+def test_many_tasks_have_the_bounds_of_few(name, masked):
+    rng = np.random.default_rng(0)
+    x, where = rng.beta(3, 1, (N, 10)).astype(np.float32), rng.random((N, 10)) < 0.8
+    where[:, :2] = True
+    x[:20], x[20:40] = 0.5, rng.random((20, 10)) < 0.5
+    bound = jax.jit(
+        lambda x, where: getattr(bounds, name)(x, 0.05, support=(0, 1), where=where if masked else None, validate=False)
+    )
+    whole = np.asarray(bound(x, where))
+    parts = [np.asarray(bound(x[i : i + 512], where[i : i + 512])) for i in range(0, N, 512)]
+    np.testing.assert_allclose(whole, np.concatenate(parts), rtol=0, atol=3e-6)
+
+
+@pytest.mark.parametrize("name", MAIN)
+@pytest.mark.parametrize("m", [2, 10, 16])
+def test_no_bound_of_short_rows_is_above_the_exact_one(name, m):
+    rng = np.random.default_rng(m)
+    x = rng.beta(0.5, 0.5, (2**15 // m + 1, m)).astype(np.float32)
+    found = np.asarray(getattr(bounds, name)(x, 0.05, support=(0, 1)), np.float64)
+    for row, value in zip(x[:60], found[:60], strict=True):
+        assert value <= float(CASES[name].oracle(Sample.of(row, 0.0, 1.0), float(np.float32(0.05)))) * (1 + 1e-12)

@@ -1,4 +1,4 @@
-"""Relations between bounds of related inputs."""
+"""What is masked or has no meaning: of no influence, or under jit of none on other tasks."""
 
 import functools
 
@@ -6,25 +6,15 @@ import jax
 import numpy as np
 import pytest
 from exact_bounds import CASES
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from jaxcert import bounds
 
 SUPPORT = (0.0, 1.0)
 BOUNDS = {**{name: case.bound for name, case in CASES.items()}, "clopper_pearson": bounds.clopper_pearson}
 KINDS = ("hoeffding", "empirical_bernstein", "dkw", "betting", "clopper_pearson")
-INCREASING = [name for name in KINDS if name != "empirical_bernstein"]
 RETURNS = [name for name in KINDS if name != "clopper_pearson"]
 BY_BOUND = pytest.mark.parametrize("name", KINDS)
-HYPOTHESIS = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
 SHAPE = (3, 8)
-# Multiples of 1/1024: sums, differences and affine changes with powers of two are exact.
-UNITS = hnp.arrays(np.int64, SHAPE, elements=st.integers(0, 1024))
-BETA = st.floats(-8, -0.002).map(lambda exponent: 10**exponent)
-MASKS = hnp.arrays(bool, SHAPE).map(lambda mask: mask | (np.arange(SHAPE[1]) < 2))
 
 
 def slack(precision: str) -> float:
@@ -56,83 +46,16 @@ def evaluate_traced(name: str, x: np.ndarray, beta: float | np.ndarray, support=
 
 
 @BY_BOUND
-@given(units=UNITS, beta=BETA, data=st.data())
-@HYPOTHESIS
-def test_order_of_rollouts_does_not_matter(name, precision, units, beta, data):
-    x = returns(name, units, precision)
-    order = data.draw(st.permutations(range(SHAPE[1])))
-    shuffled = evaluate(name, x[:, order], beta)
-    np.testing.assert_allclose(shuffled, evaluate(name, x, beta), rtol=0, atol=slack(precision))
-
-
-@pytest.mark.parametrize("name", RETURNS)
-@given(units=UNITS, beta=BETA, exponent=st.integers(-6, 6), shift=st.integers(-8, 8))
-@HYPOTHESIS
-def test_moves_with_the_returns_and_the_support(name, precision, units, beta, exponent, shift):
-    x = returns(name, units, precision)
-    scale = 2.0**exponent
-    moved = evaluate(name, (x * scale + shift).astype(precision), beta, support=(float(shift), scale + shift))
-    wanted = evaluate(name, x, beta) * scale + shift
-    np.testing.assert_allclose(moved, wanted, rtol=4 * np.finfo(precision).eps, atol=slack(precision) * scale)
-
-
-@BY_BOUND
-@given(units=UNITS, beta=BETA, mask=MASKS)
-@HYPOTHESIS
-def test_masked_entries_have_no_influence(name, precision, units, beta, mask):
-    x = returns(name, units, precision)
-    plain = evaluate(name, x, beta, where=mask)
-    assert np.isfinite(plain).all()
-    for other in (np.nan, np.inf, -np.inf, -1e30, 1.0):
-        np.testing.assert_array_equal(
-            evaluate(name, np.where(mask, x, other).astype(precision), beta, where=mask), plain
-        )
-
-
-@BY_BOUND
-def test_batch_with_a_beta_per_task_is_a_loop(name, precision):
-    x = returns(name, np.random.default_rng(0).integers(300, 1025, SHAPE), precision)
-    beta = np.geomspace(1e-4, 0.9, 3).astype(precision)
-    batched = evaluate(name, x, beta)
-    loop = [evaluate(name, task, level) for task, level in zip(x, beta, strict=True)]
-    assert batched.shape == (3,)
-    np.testing.assert_allclose(batched, loop, rtol=0, atol=slack(precision) / 10)
-
-
-@BY_BOUND
-@given(units=UNITS, low=BETA, high=BETA)
-@HYPOTHESIS
-def test_does_not_decrease_with_beta(name, precision, units, low, high):
-    x = returns(name, units, precision)
-    low, high = min(low, high), max(low, high)
-    assert (evaluate(name, x, low) <= evaluate(name, x, high) + slack(precision)).all()
-
-
-@pytest.mark.parametrize("name", INCREASING)
-@given(units=UNITS, more=UNITS, beta=BETA)
-@HYPOTHESIS
-def test_does_not_decrease_with_a_return(name, precision, units, more, beta):
-    x, larger = (returns(name, u, precision) for u in (units, np.maximum(units, more)))
-    below, above = evaluate(name, x, beta), evaluate(name, larger, beta)
-    exactly = name == "clopper_pearson"
-    assert (below <= above + (0 if exactly else slack(precision))).all()
-
-
-@BY_BOUND
-@given(units=UNITS, beta=BETA)
-@HYPOTHESIS
-def test_lies_between_the_support_and_the_sample_mean(name, precision, units, beta):
-    x = returns(name, units, precision)
-    lower = evaluate(name, x, min(beta, 0.5) if name == "clopper_pearson" else beta)
-    assert (lower >= 0).all()
-    assert (lower <= x.mean(axis=-1, dtype=float)).all()
-
-
-@given(units=UNITS, beta=BETA)
-@HYPOTHESIS
-def test_hoeffding_is_at_most_dkw(precision, units, beta):
-    x = returns("dkw", units, precision)
-    assert (evaluate("hoeffding", x, min(beta, 0.5)) <= evaluate("dkw", x, beta) + slack(precision)).all()
+def test_masked_entries_have_no_influence(name, precision):
+    rng = np.random.default_rng(0)
+    for beta in (1e-8, 0.05, 0.9):
+        mask = (rng.random(SHAPE) < 0.5) | (np.arange(SHAPE[1]) < 2)
+        x = returns(name, rng.integers(0, 1025, SHAPE), precision)
+        plain = evaluate(name, x, beta, where=mask)
+        assert np.isfinite(plain).all()
+        for other in (np.nan, np.inf, -np.inf, -1e30, 1.0):
+            hidden = np.where(mask, x, other).astype(precision)
+            np.testing.assert_array_equal(evaluate(name, hidden, beta, where=mask), plain)
 
 
 def test_dkw_above_one_half_is_dkw_at_one_half(precision):

@@ -42,15 +42,6 @@ def test_never_above_the_exact_limit_and_close_to_it(m, precision):
         assert s == 0 or limit + step >= 1 or upper_tail(s - 1, m, exact(limit) + step) > exact(level)
 
 
-def test_increases_with_successes_and_with_beta(precision):
-    m = 60
-    betas = np.array(BETAS, precision)
-    x = np.broadcast_to(successes(np.arange(m + 1), m).astype(precision)[:, None], (m + 1, len(betas), m))
-    lower = np.asarray(clopper_pearson(x, betas))
-    assert (np.diff(lower, axis=0) > 0).all()
-    assert (np.diff(lower[1:], axis=1) > 0).all()
-
-
 def test_traced_support_other_than_zero_and_one_certifies_nothing():
     x = jnp.ones((1, 5))
     lower = jax.jit(lambda low, high: clopper_pearson(x, 0.1, support=(low, high)))

@@ -202,13 +202,9 @@ def test_a_given_level_counts_as_before_and_divides_by_less():
         assert np.all(np.asarray(found.safety) >= np.asarray(counted.safety))
 
 
-def test_a_safety_level_is_nowhere_below_that_of_one_level():
+def test_a_safety_level_beside_another_one_and_with_a_mask_of_all():
     x = drawn(np.random.default_rng(3), (8, 60), 6)
-    for wanted in (0.5, 0.8):
-        found = np.asarray(certify_safety_level(x, wanted, delta=0.05).thresholds)
-        options = {"support": (0, 1), "bound": "clopper_pearson", "method": "binomial"}
-        single = np.asarray(certify_safety_level(x, wanted, delta=0.05, **options).thresholds)
-        assert found.mean() > single.mean() + 0.02
+    found = np.asarray(certify_safety_level(x, 0.8, delta=0.05).thresholds)
     together = certify_safety_level(x[0], [0.5, 0.8], delta=0.05, simultaneous=True)
     np.testing.assert_array_equal(together.thresholds[1], found[0, 0])  # of few rollouts all c alone, too
     x = drawn(np.random.default_rng(3), (8, 60), 20)

@@ -1,18 +1,13 @@
-"""Certificates at all thresholds together: their values, their calls, and thresholds chosen from the data."""
+"""Certificates at all thresholds together, and quantiles and means of the worst tasks, by their definitions."""
+
+from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
-from jaxcert import (
-    Status,
-    certify,
-    certify_band,
-    certify_lower_bounds,
-    certify_lower_bounds_band,
-)
+from jaxcert import Status, certify, certify_band, certify_lower_bounds_band, certify_tail
 from jaxcert.numerics._calibration import local_level
 
 N, M, DELTA = 60, 30, 0.05
@@ -61,20 +56,6 @@ def test_only_the_smallest_counts():
     np.testing.assert_array_equal(few.num_violations, np.arange(N))
 
 
-def test_a_threshold_chosen_where_the_curve_errs_most():
-    """Performances are uniform: S(B) = 1 - B. Tasks pass wrongly with probability beta, at any height."""
-    rng, repetitions, beta = np.random.default_rng(2), 3000, 0.2
-    performance = rng.random((repetitions, N))
-    lower = np.where(rng.random(performance.shape) < beta, 1.0, performance).astype(np.float32)
-    found = certify_lower_bounds_band(lower, None, delta=DELTA, beta=beta)
-    excess = np.asarray(found.safety, float) - (1 - np.asarray(found.thresholds, float))
-    failures = int(np.sum(np.any(excess > 0, axis=-1)))
-    assert stats.binomtest(failures, repetitions, DELTA, alternative="greater").pvalue > 1e-4
-    single = certify_lower_bounds(lower[0], found.thresholds[0], delta=DELTA, beta=beta)
-    assert np.all(np.asarray(single.safety) >= np.asarray(found.safety[0]) - 1e-6)
-    assert failures > 0.6 * DELTA * repetitions
-
-
 def test_a_traced_delta_is_divided_by_the_union_bound():
     lower = np.arange(N, dtype=np.float32)
 
@@ -87,3 +68,79 @@ def test_a_traced_delta_is_divided_by_the_union_bound():
     assert float(whole.level) == pytest.approx(DELTA / N, rel=1e-5)
     assert float(few.level) == pytest.approx(DELTA / 5, rel=1e-5)
     assert float(whole.level) <= DELTA / N
+
+
+SHARES = [0.05, 0.1, 0.3, 0.9]
+
+
+def band(lower, *, low: float = 0.0, beta: float = 0.1, delta: float = DELTA, **options):
+    return certify_lower_bounds_band(lower, None, delta=delta, beta=beta, low=low, **options)
+
+
+def exact_tail(found, share: Fraction) -> tuple[Fraction, Fraction]:
+    """The quantile and the mean up to the share, by their definitions, in fractions; for distinct lower bounds."""
+    low = Fraction(float(found.low))
+    steps = [max(low, Fraction(float(x))) for x in np.asarray(found.thresholds)]
+    ends = [Fraction(0), *(Fraction(float(e)) for e in np.asarray(found.epsilon)), Fraction(1)]
+    values = [low, *steps]
+    mean = sum(
+        (
+            max(Fraction(0), min(right, share) - left) * value
+            for left, right, value in zip(ends[:-1], ends[1:], values, strict=True)
+        ),
+        start=Fraction(0),
+    )
+    return max([low, *(value for value, end in zip(steps, ends[1:], strict=False) if end < share)]), mean / share
+
+
+@pytest.mark.parametrize("options", [{}, {"num_smallest": 9}])
+@pytest.mark.parametrize("low", [0.0, -3.0])
+def test_quantiles_and_means_are_their_definitions(precision, low, options):
+    lower = np.sort(np.random.default_rng(0).normal(2, 2, N)).astype(precision)
+    found = band(np.maximum(lower, low + 0.01 * np.arange(N)).astype(precision), low=low, **options)
+    tail = certify_tail(found, SHARES)
+    assert tail.quantiles.dtype == tail.cvar.dtype == precision
+    for share, quantile, mean in zip(*map(np.asarray, (tail.shares, tail.quantiles, tail.cvar)), strict=True):
+        exact = exact_tail(found, Fraction(float(share)))
+        assert Fraction(float(quantile)) == exact[0]
+        assert Fraction(float(mean)) <= exact[1]
+        assert float(mean) == pytest.approx(float(exact[1]), abs={"float32": 2e-4, "float64": 1e-11}[precision])
+    assert np.all(np.asarray(tail.cvar) <= np.asarray(tail.quantiles))
+
+
+def test_without_a_lower_end_there_are_quantiles_alone():
+    found = certify_lower_bounds_band(np.arange(N, dtype=np.float32), None, delta=DELTA, beta=0.1)
+    tail = certify_tail(found, [1e-3, 0.5])
+    np.testing.assert_array_equal(tail.cvar, -np.inf)
+    assert (float(tail.quantiles[0]), float(tail.quantiles[1]) > 5) == (-np.inf, True)
+    assert tail.status.tolist() == [Status.VACUOUS, Status.CERTIFIED]
+    assert (
+        str(tail).split("\n")[1].startswith("With confidence 0.95 for all together: the expected return on a new task")
+    )
+    assert "nothing is certified about the worst 0.001 of tasks" in str(tail)
+
+
+def test_small_shares_have_the_lower_end():
+    tail = certify_tail(band(np.arange(1, N + 1, dtype=np.float32), low=-1.0), 0.01)
+    assert (float(tail.quantiles[0]), float(tail.cvar[0]), int(tail.status[0])) == (-1, -1, Status.VACUOUS)
+
+
+def test_a_task_outside_the_support_leaves_no_means():
+    x = np.full((N, 30), 0.9, np.float32)
+    x[5, 5] = np.nan
+    found = certify_band(x, None, support=(0.0, 1.0), delta=DELTA, bound="hoeffding", validate=False)
+    tail = certify_tail(found, [0.01, 0.5])
+    np.testing.assert_array_equal(tail.cvar, -np.inf)
+    assert (float(tail.quantiles[0]), float(tail.quantiles[1]) > 0.3) == (-np.inf, True)
+    assert set(tail.status.tolist()) == {Status.INVALID_INPUT}
+    assert Status.INVALID_INPUT.advice in str(tail)
+
+
+def test_traced_shares_and_levels_fail_closed():
+    lower = np.arange(N, dtype=np.float32)
+    tail = jax.jit(lambda share: certify_tail(band(lower), share))(jnp.asarray([0.5, 0.0, 1.0, np.nan, -1.0]))
+    assert float(tail.quantiles[0]) > 10
+    np.testing.assert_array_equal(tail.quantiles[1:], -np.inf)
+    np.testing.assert_array_equal(tail.cvar[1:], -np.inf)
+    bad = jax.jit(lambda delta: certify_tail(band(lower, delta=delta), 0.5))(jnp.float32(1.0))
+    assert (float(bad.quantiles[0]), int(bad.status[0])) == (-np.inf, Status.INVALID_INPUT)

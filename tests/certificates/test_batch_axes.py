@@ -19,7 +19,7 @@ TASKS = [f"task {i}" for i in range(N)]
 THRESHOLDS, SETTINGS = [0.1, 0.3], {"support": (0, 1), "delta": 0.1}
 WAYS = ways(THRESHOLDS, [0.3, 0.5], alpha=[0.5, 1.0])
 TYPES = ["safety", "auto", "safety_level", "band", "interval", "improvement", "anytime", "weighted", "sequential"]
-TYPES += ["stratified", "episode", "suite", "mean", "cvar", "ranking", "requirements"]
+TYPES += ["stratified", "episode", "suite", "mean", "cvar", "ranking", "requirements", "suite_requirements"]
 # Each type of answer, from returns [..., n, m].
 ASK = {name: lambda x, way=WAYS[name]: way(x, **way.among(SETTINGS)) for name in TYPES} | {
     "curve": lambda x: jaxcert.certify_band(x, None, **SETTINGS),
@@ -32,6 +32,7 @@ ASK = {name: lambda x, way=WAYS[name]: way(x, **way.among(SETTINGS)) for name in
 ROWS = {
     "mean": {},
     "requirements": {},
+    "suite_requirements": {},
     "cvar": {"alpha": 2},
     "ranking": {"policy": 2, "other": 2},
     "tail": {"share": 2},
@@ -39,6 +40,7 @@ ROWS = {
 SIZES = {"task": N, "threshold": 2, "share": 2, "alpha": 2, "policy": 2, "other": 2, "parameter": 2, "requirement": 1}
 # Of leading axes of returns; each takes two seconds or more to compile.
 QUICK = ("band",)
+WITHOUT_ROWS = ("mean", "ranking", "requirements", "suite_requirements")
 EACH = pytest.mark.parametrize("name", ASK)
 
 
@@ -78,7 +80,7 @@ def test_an_element_of_what_vmap_gives(single, name):
     check_equal(many[1, 2], many[1][2])
     check_equal(many[:, 1], jax.tree.map(lambda leaf: leaf[:, 1], many))
     check_equal(
-        many[..., 0:2, 1, slice(None)] if name not in ("mean", "ranking", "requirements") else many[0:2, 1],
+        many[0:2, 1] if name in WITHOUT_ROWS else many[..., 0:2, 1, slice(None)],
         many[:2][:, 1],
     )
     check_equal(many[...], many)

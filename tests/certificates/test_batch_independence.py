@@ -10,10 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-import jaxcert
 from jaxcert import binomial_epsilon, scenario_epsilon
 
 SIZE = 120
@@ -67,17 +64,3 @@ def test_size(precision, size):
         part = slice(start, min(start + size, SIZE))
         results = solve(*(value[part] for value in random_problems(precision)))
         assert_equal(results, [value[part] for value in whole(precision)])
-
-
-@pytest.mark.parametrize("method", ["binomial", "scenario"])
-@given(data=st.data(), seed=st.integers(0, 10**6))
-@settings(max_examples=15)
-def test_order_of_the_tasks_does_not_matter(method, data, seed):
-    lower = np.random.default_rng(seed).random(40).astype(np.float32)
-    order = np.array(data.draw(st.permutations(range(40))))
-    thresholds = np.linspace(0, 1, 30, dtype=np.float32)
-    one, other = (
-        jaxcert.certify_lower_bounds(values, thresholds, beta=1e-4, delta=0.01, method=method)
-        for values in (lower, lower[order])
-    )
-    assert_equal((one.epsilon, one.safety, one.num_valid), (other.epsilon, other.safety, other.num_valid))

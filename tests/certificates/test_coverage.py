@@ -1,6 +1,6 @@
-"""How often a certificate fails, computed exactly for the worst case in the theory.
+"""How often a certificate fails, exactly: for the worst case in the theory, and of means for tasks of two kinds.
 
-There, tasks with J >= B always pass and tasks with J < B pass with probability beta, so k ~ Bin(n, eps (1 - beta)).
+In the worst case, tasks with J >= B always pass and tasks with J < B with probability beta: k ~ Bin(n, eps (1 - beta)).
 A certificate fails at eps if epsilon(k) < eps. Between two entries of the table the failure probability grows with eps,
 so that its largest value is approached just above an entry or, for eps up to 1, at 1.
 """
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxcert import binomial_epsilon, certify, scenario_epsilon
+from jaxcert import binomial_epsilon, certify, certify_cvar, certify_episode, certify_mean, scenario_epsilon
 from jaxcert.rollouts import collect
 from jaxcert.tasks import simple_grid
 
@@ -79,3 +79,54 @@ def test_simulated_failures_on_the_grid_are_within_delta():
     for count in failures:
         assert stats.binomtest(int(count), repetitions, delta, alternative="greater").pvalue > 1e-3
     assert failures.max() > 0.03 * repetitions, failures  # else a fault could not have been told
+
+
+DELTA, N = 0.05, 40
+
+
+def failure(certified: np.ndarray, truth: float, p: float) -> float:
+    """The probability that more than the truth is certified, which has an entry per number of tasks of one kind."""
+    n = len(certified) - 1
+    return float(stats.binom.pmf(np.arange(n + 1), n, p)[certified > truth].sum())
+
+
+def two_kinds(bad: float, good: float, n: int = N) -> np.ndarray:
+    """Returns [n + 1, n, 1] of which the first k tasks are bad, in row k."""
+    return np.where(np.arange(n) < np.arange(n + 1)[:, None], bad, good)[..., None].astype(np.float32)
+
+
+SHARES = [0.003, 0.02, 0.07, 0.1, 0.3, 0.6, 0.95]
+KINDS = [(0.0, 1.0), (0.2, 0.6), (0.59, 0.6), (0.0, 0.01)]
+
+
+@pytest.mark.parametrize(("bad", "good"), KINDS)
+def test_a_mean_fails_at_most_with_delta_if_some_tasks_are_bad(bad, good):
+    """Exactly, for tasks of two performances."""
+    certified = np.asarray(certify_mean(two_kinds(bad, good), support=(0, 1), delta=DELTA).mean, float)
+    worst = max(failure(certified, p * bad + (1 - p) * good, p) for p in SHARES)
+    assert worst <= DELTA
+    assert worst > 0.2 * DELTA or bad > 0  # else a fault could not have been told
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3])
+@pytest.mark.parametrize(("bad", "good"), KINDS)
+def test_a_tail_fails_at_most_with_delta_if_some_tasks_are_bad(bad, good, alpha):
+    """Exactly, with the best cap, at which the formula of the tail is an equation."""
+    certified = certify_cvar(two_kinds(bad, good), alpha, support=(0, 1), delta=DELTA, cap=good)
+    for p in SHARES:
+        truth = (min(p, alpha) * bad + max(alpha - p, 0) * good) / alpha
+        # The values are floats.
+        assert failure(np.asarray(certified.mean[:, 0], float), truth + 1e-7, p) <= DELTA
+
+
+@pytest.mark.parametrize("rollouts", ["first", "all"])
+@pytest.mark.parametrize("m", [1, 3])
+def test_the_next_episode_fails_at_most_with_delta(rollouts, m):
+    """Exactly, where a task decides alone whether its episodes succeed; the first one nearly as often as it may."""
+    table = np.repeat(two_kinds(0.0, 1.0), m, axis=-1)
+    certified = np.asarray(certify_episode(table, 0.5, delta=DELTA, rollouts=rollouts).safety[:, 0], float)
+    # Just above what k bad tasks certify, or anywhere.
+    shares = [*SHARES, *(1 - np.append(certified[certified > 0], 1) + 1e-6)]
+    worst = max(failure(certified, 1 - p, p) for p in shares if p < 1)
+    assert worst <= DELTA
+    assert worst > (0.9 if rollouts == "first" or m == 1 else 0.3) * DELTA

@@ -12,7 +12,6 @@ from scipy import stats
 
 from benchmarks.exact import exact, upper_tail
 from jaxcert import Status, bounds, certify, certify_interval
-from jaxcert.bounds._registry import BOUNDS
 
 N, M, DELTA, BETA = 60, 30, 0.05, 0.1
 SUPPORT = (-1.0, 2.0)
@@ -94,27 +93,6 @@ def test_integers_are_reflected():
     found = call(x, [60.0, 130.0], support=(0, 200), bound="hoeffding")
     upper = -bounds.hoeffding(-x.astype(np.float32), BETA, support=(-200, 0))
     np.testing.assert_allclose(found.upper_bounds, upper, rtol=1e-6)
-
-
-@pytest.mark.parametrize("bound", BOUNDS)
-def test_an_upper_bound_fails_no_more_often_than_beta(bound):
-    rng, performance = np.random.default_rng(3), np.repeat([0.02, 0.3, 0.9], 400)
-    x = (rng.random((1200, M)) < performance[:, None]).astype(np.float32)
-    upper = np.asarray(call(x, 0.5, support=(0.0, 1.0), bound=bound).upper_bounds)
-    failures = np.sum((upper < performance).reshape(3, 400), axis=1)
-    assert failures.max() <= stats.binom.isf(1e-5, 400, BETA)
-
-
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-def test_the_upper_end_fails_at_most_half_of_delta(share):
-    """Exactly, in the worst case: good tasks are taken for bad with probability beta, bad ones always."""
-    h = np.arange(N + 1)
-    x = np.where(np.arange(N) < h[:, None], 0.0, 1.0)[..., None] * np.ones((1, 1, 200), np.float32)
-    found = call(x.astype(np.float32), 0.5, support=(0.0, 1.0), bound="hoeffding")
-    np.testing.assert_array_equal(found.num_below[:, 0], h)
-    short = np.asarray(found.safety_upper[:, 0], float) < share
-    beta = float(found.beta)
-    assert stats.binom.pmf(h, N, beta + (1 - beta) * (1 - share))[short].sum() <= DELTA / 2
 
 
 def test_the_upper_end_is_rounded_up(precision):

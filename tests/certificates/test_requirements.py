@@ -17,6 +17,8 @@ from jaxcert import (
     bounds,
     certify,
     certify_requirements,
+    certify_suite,
+    certify_suite_requirements,
 )
 from jaxcert.returns import Requirement
 
@@ -119,6 +121,54 @@ def test_failure_is_at_most_delta_at_the_worst_laws(precision, settings, of_retu
     assert worst <= delta * (1 + 1e-5)
     says_much = not of_returns and settings != {"method": "soft"}  # bounds of three returns say less
     assert worst > 0.1 or not says_much
+
+
+# --- a list ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("of_returns", [(), ("b",), ("a", "b")])
+def test_on_a_list_failure_is_at_most_delta_for_any_number_of_bad_tasks(precision, of_returns):
+    """Every sample of bad tasks, which miss one requirement of two by a hair, or both at once; the others pass."""
+    n, m, delta, threshold = 8, 4, 0.2, 0.5
+    coin, parts = stats.binom.pmf(np.arange(m + 1), m, threshold), []
+    for num_bad, how in itertools.product(range(1, 5), ("one or the other", "one", "both")):
+        rows = np.asarray(list(itertools.product(range(m + 1), repeat=num_bad)))
+        counts, places = np.full((len(rows), n, 2), m), np.arange(num_bad)
+        counts[:, places, places % 2 if how == "one or the other" else 0] = rows
+        if how == "both":
+            counts[:, places, 1] = rows
+        parts.append((num_bad, counts, np.prod(coin[rows], axis=1)))
+    counts = np.concatenate([counts for _, counts, _ in parts])
+    data = {name: np.arange(m) < counts[..., i, None] for i, name in enumerate("ab")}
+    data = {name: x.astype(precision) if name in of_returns else x for name, x in data.items()}
+    wanted = {name: at_least(threshold, support=(0, 1) if name in of_returns else None) for name in "ab"}
+    good = np.asarray(certify_suite_requirements(data, wanted, delta=delta, validate=False).num_good)
+    each = np.split(good, np.cumsum([len(counts) for _, counts, _ in parts])[:-1])
+    fails = [np.sum(weights[good > n - bad]) for good, (bad, _, weights) in zip(each, parts, strict=True)]
+    assert max(fails) <= delta * (1 + 1e-5)
+    assert max(fails) > 0.02 or of_returns
+
+
+@pytest.mark.parametrize("where", [None, {"reward": MASK, "passed": MASK[:, 6:]}])
+def test_on_a_list_it_counts_tasks_that_meet_all(where):
+    data, wanted = {"reward": REWARD, "passed": PASSED}, {"reward": WANTED["reward"], "passed": at_least(0.5)}
+    found = certify_suite_requirements(data, wanted, delta=0.1, where=where)
+    good, k = int(found.num_good), int(np.any(found.missed, axis=0).sum())
+    assert (int(found.num_violations), int(found.num_valid)) == (k, 60 - k)
+    assert 0 < good <= 60 - k
+    assert float(found.safety) <= good / 60 <= float(found.safety) + 1e-6
+    alone = [certify_suite(x, 0.5, support=(0, 1), delta=0.1, where=where and where[name]) for name, x in data.items()]
+    assert good <= 2 + min(int(each.num_good[0]) for each in alone)
+    words = "the expected reward is at least 0.5 and the probability of passed is at least 0.5, all at once."
+    assert str(found) == f"With confidence 0.9: on at least {good} of these 60 tasks, {words}"
+    traced = jax.jit(lambda data: certify_suite_requirements(data, wanted, delta=0.1, where=where))(data)
+    assert (int(traced.num_good), int(traced.status)) == (good, Status.CERTIFIED)
+    nothing = certify_suite_requirements({"passed": PASSED & False}, {"passed": at_least(0.5)}, delta=0.1)
+    assert (int(nothing.num_good), float(nothing.safety), int(nothing.status)) == (0, 0.0, Status.VACUOUS)
+    assert "nothing is certified about on how many of these 60 tasks" in str(nothing)
+
+
+# --- mixed, and bad input ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("where", [None, {"reward": MASK, "passed": MASK[:, 6:]}])

@@ -204,15 +204,3 @@ def test_batches_of_rankings_and_bad_returns():
     assert str(spoilt).endswith(f"about the order of the policies ({Status.INVALID_INPUT.advice}).")
     one_of_two = certify_ranking(np.stack([x, bad]), validate=False, **GOOD)
     np.testing.assert_array_equal(one_of_two.order, np.stack([found.order[0], np.eye(3, dtype=bool)]))
-
-
-def test_sentences():
-    found = certify_improvement(CHEETAH, handicapped(100), [0.0, 900.0], **GOOD)
-    first, second = str(found).splitlines()
-    start = "With confidence 0.99: on a new task from the same distribution, the expected return of policy A minus that"
-    assert first.startswith(f"{start} of policy B is at least 0 with probability at least 0.9")
-    assert "nothing is certified about an expected return of policy A minus that of policy B of at least 900" in second
-    mean = str(certify_mean_difference(CHEETAH, handicapped(100), **GOOD))
-    assert "the expected return of policy A minus that of policy B is at least" in mean
-    vacuous = certify_mean_difference(np.zeros((5, 1)), np.full((5, 1), 1000.0), **GOOD)
-    assert int(vacuous.status) == Status.VACUOUS

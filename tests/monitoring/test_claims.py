@@ -28,20 +28,6 @@ def test_the_claim_of_a_certificate_is_that_of_its_record():
         claim_of(found, threshold=250)
 
 
-def test_a_threshold_that_is_chosen_after_a_look_costs_delta_for_each():
-    """By simulation: of five rows, each wrong in 10 % of samples at most, the boldest is wrong far more often."""
-    rng, thresholds, n, delta = np.random.default_rng(0), np.linspace(0.1, 0.9, 5), 40, 0.1
-    performances = rng.random((4000, n))
-    k = np.sum(performances[..., None] < thresholds, axis=1)
-    risks = np.asarray(jaxcert.binomial_epsilon(np.arange(n + 1), n, 0.0, delta))[k]
-    boldest = np.argmax(thresholds - risks, axis=1)  # true risks are the thresholds
-    wrong = np.mean(np.take_along_axis(risks, boldest[:, None], axis=1)[:, 0] < thresholds[boldest])
-    found = jaxcert.certify(
-        performances[0][:, None].astype(np.float32), thresholds, support=(0, 1), delta=delta, beta=0.5
-    )
-    assert delta * 1.5 < wrong <= claim_of(found, threshold=0.1).delta == pytest.approx(5 * delta)
-
-
 def test_thresholds_that_hold_together_may_be_chosen_at_no_cost():
     levels = {"simultaneous": True, **SETTINGS}
     for found in (

@@ -142,7 +142,7 @@ def test_refused(tmp_path):
     monitor = COINS(tmp_path / "log")
     for message, task in {
         "task a has 2 rollouts; expected 3": ("a", [0, 1]),
-        r"task a: returns\[1\] is 0.5; expected 0 or 1": ("a", [0, 0.5, 1]),
+        r"returns\[1\] of task a is 0.5; expected binary returns, 0 or 1": ("a", [0, 0.5, 1]),
         "the label of a task is ''; expected a text": ("", [0, 0, 0]),
     }.items():
         with pytest.raises(ValueError, match=message):

@@ -6,8 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from jaxcert.monitoring import evidence, init, update
 
@@ -81,21 +79,13 @@ def test_a_change_is_found_sooner_than_by_evidence_from_the_first_task():
     assert int(found.alarm_at) == 0 or int(found.alarm_at) > int(found.change_at)
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=12), st.integers(0, 11))
-def test_one_success_more_is_never_more_evidence(wins, place):
-    start = init(0.5, 0.1, successes=True, complete=True)
-    better = [win or i == place for i, win in enumerate(wins)]
-    found = [evidence(watched(start, np.asarray(each, np.float32)[:, None])).log_evidence for each in (wins, better)]
-    assert found[1] <= found[0]
-
-
 @KINDS
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0, 1.5])
 def test_impossible_returns_are_refused_or_end_all_conclusions(begin, bad):
     start = begin()
     returns = np.zeros(start.test.num_rollouts, np.float32)
     returns[-1] = bad
-    with pytest.raises(ValueError, match=r"returns\[\d\] is .*; expected "):
+    with pytest.raises(ValueError, match=r"returns\[\d\] is .*(; expected|, outside the support) "):
         update(start, returns)
     alarmed = watched(start, np.zeros((60, len(returns)), np.float32))
     for before in (start, alarmed):
@@ -124,7 +114,7 @@ TRIALS = {"support": None, "successes": True, "num_rollouts": 5}
 REFUSED = {
     "complete is False; expected True": {"complete": False},
     "support is not given; expected": {"support": None},
-    r"support is \(0, inf\); expected two finite ends": {"support": (0, np.inf)},
+    r"support is \(0, inf\); a monitor needs a finite upper end": {"support": (0, np.inf)},
     r"threshold is 0; expected a number in \(0, 1\], since no task contradicts": {"threshold": 0},
     r"threshold is 1.5; expected a number in \(0, 1\]": {"threshold": 1.5},
     r"epsilon is 1; expected a probability": {"epsilon": 1.0},

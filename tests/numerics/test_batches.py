@@ -1,12 +1,14 @@
-"""Long arrays are solved block by block, which must not change results."""
+"""Arrays solved block by block, and programs that compile fast, do not change results."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from compilations import compilations
 
 from jaxcert import binomial_epsilon, scenario_epsilon
-from jaxcert.numerics import _batches
+from jaxcert.numerics import _batches, _programs
+from jaxcert.numerics._programs import quickly
 
 BLOCK = 16
 
@@ -57,3 +59,27 @@ def test_real_blocks_give_the_same_bits(solve, precision):
     levels = jnp.asarray(0.05, precision), jnp.asarray(0.01, precision)
     some = np.random.default_rng(0).choice(n + 1, 300, replace=False)
     np.testing.assert_array_equal(solve(k, n, *levels)[some], solve(k[some], n, *levels))
+
+
+X = jnp.asarray(np.linspace(0.1, 2, 30), jnp.float32)
+
+
+def solve(x, y):
+    return jnp.log1p(x) * y / (1 + x)
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_the_numbers_are_the_same_up_to_rounding(once):
+    np.testing.assert_allclose(quickly(solve, once=once)(X, X), jax.jit(solve)(X, X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap, lambda fast: jax.jit(lambda x, _: fast(x, X))])
+def test_within_another_program(transform):
+    np.testing.assert_allclose(transform(quickly(solve))(X, X), solve(X, X), rtol=1e-6)
+
+
+def test_options_that_the_compiler_does_not_have_are_tried_once(monkeypatch):
+    monkeypatch.setattr(_programs, "_OFTEN", {"xla_without_meaning": False})
+    fast = quickly(solve)
+    np.testing.assert_allclose(fast(X, X), solve(X, X), rtol=1e-6)
+    assert compilations(lambda: fast(X, X)) == 0

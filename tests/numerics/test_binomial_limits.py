@@ -1,4 +1,4 @@
-"""Clopper-Pearson limits: never on the wrong side, and close, against interval arithmetic and closed forms."""
+"""Clopper-Pearson limits: never on the wrong side, and close; the series of mixtures of tails, and unequal coins."""
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,8 @@ from scipy import stats
 
 from benchmarks.exact import density, exact, lower_tail, upper_tail
 from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
+from jaxcert.numerics._coins import coins_limit, coins_suffice
+from jaxcert.numerics._mixture_limit import series
 
 SIZE = 400
 LIMITS = {"upper": clopper_pearson_upper, "lower": clopper_pearson_lower}
@@ -106,19 +108,6 @@ def test_limits_are_monotone(n, share, exponent, steps):
         assert laxer <= base if side == "upper" else laxer >= base
 
 
-@pytest.mark.parametrize("side", ["upper", "lower"])
-def test_limits_are_monotone_up_to_their_looseness(side, precision):
-    """Neighbouring counts at both ends of a million, and neighbouring levels."""
-    n, room = 10**6, {"float32": 2e-6, "float64": 1e-14}[precision]
-    ends = np.concatenate([np.arange(10), np.arange(n - 10, n + 1)])
-    for level in (1e-15, 0.01, 0.5):
-        limits = np.asarray(solve(side, precision, ends, np.full(ends.size, n), np.full(ends.size, level)), np.float64)
-        assert np.all(np.diff(limits) >= -room * limits[1:])
-    levels = np.asarray(0.01, precision) * (1 + np.arange(200) * np.finfo(precision).eps)
-    rise = np.diff(np.asarray(solve(side, precision, np.full(200, 37), np.full(200, n), levels), np.float64))
-    assert np.all((rise if side == "lower" else -rise) >= -room * 1e-4)
-
-
 def slopes(limit, k: np.ndarray, n: np.ndarray, dtype: str) -> np.ndarray:
     """Derivatives in the level, at level 0.03."""
     arrays = (jnp.asarray(k, dtype), jnp.asarray(n, dtype), jnp.full(n.shape, 0.03, dtype))
@@ -136,3 +125,28 @@ def test_derivative_in_the_level(precision):
     found = slopes(clopper_pearson_lower, np.append(k + 1, 0), np.append(n, 20), precision)
     np.testing.assert_allclose(found[:-1], 1 / stats.beta.pdf(lower, k + 1, n - k), rtol=rtol)
     assert found[-1] == 0
+
+
+def test_the_series_are_incomplete_beta_functions(x64):
+    from tensorflow_probability.substrates.jax.math import betainc
+
+    a, b, q = (x.ravel() for x in np.meshgrid([0.3, 1.0, 7.5], [0.2, 1.0, 40.0], [0.01, 0.4, 0.9], indexing="ij"))
+    found = series(jnp.asarray(a), jnp.asarray(b), jnp.asarray(q))
+    log_beta = jax.scipy.special.betaln(a, b)
+    wanted = a * np.asarray(betainc(a, b, q)) * np.exp(log_beta) / (q**a * (1 - q) ** b)
+    np.testing.assert_allclose(found.total, wanted, rtol=1e-7)  # those of the libraries are off by 1e-8
+    assert np.all(found.rest <= 4e-16 * found.total)
+
+
+def test_a_number_that_is_none_spoils_no_other_row(precision):
+    q, level = jnp.full((3, 3), 0.5, precision), jnp.full(3, 0.05, precision)
+    k = jnp.asarray([jnp.nan, 2.0, 0.0], precision)
+    assert coins_suffice(q, k, jnp.ones(3, precision), level).tolist()[1:] == [False, False]  # 7/8 and 1/8
+    alone = coins_suffice(q[1:], k[1:], jnp.ones(2, precision), level[1:])
+    np.testing.assert_array_equal(alone, [False, False])
+
+
+def test_one_row_of_coins_serves_several_numbers(precision):
+    q = jnp.asarray([0.9, 0.5, 0.75, 0.25], precision)
+    k, level = jnp.asarray([0.0, 1.0, 2.0], precision), jnp.full(3, 0.3, precision)
+    np.testing.assert_array_equal(coins_limit(q, k, level), coins_limit(jnp.broadcast_to(q, (3, 4)), k, level))

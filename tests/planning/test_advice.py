@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 from compilations import compilations
 
-from jaxcert import (
-    certify,
-    certify_improvement,
-    certify_interval,
-    certify_lower_bounds,
-    certify_mean,
-    certify_safety_level,
-)
+from jaxcert import certify, certify_improvement, certify_interval, certify_lower_bounds, certify_safety_level
 from jaxcert.planning import Advice, advise, check
 from jaxcert.sequential import certify_sequential
 
@@ -196,29 +189,6 @@ def test_without_thresholds_only_tasks_are_checked():
     assert str(advice).startswith("1 task can certify nothing, even if none is a violation: any safety needs 2")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"num_tasks": 0}, "num_tasks is 0"),
-        ({"num_rollouts": 2.5}, "num_rollouts is 2.5"),
-        ({"delta": 2.0}, "delta is 2"),
-        ({"safety": 1.0}, "safety is 1"),
-        ({"beta": 0.0}, "beta is 0"),
-        ({"bound": "best"}, "bound is 'best'"),
-        ({"method": "best"}, "method is 'best'"),
-        ({"thresholds": [np.nan]}, "thresholds.* is nan"),
-        ({"support": None}, "support is not given"),
-    ],
-)
-def test_what_is_refused(arguments, message):
-    given = {"num_tasks": 10, "num_rollouts": 10, "thresholds": [100.0], **SETTINGS, **arguments}
-    with pytest.raises(ValueError, match=message):
-        check(given.pop("num_tasks"), given.pop("num_rollouts"), **given)
-    batched = certify(best(60, 10).reshape(3, 20, 10), 100.0, **SETTINGS)
-    with pytest.raises(ValueError, match=r"a batch of 3; expected a single one, such as certificate\[0\]"):
-        advise(batched, support=SUPPORT)
-
-
 @pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
 def test_a_threshold_that_no_lower_bound_reaches_is_named_without_the_number_of_rollouts():
     x = np.random.default_rng(0).uniform(2, 9, (40, 6)).astype(np.float32)
@@ -232,12 +202,6 @@ def test_a_threshold_that_no_lower_bound_reaches_is_named_without_the_number_of_
     better = certify_improvement(x, 0.5 * x, [10.5], support=(0, 10), delta=0.1)
     [found] = advise(better, support=(0, 10))
     assert str(found) == "10.5 lies above the support: no difference exceeds 10"
-
-
-def test_a_mean_is_no_share_of_tasks():
-    x = np.full((40, 6), 0.5, np.float32)
-    with pytest.raises(ValueError, match="certificate is a MeanCertificate"):
-        advise(certify_mean(x, support=(0, 1), delta=0.1), support=(0, 1))
 
 
 def test_tasks_at_the_default_beta_of_another_number_say_so():

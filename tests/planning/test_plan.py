@@ -168,60 +168,6 @@ def test_a_pilot_of_many_tasks_is_planned_for_as_if_it_were_lucky():
     assert "if these were lucky (pessimistic). More pilot tasks help." in few.notice
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"pilot": PILOT[0]}, r"pilot has shape \(12,\)"),
-        ({"pilot": PILOT[:, :1]}, r"pilot has shape \(60, 1\); expected returns"),
-        ({"pilot": PILOT + 1}, r"pilot\[0, 0\] is .*; expected a return in the support"),
-        ({"pilot": Assumptions(2.0, 0.1, 0.1)}, "mean is 2; expected a number inside the support"),
-        ({"pilot": Assumptions(0.5, 0.6, 0.1)}, "task_spread is 0.6; expected more than 0 and less than 0.5"),
-        ({"pilot": Assumptions(0.5, 1e308, 0.1)}, r"task_spread is 1e\+308; expected more than 0 and less than 0.5"),
-        ({"pilot": Assumptions(0.5, 0.1, -1.0)}, "rollout_spread is -1"),
-        ({"pilot": Assumptions(0.5, -0.1, 0.1)}, "task_spread is -0.1; expected more than 0 and less than 0.5"),
-        ({"pilot": Assumptions(0.5, np.nan, 0.1)}, "task_spread is nan"),
-        ({"pilot": ASSUMED, "support": (0, np.inf)}, "Assumptions need a finite one"),
-        ({"support": (1, 0)}, "expected a < b"),
-        ({"delta": 0.0}, "delta is 0"),
-        ({"safety": 2.0}, "safety is 2"),
-        ({"delta": np.array([0.1, 0.2])}, r"delta has shape \(2,\); expected one number"),
-        ({"threshold": [0.5, 0.6]}, r"threshold has shape \(2,\); expected one number"),
-        ({"designs": ("clopper_pearson",)}, "design is 'clopper_pearson', for returns of 0 and 1"),
-        ({"threshold": np.inf}, "threshold is inf"),
-        ({"power": 1.0}, "power is 1"),
-        ({"budget": -1.0}, "budget is -1.0"),
-        ({"cost_per_task": np.nan}, "cost_per_task is nan"),
-        ({"cost_per_rollout": 0.0}, "are both 0"),
-        ({"max_rollouts": 0}, "max_rollouts is 0"),
-        ({"max_rollouts": 5000}, "expected at most 1024"),
-        ({"designs": ("best",)}, "design is 'best'; expected one of betting, attained, clopper"),
-        ({"threshold": None, "designs": ("sequential",), "budget": 9.0}, "which needs a threshold"),
-        ({"threshold": None, "safety": None}, "neither threshold nor safety"),
-        ({"threshold": None}, "no budget is given"),
-    ],
-)
-def test_what_is_refused(arguments, message):
-    given = {"pilot": PILOT, "threshold": 0.6, "safety": 0.8, **WISH, **arguments}
-    with pytest.raises(ValueError, match=message):
-        plan(given.pop("pilot"), **given)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("best", 10, 10, 0.1), "design is 'best'"),
-        (("betting", 0, 10, 0.1), "num_tasks is 0"),
-        (("betting", 10, 0, 0.1), "num_rollouts is 0"),
-        (("betting", 10, 10, 1.0), "beta is 1"),
-        (("soft", 10, 10, 1.0), "beta is 1"),
-        (("betting", 10, 10, "auto"), "beta"),
-    ],
-)
-def test_designs_that_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Design(*arguments)
-
-
 @pytest.mark.parametrize("wish", [{"threshold": 0.6, "safety": 0.8}, {"safety": 0.8, "budget": 300}])
 def test_both_precisions_plan_alike(wish, precision):
     """On a pilot of either type."""

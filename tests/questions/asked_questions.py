@@ -17,6 +17,7 @@ A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
 B = (0.8 * A).astype(np.float32)
 WEIGHTS = np.tile([0.5, 1.5], 30)
 STRATA = np.asarray(["a"] * 20 + ["b"] * 40)
+REQUIRED = {"requirements": ("reward >= 0.6 in 0 1", "cost <= 0.5 in 0 1"), "complete": True}
 # What each question is asked with, besides data, support, delta and what has to be declared.
 FIXED = {"threshold": [0.3, 0.6], "safety": [0.5, 0.8], "alpha": [0.25, 1.0], "margin": [-0.1, 0.0]}
 OPTIONS = {
@@ -28,7 +29,8 @@ OPTIONS = {
     "weighted": {"max_weight": 1.5},
     "stratified": {"frequencies": ("a=0.5", "b=0.5")},
     "improvement": {},
-    "requirements": {"requirements": ("reward >= 0.6 in 0 1", "cost <= 0.5 in 0 1"), "complete": True},
+    "requirements": REQUIRED,
+    "suite_requirements": REQUIRED,
 }
 
 

@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 from jaxcert import certify_policy
-from jaxcert.rollouts import (
-    collect,
-    collect_gymnasium,
-    discounted_return,
-    truncated_return,
-    undiscounted_return,
-)
+from jaxcert.rollouts import collect, collect_gymnasium, discounted_return, truncated_return, undiscounted_return
 from jaxcert.tasks import MultiTaskEnv
 
 STEPS = 1000

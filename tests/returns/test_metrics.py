@@ -5,13 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcert.rollouts import (
-    discounted_return,
-    reach,
-    reach_avoid,
-    truncated_return,
-    undiscounted_return,
-)
+from jaxcert.rollouts import discounted_return, reach, reach_avoid, truncated_return, undiscounted_return
 
 GAMMA, LOWEST = 0.9, -1.5
 RETURNS = {

@@ -52,34 +52,23 @@ def test_the_default_tolerance_covers_distributions_of_tensorflow_probability(pr
         )
         return tfd.MixtureSameFamily(tfd.Categorical(probs=jnp.asarray(share)), inner)
 
-    one = dtype.type(1)
-    pairs = [
-        (
-            tfd.Normal(f["a"], f["b"]),
-            tfd.Normal(f["b"], one),
-            lambda x: normal(x, e["a"], e["b"]) / normal(x, e["b"], 1),
+    def exact_mixture(x, m):
+        return 0.75 * truncated(x, e["e"], e["c"]) + 0.25 * truncated(x, m, e["c"])
+
+    def gamma(x, shape, rate):
+        return rate**shape * x ** (shape - 1) * mp.exp(-rate * x) / mp.gamma(shape)
+
+    a, b, d, one = f["a"], f["b"], f["d"], dtype.type(1)
+    ratios = {
+        (tfd.Normal(a, b), tfd.Normal(b, one)): lambda x: normal(x, e["a"], e["b"]) / normal(x, e["b"], 1),
+        (tfd.LogNormal(a, b), tfd.Gamma(d, a)): lambda x: (
+            normal(mp.log(x), e["a"], e["b"]) / x / gamma(x, e["d"], e["a"])
         ),
-        (
-            tfd.LogNormal(f["a"], f["b"]),
-            tfd.Gamma(f["d"], f["a"]),
-            lambda x: (
-                normal(mp.log(x), e["a"], e["b"])
-                / x
-                / (e["a"] ** e["d"] * x ** (e["d"] - 1) * mp.exp(-e["a"] * x) / mp.gamma(e["d"]))
-            ),
-        ),
-        (
-            mixture(f["b"]),
-            mixture(f["a"]),
-            lambda x: (
-                (0.75 * truncated(x, e["e"], e["c"]) + 0.25 * truncated(x, e["b"], e["c"]))
-                / (0.75 * truncated(x, e["e"], e["c"]) + 0.25 * truncated(x, e["a"], e["c"]))
-            ),
-        ),
-    ]
+        (mixture(b), mixture(a)): lambda x: exact_mixture(x, e["b"]) / exact_mixture(x, e["a"]),
+    }
     tasks = np.random.default_rng(3).uniform(0.001, 0.999, 300).astype(dtype)
     with mp.workdps(50), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        for deployed, sampled, ratio in pairs:
+        for (deployed, sampled), ratio in ratios.items():
             found = np.asarray(task_weights(deployed, sampled, jnp.asarray(tasks)))
             exact = [ratio(mp.mpf(float(x))) for x in tasks]
             excess = [float(mp.mpf(float(w)) / r - 1) for w, r in zip(found, exact, strict=True)]

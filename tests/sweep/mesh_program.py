@@ -9,7 +9,6 @@ import pytest
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from jaxcert import certify
 from jaxcert.sweep import Grid, sweep
 
 RNG = np.random.default_rng(0)
@@ -52,12 +51,6 @@ def on_devices() -> None:
     hits, grid = (X > 0.6).astype(np.float32), Grid([0.3, 0.6], bounds="clopper_pearson", betas=0.1)
     binary = sweep(hits, grid, support=(0, 1), sharding=sharding)
     assert_same(binary, sweep(hits, grid, support=(0, 1)))
-    # certify leaves the rest to the compiler, which needs a mesh of automatic axes.
-    automatic = jax.make_mesh((8,), ("tasks",), axis_types=(AxisType.Auto,))
-    spread = jax.device_put(X, NamedSharding(automatic, P(None, "tasks")))
-    certificate = certify(spread, GRID.thresholds, support=(0, 1), delta=0.01)
-    plain = certify(X, GRID.thresholds, support=(0, 1), delta=0.01)
-    np.testing.assert_array_equal(certificate.epsilon, plain.epsilon)
     bad = X.copy()
     bad[1, 20, 3] = np.nan
     refused("task (1, 20), rollout 3 is nan", lambda: sweep(bad, GRID, support=(0, 1), sharding=sharding))
