@@ -2,8 +2,12 @@
 
 import contextlib
 import io
+import json
+import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +46,64 @@ def said(*arguments: object) -> str:
     status, out, err = command(*arguments)
     assert (status, err) == (0, "")
     return out
+
+
+_SIGNS = {"->": 0, "~>": 0, "!>": 1, "=>": 2, None: 0}
+
+
+def session(script: str, **short: str) -> str:
+    """Run commands as they are typed, one in a line, and look for parts of what is said, up to its line breaks.
+
+    ``words => part | part``: it is refused, in one line that has these parts; ``->``: it succeeds, without a word on
+    stderr; ``~>``, or nothing: it succeeds, with warnings; ``!>``: its exit status is 1. ``^part`` stands first, ``=
+    part`` is all, ``!part`` stands nowhere. ``short``: what words stand for; PROPOSED: what the message before ends
+    with. Returns what was said last.
+    """
+    told = ""
+    for line in filter(None, map(str.strip, script.splitlines())):
+        words, sign, parts = re.fullmatch(r"(.*?)(?: ([-~!=]>)(?: (.*))?)?", line).groups()
+        for name, text in {"PROPOSED": proposed(told), **short}.items():
+            words = re.sub(rf"\b{name}\b", lambda _, text=text: text, words)
+        status, out, err = command(*shlex.split(words))
+        assert status == _SIGNS[sign], (line, out, err)
+        assert sign != "->" or err == "", (line, err)
+        assert sign != "=>" or (out == "" and err.startswith("error: ") and err.count("\n") == 1), (line, out, err)
+        told = out + err
+        for part in (parts or "").split(" | "):
+            check_part(part, told, line)
+    return told
+
+
+def check_part(part: str, told: str, line: str) -> None:
+    """One part of a line of a session."""
+    kind, wanted = (part[:1], part[1:].strip()) if part[:1] in ("^", "=", "!") else ("", part)
+    flat = " ".join(told.split())
+    found = {
+        "^": flat.startswith(wanted),
+        "=": flat == wanted,
+        "!": wanted not in flat,
+        "": wanted in told or wanted in flat,
+    }
+    assert found[kind], (line, part, told)
+
+
+def proposed(message: str) -> str:
+    """The command at the end of a message, without its name."""
+    return message.rpartition("for example: jaxcert ")[2].strip()
+
+
+def table(path: str | Path, header: str, rows: Iterable[Iterable[object]]) -> Path:
+    """A table in CSV."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text("\n".join([header, *(",".join(map(str, row)) for row in rows), ""]))
+    return Path(path)
+
+
+def lines_of(path: str | Path, rows: Iterable[object]) -> Path:
+    """Lines of JSON."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return Path(path)
 
 
 def as_process(*arguments: object, **settings: Any) -> Outcome:

@@ -112,6 +112,13 @@ def x64_context(enabled: bool) -> contextlib.AbstractContextManager:
     return enable_x64() if enabled else disable_x64()
 
 
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own, in which the test works."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(params=["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def precision(request: pytest.FixtureRequest):
     """Run the test with 64-bit types off, and among the long tests with them on; gives the dtype's name."""

@@ -12,8 +12,8 @@ from jaxcert._files import write_whole
 from jaxcert.certificates import confidence
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _tables
-from jaxcert.cli._answer import Answer, Request, together
-from jaxcert.cli._outputs import write_plot
+from jaxcert.cli._outputs import write_plot, writing
+from jaxcert.cli._request import Answer, Request, together
 from jaxcert.cli._typed import in_shell, no_option
 from jaxcert.report import (
     certificate_document,
@@ -58,33 +58,33 @@ def write_files(
     page: Callable[..., None],
 ) -> None:
     """Write the files that are wanted, of answers or of a leaderboard; nothing else is computed."""
-
-    def text(content: Callable[[], str], path: Path, **how: Any) -> None:
-        write_whole(path, content().encode("utf-8", "backslashreplace"), **how)
-
-    def json(path: Path, **how: Any) -> None:
-        if request.outputs.to_stdout:
+    wanted, how = request.outputs, {"replace": request.outputs.force}
+    with writing() as write:
+        if wanted.plot:
+            write(write_plot, wanted.plot, axes(), **how)
+        if wanted.to_stdout:
             print(document_text(document()), end="")
-        else:
-            text(lambda: document_text(document()), path, **how)
+        elif wanted.json:
+            write(write_whole, wanted.json, _encoded(document_text(document())), **how)
+        if wanted.latex:
+            texts = [latex_text([*each.said, each.together], each.table) for each in tables()]
+            write(write_whole, wanted.latex, _encoded("\n".join(texts)), **how)
+        if wanted.report:
+            write(page, wanted.report, **how)
 
-    def latex() -> str:
-        return "\n".join(latex_text([*each.said, each.together], each.table) for each in tables())
 
-    def plot(path: Path, **how: Any) -> None:
-        write_plot(path, axes(), **how)
-
-    request.outputs.write(plot=plot, json=json, latex=functools.partial(text, latex), report=page)
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _records(answers: Mapping[str, Answer], *, witness: bool) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for answer in answers.values():
-        same: dict[str, Any] = {"support": answer.support, "witness": witness}
-        same |= {"data": answer.data[0], "others": answer.data[1:]}
-        of_each = answer.certificates.items()
-        found += [certificate_record(each, advice=answer.advice.get(name), **same) for name, each in of_each]
-    return found
+    return [
+        certificate_record(
+            each, support=of.support, data=of.data[0], others=of.data[1:], advice=of.advice.get(name), witness=witness
+        )
+        for of in answers.values()
+        for name, each in of.certificates.items()
+    ]
 
 
 def _groups(request: Request, answers: Mapping[str, Answer], question: Question, column: str | None = None) -> Groups:

@@ -11,23 +11,22 @@ from jaxcert.certificates import Status, floor_figures
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import naming
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._answer import Answer, Request, together
 from jaxcert.cli._answer_files import write_outputs
 from jaxcert.cli._question_options import check_rows
 from jaxcert.cli._reading import as_stated
-from jaxcert.cli._settings import check_listed, settings_of
+from jaxcert.cli._request import Answer, Request, check_listed, settings_of, together
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._diagnose import WEAKER_BOUND
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
+from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._curve import every_step
 from jaxcert.report._exact_check import check_witnessed
 from jaxcert.report._open_pairs import why_open
-from jaxcert.report._recompute import ask
-from jaxcert.report.html._report_sample import sample_of
+from jaxcert.report.html._report_tables import sample_of
 from jaxcert.report.html._report_words import too_few_trials
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
@@ -118,10 +117,7 @@ def _certified(answer: Answer) -> Answer:
 
 
 def _findings(answer: Answer) -> tuple[Finding, ...] | None:
-    """Likely mistakes, as warnings; with ``strict`` the first is an error.
-
-    None where there is no support to know, or no single rollouts to look at.
-    """
+    """Likely mistakes, as warnings (``strict``: an error); None without a support, or single rollouts to look at."""
     (data,), settings, questions = answer.data, answer.settings, answer.request.asked.questions
     if answer.support is None or not data.has_rollouts:
         return None

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
-from jaxcert.cli._options import Command, Support, flag, level, option, options_of, several, taking
+from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
 from jaxcert.cli._question_options import (
     askable,
     check_required,
@@ -29,52 +29,43 @@ _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bou
 _OF_ONE, _OF_TWO = askable(num_inputs=1), askable(num_inputs=2)
 
 
+@options
 class Asking(NamedTuple):
     """The typed question; ``options`` are settings that few questions have, by their names."""
 
-    support: Support = None
-    delta: Annotated[float | None, option("D", "Failure probability of the certificate.")] = None
-    threshold: Annotated[list[Any] | None, several("X", "Performance to certify; without any, the curve")] = None
-    safety: Annotated[list[Any] | None, several("S", "Share of new tasks to certify a performance for")] = None
-    beta: Annotated[
-        Any,
-        option(
-            "P",
-            "Failure probability of one task's lower bound. By default 0.05 for thresholds, the largest free value "
-            "for safeties, delta / num_tasks with scenario; auto chooses one for each threshold. With soft, the "
-            "weight of the evidence; with attained, one for each threshold or safety by default.",
-            parser=level,
-        ),
-    ] = None
-    bound: Annotated[
-        str | None, flag(f"One of {', '.join(_BOUNDS)}; by default betting, or the one for the method or successes.")
-    ] = None
-    method: Annotated[
-        str | None,
-        flag(
-            f"One of {', '.join(METHODS)}; by default binomial, or attained for successes; it "
-            "reads returns of 0 and 1 as such."
-        ),
-    ] = None
-    question: Annotated[
-        str | None,
-        option(
-            "NAME", f"What is asked: {', '.join(_OF_ONE)}. By default safety of thresholds, safety_level of safeties."
-        ),
-    ] = None
-    listed: Annotated[
-        bool | None,
-        flag(
-            "Tasks are a fixed list, all of them run, and the statement is about this list alone; or they are "
-            "a random sample, and it is about new tasks. Required for a file with a benchmark; otherwise a sample.",
-            "--suite/--sampled",
-        ),
-    ] = None
-    mean: Annotated[bool, flag("Certify the mean over new tasks, or over a fixed list.", "--mean")] = False
-    each_task: Annotated[bool, flag("With --suite: name the tasks that are certainly good.", "--each-task")] = False
-    require: Annotated[
-        float | None, option("X", f"{required_words(_OF_ONE)} Without --question, it is the safety at the thresholds.")
-    ] = None
+    support: tuple[float, float] | None = SUPPORT
+    delta: float | None = option("D", "Failure probability of the certificate.")
+    threshold: list[Any] | None = several("X", "Performance to certify; without any, the curve")
+    safety: list[Any] | None = several("S", "Share of new tasks to certify a performance for")
+    beta: Any = option(
+        "P",
+        "Failure probability of one task's lower bound. By default 0.05 for thresholds, the largest free value "
+        "for safeties, delta / num_tasks with scenario; auto chooses one for each threshold. With soft, the "
+        "weight of the evidence; with attained, one for each threshold or safety by default.",
+        parser=level,
+    )
+    bound: str | None = flag(
+        f"One of {', '.join(_BOUNDS)}; by default betting, or the one for the method or successes.", default=None
+    )
+    method: str | None = flag(
+        f"One of {', '.join(METHODS)}; by default binomial, or attained for successes; it "
+        "reads returns of 0 and 1 as such.",
+        default=None,
+    )
+    question: str | None = option(
+        "NAME", f"What is asked: {', '.join(_OF_ONE)}. By default safety of thresholds, safety_level of safeties."
+    )
+    listed: bool | None = flag(
+        "Tasks are a fixed list, all of them run, and the statement is about this list alone; or they are "
+        "a random sample, and it is about new tasks. Required for a file with a benchmark; otherwise a sample.",
+        "--suite/--sampled",
+        default=None,
+    )
+    mean: bool = flag("Certify the mean over new tasks, or over a fixed list.", "--mean")
+    each_task: bool = flag("With --suite: name the tasks that are certainly good.", "--each-task")
+    require: float | None = option(
+        "X", f"{required_words(_OF_ONE)} Without --question, it is the safety at the thresholds."
+    )
     options: Mapping[str, Any] = MappingProxyType({})
 
     @property

@@ -2,18 +2,16 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from jaxcert.cli._answer import Request
 from jaxcert.cli._answering import answer_files
 from jaxcert.cli._asking import Asking, asked_of, with_asking
-from jaxcert.cli._locked import ProtocolFile, locked_in
-from jaxcert.cli._options import Quiet, Strict, argument, option, with_group
+from jaxcert.cli._options import QUIET, STRICT, argument, option, with_group
 from jaxcert.cli._outputs import Outputs
-from jaxcert.cli._parquet_folder import FolderOptions
 from jaxcert.cli._question_options import askable
+from jaxcert.cli._reading import FolderOptions
+from jaxcert.cli._request import PROTOCOL, Request, completed, locked_in
 from jaxcert.cli._role_options import columns_of, reading_of, with_roles
-from jaxcert.cli._settings import completed
 from jaxcert.tables import ReturnsFile
 
 
@@ -22,30 +20,24 @@ from jaxcert.tables import ReturnsFile
 @with_group("outputs", Outputs, json="Write a certificate file there; - for stdout.")
 @with_roles
 def command(
-    file: Annotated[
-        Path,
-        argument(
-            "FILE",
-            ".npz with an array 'returns' [num_tasks, num_rollouts] (and a boolean array 'where'), .npy with that "
-            "array, or a table (.csv, .tsv, .jsonl, .json, each also .gz, .parquet, .arrow) with columns such as task, "
-            "trial, success. Returns of bool, or a column of true/false, yes/no, pass/fail or success/failure, are "
-            "successes. Also a log of Inspect, or results of LeRobot, tau-bench, tau2-bench or EvalPlus; or, with "
-            "--task-from-path, a folder of monitors or evaluations of Stable-Baselines3. Or a folder of .parquet "
-            "files, for more rollouts than memory holds.",
-        ),
-    ],
-    protocol: ProtocolFile = None,
-    by: Annotated[
-        str | None,
-        option(
-            "NAME",
-            "Answer for each group of rows by itself, as a column of a table tells them; all groups together fail "
-            "with probability delta.",
-        ),
-    ] = None,
-    wanted: Annotated[float | None, option("S", "Wanted safety at the thresholds; explain where it is missed.")] = None,
-    strict: Strict = False,
-    quiet: Quiet = False,
+    file: Path = argument(
+        "FILE",
+        ".npz with an array 'returns' [num_tasks, num_rollouts] (and a boolean array 'where'), .npy with that "
+        "array, or a table (.csv, .tsv, .jsonl, .json, each also .gz, .parquet, .arrow) with columns such as task, "
+        "trial, success. Returns of bool, or a column of true/false, yes/no, pass/fail or success/failure, are "
+        "successes. Also a log of Inspect, or results of LeRobot, tau-bench, tau2-bench or EvalPlus; or, with "
+        "--task-from-path, a folder of monitors or evaluations of Stable-Baselines3. Or a folder of .parquet "
+        "files, for more rollouts than memory holds.",
+    ),
+    protocol: Path | None = PROTOCOL,
+    by: str | None = option(
+        "NAME",
+        "Answer for each group of rows by itself, as a column of a table tells them; all groups together fail "
+        "with probability delta.",
+    ),
+    wanted: float | None = option("S", "Wanted safety at the thresholds; explain where it is missed."),
+    strict: bool = STRICT,
+    quiet: bool = QUIET,
     *,
     asking: Asking,
     folder: FolderOptions,

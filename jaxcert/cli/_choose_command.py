@@ -4,14 +4,13 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
 from jaxcert.cli._options import argument, flag
-from jaxcert.cli._parquet_folder import refuse_parquet_folder
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import aligned, as_stated, read_file, told
+from jaxcert.cli._reading import aligned, as_stated, read_file, refuse_parquet_folder, told
 from jaxcert.cli._role_options import reading_of, with_roles, words_of
 from jaxcert.cli._tables import as_given, rollouts_words
 from jaxcert.cli._typed import in_shell
@@ -50,9 +49,9 @@ class Choice(NamedTuple):
 
 @with_roles
 def command(
-    file: Annotated[Path, argument("FILE", "Returns, a file as for `jaxcert certify`.")],
-    others: Annotated[list[Path] | None, argument("[OTHER]...", "Returns of other policies on the same tasks.")] = None,
-    as_json: Annotated[bool, flag("Write it to stdout as JSON, for machines.", "--json")] = False,
+    file: Path = argument("FILE", "Returns, a file as for `jaxcert certify`."),
+    others: list[Path] | None = argument("[OTHER]...", "Returns of other policies on the same tasks.", default=None),
+    as_json: bool = flag("Write it to stdout as JSON, for machines.", "--json"),
     *,
     roles: dict[str, Any],
 ) -> None:
@@ -95,7 +94,8 @@ def _naming(question: Question, file: ReturnsFile) -> list[str]:
     """The options that select a question, with the numbers and declarations that it needs beforehand."""
     if question.takes("requirements"):
         ends = "" if is_successes(file.like) else f" in {' '.join(_ENDS)}"
-        lines = [f"{_value_of(file)} >= {_NUMBER}{ends}", f"{file.pooled[0]} <= {_NUMBER} in {' '.join(_ENDS)}"]
+        value = "returns" if file.columns is None else file.columns.value
+        lines = [f"{value} >= {_NUMBER}{ends}", f"{file.pooled[0]} <= {_NUMBER} in {' '.join(_ENDS)}"]
         return [*(word for line in lines for word in ("--requirement", line)), "--complete"]
     words = ["--question", question.name] if question.shortcut is None else []
     words += [f"--{question.shortcut}"] if question.shortcut else []
@@ -115,10 +115,6 @@ def _lacking(question: Question, files: Sequence[ReturnsFile]) -> str:
         return "of files in which every rollout is finished"
     no_other = question.takes("requirements") and not (files[0].pooled and files[0].columns)
     return "of a table with a column of each metric" if no_other else ""
-
-
-def _value_of(file: ReturnsFile) -> str:
-    return "returns" if file.columns is None else file.columns.value
 
 
 def _command(

@@ -1,19 +1,32 @@
-"""`jaxcert compare`: two policies on the same tasks, from a file of returns of each."""
+"""`jaxcert compare`: two policies on the same tasks, from a file of returns of each; of more their leaderboard."""
 
 import functools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
+import numpy as np
+
+from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.cli._answer import Request
-from jaxcert.cli._answering import answer_files
+from jaxcert.certificates import Status, ceil_figures
+from jaxcert.cli import _console, _tables
+from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
+from jaxcert.cli._answering import advice_of, answer_files, reasons
 from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
-from jaxcert.cli._compared_several import print_leaderboard
-from jaxcert.cli._options import Quiet, Strict, argument, in_full, option, with_group
+from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, with_group
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable, required_words
-from jaxcert.cli._reading import read_two, sources_of
+from jaxcert.cli._reading import PolicySource, aligned, as_stated, read_two, sources_of, told
+from jaxcert.cli._request import OF_EVERY, Answer, Request, check_listed, completed
 from jaxcert.cli._role_options import reading_of, with_roles
+from jaxcert.questions import QUESTIONS
+from jaxcert.questions._ask import ask
+from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
+from jaxcert.report._open_pairs import open_pairs
+from jaxcert.report.html._pages_of_several import write_several
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._returns import how_many, names_of
 
 _ASKED = askable(num_inputs=2)
 
@@ -35,21 +48,17 @@ _ASKED = askable(num_inputs=2)
 @with_group("outputs", Outputs, without=["witness"])
 @with_roles
 def command(
-    file_a: Annotated[Path, argument("A", "Returns of policy A, a file as for `jaxcert certify`.")],
-    file_b: Annotated[Path | None, argument("[B]", "Returns of policy B on the same tasks, without --policy.")] = None,
-    others: Annotated[
-        list[Path] | None,
-        argument(
-            "[C]...",
-            "Returns of more policies on the same tasks, for a leaderboard: each policy's certified mean, its "
-            "certificate at --threshold, and the policies that it is certified to match or exceed.",
-        ),
-    ] = None,
-    called: Annotated[
-        str | None, option("A,B", "Names of the policies, in the order of their files.", "--names")
-    ] = None,
-    strict: Strict = False,
-    quiet: Quiet = False,
+    file_a: Path = argument("A", "Returns of policy A, a file as for `jaxcert certify`."),
+    file_b: Path | None = argument("[B]", "Returns of policy B on the same tasks, without --policy.", default=None),
+    others: list[Path] | None = argument(
+        "[C]...",
+        "Returns of more policies on the same tasks, for a leaderboard: each policy's certified mean, its "
+        "certificate at --threshold, and the policies that it is certified to match or exceed.",
+        default=None,
+    ),
+    called: str | None = option("A,B", "Names of the policies, in the order of their files.", "--names"),
+    strict: bool = STRICT,
+    quiet: bool = QUIET,
     *,
     asking: Asking,
     outputs: Outputs,
@@ -69,3 +78,102 @@ def command(
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
     answer_files(request, file_a, functools.partial(read_two, sources), quiet=quiet)
+
+
+def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
+    """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
+    asking = request.asking
+    board = _board(request, len(files))
+    named = enumerate(dict.fromkeys(each.file for each in files), 1)
+    request.outputs.check(*((f"file {i}", file) for i, file in named))
+    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+        show("reading")
+        read = aligned([file.read(**request.roles) for file in files], strict=request.roles["strict"])
+        data = as_stated(read, asking.support)
+        check_listed(data, board.mean, asking, of=board.at)
+        show("certifying")
+        found = _leaderboard(board, data, asking)
+        write_files(
+            request,
+            axes=lambda: draw_intervals(found, request.outputs.title or "Leaderboard"),
+            document=lambda: leaderboard_document(found),
+            tables=lambda: [found],
+            page=lambda path, **how: write_several(path, found, **page_of(request, found.data), **how),
+        )
+    if not request.outputs.to_stdout:
+        _print(found)
+        _console.say(*_reasons(request, found))
+
+
+def _board(request: Request, num_policies: int) -> Board:
+    """What is asked of the policies; ValueError for an option of two, or of certificates that are not asked for."""
+    asking = request.asking
+    of_order = asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
+    about_each = {"--json": request.outputs.json, "--threshold": asking.threshold, "--mean": asking.mean}
+    if of_order and (given := [name for name, value in about_each.items() if value]):
+        raise ValueError(
+            f"{given[0]} is about each policy, not their order; expected none with --question {asking.question}"
+        )
+    others = {name: getattr(asking, name) for name in ("question", "safety", "each_task", "require")[of_order:]}
+    for name, value in {**others, **asking.options}.items():
+        if value is not None and value is not False:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is given with {num_policies} files, of which a leaderboard is printed; "
+                "expected two files, or --threshold and the settings of these certificates alone"
+            )
+    board = board_of(asking.threshold, asking.listed, num_policies, has_means=asking.question is None)
+    check_open_unit("delta", asking.delta)
+    bound = None if _of_list(board, asking) else asking.bound
+    of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}
+    given = [name for name, value in of_thresholds.items() if value is not None]
+    if given and board.at is None:
+        raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
+    return board
+
+
+def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> Leaderboard:
+    """The certificates, each at its share of delta; successes have a support."""
+    asked, delta = board.at or board.mean, float(asking.delta or 0.0)
+    of_each = [completed(asked, asking, each.like, each.known_support, instead=OF_EVERY) for each in data]
+    support = of_each[0]["support"]
+    settled = asking._replace(support=support, delta=board.share(delta))
+    answers = [_answers(board, each, settled) for each in data]
+    order = order_of(board, data, support, delta)
+    return Leaderboard(board, delta, support, data, names_of(data), answers, order)
+
+
+def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
+    """Of one policy, by the names of the questions; bound, beta and method are of those at thresholds alone."""
+    of_mean = asking._replace(beta=None, method=None, bound=_of_list(board, asking))
+    found: dict[str, Any] = {}
+    for question in board.questions:
+        fixed, own = (list(board.thresholds), asking) if question is board.at else (None, of_mean)
+        found[question.name] = ask(question, [data], fixed, completed(question, own, data.like))
+    return found
+
+
+def _of_list(board: Board, asking: Asking) -> str | None:
+    """The bound for successes that is given, if the means are over a list, which has them too."""
+    bound = asking.bound
+    return bound if board.mean.listed and bound in BOUNDS and BOUNDS[bound].binary else None
+
+
+def _print(found: Leaderboard) -> None:
+    data, tasks = found.data, how_many(len(found.data[0].tasks), "task")
+    rollouts = "; ".join(dict.fromkeys(_tables.rollouts_words(each.num_rollouts) for each in data))
+    _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
+    _console.say(*told(*data))
+    _console.show_table(_tables.plain_table(found.table))
+    _console.say(*filter(None, [found.together, open_pairs(found)]))
+
+
+def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:
+    """Why nothing is certified at thresholds, for the policies of which that is so."""
+    at = found.board.at
+    if at is None:
+        return
+    for name, data, answers in zip(found.names, found.data, found.answers, strict=True):
+        if np.any(np.asarray(answers[at.name].status) == Status.VACUOUS):
+            answer = Answer(request, [data], {"support": found.support}, {at.name: answers[at.name]})
+            yield f"{name}:"
+            yield from reasons(answer._replace(advice=advice_of(answer)))

@@ -4,7 +4,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -12,8 +12,8 @@ import numpy as np
 import jaxcert
 from jaxcert.certificates import Certificate, floor_to
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._options import Quiet, option
-from jaxcert.cli._outputs import Force, check_new, write_plot, writing
+from jaxcert.cli._options import QUIET, option
+from jaxcert.cli._outputs import FORCE, check_new, write_plot, writing
 from jaxcert.report import plot_certificates
 from jaxcert.report.plots._axes import check_figure_path
 from jaxcert.rollouts import collect
@@ -77,25 +77,24 @@ def _ways(support: tuple[float, float], *, paper: str, default: str) -> dict[str
 
 
 def command(
-    out: Annotated[Path, option("DIR", "Folder for the plots.")] = Path("jaxcert-demo"),
-    force: Force = False,
-    quiet: Quiet = False,
+    out: Path = option("DIR", "Folder for the plots.", default=Path("jaxcert-demo")),
+    force: bool = FORCE,
+    quiet: bool = QUIET,
 ) -> None:
     """Certify an example with a known answer, then two trained policies, each in two ways."""
     files = _files(out)
     check_new(*files, force=force)
     with warnings.catch_warnings(), _console.progress(quiet) as show:
         warnings.simplefilter("ignore", UserWarning)  # about the paper's beta; the explanation mentions it
-        cases = [load_case(name) for name in NAMES]
-        results = [_certified(case, show) for case in cases]
+        found = [(case, _certified(case, show)) for case in map(load_case, NAMES)]
         show("drawing")
-        figures = [_figure(*pair) for pair in zip(cases, results, strict=True)]
+        figures = [_figure(*each) for each in found]
     out.mkdir(exist_ok=True)
     with writing() as write:
         for file, figure in zip(files, figures, strict=True):
             write(write_plot, file, figure, replace=force)
-        for pair in zip(cases, results, strict=True):
-            _print(*pair)
+        for each in found:
+            _print(*each)
         _console.say(_EXPLANATION, *([] if quiet else [f"plot: {file}" for file in files]))
 
 
@@ -120,7 +119,7 @@ def _certified(case: Case, show: Callable[[str], Any]) -> dict[str, _Certified]:
 
 
 def _figure(case: Case, results: dict[str, _Certified]) -> Any:
-    curves = {label: at_thresholds for label, (at_thresholds, _) in results.items()}
+    curves = {label: certificates[0] for label, certificates in results.items()}
     return plot_certificates(curves, exact=case.exact, title=f"{case.name}, {len(case.returns)} tasks")
 
 

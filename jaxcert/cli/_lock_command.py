@@ -1,7 +1,6 @@
 """`jaxcert lock`: the settings of an experiment, written down before its data."""
 
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
 from jaxcert.cli._options import argument, flag, in_full, option
 from jaxcert.cli._question_options import askable, chosen
-from jaxcert.cli._settings import completed
+from jaxcert.cli._request import completed
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable
@@ -32,19 +31,19 @@ _ASKED = askable(num_inputs=1)
     question="As in `jaxcert certify`.",
 )
 def command(
-    out: Annotated[Path, argument("PROTOCOL", "The file, .toml; one that exists is kept.")],
-    tasks: Annotated[int, option("N", "Number of tasks.")],
-    rollouts: Annotated[int, option("M", "Rollouts of each task.")],
-    metric: Annotated[str | None, option("TEXT", "What a return is, in words.")] = None,
-    environment: Annotated[str | None, option("NAME", "Name of the environment, or MODULE:NAME of your own.")] = None,
-    policy: Annotated[Path | None, option("FILE", "Policy file, or MODULE:NAME of your own; its hash is kept.")] = None,
-    seed: Annotated[int | None, option("S", "Seed of `jaxcert rollout`.", min=0)] = None,
-    task: Annotated[str | None, option("NAME", "Column of the tasks, in a table of returns.")] = None,
-    value: Annotated[str | None, option("NAME", "Column of the returns, in a table of returns.")] = None,
-    strata: Annotated[str | None, option("NAME", "Column of the strata, within which tasks are drawn.")] = None,
-    stochastic: Annotated[
-        bool | None, flag("Whether `jaxcert rollout` samples actions; else left open.", "--stochastic/--deterministic")
-    ] = None,
+    out: Path = argument("PROTOCOL", "The file, .toml; one that exists is kept."),
+    tasks: int = option("N", "Number of tasks.", default=...),
+    rollouts: int = option("M", "Rollouts of each task.", default=...),
+    metric: str | None = option("TEXT", "What a return is, in words."),
+    environment: str | None = option("NAME", "Name of the environment, or MODULE:NAME of your own."),
+    policy: Path | None = option("FILE", "Policy file, or MODULE:NAME of your own; its hash is kept."),
+    seed: int | None = option("S", "Seed of `jaxcert rollout`.", min=0),
+    task: str | None = option("NAME", "Column of the tasks, in a table of returns."),
+    value: str | None = option("NAME", "Column of the returns, in a table of returns."),
+    strata: str | None = option("NAME", "Column of the strata, within which tasks are drawn."),
+    stochastic: bool | None = flag(
+        "Whether `jaxcert rollout` samples actions; else left open.", "--stochastic/--deterministic", default=None
+    ),
     *,
     asking: Asking,
 ) -> None:

@@ -7,15 +7,15 @@ import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
-from jaxcert.cli._options import argument, flag, option, with_group
-from jaxcert.cli._outputs import Force, check_outputs, write_plot
-from jaxcert.cli._role_options import TaskRole, ValueRole, columns_in, reading_of
+from jaxcert.cli._options import argument, flag, option, options, with_group
+from jaxcert.cli._outputs import FORCE, check_outputs, write_plot
+from jaxcert.cli._role_options import TASK, VALUE, columns_in, reading_of
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
 from jaxcert.monitoring._monitor_declared import Declared, check_same
@@ -25,20 +25,19 @@ from jaxcert.report import document_digest, plot_evidence, read_certificate
 _HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
 
 
+@options
 class Wished(NamedTuple):
     """Settings fixed when a monitor begins; None if not given."""
 
-    threshold: Annotated[float | None, option("B", "Which threshold of the certificate; or a claim of your own.")] = (
-        None
+    threshold: float | None = option("B", "Which threshold of the certificate; or a claim of your own.")
+    epsilon: float | None = option("E", "Without CERTIFICATE: the risk that is claimed.")
+    alpha: float | None = option("A", "Probability of ever raising a false alarm; by default 0.05.")
+    rollouts: int | None = option("M", "Episodes of each task, in a row; by default 1.")
+    support: tuple[float, float] | None = option(
+        "A B", "Smallest and largest possible return; by default the certificate's."
     )
-    epsilon: Annotated[float | None, option("E", "Without CERTIFICATE: the risk that is claimed.")] = None
-    alpha: Annotated[float | None, option("A", "Probability of ever raising a false alarm; by default 0.05.")] = None
-    rollouts: Annotated[int | None, option("M", "Episodes of each task, in a row; by default 1.")] = None
-    support: Annotated[
-        tuple[float, float] | None, option("A B", "Smallest and largest possible return; by default the certificate's.")
-    ] = None
-    successes: Annotated[bool, flag("An episode succeeds (1) or fails (0).", "--successes")] = False
-    beta: Annotated[float | None, option("P", "Level of the upper bound of a task; by default by the risk.")] = None
+    successes: bool = flag("An episode succeeds (1) or fails (0).", "--successes")
+    beta: float | None = option("P", "Level of the upper bound of a task; by default by the risk.")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -107,10 +106,7 @@ def _in_full(claim: MonitoredClaim) -> str:
 def _certified(
     certificate: Path, wished: Wished, watched: MonitoredClaim | None = None
 ) -> tuple[MonitoredClaim, tuple[float, float] | None, bool]:
-    """The claim of a certificate's file, the known support, and whether its returns are successes.
-
-    ``watched`` supplies the threshold if a certificate has several and none is given.
-    """
+    """A certificate's claim (``watched`` fixes its threshold), the known support, and whether returns are successes."""
     threshold = wished.threshold
     if wished.epsilon is not None:
         raise ValueError(f"--epsilon is {wished.epsilon:g}; the certificate has its own, expected none")
@@ -145,7 +141,11 @@ def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any
     for tasks in tasks_from(sys.stdin.buffer, declared.num_rollouts, columns, **settings):
         before, is_empty = watching.evidence, False
         new = watching.add(tasks)
-        _tell(before, watching.evidence)
+        now = watching.evidence
+        if now.alarm and not before.alarm:  # told at once
+            _say(f"alarm after task {int(now.alarm_at)}")
+        if now.changed and not before.changed:
+            _say(f"change found after task {int(now.change_at)}")
         if rows:  # on the disk before they are printed, so that a sender may forget them
             lines.writerows(map(_cells, new))
             sys.stdout.flush()
@@ -157,14 +157,6 @@ def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any
 def has_reached(watching: Monitor, *, change: bool) -> bool:
     """Whether there is an alarm, or a change."""
     return bool(watching.evidence.changed if change else watching.evidence.alarm)
-
-
-def _tell(before: Any, now: Any) -> None:
-    """An alarm is told at once."""
-    if now.alarm and not before.alarm:
-        _say(f"alarm after task {int(now.alarm_at)}")
-    if now.changed and not before.changed:
-        _say(f"change found after task {int(now.change_at)}")
 
 
 def _say(text: str) -> None:
@@ -180,17 +172,15 @@ def _cells(row: Row) -> list[Any]:
 
 @with_group("wished", Wished)
 def command(
-    state: Annotated[Path, option("FILE", "File of the monitor, created if missing.")],
-    certificate: Annotated[
-        Path | None, argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.")
-    ] = None,
-    complete: Annotated[bool, flag("Declare that each return is one of a whole episode.", "--complete")] = False,
-    change: Annotated[bool, flag("Exit with 1 for a change at an unknown time, not the alarm.", "--change")] = False,
-    rows: Annotated[bool, flag("Print each task once it is on the disk; the sentence on stderr.", "--rows")] = False,
-    plot: Annotated[Path | None, option("FILE", "Draw the evidence there.")] = None,
-    task: TaskRole = None,
-    value: ValueRole = None,
-    force: Force = False,
+    state: Path = option("FILE", "File of the monitor, created if missing.", default=...),
+    certificate: Path | None = argument("[CERTIFICATE]", "File of `jaxcert certify --json`, to begin.", default=None),
+    complete: bool = flag("Declare that each return is one of a whole episode.", "--complete"),
+    change: bool = flag("Exit with 1 for a change at an unknown time, not the alarm.", "--change"),
+    rows: bool = flag("Print each task once it is on the disk; the sentence on stderr.", "--rows"),
+    plot: Path | None = option("FILE", "Draw the evidence there."),
+    task: str | None = TASK,
+    value: str | None = VALUE,
+    force: bool = FORCE,
     *,
     wished: Wished,
 ) -> None:

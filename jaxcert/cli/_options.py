@@ -6,9 +6,10 @@ import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import typer
+from typer.models import ParameterInfo
 
 from jaxcert.certificates._arguments import AUTO
 
@@ -44,22 +45,30 @@ def taking(
 def options_of(
     group: Any, *, without: Collection[str] = (), needed: Collection[str] = (), **words: str
 ) -> list[inspect.Parameter]:
-    """The options of a group: a NamedTuple whose fields are annotated with them.
+    """The options of a group: a NamedTuple whose defaults are these.
 
     ``without``: options that a command lacks; ``needed``: options that it requires; ``words``: its own help texts.
     """
-    found = []
-    for name, hint in get_type_hints(group, include_extras=True).items():
-        if name in without or get_origin(hint) is not Annotated:
+    found, kinds = [], get_type_hints(group)
+    for name, given in group._field_defaults.items():
+        if name in without or not isinstance(given, ParameterInfo):
             continue
-        kind, given = get_args(hint)
-        if name in words:
-            given = copy.copy(given)
-            given.help = words[name]
-        default = inspect.Parameter.empty if name in needed else group._field_defaults[name]
-        annotation: Any = Annotated[kind, given]
-        found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
+        given = copy.copy(given)
+        given.help, given.default = words.get(name, given.help), ... if name in needed else given.default
+        found.append(parameter(name, kinds[name], given))
     return found
+
+
+def parameter(name: str, kind: Any, given: Any) -> inspect.Parameter:
+    """The parameter of a command that is this option, with values of this type."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=given, annotation=kind)
+
+
+def options(group: Any) -> Any:
+    """A decorator for a NamedTuple whose defaults are options: one that is made without them has theirs."""
+    usual = group._field_defaults.values()
+    group.__new__.__defaults__ = tuple(each.default if isinstance(each, ParameterInfo) else each for each in usual)
+    return group
 
 
 def with_group(name: str, group: Any, **changes: Any) -> Callable[[Command], Command]:
@@ -67,24 +76,24 @@ def with_group(name: str, group: Any, **changes: Any) -> Callable[[Command], Com
     return taking(name, options_of(group, **changes), lambda given: group(**given))
 
 
-def option(metavar: str, text: str, *flags: str, **more: Any) -> Any:
-    """An option with a value, by the name of its parameter or by these flags."""
-    return typer.Option(*flags, metavar=metavar, help=text, **more)
+def option(metavar: str, text: str, *flags: str, default: Any = None, **more: Any) -> Any:
+    """An option with a value, by the name of its parameter or by these flags; with the default ``...`` it is needed."""
+    return typer.Option(default, *flags, metavar=metavar, help=text, **more)
 
 
-def flag(text: str, *flags: str, **more: Any) -> Any:
-    """A flag, or an option whose help needs no name for its value."""
-    return typer.Option(*flags, help=text, **more)
+def flag(text: str, *flags: str, default: Any = False) -> Any:
+    """An option that is given or not, or has a value that needs no name."""
+    return typer.Option(default, *flags, help=text)
 
 
-def argument(metavar: str, text: str, **more: Any) -> Any:
+def argument(metavar: str, text: str, default: Any = ...) -> Any:
     """A value that is given by its place."""
-    return typer.Argument(metavar=metavar, help=text, show_default=False, **more)
+    return typer.Argument(default, metavar=metavar, help=text, show_default=False)
 
 
-def several(metavar: str, text: str, *flag: str) -> Any:
+def several(metavar: str, text: str, *flags: str) -> Any:
     """An option for several numbers, of type ``list[Any] | None``; `text` is its help, without a full stop."""
-    return typer.Option(*flag, metavar=metavar, help=in_full(text), parser=_numbers, callback=_together)
+    return option(metavar, in_full(text), *flags, parser=_numbers, callback=_together)
 
 
 def in_full(text: str) -> str:
@@ -126,19 +135,13 @@ def _decimal(text: str) -> Decimal:
     return number
 
 
-Quiet = Annotated[bool, flag("Show no progress, only the result.", "--quiet")]
-Support = Annotated[
-    tuple[float, float] | None,
-    option("A B", "Smallest and largest possible return, known in advance; not needed for successes."),
-]
-Strict = Annotated[
-    bool,
-    flag(
-        "Refuse a file in which some tasks have fewer rollouts than others or that may be cut short (a task "
-        "without any row cannot be noticed), and in `certify` data that look like a mistake.",
-        "--strict",
-    ),
-]
+QUIET = flag("Show no progress, only the result.", "--quiet")
+SUPPORT = option("A B", "Smallest and largest possible return, known in advance; not needed for successes.")
+STRICT = flag(
+    "Refuse a file in which some tasks have fewer rollouts than others or that may be cut short (a task "
+    "without any row cannot be noticed), and in `certify` data that look like a mistake.",
+    "--strict",
+)
 
 
 def level(text: str) -> float | str:

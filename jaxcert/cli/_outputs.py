@@ -3,48 +3,41 @@
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix
-from jaxcert.cli._options import flag, option
+from jaxcert.cli._options import flag, option, options
 from jaxcert.report import save_figure
 from jaxcert.report.plots._axes import check_figure_path
 
-Force = Annotated[bool, flag("Replace files that exist.", "--force")]
-Witness = Annotated[
-    bool,
-    flag(
-        "Add a proof to the certificate file that anyone with the returns can check in exact arithmetic "
-        "(`jaxcert verify --exact`).",
-        "--witness",
-    ),
-]
-Json = Annotated[Path | None, option("FILE", "Write a certificate file there.")]
+FORCE = flag("Replace files that exist.", "--force")
+WITNESS = flag(
+    "Add a proof to the certificate file that anyone with the returns can check in exact arithmetic "
+    "(`jaxcert verify --exact`).",
+    "--witness",
+)
+JSON = option("FILE", "Write a certificate file there.")
 Named = tuple[str, Path | None]  # a file, and what the user calls it
 _SUFFIXES = {"--report": ".html", "--latex": ".tex"}
 
 
+@options
 class Outputs(NamedTuple):
     """Which files are wanted."""
 
-    json: Json = None
-    witness: Witness = False
-    plot: Annotated[Path | None, option("FILE", "Draw the result, by threshold or name (.png, .svg, .pdf).")] = None
-    report: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Write a page to read, print and send (.html): the statement, settings and figures. It shows no "
-            "single returns and no task labels.",
-        ),
-    ] = None
-    latex: Annotated[Path | None, option("FILE", "Write sentences and table for a paper (.tex, with booktabs).")] = None
-    names: Annotated[bool, flag("Name single tasks on the page by their labels in the file.", "--tasks-in-report")] = (
-        False
+    json: Path | None = JSON
+    witness: bool = WITNESS
+    plot: Path | None = option("FILE", "Draw the result, by threshold or name (.png, .svg, .pdf).")
+    report: Path | None = option(
+        "FILE",
+        "Write a page to read, print and send (.html): the statement, settings and figures. It shows no "
+        "single returns and no task labels.",
     )
-    force: Force = False
-    title: Annotated[str | None, option("TEXT", "Title of the plot, before the confidence.")] = None
+    latex: Path | None = option("FILE", "Write sentences and table for a paper (.tex, with booktabs).")
+    names: bool = flag("Name single tasks on the page by their labels in the file.", "--tasks-in-report")
+    force: bool = FORCE
+    title: str | None = option("TEXT", "Title of the plot, before the confidence.")
 
     @property
     def to_stdout(self) -> bool:
@@ -63,13 +56,6 @@ class Outputs(NamedTuple):
             raise ValueError("--tasks-in-report is for a page; expected --report")
         outputs = {"--json": self.record, "--plot": self.plot, "--report": self.report, "--latex": self.latex}
         check_outputs(inputs, *outputs.items(), force=self.force)
-
-    def write(self, **makes: Callable[..., None]) -> None:
-        """Write the files that are wanted, each by a function of its path and of ``replace``."""
-        with writing() as write:
-            for name, make in makes.items():
-                if (path := getattr(self, name)) is not None:
-                    write(make, path, replace=self.force)
 
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
@@ -115,10 +101,7 @@ def check_new(*paths: Path | None, force: bool) -> None:
 
 @contextlib.contextmanager
 def writing() -> Iterator[Callable[..., bool]]:
-    """Give a function that calls a writer of a file and says whether it succeeded.
-
-    If a file's name was taken meanwhile, the other files are still written, and the error comes at the end.
-    """
+    """Give a function that writes a file by another, and says whether it did; a taken name is told at the end."""
     taken: list[str] = []
 
     def attempt(write: Callable[..., None], *arguments: Any, **options: Any) -> bool:

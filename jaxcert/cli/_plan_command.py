@@ -1,15 +1,15 @@
 """`jaxcert plan`: how many tasks, how many rollouts, at which beta."""
 
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert._files import write_whole
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._lock_command import write_locked
-from jaxcert.cli._options import Quiet, Support, argument, option, several, with_group
-from jaxcert.cli._outputs import Force, check_new, check_outputs, write_plot, writing
+from jaxcert.cli._options import QUIET, SUPPORT, argument, option, options, several, with_group
+from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot, writing
 from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
 from jaxcert.cli._role_options import reading_of, with_roles
 from jaxcert.planning import Assumptions, Plan, plan, plan_difference, plan_suite, success_table, task_table
@@ -23,64 +23,52 @@ from jaxcert.tables._aligned import in_one_order
 OF_SUCCESSES = [name for name, kind in DESIGNS.items() if kind.counts_successes]
 
 
+@options
 class Planning(NamedTuple):
     """Known, wanted and allowed numbers; files for the result, the plot and a protocol."""
 
-    delta: Annotated[float, option("D", "Failure probability of the certificate.")] = 0.0
-    pilot: Annotated[
-        Path | None,
-        argument(
-            "[PILOT]",
-            "A file of returns of some tasks, as for `jaxcert certify`; without it (and --assume), a table of the "
-            f"tasks that safeties need; with --threshold and --design {' or '.join(OF_SUCCESSES)}, of successes by "
-            "their trials.",
-        ),
-    ] = None
-    support: Support = None
-    threshold: Annotated[float | None, option("X", "Performance to certify.")] = None
-    safety: Annotated[list[Any] | None, several("S", "Wanted safety; several for the table")] = None
-    budget: Annotated[float | None, option("C", "What may be spent in all.")] = None
-    cost_per_task: Annotated[float, option("C", "Cost of a task.")] = 0.0
-    cost_per_rollout: Annotated[float, option("C", "Cost of a rollout.")] = 1.0
-    power: Annotated[float, option("P", "Wanted probability of the certificate.")] = 0.9
-    max_rollouts: Annotated[int, option("M", "Most rollouts per task to consider.")] = 100
-    design: Annotated[list[str] | None, option("NAME", f"Only these of {', '.join(DESIGNS)} (repeatable).")] = None
-    assume: Annotated[
-        tuple[float, float, float] | None,
-        option(
-            "MEAN SD SD",
-            "In place of PILOT: mean and standard deviation of the tasks' performances, and standard deviation of "
-            "the returns of a task (0: returns are A or B).",
-        ),
-    ] = None
-    against: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Returns of another policy on the same tasks: how many tasks show that PILOT is better by --threshold "
-            "on average.",
-        ),
-    ] = None
-    suite: Annotated[
-        int | None,
-        option(
-            "[G]",
-            "How many trials of each task certify that at least G of PILOT's own tasks, a fixed list, reach "
-            "--threshold; with --against and no G, that PILOT is better by --threshold (0) on average over the list.",
-            min=0,
-        ),
-    ] = None
-    beta: Annotated[float | None, option("P", "Failure probability of a lower bound, for the table.")] = None
-    max_violations: Annotated[int, option("K", "Columns of the table.", min=0)] = 3
-    seed: Annotated[int, option("S", "Seed of the resampling.", min=0)] = 0
-
-    json: Annotated[Path | None, option("FILE", "Write the result there.")] = None
-    plot: Annotated[Path | None, option("FILE", "Draw the result for each number of rollouts (.png, .svg, .pdf).")] = (
-        None
+    delta: float = option("D", "Failure probability of the certificate.", default=...)
+    pilot: Path | None = argument(
+        "[PILOT]",
+        "A file of returns of some tasks, as for `jaxcert certify`; without it (and --assume), a table of the "
+        f"tasks that safeties need; with --threshold and --design {' or '.join(OF_SUCCESSES)}, of successes by "
+        "their trials.",
+        default=None,
     )
-    lock: Annotated[Path | None, option("FILE", "Lock the best design in a protocol (.toml) for `certify`.")] = None
-    force: Force = False
-    quiet: Quiet = False
+    support: tuple[float, float] | None = SUPPORT
+    threshold: float | None = option("X", "Performance to certify.")
+    safety: list[Any] | None = several("S", "Wanted safety; several for the table")
+    budget: float | None = option("C", "What may be spent in all.")
+    cost_per_task: float = option("C", "Cost of a task.", default=0.0)
+    cost_per_rollout: float = option("C", "Cost of a rollout.", default=1.0)
+    power: float = option("P", "Wanted probability of the certificate.", default=0.9)
+    max_rollouts: int = option("M", "Most rollouts per task to consider.", default=100)
+    design: list[str] | None = option("NAME", f"Only these of {', '.join(DESIGNS)} (repeatable).")
+    assume: tuple[float, float, float] | None = option(
+        "MEAN SD SD",
+        "In place of PILOT: mean and standard deviation of the tasks' performances, and standard deviation of "
+        "the returns of a task (0: returns are A or B).",
+    )
+    against: Path | None = option(
+        "FILE",
+        "Returns of another policy on the same tasks: how many tasks show that PILOT is better by --threshold "
+        "on average.",
+    )
+    suite: int | None = option(
+        "[G]",
+        "How many trials of each task certify that at least G of PILOT's own tasks, a fixed list, reach "
+        "--threshold; with --against and no G, that PILOT is better by --threshold (0) on average over the list.",
+        min=0,
+    )
+    beta: float | None = option("P", "Failure probability of a lower bound, for the table.")
+    max_violations: int = option("K", "Columns of the table.", min=0, default=3)
+    seed: int = option("S", "Seed of the resampling.", min=0, default=0)
+
+    json: Path | None = option("FILE", "Write the result there.")
+    plot: Path | None = option("FILE", "Draw the result for each number of rollouts (.png, .svg, .pdf).")
+    lock: Path | None = option("FILE", "Lock the best design in a protocol (.toml) for `certify`.")
+    force: bool = FORCE
+    quiet: bool = QUIET
 
     def check(self) -> None:
         """Raise beforehand for files that could not be written, or exist and may not be replaced."""
@@ -110,7 +98,7 @@ Planned = tuple[Plan, list[ReturnsFile]]
 
 
 @with_roles
-@with_group("asked", Planning, needed=["delta"])
+@with_group("asked", Planning)
 def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
     asked.check()
@@ -175,12 +163,9 @@ def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
     }
     others = ("threshold", "max_rollouts", "budget", "cost_per_task", "cost_per_rollout")
     stated |= {name: getattr(asked, name) for name in others}
-    known = data[0].returns if data else _assumed(*(asked.assume or ()))
+    mean, of_tasks, of_rollouts = asked.assume or (0.0, 0.0, 0.0)
+    known = data[0].returns if data else Assumptions(mean, of_tasks, of_rollouts or None)
     return plan(known, **stated, designs=tuple(asked.design or ()) or None), data
-
-
-def _assumed(mean: float, of_tasks: float, of_rollouts: float) -> Assumptions:
-    return Assumptions(mean, of_tasks, of_rollouts or None)
 
 
 def _table_of_tasks(asked: Planning) -> Plan:

@@ -34,10 +34,7 @@ def processor() -> str:
 
 @contextlib.contextmanager
 def compiled_programs() -> Iterator[None]:
-    """A context with JAX's persistent compilation cache, unless the user has set one; settings are restored afterwards.
-
-    The library itself does not change JAX's settings. If the folder cannot be written, there is no cache.
-    """
+    """A context with JAX's persistent compilation cache, unless the user has one, or the folder cannot be written."""
     wanted: dict[str, Any] = {
         "jax_compilation_cache_dir": str(folder()),
         "jax_compilation_cache_max_size": _MAX_BYTES,
@@ -59,10 +56,7 @@ def compiled_programs() -> Iterator[None]:
 
 
 def emptied_after(warning: str) -> bool:
-    """Whether a warning is about a damaged program in the folder, which is then emptied.
-
-    JAX compiles such a program again, but keeps the damaged file and warns in every later run.
-    """
+    """Whether a warning is of a damaged program: the folder is emptied then, as JAX would keep it and always warn."""
     if getattr(jax.config, "jax_compilation_cache_dir", None) != str(folder()) or not warning.startswith(_DAMAGED):
         return False
     for file in (*folder().glob("*-cache"), *folder().glob("*-atime")):

@@ -3,13 +3,13 @@
 import inspect
 import sys
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
 
 from jaxcert.certificates._question import Option, Question
-from jaxcert.cli._options import flag, option, several
+from jaxcert.cli._options import flag, option, parameter, several
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
 
@@ -82,8 +82,12 @@ def chosen(name: str, known: Collection[str]) -> Question:
 
 
 def options_of_questions(questions: dict[str, Question]) -> list[inspect.Parameter]:
-    """Options for settings that only few questions have; no other option shares their names."""
-    return [_parameter(each, questions) for each in _by_name(questions).values()]
+    """Options for settings of few questions; no other option of a command has such a name."""
+    found: dict[str, dict[str, Option]] = {}
+    for name, question in questions.items():
+        for each in question.options:
+            found.setdefault(each.name, {})[name] = each
+    return [_parameter(*each) for each in found.items()]
 
 
 def given_of_questions(given: dict[str, Any]) -> dict[str, Any]:
@@ -93,25 +97,15 @@ def given_of_questions(given: dict[str, Any]) -> dict[str, Any]:
     return {name[1:]: value for name, value in found.items() if value is not None and value is not False}
 
 
-def _by_name(questions: dict[str, Question]) -> dict[str, Option]:
-    """The options by their names, which mean the same value under the same flag in every question that has them."""
-    own: dict[str, Option] = {}
-    for question in questions.values():
-        for each in question.options:
-            first = own.setdefault(each.name, each)
-            if (each.type, each.flag, each.alias) != (first.type, first.flag, first.alias):
-                raise ValueError(f"the option {each.name!r} has another type or flag in the question {question.name!r}")
-    return own
-
-
-def _parameter(own: Option, questions: dict[str, Question]) -> inspect.Parameter:
-    of: dict[str, list[str]] = {}
-    for name, question in questions.items():
-        for each in question.options:
-            if each.name == own.name:
-                of.setdefault(f"{each.help[0].lower()}{each.help[1:]}", []).append(name)
+def _parameter(name: str, held: dict[str, Option]) -> inspect.Parameter:
+    """An option by the questions that have it, in all of which it means the same value under the same flag."""
+    (own, *others), of = held.values(), {}
+    if any((each.type, each.flag, each.alias) != (own.type, own.flag, own.alias) for each in others):
+        raise ValueError(f"the option {name!r} has another type or flag in one of the questions {', '.join(held)}")
+    for question, each in held.items():
+        of.setdefault(f"{each.help[0].lower()}{each.help[1:]}", []).append(question)
     text = "; for ".join(f"the question {' and '.join(names)}: {words}" for words, names in of.items())
-    text, named = f"For {text}", f"--{own.flag or own.name.replace('_', '-')}"
+    text, named = f"For {text}", f"--{own.flag or name.replace('_', '-')}"
     if own.type is list:
         kind, wanted = list[Any] | None, several("X", text, named)
     elif own.type is tuple:
@@ -119,7 +113,6 @@ def _parameter(own: Option, questions: dict[str, Question]) -> inspect.Parameter
         wanted = option("TEXT", f"{text} (repeatable).", named, callback=lambda texts: texts or None)
     else:
         kind = bool if own.type is bool else own.type | None
-        wanted = flag(f"{text}.", named, *([f"--{own.alias}"] if own.alias else []))
-    default = False if own.type is bool else None
-    annotation: Any = Annotated[kind, wanted]
-    return inspect.Parameter(f"_{own.name}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        named = [named, *([f"--{own.alias}"] if own.alias else [])]
+        wanted = flag(f"{text}.", *named, default=False if own.type is bool else None)
+    return parameter(f"_{name}", kind, wanted)

@@ -2,19 +2,22 @@
 
 import dataclasses
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.cli._role_options import role_option
-from jaxcert.cli._typed import typed_with
+from jaxcert.cli._options import option, options
+from jaxcert.cli._role_options import others_given, reading_of, role_option, words_of
+from jaxcert.cli._typed import in_shell, typed_with
 from jaxcert.returns._prepared import is_successes
-from jaxcert.tables import ReturnsFile, align_tasks, read_returns
+from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
 from jaxcert.tables._columns import NotNamedError
 from jaxcert.tables._entries import told_of
 from jaxcert.tables._readers import policies_of
+from jaxcert.tables.folders._parts import holds_parquet
+from jaxcert.tables.folders._read_summary import type_in_folder
 
 _MOST_NAMED = 40
 
@@ -24,35 +27,38 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
     try:
         return read_returns(path, **options)
     except ValueError as error:
-        is_metric = options.get("metric") and "value" in getattr(error.__cause__, "expected", ())
-        if not isinstance(error.__cause__, NotNamedError) or is_metric:
+        cause = error.__cause__
+        if not isinstance(cause, NotNamedError) or (options.get("metric") and "value" in cause.expected):
             raise
-        expected, unread = error.__cause__.expected, error.__cause__.unread
-        options |= expected
-        are_known = not {"task", "value"} & expected.keys()
-        if are_known and not any(expected.values()) and _has_single_rollouts(path, options):
+        expected, options = cause.expected, options | cause.expected
+        is_plain = not any(expected.values()) and not {"task", "value"} & expected.keys()
+        if is_plain and _has_single_rollouts(path, options):
             return read_returns(path, **options)
-        if "trials" in expected:  # of successes, or of the rate that is the value
-            parts = ("task", "successes", "trials") if "successes" in expected else ("task", "value", "trials")
-            counts = {name: expected[name] for name in parts if expected.get(name)}
-            raise ValueError(
-                f"{error}; if {expected['trials']} is how often the policy tried a task, and no number of tests or of "
-                f"parts of a task, for example: {typed_with(_flags(counts), without=['--value'])}"
-            ) from error
-        added = _flags(expected)
-        if unread and len(expected) == 1:
-            raise ValueError(
-                f"{error}; {', '.join(map(repr, unread))} would be ignored: name the column of trial numbers with "
-                "--trial; if a column separates policies or groups of tasks, make one file of "
-                f"each; otherwise: {typed_with(added)}"
-            ) from error
-        is_known = all(expected.get(name, name) for name in ("task", "value"))
-        may_leave_out = is_known and bool(expected.get("trial")) and _holds_returns(path, options)
-        if unread or may_leave_out or not (is_known and _can_be_read(path, options)):
-            raise ValueError(
-                f"{error}; expected {_listed(added)} with column names of a table with one row per trial"
-            ) from error
-        raise ValueError(f"{error}; for example: {typed_with(added)}") from error
+        raise ValueError(f"{error}; {_remedy(path, options, expected, cause.unread)}") from error
+
+
+def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | None], unread: Sequence[str]) -> str:
+    """The end of a message about columns that are not named: a command, where one works."""
+    if "trials" in expected:  # of successes, or of the rate that is the value
+        parts = ("task", "successes", "trials") if "successes" in expected else ("task", "value", "trials")
+        counts = {name: expected[name] for name in parts if expected.get(name)}
+        return (
+            f"if {expected['trials']} is how often the policy tried a task, and no number of tests or of "
+            f"parts of a task, for example: {typed_with(_flags(counts), without=['--value'])}"
+        )
+    added = _flags(expected)
+    if unread and len(expected) == 1:
+        return (
+            f"{', '.join(map(repr, unread))} would be ignored: name the column of trial numbers with --trial; if a "
+            f"column separates policies or groups of tasks, make one file of each; otherwise: {typed_with(added)}"
+        )
+    is_known = all(expected.get(name, name) for name in ("task", "value"))
+    may_leave_out = is_known and bool(expected.get("trial")) and _holds_returns(path, options)
+    if unread or may_leave_out or not (is_known and _can_be_read(path, options)):
+        *most, last = added
+        wanted = f"{', '.join(most)} and {last}" if most else last
+        return f"expected {wanted} with column names of a table with one row per trial"
+    return f"for example: {typed_with(added)}"
 
 
 def as_stated(files: Sequence[ReturnsFile], support: Any) -> list[ReturnsFile]:
@@ -88,22 +94,13 @@ def _can_be_read(path: Path, options: Mapping[str, Any]) -> bool:
 
 
 def _holds_returns(path: Path, wanted: Mapping[str, Any]) -> bool:
-    """Whether the column that was guessed to number episodes may hold returns, which a certificate would then leave
-    out.
-
-    Signs are words of success, fractional numbers, and entries that do not distinguish the rollouts of a task.
-    """
+    """Whether the guessed episodes may be returns: words, numbers that are not whole, or the same for all of a task."""
     try:
         found = _quietly(path, wanted, value=wanted["trial"], trial=None)
     except ValueError:  # labels
         return False
     counted = found.returns if found.where is None else found.returns[found.where]
     return counted.dtype == bool or found.most_rollouts == 1 or bool(np.any(counted % 1 != 0))
-
-
-def _listed(options: Iterable[str]) -> str:
-    *most, last = options
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 class PolicySource(NamedTuple):
@@ -180,3 +177,60 @@ def _pooled(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     listed = ", ".join(name[:40] for name in names[:_MOST_NAMED]) + more
     return f"not read, so all rows count as one policy: {listed}" if names else ""
+
+
+@options
+class FolderOptions(NamedTuple):
+    """The line about a folder; None if there is none."""
+
+    num_bins: int | None = option(
+        "N", "Of a folder: returns are rounded down to one of N + 1 values, by default 100; 1 for returns of 0 and 1."
+    )
+    across: list[str] | None = option("NAME", "Of a folder: a partition that does not tell tasks apart.")
+
+    def check(self, path: Path, report: Path | None) -> None:
+        """Raise ValueError beforehand for options of a folder given for a file, or a page of a folder."""
+        if holds_parquet(path) and report is not None:
+            raise ValueError("--report shows single rollouts, which are not kept of a folder")
+        given = [name for name, value in self._asdict().items() if value not in (None, [])]
+        if given and path.exists() and not holds_parquet(path):
+            options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise ValueError(f"{options} given for {path}; expected a folder of Parquet files for it")
+
+    def read(
+        self, path: Path, complete: Callable[[np.ndarray], dict[str, Any]], *, strict: bool, **columns: Any
+    ) -> ReturnsFile:
+        """The returns of a file, or of files of one task each; or the summary of a folder of Parquet files.
+
+        ``complete`` says which settings the returns have, by an array of their type, before a folder is read.
+        """
+        if not holds_parquet(path) or "{" in columns["task"]:
+            return read_file(path, strict=strict, **columns)
+        if columns.get("metric"):
+            raise ValueError(
+                f"{path}: is a folder of Parquet files, of which requirements are not asked; expected a file"
+            )
+        if columns["unfinished"] is not None:
+            raise ValueError(f"--unfinished is given for {path}; Parquet files mark no rollout as unfinished")
+        if given := others_given(columns):
+            told = " and ".join(given)
+            raise ValueError(f"{told} given for {path}, a folder of Parquet files; expected a file for it")
+        options: dict[str, Any] = {"task": columns["task"], "value": columns["value"], "across": self.across or ()}
+        support = complete(np.empty(0, type_in_folder(path, **options))).get("support")
+        ends = None if support is None else (float(support[0]), float(support[1]))
+        options |= {} if self.num_bins is None else {"num_bins": self.num_bins}
+        return read_summary(path, support=ends, strict=strict, **options)
+
+
+def refuse_parquet_folder(path: Path, columns: Mapping[str, Any]) -> None:
+    """Raise ValueError for a folder of Parquet files where single rollouts are looked at, with a command that works."""
+    if not holds_parquet(path) or "{" in (columns["task"] or ""):
+        return
+    read = {name: reading_of(columns)[name] for name in ("task", "value")}
+    named = {name: column for name in read if (column := columns[name]) is not None}
+    support = [] if type_in_folder(path, **read, across=()) is bool else ["--support", "LOW", "HIGH"]
+    options = [*words_of(named), "--threshold", "X", *support, "--delta", "0.05"]
+    raise ValueError(
+        f"{path}: is a folder of Parquet files, whose single rollouts are not kept; expected a file, or a question at "
+        f"once, for example: {in_shell('certify', [path], options)} (--mean or --safety S in place of --threshold X)"
+    )

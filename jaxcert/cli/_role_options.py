@@ -1,12 +1,9 @@
 """The options that give columns of a table their roles, shared by all commands that read returns."""
 
-import inspect
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from jaxcert.cli._options import taking
+from jaxcert.cli._options import option, parameter, taking
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._roles import Roles
 
@@ -60,21 +57,14 @@ _KINDS, _FLAGS = {"where": list[str], "unfinished": float}, {"task": ("--task", 
 
 def _option(name: str) -> Any:
     metavar, words = _OPTIONS[name]
-    return typer.Option(*_FLAGS.get(name, [f"--{name}"]), metavar=metavar, help=words)
+    return option(metavar, words, *_FLAGS.get(name, [f"--{name}"]))
 
 
-# For commands that read less than a file of returns.
-TaskRole = Annotated[str | None, _option("task")]
-ValueRole = Annotated[str | None, _option("value")]
-
-
-def _parameter(name: str) -> inspect.Parameter:
-    kind: Any = Annotated[_KINDS.get(name, str) | None, _option(name)]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-
+# Of commands that read less than a file of returns.
+TASK, VALUE = _option("task"), _option("value")
 
 # A decorator for a command with ``roles``: which options of the group were given, by the parameters of `read_returns`.
-with_roles = taking("roles", map(_parameter, _OPTIONS), dict)
+with_roles = taking("roles", [parameter(name, _KINDS.get(name, str) | None, _option(name)) for name in _OPTIONS], dict)
 
 
 def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:

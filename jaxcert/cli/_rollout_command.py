@@ -2,13 +2,11 @@
 
 from jaxcert._files import in_file
 from jaxcert.cli import _console
-from jaxcert.cli._adaptive_rollout import adaptive_rollout, check_archive_path
-from jaxcert.cli._fixed_rollout import fixed_rollout
-from jaxcert.cli._locked import Locked, locked_in
 from jaxcert.cli._options import with_group
 from jaxcert.cli._outputs import check_distinct, check_new, check_witness
-from jaxcert.cli._run import Rolling, Run
-from jaxcert.cli._unfinished import is_unfinished, working_files
+from jaxcert.cli._request import Locked, locked_in
+from jaxcert.cli._rolling import adaptive_rollout, check_archive_path, fixed_rollout
+from jaxcert.cli._run import Rolling, Run, working_files
 from jaxcert.report._protocol_check import check_certifiable, check_size
 from jaxcert.rollouts._own_programs import POLICY
 from jaxcert.tables import check_returns_path
@@ -16,7 +14,7 @@ from jaxcert.tables._columns import Columns
 from jaxcert.training._found_policies import Found, find
 
 
-@with_group("given", Rolling, needed=["policy", "out"])
+@with_group("given", Rolling)
 def command(*, given: Rolling) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
     check_witness(given.witness, given.json)
@@ -39,11 +37,12 @@ def _found(asked: Rolling) -> Found:
     """The policy; what would be written is checked before it is read, and against the files that it has."""
     (check_archive_path if asked.rollouts is None else check_returns_path)(asked.out)
     files = ("--protocol", asked.protocol), ("--out", asked.out), ("--json", asked.json)
-    check_distinct((POLICY, asked.policy), *files, working=working_files(asked.out))
-    if not is_unfinished(asked.out):
+    working = working_files(asked.out)
+    check_distinct((POLICY, asked.policy), *files, working=working)
+    if not working["the run so far"].exists():
         check_new(asked.out, asked.json, force=asked.force)
     found = find(asked.policy, asked.env, deterministic=asked.deterministic)
-    check_distinct(*found.files, *files, working=working_files(asked.out))
+    check_distinct(*found.files, *files, working=working)
     return found
 
 

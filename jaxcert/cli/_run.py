@@ -1,18 +1,25 @@
-"""The policy, the tasks, and when the rollouts of a task end."""
+"""The policy, the tasks, when the rollouts of a task end, and the files of a run that was stopped."""
 
 import contextlib
 import math
+import secrets
+from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jaxcert.cli._locked import Locked, ProtocolFile
-from jaxcert.cli._options import Quiet, argument, flag, option, several
-from jaxcert.cli._outputs import Force, Witness
+from jaxcert._archive import ROLLOUTS, read_archive, write_archive
+from jaxcert._files import held_alone, in_file
+from jaxcert.cli._options import QUIET, argument, flag, option, options, several
+from jaxcert.cli._outputs import FORCE, WITNESS, check_new
+from jaxcert.cli._request import PROTOCOL, Locked
+from jaxcert.report import read_certificate
+from jaxcert.rollouts import adaptive_facts, load_adaptive, save_adaptive
 from jaxcert.rollouts._own_programs import ENV, POLICY
 from jaxcert.rollouts._slots import SCHEDULES
+from jaxcert.tables import returns_facts
 from jaxcert.training._found_policies import Found, shipped
 
 SCHEDULES_NAMED = ", ".join(SCHEDULES)
@@ -21,70 +28,48 @@ _OF_ROLLOUTS = ("until", "beta", "max_rollouts", "max_rollouts_per_task", "sched
 _ADAPTIVE = (*_OF_ROLLOUTS, "json", "witness")
 
 
+@options
 class Rolling(NamedTuple):
     """The options: what to roll out, how often, and where to save it."""
 
-    policy: Annotated[
-        Path,
-        argument(
-            POLICY,
-            "A folder of `jaxcert.training.train` (its last checkpoint), one checkpoint of it, or a policy file "
-            f"(.npz); a policy shipped with the package: {', '.join(shipped())}; or, with {ENV}, MODULE:NAME "
-            "of one of your own, a `Policy` or a function of an observation and a key.",
-        ),
-    ] = Path()
-    out: Annotated[Path, option("FILE", "File for the returns (.parquet or .npz; with --threshold .npz).")] = Path()
-    env: Annotated[
-        str | None,
-        option(
-            "MODULE:NAME",
-            "An environment of your own, such as my_package.envs:ENV in the working directory: a `MultiTaskEnv`, "
-            "or a function without arguments that gives one.",
-        ),
-    ] = None
-    tasks: Annotated[int | None, option("N", "Number of tasks.", min=1)] = None
-    rollouts: Annotated[int | None, option("M", "Rollouts of each task, the same for all.", min=1)] = None
-    threshold: Annotated[
-        list[Any] | None,
-        several(
-            "B",
-            "Without --rollouts: roll out each task until it is decided whether its expected return is at least B, and "
-            "certify B. With: performance to be certified later; warn if it cannot be",
-        ),
-    ] = None
-    safety: Annotated[float | None, option("S", "Safety to be certified later: warn if it cannot be.")] = None
-    delta: Annotated[float | None, option("D", "Failure probability of each certificate; by default 0.01.")] = None
-    seed: Annotated[int | None, option("S", "Seed for the sampling; by default a new one.", min=0, max=2**32 - 1)] = (
-        None
+    policy: Path = argument(
+        POLICY,
+        "A folder of `jaxcert.training.train` (its last checkpoint), one checkpoint of it, or a policy file "
+        f"(.npz); a policy shipped with the package: {', '.join(shipped())}; or, with {ENV}, MODULE:NAME "
+        "of one of your own, a `Policy` or a function of an observation and a key.",
     )
-    stochastic: Annotated[bool, flag("Sample actions instead of taking their mode.", "--stochastic")] = False
-    protocol: ProtocolFile = None
-    force: Force = False
-    quiet: Quiet = False
-    until: Annotated[float | None, option("S", "End once each threshold is certified on this share of new tasks.")] = (
-        None
+    out: Path = option("FILE", "File for the returns (.parquet or .npz; with --threshold .npz).", default=...)
+    env: str | None = option(
+        "MODULE:NAME",
+        "An environment of your own, such as my_package.envs:ENV in the working directory: a `MultiTaskEnv`, "
+        "or a function without arguments that gives one.",
     )
-    beta: Annotated[float | None, option("P", "Probability with which a task below B may pass; by default 0.05.")] = (
-        None
+    tasks: int | None = option("N", "Number of tasks.", min=1)
+    rollouts: int | None = option("M", "Rollouts of each task, the same for all.", min=1)
+    threshold: list[Any] | None = several(
+        "B",
+        "Without --rollouts: roll out each task until it is decided whether its expected return is at least B, and "
+        "certify B. With: performance to be certified later; warn if it cannot be",
     )
-    max_rollouts: Annotated[int | None, option("R", "Most rollouts in all; by default 100 per task.", min=1)] = None
-    max_rollouts_per_task: Annotated[int | None, option("M", "Most rollouts of one task; by default any.", min=1)] = (
-        None
+    safety: float | None = option("S", "Safety to be certified later: warn if it cannot be.")
+    delta: float | None = option("D", "Failure probability of each certificate; by default 0.01.")
+    seed: int | None = option("S", "Seed for the sampling; by default a new one.", min=0, max=2**32 - 1)
+    stochastic: bool = flag("Sample actions instead of taking their mode.", "--stochastic")
+    protocol: Path | None = PROTOCOL
+    force: bool = FORCE
+    quiet: bool = QUIET
+    until: float | None = option("S", "End once each threshold is certified on this share of new tasks.")
+    beta: float | None = option("P", "Probability with which a task below B may pass; by default 0.05.")
+    max_rollouts: int | None = option("R", "Most rollouts in all; by default 100 per task.", min=1)
+    max_rollouts_per_task: int | None = option("M", "Most rollouts of one task; by default any.", min=1)
+    schedule: str | None = option("NAME", f"Which task is next: {SCHEDULES_NAMED}.")
+    binary: bool = flag(
+        "Declare that returns are 0 or 1, as is known of the shipped worlds without physics and of zones.", "--binary"
     )
-    schedule: Annotated[str | None, option("NAME", f"Which task is next: {SCHEDULES_NAMED}.")] = None
-    binary: Annotated[
-        bool,
-        flag(
-            "Declare that returns are 0 or 1, as is known of the shipped worlds without physics and of zones.",
-            "--binary",
-        ),
-    ] = False
-    slots: Annotated[
-        int | None, option("K", "Most rollouts side by side; by default one per task, if memory allows.", min=1)
-    ] = None
-    deadline: Annotated[float | None, option("T", "End after T seconds; the same command goes on from there.")] = None
-    json: Annotated[Path | None, option("FILE", "Write the certificate there.")] = None
-    witness: Witness = False
+    slots: int | None = option("K", "Most rollouts side by side; by default one per task, if memory allows.", min=1)
+    deadline: float | None = option("T", "End after T seconds; the same command goes on from there.")
+    json: Path | None = option("FILE", "Write the certificate there.")
+    witness: bool = WITNESS
     deterministic: bool | None = None
 
     @property
@@ -143,3 +128,119 @@ class Run(NamedTuple):
             with contextlib.suppress(metadata.PackageNotFoundError):
                 versions[package] = metadata.version(package)
         return {**self.found.facts, **about, "precision": str(jnp.result_type(float)), "versions": versions}
+
+
+# The seeds that the option takes; all that are drawn are among them.
+_SEEDS = range(2**32)
+
+
+class Kind(NamedTuple):
+    """A kind of runs: what determines one, by a file of it so far or its output; how the former is read and written."""
+
+    facts: Callable[[Path], dict[str, Any]]
+    facts_of_output: Callable[[Path], dict[str, Any]]
+    load: Callable[[Path], Any]
+    save: Callable[[Path, Any, dict[str, Any]], None]
+
+
+ADAPTIVE = Kind(
+    adaptive_facts, adaptive_facts, load_adaptive, lambda path, run, facts: save_adaptive(path, run, facts=facts)
+)
+# The same number of rollouts of each task: the returns of the first tasks.
+FIXED = Kind(
+    lambda path: read_archive(path, ROLLOUTS)[0],
+    returns_facts,
+    lambda path: read_archive(path, ROLLOUTS, ["returns"])[1]["returns"],
+    lambda path, returns, facts: write_archive(path, ROLLOUTS, facts, {"returns": returns}),
+)
+
+
+class Unfinished:
+    """The run so far, None for a new one, as long as this process holds its lock; and the facts of what it is of."""
+
+    def __init__(
+        self,
+        out: Path,
+        json: Path | None,
+        facts: Mapping[str, Any],
+        seed: int | None,
+        *,
+        force: bool,
+        kind: Kind = ADAPTIVE,
+    ) -> None:
+        (self.path, _), self.force, self._kind = working_files(out).values(), force, kind
+        self._readers = {out: kind.facts_of_output, **({} if json is None else {json: _record_facts})}
+        begun = kind.facts(self.path) if self.path.exists() else None
+        self.facts = {**facts, "seed": self._seed(begun) if seed is None else seed}
+        if begun is not None:
+            self._check(begun)
+        # Whoever begins anew has written none of them.
+        self._ours = set() if begun is None else {path for path in self._readers if self._is_ours(path)}
+        check_new(*(path for path in self._readers if path not in self._ours), force=force)
+        self.run = None if begun is None else kind.load(self.path)
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return self.facts["seed"]
+
+    def may_replace(self, path: Path) -> bool:
+        """Whether an output may take the place of what is there by now: of this run's when it began, or anything."""
+        return self.force or (path in self._ours and self._is_ours(path))
+
+    def save(self, so_far: Any) -> None:
+        """Keep the run so far."""
+        self._kind.save(self.path, so_far, self.facts)
+
+    def remove(self) -> None:
+        """Delete the file; the output is written."""
+        self.path.unlink(missing_ok=True)
+
+    def naming(self) -> contextlib.AbstractContextManager:
+        """Errors of a run that goes on name the file from which it does so."""
+        return contextlib.nullcontext() if self.run is None else in_file(self.path)
+
+    def _seed(self, begun: Mapping[str, Any] | None) -> int:
+        # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
+        seed = secrets.randbits(31) if begun is None else begun.get("seed")
+        if type(seed) is not int or seed not in _SEEDS:
+            raise ValueError(f"{self.path}: its seed is {seed!r:.40}; expected a whole number from 0 to {_SEEDS[-1]}")
+        return seed
+
+    def _check(self, begun: Mapping[str, Any]) -> None:
+        for name, value in self.facts.items():
+            if begun.get(name) != value:
+                raise ValueError(
+                    f"{self.path} holds another run, with {name} = {begun.get(name)!r}, not {value!r}; "
+                    "remove it, or choose another --out"
+                )
+
+    def _is_ours(self, path: Path) -> bool:
+        """Whether a file is of this run, whose deadline came."""
+        with contextlib.suppress(OSError, ValueError):
+            return self._readers[path](path).items() >= self.facts.items()
+        return False
+
+
+@contextlib.contextmanager
+def unfinished(run: Run, settings: Mapping[str, Any], kind: Kind = ADAPTIVE) -> Iterator[Unfinished]:
+    """The run so far of one output and its record, which no other process has at the same time."""
+    asked, out, facts = run.asked, run.asked.out, {**run.facts, **settings}
+    file, lock = working_files(out).values()
+    with held_alone(lock) as is_alone:
+        if not is_alone:
+            raise ValueError(f"{file}: in use by another process; wait for it, or choose another --out")
+        yield Unfinished(out, asked.json, facts, asked.seed, force=asked.force, kind=kind)
+
+
+def working_files(out: Path) -> dict[str, Path]:
+    """Files beside an output that are its command's own, by what they are for: the run that it goes on with, if any."""
+    file = out.with_name(f"{out.name}.unfinished")
+    return {"the run so far": file, "its lock": file.with_name(f"{file.name}.lock")}
+
+
+def _record_facts(path: Path) -> dict[str, Any]:
+    """Entries of a certificate file about its rollouts."""
+    (record,) = read_certificate(path)["certificates"]
+    rollouts = record.get("rollouts")
+    return rollouts if isinstance(rollouts, dict) else {}

@@ -1,33 +1,32 @@
 """`jaxcert sweep`: a grid of settings from a TOML file."""
 
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 from rich.progress import MofNCompleteColumn
 
 from jaxcert._files import check_output, check_suffix
 from jaxcert.cli import _console
-from jaxcert.cli._options import Quiet, Strict, argument, flag
-from jaxcert.cli._outputs import Force, check_distinct, check_new
+from jaxcert.cli._options import QUIET, STRICT, argument, flag
+from jaxcert.cli._outputs import FORCE, check_distinct, check_new
 from jaxcert.cli._reading import read_file, told
 from jaxcert.report import write_sweep
-from jaxcert.report._recompute import stacked
 from jaxcert.report._sweeps import FORMATS
 from jaxcert.sweep import SweepResult, sweep
 from jaxcert.sweep._config import Config, read_config
 from jaxcert.sweep._sweep import settled
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._aligned import stacked
 
 _NOTE = "Each certificate holds by itself, for settings fixed before the data were seen, not for the best of many."
 
 
 def command(
-    config: Annotated[Path, argument("CONFIG", "TOML file with the tables [data], [grid], [run].")],
-    dry_run: Annotated[bool, flag("Print the number of certificates, and stop.", "--dry-run")] = False,
-    strict: Strict = False,
-    force: Force = False,
-    quiet: Quiet = False,
+    config: Path = argument("CONFIG", "TOML file with the tables [data], [grid], [run]."),
+    dry_run: bool = flag("Print the number of certificates, and stop.", "--dry-run"),
+    strict: bool = STRICT,
+    force: bool = FORCE,
+    quiet: bool = QUIET,
 ) -> None:
     """Certify every combination of the settings in CONFIG, for every seed."""
     wanted = read_config(config)

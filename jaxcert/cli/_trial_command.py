@@ -3,15 +3,15 @@
 import re
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _pair_texts, _trial_texts
-from jaxcert.cli._adaptive_rollout import check_archive_path
-from jaxcert.cli._options import argument, flag, option, several, with_group
-from jaxcert.cli._outputs import Force, Json, Witness, check_outputs, check_witness, writing
+from jaxcert.cli._options import argument, flag, option, options, several, with_group
+from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness, writing
+from jaxcert.cli._rolling import check_archive_path
 from jaxcert.cli._run import SCHEDULES_NAMED
 from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import write_certificates
@@ -26,15 +26,16 @@ _MOST_TASKS = 10_000
 _NUMBER = re.compile(r"[-+]?(\d[\d_]*)?\.?\d+(e[-+]?\d+)?")
 
 
+@options
 class OfTasks(NamedTuple):
     """The declaration options for tasks only."""
 
-    threshold: Annotated[list[Any] | None, several("X", "Performance to certify")] = None
-    tasks: Annotated[str | None, option("A,B,...", "Labels of the tasks; or their number, for 0, 1, ...")] = None
-    beta: Annotated[float, option("P", "Probability with which a task below a threshold may pass.")] = 0.05
-    give_up: Annotated[float | None, option("W", "Leave a task with less evidence; by default 0.5, or 0.1.")] = None
-    max_trials: Annotated[int | None, option("M", "Leave a task after so many; for successes by default 100.")] = None
-    schedule: Annotated[str, option("NAME", f"Which task `next` advises: one of {SCHEDULES_NAMED}.")] = "closest"
+    threshold: list[Any] | None = several("X", "Performance to certify")
+    tasks: str | None = option("A,B,...", "Labels of the tasks; or their number, for 0, 1, ...")
+    beta: float = option("P", "Probability with which a task below a threshold may pass.", default=0.05)
+    give_up: float | None = option("W", "Leave a task with less evidence; by default 0.5, or 0.1.")
+    max_trials: int | None = option("M", "Leave a task after so many; for successes by default 100.")
+    schedule: str = option("NAME", f"Which task `next` advises: one of {SCHEDULES_NAMED}.", default="closest")
 
     def start(self, log: Path, *, successes: bool, **settings: Any) -> Trials:
         """A log of trials of tasks."""
@@ -47,16 +48,15 @@ class OfTasks(NamedTuple):
         return Trials.start(log, labels, self.threshold, successes=successes, **own, **settings)
 
 
+@options
 class OfPairs(NamedTuple):
     """The declaration options for two policies only."""
 
-    policies: Annotated[str | None, option("A,B", "Two policies to try in pairs until one is shown to be better.")] = (
-        None
-    )
-    pairs: Annotated[int | None, option("N", "The most pairs; by default 200, of scores any number.")] = None
-    margin: Annotated[float, option("C", "By how much one has to be better on average.")] = 0.0
-    seed: Annotated[int | None, option("N", "Of the order within the pairs; drawn by default.")] = None
-    blinded: Annotated[bool, flag("Call them X and Y; the first line of LOG says which is which.", "--blinded")] = False
+    policies: str | None = option("A,B", "Two policies to try in pairs until one is shown to be better.")
+    pairs: int | None = option("N", "The most pairs; by default 200, of scores any number.")
+    margin: float = option("C", "By how much one has to be better on average.", default=0.0)
+    seed: int | None = option("N", "Of the order within the pairs; drawn by default.")
+    blinded: bool = flag("Call them X and Y; the first line of LOG says which is which.", "--blinded")
 
     def start(self, log: Path, *, successes: bool, **settings: Any) -> PairedTrials:
         """A log of trials in pairs, which succeed or fail unless there is a support."""
@@ -73,12 +73,10 @@ group = typer.Typer()
 @with_group("of_pairs", OfPairs)
 @with_group("of_tasks", OfTasks)
 def start_trials(
-    log: Annotated[Path, argument("LOG", "The file, .jsonl; one that exists is kept.")],
-    delta: Annotated[float, option("D", "Failure probability of each threshold's certificate, or of the answer.")],
-    successes: Annotated[
-        bool, flag("A trial succeeds or fails, as in pairs without --support.", "--successes")
-    ] = False,
-    support: Annotated[tuple[float, float] | None, option("A B", "Smallest and largest possible score.")] = None,
+    log: Path = argument("LOG", "The file, .jsonl; one that exists is kept."),
+    delta: float = option("D", "Failure probability of each threshold's certificate, or of the answer.", default=...),
+    successes: bool = flag("A trial succeeds or fails, as in pairs without --support.", "--successes"),
+    support: tuple[float, float] | None = option("A B", "Smallest and largest possible score."),
     *,
     of_tasks: OfTasks,
     of_pairs: OfPairs,
@@ -116,7 +114,7 @@ def _labels(tasks: str | None) -> list[str]:
     return list(map(str, range(number)))
 
 
-Log = Annotated[Path, argument("LOG", "The log of `jaxcert trial start`.")]
+LOG = argument("LOG", "The log of `jaxcert trial start`.")
 
 
 @group.callback()
@@ -129,10 +127,10 @@ def command() -> None:
 
 @group.command("add")
 def add_trial(
-    log: Log,
-    label: Annotated[str, option("LABEL", "The task that was tried; in pairs, the policy.", "--task", "--policy")],
-    success: Annotated[bool | None, flag("Its outcome; one that broke off has failed.", "--success/--failure")] = None,
-    score: Annotated[float | None, option("X", "Its score, where declared; the worst if it broke off.")] = None,
+    log: Path = LOG,
+    label: str = option("LABEL", "The task that was tried; in pairs, the policy.", "--task", "--policy", default=...),
+    success: bool | None = flag("Its outcome; one that broke off has failed.", "--success/--failure", default=None),
+    score: float | None = option("X", "Its score, where declared; the worst if it broke off."),
 ) -> None:
     """Record a trial in LOG; it is on the disk when the command ends."""
     refuse_both("--success", "--failure")
@@ -148,7 +146,7 @@ def add_trial(
 
 @group.command("undo")
 def undo_trial(
-    log: Log, why: Annotated[str, option("TEXT", "The reason, which must not be how the trial went.")]
+    log: Path = LOG, why: str = option("TEXT", "The reason, which must not be how the trial went.", default=...)
 ) -> None:
     """Withdraw the last trial in LOG; it stays there, with the reason, and does not count."""
     with _console.warnings_on_stderr():
@@ -160,7 +158,7 @@ def undo_trial(
 
 
 @group.command("next")
-def next_task(log: Log) -> None:
+def next_task(log: Path = LOG) -> None:
     """Print the label of the task or policy that LOG advises to try next; nothing, with exit status 1, at the end."""
     with _console.warnings_on_stderr():
         label = open_trials(log).next_label()
@@ -171,11 +169,11 @@ def next_task(log: Log) -> None:
 
 @group.command("status")
 def trial_status(
-    log: Log,
-    json: Json = None,
-    witness: Witness = False,
-    out: Annotated[Path | None, option("FILE", "Write the trials that count (.npz), like `jaxcert rollout`.")] = None,
-    force: Force = False,
+    log: Path = LOG,
+    json: Path | None = JSON,
+    witness: bool = WITNESS,
+    out: Path | None = option("FILE", "Write the trials that count (.npz), like `jaxcert rollout`."),
+    force: bool = FORCE,
 ) -> None:
     """Say how far LOG has come, and what is certified so far."""
     if out is not None:
@@ -184,10 +182,10 @@ def trial_status(
     check_witness(witness, json)
     with _console.warnings_on_stderr():
         found = open_trials(log)
-    if isinstance(found, PairedTrials):
-        _refuse_files(log, json, out)
-    else:
+    if isinstance(found, Trials):
         _write_files(found, json, out, witness=witness, force=force)
+    elif json is not None or out is not None:
+        raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof_command(log)}")
     _console.say(*texts_of(found).standing(found))
 
 
@@ -201,9 +199,3 @@ def _write_files(trials: Trials, json: Path | None, out: Path | None, *, witness
             write(write_certificates, json, held, replace=force)
         if out is not None:
             write(save_adaptive, out, trials.run(), facts=records[0]["rollouts"], replace=force)
-
-
-def _refuse_files(log: Path, json: Path | None, out: Path | None) -> None:
-    """Raise ValueError if files are wanted of pairs, whose log is the proof."""
-    if json is not None or out is not None:
-        raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof_command(log)}")

@@ -15,10 +15,7 @@ def remember(arguments: Sequence[str]) -> None:
 
 
 def typed_with(added: Mapping[str, Sequence[str]], *, without: Sequence[str] = ()) -> str:
-    """The typed command for a shell, with these options replacing its own of the same names.
-
-    ``without``: options with one value that are dropped, in every form and as often as they were typed.
-    """
+    """The command that runs, with these options in place of its own, ``without`` others of one value, for a shell."""
     words = [*_TYPED.get()]
     for option in without:
         words = _left_out(words, option)

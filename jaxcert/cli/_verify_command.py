@@ -1,31 +1,28 @@
 """`jaxcert verify`: a certificate file, computed again from the returns."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from jaxcert.cli import _console
-from jaxcert.cli._options import Quiet, argument, flag, option
+from jaxcert.cli._options import QUIET, argument, flag, option
 from jaxcert.report import check_certificate, check_exactly, verify
 
 
 def command(
-    certificate: Annotated[Path, argument("CERTIFICATE", "File of `jaxcert certify --json`.")],
-    returns: Annotated[Path, argument("RETURNS", "The file of returns; with --exact, also a log of trials.")],
-    others: Annotated[
-        list[Path] | None,
-        argument(
-            "[OTHER]...",
-            "For a comparison: the returns of policy B, if not in the same table. For weighted tasks, at last: "
-            "the weights.",
-        ),
-    ] = None,
-    protocol: Annotated[Path | None, option("FILE", "The protocol that the certificate has to name.")] = None,
-    exact: Annotated[
-        bool, flag("Check the witnesses (`--witness`) in exact arithmetic, in place of computing again.", "--exact")
-    ] = False,
-    quiet: Quiet = False,
+    certificate: Path = argument("CERTIFICATE", "File of `jaxcert certify --json`."),
+    returns: Path = argument("RETURNS", "The file of returns; with --exact, also a log of trials."),
+    others: list[Path] | None = argument(
+        "[OTHER]...",
+        "For a comparison: the returns of policy B, if not in the same table. For weighted tasks, at last: "
+        "the weights.",
+        default=None,
+    ),
+    protocol: Path | None = option("FILE", "The protocol that the certificate has to name."),
+    exact: bool = flag(
+        "Check the witnesses (`--witness`) in exact arithmetic, in place of computing again.", "--exact"
+    ),
+    quiet: bool = QUIET,
 ) -> None:
     """Compute CERTIFICATE again from RETURNS and say what differs; the exit status is 1 if anything does.
 

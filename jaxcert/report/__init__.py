@@ -1,9 +1,14 @@
 """Readers, writers and plots of certificates; each imports its optional dependencies when it is used."""
 
 from jaxcert.report import check_certificate, check_trials
-from jaxcert.report._certificate_schema import certificate_schema, read_certificate
 from jaxcert.report._curve import step_curve
-from jaxcert.report._document import certificate_document, document_digest, document_text
+from jaxcert.report._document import (
+    certificate_document,
+    certificate_schema,
+    document_digest,
+    document_text,
+    read_certificate,
+)
 from jaxcert.report._exact_check import check_exactly
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._run_record import run_record
@@ -13,9 +18,8 @@ from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
 from jaxcert.report.plots._axes import save_figure
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
+from jaxcert.report.plots._line_plots import plot_bounds, plot_evidence, plot_plan, plot_training
 from jaxcert.report.plots._share_plot import plot_certificates, plot_levels
-from jaxcert.report.plots._task_plots import plot_bounds, plot_plan
-from jaxcert.report.plots._time_plots import plot_evidence, plot_training
 
 __all__ = [
     "Interval",

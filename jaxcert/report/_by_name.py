@@ -28,10 +28,9 @@ def observed_means(data: Sequence[Returns]) -> np.ndarray | None:
 def intervals_of(
     certificate: Any, question: Question, means: np.ndarray | None, name: str = "", policies: Sequence[str] = ()
 ) -> dict[str, Interval]:
-    """A row for each task that the answer names, or for the whole answer; and for each of its numbers.
+    """A row for each task that an answer names, or for what it certifies as a whole, and for each of its numbers.
 
-    ``means``: observed, of each task, [n]; None if they are not known. ``name``: of the group, where there are several;
-    ``policies``: what two policies are called, of whose difference it is.
+    ``means``: observed, [n], if known; ``name``: of the group; ``policies``: what two are called that are compared.
     """
     in_a_row = getattr(certificate, "num_episodes", 1)
     means = means if means is None or in_a_row == 1 else means**in_a_row

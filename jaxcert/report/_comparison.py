@@ -99,11 +99,7 @@ def _of_rows(
 def _counted_otherwise(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], i: int, found: Any, computed: dict[str, Any], slack: float
 ) -> dict[str, Any] | None:
-    """The row with the stated number of violations, if rounding can explain that many lower bounds below the threshold.
-
-    The thresholds of a curve and of a wanted safety are lower bounds. On the machine that wrote the file, lower bounds
-    close to one may have been on its other side.
-    """
+    """The row with the stated violations, if rounding can have put so many lower bounds below the threshold there."""
     sampled, row = getattr(found, "sampled", found), record["rows"][i]
     bounds, threshold = np.array(sampled.lower_bounds), np.asarray(sampled.thresholds)[i]
     near, sure = np.flatnonzero(np.abs(bounds - threshold) <= slack), bounds < threshold - slack

@@ -13,7 +13,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import question_of, sampled
-from jaxcert.report._recompute import ask
+from jaxcert.questions._ask import ask
 from jaxcert.tables import Returns
 
 # Points of a curve: more take a record of megabytes, and no eye tells them apart.
@@ -31,9 +31,6 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         certificate: for one set of tasks; its lower_bounds [n], beta, delta and method are used.
         max_points: keep at most so many steps, evenly spaced by rank, the first and the last among them. A certificate
             at a point also holds below it, so such a curve is valid, and lower than the complete one.
-
-    Returns:
-        A certificate whose thresholds are the distinct finite lower bounds, in increasing order.
 
     Raises:
         ValueError: max_points is less than 2, the certificate is a batch or of a kind without a curve, no lower bound
@@ -107,10 +104,7 @@ def every_step(data: Sequence[Returns], certificate: Certificate, settings: Mapp
 
 
 def _at_thresholds(certificate: Certificate) -> Question | None:
-    """The question to ask again at each step, where the level is chosen for each; None if lower bounds were counted.
-
-    Also None if its own options are unknown here, and for soft counts, whose lower bounds are no steps.
-    """
+    """The question to ask again at each step, where each has a level of its own; else None (counted or soft bounds)."""
     method, question = METHODS.get(certificate.method), question_of(certificate)
     if question.finds_threshold:
         others = (each for each in QUESTIONS.values() if each.certificate is question.certificate)

@@ -1,15 +1,21 @@
-"""The certificate file: its text, and its content besides the certificates."""
+"""The certificate file: what it holds besides the certificates, its text, its form, and how it is read."""
 
 import hashlib
+import importlib.resources
+import itertools
 import json
+import math
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import jax
 import jaxlib.version
 import numpy as np
 
+from jaxcert._extras import import_extra
+from jaxcert._files import content_of, parsed
 from jaxcert._version import __version__
 from jaxcert.questions import QUESTIONS
 
@@ -31,14 +37,7 @@ REFERENCES = {
 
 
 def assumptions_of(questions: Iterable[str]) -> list[str]:
-    """The assumptions behind the answers to these questions, including everything that had to be settled beforehand.
-
-    A name that is no question known here adds no setting.
-
-    Example:
-        >>> print(assumptions_of(["cvar"])[4][:79])
-        Settled before the data were seen: what is asked, alpha, delta, bound, cap, and
-    """
+    """What certificates rest on that answer these questions, with all that was to be settled before the data."""
     known, named = [QUESTIONS[name] for name in questions if name in QUESTIONS], ["what is asked"]
     for question in known:  # a required declaration has one value
         own = [option.name for option in question.options if option.name not in question.declared]
@@ -77,16 +76,13 @@ def certificate_document(
     checkpoint: Mapping[str, Any] | None = None,
     leaderboard: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Records of certificates with their assumptions, versions, platform and digest, as plain values for JSON.
+    """Records of certificates with their assumptions, versions, platform and digest, as `certificate_schema` has them.
 
     Args:
         records: see `certificate_record`.
         protocol: the digest of the protocol that was locked beforehand (`Protocol.digest`).
         checkpoint: which checkpoint of a training run it is: its number, step and part of delta.
         leaderboard: of three policies or more, what holds of all of them together: see `jaxcert compare A B C --json`.
-
-    Returns:
-        A dictionary that the schema beside this file describes (`certificate_schema`).
 
     Raises:
         ValueError: a record holds a number that is not finite.
@@ -130,9 +126,6 @@ def document_digest(document: Mapping[str, Any]) -> str:
     Args:
         document: see `certificate_document`.
 
-    Returns:
-        64 hexadecimal digits.
-
     Example:
         >>> document_digest({"format": "jaxcert certificates"})[:8]
         'a5a4826e'
@@ -143,22 +136,114 @@ def document_digest(document: Mapping[str, Any]) -> str:
 
 
 def document_text(document: Mapping[str, Any]) -> str:
-    """The document as the text of a certificate file: strict JSON, indented, with a line ending.
+    """The document as the text of a certificate file: strict JSON in UTF-8, indented, with a line ending.
 
     Args:
         document: what :func:`certificate_document` returns.
-
-    Returns:
-        The text, in which every character stands for itself (UTF-8).
 
     Raises:
         ValueError: a number is not finite.
 
     Example:
-        >>> from jaxcert.report import document_text
         >>> print(document_text({"digest": "0"}), end="")
         {
           "digest": "0"
         }
     """
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2) + "\n"
+
+
+_DIGITS = 19  # of a 64-bit integer
+_ENOUGH = 100  # errors, of which one is told
+
+
+def certificate_schema() -> dict[str, Any]:
+    """The JSON schema of certificate files, draft 2020-12.
+
+    Example:
+        >>> certificate_schema()["properties"]["format_version"]
+        {'const': 5}
+    """
+    text = importlib.resources.files("jaxcert.report").joinpath("certificate.schema.json").read_text(encoding="utf-8")
+    return json.loads(text)
+
+
+def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
+    """The document of a certificate file, if it has the form that the schema describes; no content is checked.
+
+    Args:
+        path: the file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is no certificate file, one of another version, or cut short; the message names the place.
+        ImportError: without jsonschema-rs (extra `cli`).
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from jaxcert.report import write_certificates
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "certificate.json"
+        ...     write_certificates(path, [])
+        ...     read_certificate(path)["certificates"]
+        []
+    """
+    content = content_of(path, "a certificate file")
+    strict: dict[str, Any] = {"parse_float": _number, "parse_int": _number, "parse_constant": _number}
+    try:
+        document = parsed(content.decode("utf-8"), **strict)
+    except ValueError as error:
+        raise ValueError(
+            f"{path}: is not JSON, or cut short ({error}); expected a certificate file, which comes first"
+        ) from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ValueError(
+            f"{path}: is no certificate file, which comes first, before the returns: "
+            f"expected an object with the format {FORMAT!r}"
+        )
+    if document.get("format_version") != FORMAT_VERSION:
+        version = document.get("format_version")
+        raise ValueError(
+            f"{path}: has the format_version {version!r:.40}; expected the number {FORMAT_VERSION}, which this release "
+            "of jaxcert reads"
+        )
+    wrong = _misfit(document)
+    if wrong is not None:
+        raise ValueError(f"{path}: {wrong}")
+    return document
+
+
+def _misfit(document: Any) -> str | None:
+    """The place and reason of the document's first deviation from the schema, the nearest to the top."""
+    jsonschema = import_extra("jsonschema_rs", "cli")
+    try:
+        validator = jsonschema.Draft202012Validator(certificate_schema())
+        errors = list(itertools.islice(validator.iter_errors(document), _ENOUGH))
+    except ValueError as error:  # nested too deeply, or a character that no text has
+        return f"the document: {error}"
+    if not errors:
+        return None
+
+    def depth(error: Any) -> int:
+        return len(error.instance_path)
+
+    found = min(errors, key=depth)
+    while options := [each for option in getattr(found.kind, "context", ()) for each in option]:
+        if depth(max(options, key=depth)) == depth(found):  # it fits no form, and none better than another
+            break
+        found = max(options, key=depth)
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in found.instance_path)
+    return f"{place[1:] or 'the document'}: {found.message[:200]}"
+
+
+def _number(text: str) -> int | float:
+    """A number of JSON that is a float, or an integer of 64 bits."""
+    if text.lstrip("-").isdigit():
+        if len(text.lstrip("-")) > _DIGITS:
+            raise ValueError(f"{text[:_DIGITS]}... is too large")
+        return int(text)
+    if text in ("NaN", "Infinity", "-Infinity"):
+        raise ValueError(f"{text} is no number of JSON")
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text} is too large")
+    return float(text)

@@ -112,11 +112,7 @@ def _check_rows(document: bytes, returns: str | PathLike[str]) -> Iterator[tuple
 
 
 def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
-    """Raise ValueError for what no witness proves.
-
-    These are assumptions that differ from those of the questions, and rollouts without an outcome that count as more
-    than the worst return, or at an upper end.
-    """
+    """Raise ValueError for what no witness proves: other assumptions, or unfinished rollouts that help a statement."""
     if held["assumptions"] != assumptions_of(record["question"] for record in held["certificates"]):
         raise ValueError("its assumptions differ from those that this format states for its questions")
     for record in () if stops else held["certificates"]:
@@ -128,13 +124,7 @@ def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
 def run_exactly(
     path: str | PathLike[str], sha256: str | None, dtype: str
 ) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
-    """The returns of each task as fractions, the SHA-256 and the declaration, from a log or from the file of a run.
-
-    Args:
-        path: the file.
-        sha256: of the part of a log that counts; by default all of it.
-        dtype: the precision of the run.
-    """
+    """The returns of each task as fractions, the SHA-256 (of the part of a log that counts), and what was declared."""
     content = content_of(path, "a log of trials, or the file of a run")
     if Path(path).suffix.lower() != ".npz":
         return check_trials.read_log(content, sha256 or hashlib.sha256(content).hexdigest())
@@ -169,14 +159,7 @@ def check_witnessed(question: Question) -> None:
 def with_witnesses(
     record: dict[str, Any], certificate: Any, question: Question, data: ReturnsFile | None
 ) -> dict[str, Any]:
-    """The record, with an entry ``witness`` in every row that claims something.
-
-    In a row that exact arithmetic does not prove it is None, with a warning; for example, if a lower bound equals a
-    threshold up to rounding.
-
-    Raises:
-        ValueError: for an answer without witnesses, or without its file of returns.
-    """
+    """The record with an entry ``witness`` in every row that claims something; None, with a warning, where unproven."""
     check_witnessed(question)
     if data is None:
         raise ValueError("data is not given; witnesses are of the returns in a file")

@@ -10,21 +10,7 @@ _ESCAPED = str.maketrans(
 
 
 def latex_text(sentences: Sequence[str], columns: Mapping[str, Sequence[str]]) -> str:
-    r"""Sentences as a paragraph, and below it the columns of text by their headings, for the package booktabs.
-
-    Example:
-        >>> print(latex_text(["At least 90 % do."], {"policy": ["pi_0"], "mean": ["0.9"]}), end="")
-        At least 90 \% do.
-        <BLANKLINE>
-        % \usepackage{booktabs}
-        \begin{tabular}{lr}
-        \toprule
-        policy & mean \\
-        \midrule
-        pi\_0 & 0.9 \\
-        \bottomrule
-        \end{tabular}
-    """
+    """Sentences as a paragraph, and below it the columns of text by their headings, for the package booktabs."""
     rows = [" & ".join(map(_escaped, row)) + r" \\" for row in (columns, *zip(*columns.values(), strict=True))]
     table = [r"% \usepackage{booktabs}", rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", r"\toprule", rows[0]]
     table += [r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}"]

@@ -13,16 +13,17 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts, heading
+from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._by_name import observed_means
 from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._document import certificate_document
 from jaxcert.report._protocol_check import equal
-from jaxcert.report._recompute import ask, precision, stacked, support_of
+from jaxcert.report._recompute import precision, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
 from jaxcert.tables import Returns
-from jaxcert.tables._aligned import in_one_order
+from jaxcert.tables._aligned import in_one_order, stacked
 from jaxcert.tables._readers import ReturnsFile
 
 _ORDER = "at least as good as"
@@ -85,10 +86,7 @@ class Leaderboard(NamedTuple):
 
     @property
     def table(self) -> dict[str, list[str]]:
-        """A row for each policy by the headings of its columns, the largest certified mean first.
-
-        Without means, the policy that is at least as good as most others comes first.
-        """
+        """A row for each policy, the largest certified mean (or the one that is as good as most others) first."""
         sizes = self.means if self.board.has_means else self.order.sum(axis=1).tolist()
         best = sorted(range(len(sizes)), key=lambda i: -sizes[i])
         found: dict[str, list[str]] = {"policy": [self.names[i] for i in best]}
@@ -165,11 +163,7 @@ def _certified(question: Question, answer: Any) -> float:
 
 
 def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float], delta: float) -> np.ndarray:
-    """Whether policy i is certified to be at least as good as j on average, bool[p, p], directly or through others.
-
-    For new tasks by ``certify_ranking``; for a list by the mean of each ordered pair, each at level
-    ``board.share(delta)``. Nobody is as good as a policy with unfinished rollouts, whose worst return helps others.
-    """
+    """Whether i is certified to be as good as j on average, bool[p, p]; never if j has unfinished rollouts."""
     finished, share = np.asarray([not each.num_unfinished for each in data]), board.share(delta)
     data = in_one_order(*data)
     order = np.eye(len(data), dtype=bool)

@@ -10,9 +10,10 @@ import numpy as np
 
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._ask import ask
 from jaxcert.report._compared_numbers import UNITS, differing, told
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._recompute import ask, fixed_of, method_asked, precision, support_of
+from jaxcert.report._recompute import fixed_of, method_asked, precision, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.returns._required import requirements_of
 from jaxcert.returns._strata import frequencies_of, stratified
@@ -39,12 +40,7 @@ def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[R
 
 
 def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
-    """How the origin of returns, as their file records it, differs from a protocol.
-
-    If the file does not record something that the protocol fixes, that is a difference too: it must be visible that a
-    protocol was kept. A column that it leaves open is read unnamed, or there would be a choice. `write_returns` records
-    facts of rollouts that were made otherwise than by `jaxcert rollout`.
-    """
+    """How the origin of returns differs from a protocol, as their file records it, or does not record it."""
     facts = returns_facts(data.path)
     columns = {} if data.columns is None else {"task": data.columns.task, "value": data.columns.value}
     if QUESTIONS[locked.asked].metrics(locked.options):  # whose columns the requirements name
@@ -171,11 +167,7 @@ def check_size(num_tasks: int, num_rollouts: int) -> None:
 
 
 def protocol_of(plan: Plan) -> Protocol:
-    """The best design of a plan, as a protocol.
-
-    Raises:
-        ValueError: there is no design, or one whose rollouts stop by themselves.
-    """
+    """The best design of a plan as a protocol; ValueError if there is none, or its rollouts stop by themselves."""
     if plan.best is None:
         raise ValueError("there is no design to lock: the budget allows none")
     design, wish = plan.best, plan.wish

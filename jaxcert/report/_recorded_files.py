@@ -24,14 +24,7 @@ _OF_ROWS = ("leaves out trials", "taken for one policy")
 def recorded_files(
     certificate: str | PathLike[str], document: Mapping[str, Any], paths: Paths
 ) -> list[list[ReturnsFile]]:
-    """The returns of each record of a document: all files or, in a leaderboard, the file of its policy.
-
-    A table that holds all policies may be given once.
-
-    Raises:
-        ValueError: for another number of files, or one that cannot be read; its message ends with what the certificate
-            was made from, as it says itself.
-    """
+    """For each record of a document the returns that it is of: all files (one table may hold them), or its policy's."""
     records = document["certificates"]
     if len(paths) == 1:
         paths = [*paths] * _policies_of_one_table(document)
@@ -121,11 +114,7 @@ def _check_number(certificate: str | PathLike[str], document: Mapping[str, Any],
 def _read(
     path: str | PathLike[str], record: Mapping[str, Any], held: Mapping[str, Any], known: dict[Any, ReturnsFile]
 ) -> ReturnsFile:
-    """Returns from the columns in a record; records with the same columns share one reading.
-
-    Rollouts without an outcome count as the record says, which the comparison checks like its other entries. Numbers of
-    0 and 1 that were certified as successes are successes again.
-    """
+    """Returns by the columns of a record; records with the same ones share a reading. Successes are successes again."""
     roles, dtype = recorded_roles(held, metric=_takes_metrics(record)), record["settings"]["dtype"]
     folder = {name: held["folder"][name] for name in ("num_bins", "across")} if "folder" in held else {}
     how = folder and {**folder, "support": support_of(record), "task": roles.task, "value": roles.value}

@@ -37,9 +37,6 @@ def run_record(
             where exact arithmetic does not confirm the row.
         sha256: of a log that has grown since, the SHA-256 up to the trials of the run (``Trials.sha256``).
 
-    Returns:
-        A dictionary of strings, numbers, lists and dictionaries.
-
     Raises:
         FileNotFoundError: there is no such log.
         ValueError: with ``log``, for another file.

@@ -49,11 +49,7 @@ def write_sweep(path: str | PathLike[str], result: SweepResult, *, replace: bool
 
 
 def _table(result: SweepResult, seed: int, exact: bool) -> Any:
-    """The rows of one seed as a pyarrow table.
-
-    ``exact`` converts float32 to float64: the shortest decimal of a float32 may lie above its value, whereas the
-    shortest decimal of the same number in float64 reproduces it.
-    """
+    """The rows of one seed; ``exact`` has float32 as float64, as its own shortest decimal may lie above its value."""
     pyarrow = import_extra("pyarrow", "io")
     columns: dict[str, Any] = result.columns(slice(seed, seed + 1))
     if exact:

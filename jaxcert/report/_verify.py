@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.report._certificate_schema import read_certificate
 from jaxcert.report._comparison import Compared, compare
-from jaxcert.report._document import assumptions_of, document_digest
+from jaxcert.report._document import assumptions_of, document_digest, read_certificate
 from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol
@@ -76,9 +75,6 @@ def verify(
         others: the files of the other policies, in their order, for a certificate of several; none where one table
             holds all of them. At last that of the weights, for one of weighted tasks.
         protocol: the protocol file; by default the protocol is not checked.
-
-    Returns:
-        What differs.
 
     Raises:
         FileNotFoundError: a file is missing.

@@ -131,3 +131,14 @@ def _ask_about_other_tasks(names: Sequence[str], held: Sequence[Mapping[str, Map
             f"tasks of the same label differ in {', '.join([*differ.values()][:_MOST_NAMED])}: if it tells which task "
             "it was, the policies were not tried on the same tasks"
         )
+
+
+def stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
+    """The returns of several policies or seeds, [p, n, m], and which count: those with fewer rollouts are filled up."""
+    shape = (len(data), len(data[0].tasks), max(each.most_rollouts for each in data))
+    returns, where = np.zeros(shape, np.result_type(*(each.returns for each in data))), np.zeros(shape, bool)
+    for i, each in enumerate(data):
+        place = i, slice(None), slice(each.most_rollouts)
+        where[place] = True if each.where is None else each.where
+        returns[place] = np.where(where[place], each.returns, 0)
+    return returns, where

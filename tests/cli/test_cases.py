@@ -1,292 +1,261 @@
 """Tables and result files as people have them: each ends at the right statement, or at a reason and a remedy."""
 
 import json
-import shlex
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cli_harness import command, refused
+from cli_harness import lines_of, session, table
 
-WORDS = {True: "True", False: "False"}
-DELTA = ("--delta", 0.1)
-
-
-def table(path, header, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in rows), ""]))
-    return path
+DELTA = "--delta 0.1"
+LIST, NEW = f"{DELTA} --suite --mean", f"{DELTA} --mean"
+pytestmark = pytest.mark.usefixtures("there")
 
 
-def said(*arguments):
-    found = command(*arguments)
-    assert found.status == 0, found.err
-    assert "With confidence" in found.out
-    return found.out
+def stored(path, value):
+    with open(path, "w") as file:
+        json.dump(value, file)
 
 
-def in_arms(path, column="arm"):
-    rows = [
-        (task, f"{i}-{arm}", arm, WORDS[(task + i) % 4 > (arm == "perturbed")])
-        for task in range(20)
-        for i in range(6)
-        for arm in ("clean", "perturbed")
-    ]
-    return table(path, f"task,episode,{column},success", rows)
+def said(script):
+    """The end of what a session says."""
+    return session(script).splitlines()[-1]
 
 
-def test_returns_of_several_seeds_have_a_way_on(tmp_path):
-    np.savez(tmp_path / "r.npz", returns=np.ones((5, 12, 30)))
-    assert "certify it at delta / 5" in refused("certify", tmp_path / "r.npz", *DELTA, "--support", 0, 1, "--mean")
+def test_returns_of_several_seeds_have_a_way_on():
+    np.savez("r.npz", returns=np.ones((5, 12, 30)))
+    session(f"certify r.npz {NEW} --support 0 1 => certify it at delta / 5")
 
 
-def test_counts_in_every_spelling_give_the_same(tmp_path):
+def test_counts_in_every_spelling_give_the_same():
     won = [31, 3, 28, 40, 45, 12]
-    files = {
-        table(tmp_path / "a.csv", "task,successes,trials", [(f"t{i}", k, 50) for i, k in enumerate(won)]): (),
-        table(tmp_path / "b.csv", "task,result", [(f"t{i}", f"{k}/50") for i, k in enumerate(won)]): (),
-        table(tmp_path / "c.csv", "task,won,played", [(f"t{i}", k, 50) for i, k in enumerate(won)]): (
-            *("--successes", "won"),
-            *("--trials", "played"),
-        ),
-        table(
-            tmp_path / "d.csv", "task,success_rate,num_episodes", [(f"t{i}", k / 50, 50) for i, k in enumerate(won)]
-        ): (*("--value", "success_rate"), *("--trials", "num_episodes")),
+    tasks = [(f"t{i}", k) for i, k in enumerate(won)]
+    table("a.csv", "task,successes,trials", [(*each, 50) for each in tasks])
+    table("b.csv", "task,result", [(name, f"{k}/50") for name, k in tasks])
+    table("c.csv", "task,won,played", [(*each, 50) for each in tasks])
+    table("d.csv", "task,success_rate,num_episodes", [(name, k / 50, 50) for name, k in tasks])
+    roles = {
+        "a": "",
+        "b": "",
+        "c": "--successes won --trials played",
+        "d": "--value success_rate --trials num_episodes",
     }
-    ends = {
-        said("certify", file, *DELTA, "--suite", "--mean", *roles).splitlines()[-1] for file, roles in files.items()
-    }
+    ends = {said(f"certify {name}.csv {LIST} {options} ~> With confidence") for name, options in roles.items()}
     assert len(ends) == 1
-    rough = table(tmp_path / "e.csv", "task,rate,n", [("a", 0.333, 50), ("b", 0.5, 50)])
-    assert "expected a rate from 0 to 1, with digits enough" in refused(
-        "certify", rough, *DELTA, "--suite", "--mean", "--value", "rate", "--trials", "n"
-    )
+    table("e.csv", "task,rate,n", [("a", 0.333, 50), ("b", 0.5, 50)])
+    session(f"certify e.csv {LIST} --value rate --trials n => expected a rate from 0 to 1, with digits enough")
 
 
-def test_a_rate_is_verified_as_it_was_read(tmp_path):
-    file = table(tmp_path / "d.csv", "task,rate,n", [("a", 0.62, 50), ("b", 0.5, 50)])
-    roles = ("--value", "rate", "--trials", "n")
-    said("certify", file, *DELTA, "--suite", "--mean", *roles, "--json", tmp_path / "c.json")
-    assert command("verify", tmp_path / "c.json", file).out.startswith("verified: 1 certificate")
+def test_a_rate_is_verified_as_it_was_read():
+    table("d.csv", "task,rate,n", [("a", 0.62, 50), ("b", 0.5, 50)])
+    session(f"""
+        certify d.csv {LIST} --value rate --trials n --json c.json ~> With confidence
+        verify c.json d.csv -> ^verified: 1 certificate
+    """)
 
 
-def test_errored_trials_of_a_job_are_named_and_counted(tmp_path):
+def test_errored_trials_of_a_job_are_named_and_counted():
     names = {f"job-{t:02}__{i}": t % 3 != 0 for t in range(9) for i in range(3)}
     rewards = {"1.0": [n for n, ok in names.items() if ok], "0.0": [n for n, ok in names.items() if not ok][:-2]}
     lost = [n for n, ok in names.items() if not ok][-2:]
     held = {"reward_stats": {"reward": rewards}, "exception_stats": {"AgentTimeoutError": lost}}
-    (tmp_path / "result.json").write_text(json.dumps({"n_total_trials": 27, "stats": {"evals": {"a__b": held}}}))
-    told = refused("certify", tmp_path / "result.json", *DELTA, "--suite", "--mean")
-    assert "2 of 27 rollouts unfinished (listed under AgentTimeoutError)" in told
-    assert "--unfinished" in told
-    out = said("certify", tmp_path / "result.json", *DELTA, "--suite", "--mean", "--unfinished", 0)
-    assert "9 tasks, 3 rollouts each" in out
-    assert "counted as 0" in out
+    stored("result.json", {"n_total_trials": 27, "stats": {"evals": {"a__b": held}}})
+    session(f"""
+        certify result.json {LIST} => 2 of 27 rollouts unfinished (listed under AgentTimeoutError) | --unfinished
+        certify result.json {LIST} --unfinished 0 ~> 9 tasks, 3 rollouts each | counted as 0 | With confidence
+    """)
 
 
-def test_runs_in_files_of_their_own_are_trials_where_the_pattern_says_so(tmp_path):
+def test_runs_in_files_of_their_own_are_trials_where_the_pattern_says_so():
     for run in range(4):
         rows = [{"doc_id": i, "doc": {"q": "x"}, "exact_match": float((i + run) % 3 > 0)} for i in range(12)]
-        (tmp_path / "runs").mkdir(exist_ok=True)
-        (tmp_path / "runs" / f"samples_run{run}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert "'{trial}.jsonl' if each is one more run" in refused("certify", tmp_path / "runs", *DELTA, "--mean")
-    pattern = ("--task-from-path", "samples_run{trial}.jsonl")
-    out = said("certify", tmp_path / "runs", *DELTA, "--suite", "--mean", *pattern, "--json", tmp_path / "c.json")
-    assert "12 tasks, 4 rollouts each" in out
-    assert command("verify", tmp_path / "c.json", tmp_path / "runs").out.startswith("verified: 1 certificate")
+        lines_of(f"runs/samples_run{run}.jsonl", rows)
+    pattern = "--task-from-path 'samples_run{trial}.jsonl'"
+    session(f"""
+        certify runs {NEW} => '{{trial}}.jsonl' if each is one more run
+        certify runs {LIST} {pattern} --json c.json ~> 12 tasks, 4 rollouts each | With confidence
+        verify c.json runs -> ^verified: 1 certificate
+    """)
 
 
-def test_results_of_bigcodebench_are_read(tmp_path):
-    held = {
-        f"B/{i}": [{"task_id": f"B/{i}", "status": "pass" if (i + j) % 3 else "fail"} for j in range(4)]
-        for i in range(9)
-    }
-    (tmp_path / "r.json").write_text(json.dumps({"date": "2026", "eval": held}))
-    assert "9 tasks, 4 rollouts each" in said("certify", tmp_path / "r.json", *DELTA, "--suite", "--mean")
+def test_results_of_bigcodebench_are_read():
+    status = {True: "pass", False: "fail"}
+    held = {f"B/{i}": [{"task_id": f"B/{i}", "status": status[(i + j) % 3 > 0]} for j in range(4)] for i in range(9)}
+    stored("r.json", {"date": "2026", "eval": held})
+    session(f"certify r.json {LIST} ~> 9 tasks, 4 rollouts each | With confidence")
 
 
-def test_two_swe_bench_reports_are_compared(tmp_path):
-    for name, share in (("a", 4), ("b", 2)):
-        ids = [f"p-{i}" for i in range(60)]
+def test_two_swe_bench_reports_are_compared():
+    ids = [f"p-{i}" for i in range(60)]
+    for name, share, total in (("a", 4, 60), ("b", 2, 60), ("short", 4, 90)):
         held = {"resolved_ids": ids[: share * 12], "unresolved_ids": ids[share * 12 : -2], "error_ids": ids[-2:]}
-        (tmp_path / f"{name}.json").write_text(json.dumps({"total_instances": 60, "completed_ids": ids[:-2], **held}))
-    out = said("compare", tmp_path / "a.json", tmp_path / "b.json", "--suite", *DELTA)
-    assert "errors are not resolved" in out
-    short = (tmp_path / "a.json").read_text().replace('"total_instances": 60', '"total_instances": 90')
-    (tmp_path / "a.json").write_text(short)
-    told = refused("compare", tmp_path / "a.json", tmp_path / "b.json", "--suite", *DELTA)
-    assert "total_instances is 90, and 60 rollouts are listed" in told
+        stored(f"{name}.json", {"total_instances": total, "completed_ids": ids[:-2], **held})
+    session(f"""
+        compare a.json b.json --suite {DELTA} ~> errors are not resolved | With confidence
+        compare short.json b.json --suite {DELTA} => total_instances is 90, and 60 rollouts are listed
+    """)
 
 
-def test_a_curve_is_refused_and_its_last_rows_are_read(tmp_path):
+def test_a_curve_is_refused_and_its_last_rows_are_read():
     for task in range(6):
         rows = [(step, (task + seed) % 3 / 2, seed) for seed in range(3) for step in (0, 500, 1000)]
-        table(tmp_path / "runs" / f"mw-{task}.csv", "step,success,seed", rows)
-    pattern = (tmp_path / "runs", *DELTA, "--mean", "--support", 0, 1, "--task-from-path", "{task}.csv")
-    told = refused("certify", *pattern)
-    assert "where=['step = 1000']" in told
-    out = said("certify", *pattern, "--where", "step = 1000", "--json", tmp_path / "c.json")
-    assert "6 tasks, 3 rollouts each" in out
-    assert command("verify", tmp_path / "c.json", tmp_path / "runs").out.startswith("verified: 1 certificate")
-    assert "has no entry '7'" in refused("certify", *pattern, "--where", "step = 7")
+        table(f"runs/mw-{task}.csv", "step,success,seed", rows)
+    session(
+        """
+        READ => where=['step = 1000']
+        READ --where 'step = 1000' --json c.json ~> 6 tasks, 3 rollouts each | With confidence
+        verify c.json runs -> ^verified: 1 certificate
+        READ --where 'step = 7' => has no entry '7'
+        """,
+        READ=f"certify runs {NEW} --support 0 1 --task-from-path '{{task}}.csv'",
+    )
 
 
-def test_evaluations_of_rllib_are_the_last_ones_and_no_iteration_is_a_task(tmp_path):
+def test_evaluations_of_rllib_are_the_last_ones_and_no_iteration_is_a_task():
     for task in range(5):
-        path = tmp_path / "ray" / f"s{task}" / "result.json"
-        path.parent.mkdir(parents=True)
-        lines = [
-            {"training_iteration": i, "evaluation": {"hist_stats": {"episode_reward": [i + 0.5, task]}}} for i in (1, 2)
-        ]
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    told = refused("certify", tmp_path / "ray", *DELTA, "--mean", "--support", 0, 10)
-    proposed = shlex.split(told.split("for example: jaxcert ")[1])
-    assert "5 tasks, 2 rollouts each" in said(*proposed)
-    curve = table(tmp_path / "progress.csv", "training_iteration,episode_reward_mean,episodes_this_iter", [(1, 2, 3)])
-    assert "as a learning curve has" in refused("certify", curve, *DELTA, "--mean", "--support", 0, 10)
+        rewards = [{"hist_stats": {"episode_reward": [i + 0.5, task]}} for i in (1, 2)]
+        lines_of(
+            f"ray/s{task}/result.json", [{"training_iteration": i + 1, "evaluation": x} for i, x in enumerate(rewards)]
+        )
+    table("progress.csv", "training_iteration,episode_reward_mean,episodes_this_iter", [(1, 2, 3)])
+    session(f"""
+        certify ray {NEW} --support 0 10 => for example
+        PROPOSED ~> 5 tasks, 2 rollouts each | With confidence
+        certify progress.csv {NEW} --support 0 10 => as a learning curve has
+    """)
 
 
-def test_lists_of_messages_do_no_harm(tmp_path):
+def test_lists_of_messages_do_no_harm():
     rows = [
         {"example_id": i // 2, "trial": i % 2, "reward": i % 3 > 0, "prompt": [{"role": "user"}]} for i in range(20)
     ]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "r.parquet")
-    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    for name in ("r.parquet", "r.jsonl"):
-        out = said("certify", tmp_path / name, *DELTA, "--suite", "--mean")
-        assert "10 tasks from example_id, 2 trials from trial, success from reward" in out
+    pq.write_table(pa.Table.from_pylist(rows), "r.parquet")
+    for path in ("r.parquet", lines_of("r.jsonl", rows)):
+        read = "10 tasks from example_id, 2 trials from trial, success from reward"
+        session(f"certify {path} {LIST} ~> {read} | With confidence")
 
 
-def test_vanished_tasks_are_named(tmp_path):
-    rows = [(task, i, 1) for task in range(50) if task % 10 != 3 for i in range(4)]
-    file = table(tmp_path / "r.csv", "task,trial,reward", rows)
-    found = command("certify", file, *DELTA, "--suite", "--mean")
-    assert "labels of tasks go from 0 to 49 without 3, 13, 23, 33, 43" in found.err
-    assert "expected 50, as tasks says" in refused("certify", file, *DELTA, "--suite", "--mean", "--tasks", 50)
-    (tmp_path / "list.txt").write_text("".join(f"{i}\n" for i in range(50)))
-    told = refused("certify", file, *DELTA, "--suite", "--mean", "--tasks", tmp_path / "list.txt")
-    assert "5 of 50 tasks have no row: 3, 13, 23, 33, 43" in told
-    assert "without 3, 13" in refused("certify", file, *DELTA, "--suite", "--mean", "--strict")
+def test_vanished_tasks_are_named():
+    table("r.csv", "task,trial,reward", [(task, i, 1) for task in range(50) if task % 10 != 3 for i in range(4)])
+    lines_of("list.txt", range(50))
+    session(f"""
+        certify r.csv {LIST} ~> labels of tasks go from 0 to 49 without 3, 13, 23, 33, 43
+        certify r.csv {LIST} --tasks 50 => expected 50, as tasks says
+        certify r.csv {LIST} --tasks list.txt => 5 of 50 tasks have no row: 3, 13, 23, 33, 43
+        certify r.csv {LIST} --strict => without 3, 13
+    """)
 
 
 @pytest.mark.parametrize("lost", ["", "abandoned", "NaN", "error"])
-def test_rows_without_an_outcome_are_refused_or_counted(tmp_path, lost):
-    rows = [(task, i, lost if (task, i) in ((2, 1), (5, 3)) else "success") for task in range(8) for i in range(5)]
-    file = table(tmp_path / "r.csv", "task,episode,success", rows)
-    told = refused("certify", file, *DELTA, "--suite", "--mean")
-    assert "row 12: success is" in told
-    assert "2 of 40 rows have no outcome" in told
-    assert "--unfinished 0" in told
-    counted = ("certify", file, *DELTA, "--suite", "--mean", "--unfinished")
-    out = said(*counted, 0, "--json", tmp_path / "c.json")
-    assert "success from success; 2 without an outcome, counted as 0" in out
-    assert command("verify", tmp_path / "c.json", file).out.startswith("verified: 1 certificate")
-    assert "expected 0, the worst return" in refused(*counted, 1)
+def test_rows_without_an_outcome_are_refused_or_counted(lost):
+    lost_ones = {(2, 1): lost, (5, 3): lost}
+    rows = [(task, i, lost_ones.get((task, i), "success")) for task in range(8) for i in range(5)]
+    table("r.csv", "task,episode,success", rows)
+    counted = "success from success; 2 without an outcome, counted as 0"
+    session(f"""
+        certify r.csv {LIST} => row 12: success is | 2 of 40 rows have no outcome | --unfinished 0
+        certify r.csv {LIST} --unfinished 0 --json c.json ~> {counted} | With confidence
+        verify c.json r.csv -> ^verified: 1 certificate
+        certify r.csv {LIST} --unfinished 1 => expected 0, the worst return
+    """)
 
 
 @pytest.mark.parametrize("column", ["arm", "condition", "perturbation", "checkpoint", "hand"])
-def test_arms_in_one_table_are_never_one_policy(tmp_path, column):
-    file = in_arms(tmp_path / "r.csv", column)
-    told = command("certify", file, *DELTA, "--mean", "--strict").err
-    assert f"{column!r}" in told
-    assert f"['{column} = clean']" in told
-    one = said("certify", file, *DELTA, "--mean", "--where", f"{column} = clean")
-    assert one == said("certify", file, *DELTA, "--mean", "--policy", column, "--only", "clean")
-    assert "names 2 policies, clean, perturbed" in refused("certify", file, *DELTA, "--mean", "--policy", column)
-    made = ("--json", tmp_path / "c.json")
-    out = said("compare", file, "--policy", column, *DELTA, *made)
-    assert "probability of success of clean minus that of perturbed" in " ".join(out.split())
-    assert command("verify", tmp_path / "c.json", file, file).out.startswith("verified: 1 certificate")
+def test_arms_in_one_table_are_never_one_policy(column):
+    trials = [(task, i, arm) for task in range(20) for i in range(6) for arm in ("clean", "perturbed")]
+    rows = [(task, f"{i}-{arm}", arm, (task + i) % 4 > (arm == "perturbed")) for task, i, arm in trials]
+    table("r.csv", f"task,episode,{column},success", rows)
+    one = session(f"certify r.csv {NEW} --where '{column} = clean' ~> With confidence")
+    assert one == session(f"certify r.csv {NEW} --policy {column} --only clean ~> With confidence")
+    session(f"""
+        certify r.csv {NEW} --strict => '{column}' | ['{column} = clean']
+        certify r.csv {NEW} --policy {column} => names 2 policies, clean, perturbed
+        compare r.csv --policy {column} {DELTA} --json c.json ~> success of clean minus that of perturbed
+        verify c.json r.csv r.csv -> ^verified: 1 certificate
+    """)
 
 
-def test_a_column_for_each_trial_has_a_remedy(tmp_path):
+def test_a_column_for_each_trial_has_a_remedy():
     rows = [(f"t{i}", *((i + j) % 3 for j in range(5))) for i in range(8)]
-    file = table(tmp_path / "wide.csv", "task,rep_1,rep_2,rep_3,rep_4,rep_5", rows)
-    told = refused("certify", file, *DELTA, "--suite", "--mean", "--support", 0, 2)
-    assert "--value 'rep_1,rep_2,rep_3,rep_4,rep_5'" in told
-    out = said("certify", file, *DELTA, "--suite", "--mean", "--support", 0, 2, "--value", "rep_3,rep_4,rep_5")
-    assert "8 tasks, 3 rollouts each" in out
+    table("wide.csv", "task,rep_1,rep_2,rep_3,rep_4,rep_5", rows)
+    session(f"""
+        certify wide.csv {LIST} --support 0 2 => --value 'rep_1,rep_2,rep_3,rep_4,rep_5'
+        certify wide.csv {LIST} --support 0 2 --value rep_3,rep_4,rep_5 ~> 8 tasks, 3 rollouts each | With confidence
+    """)
 
 
-def test_episodes_of_an_older_lerobot_are_read(tmp_path):
-    held = [
-        {"episode_ix": i, "sum_reward": 1.0, "max_reward": 1.0, "success": i % 4 > 0, "seed": 1000 + i}
-        for i in range(20)
-    ]
-    (tmp_path / "eval_info.json").write_text(json.dumps({"per_episode": held, "aggregated": {}}))
-    assert "20 tasks, 1 rollout each" in said("certify", tmp_path / "eval_info.json", *DELTA, "--mean")
+def test_episodes_of_an_older_lerobot_are_read():
+    rewards = {"sum_reward": 1.0, "max_reward": 1.0}
+    held = [{"episode_ix": i, **rewards, "success": i % 4 > 0, "seed": 1000 + i} for i in range(20)]
+    stored("eval_info.json", {"per_episode": held, "aggregated": {}})
+    session(f"certify eval_info.json {NEW} ~> 20 tasks, 1 rollout each | With confidence")
 
 
-def test_copies_are_warned_of(tmp_path):
-    file = table(tmp_path / "r.csv", "task,trial,success", [(t, i, t % 3 // 2) for i in range(10) for t in range(32)])
-    assert "have the same return in all their rollouts" in command("certify", file, *DELTA, "--mean").err
+def test_copies_are_warned_of():
+    table("r.csv", "task,trial,success", [(t, i, t % 3 // 2) for i in range(10) for t in range(32)])
+    session(f"certify r.csv {NEW} ~> have the same return in all their rollouts")
 
 
-def test_a_file_per_task_is_read_by_its_pattern(tmp_path):
+def test_a_file_per_task_is_read_by_its_pattern():
     for task in range(6):
-        table(
-            tmp_path / "runs" / f"task_{task}.csv", "trial,success", [(i, WORDS[(i + task) % 3 > 0]) for i in range(5)]
-        )
-    told = refused("certify", tmp_path / "runs", *DELTA, "--suite", "--mean")
-    assert "'{task}.csv' if each is a task" in told
-    out = said("certify", tmp_path / "runs", *DELTA, "--suite", "--mean", "--task-from-path", "{task}.csv")
-    assert "6 tasks, 5 rollouts each" in out
+        table(f"runs/task_{task}.csv", "trial,success", [(i, (i + task) % 3 > 0) for i in range(5)])
+    session(f"""
+        certify runs {LIST} => '{{task}}.csv' if each is a task
+        certify runs {LIST} --task-from-path '{{task}}.csv' ~> 6 tasks, 5 rollouts each | With confidence
+    """)
 
 
-def test_a_recipe_of_ones_own(tmp_path):
-    held = {"runs": [{"scene": f"s{i // 3}", "ok": "yes" if i % 4 else "no", "lost": ""} for i in range(18)]}
-    (tmp_path / "mine.json").write_text(json.dumps(held))
-    (tmp_path / "mine.toml").write_text(
+def test_a_recipe_of_ones_own(there):
+    held = [{"scene": f"s{i // 3}", "ok": "yes" if i % 4 else "no", "lost": ""} for i in range(18)]
+    stored("mine.json", {"runs": held})
+    (there / "mine.toml").write_text(
         'name = "my log"\nrecords = "runs.*"\ntask = "scene"\nunfinished = "lost"\nvalues = { ok = "ok = yes" }\n'
     )
-    out = said("certify", tmp_path / "mine.json", *DELTA, "--suite", "--mean", "--recipe", tmp_path / "mine.toml")
-    assert "read as my log: 6 tasks, 18 rollouts, value ok" in out
-    plain = ("certify", tmp_path / "mine.json", *DELTA, "--suite", "--mean")
-    assert "--records runs" in refused(*plain)
-    roles = ("--records", "runs", "--task", "scene", "--trial", "", "--value", "ok")
-    assert said(*plain, *roles).splitlines()[-1] == out.splitlines()[-1]
-    file = tmp_path / "c.json"
-    said(*plain, "--recipe", tmp_path / "mine.toml", "--json", file)
-    assert str(tmp_path) not in file.read_text()
-    (tmp_path / "mine.toml").unlink()  # the certificate says itself how it was read
-    assert command("verify", file, tmp_path / "mine.json").status == 0
-    file.write_text(file.read_text().replace("ok = yes", "ok = no"))
-    assert command("verify", file, tmp_path / "mine.json").status == 1
+    roles = "--records runs --task scene --trial '' --value ok"
+    end = said(f"certify mine.json {LIST} --recipe mine.toml -> read as my log: 6 tasks, 18 rollouts, value ok")
+    assert end == said(f"certify mine.json {LIST} {roles} ~> With confidence")
+    session(f"""
+        certify mine.json {LIST} => --records runs
+        certify mine.json {LIST} --recipe {there}/mine.toml --json c.json ~> With confidence
+    """)
+    assert str(there) not in (there / "c.json").read_text()
+    (there / "mine.toml").unlink()  # the certificate says itself how it was read
+    session("verify c.json mine.json")
+    (there / "c.json").write_text((there / "c.json").read_text().replace("ok = yes", "ok = no"))
+    session("verify c.json mine.json !>")
 
 
-def test_a_rate_and_its_number_of_trials_are_proposed(tmp_path):
-    rows = [(f"t{i}x", (i % 5 + 5) / 10, 10) for i in range(30)]
-    file = table(tmp_path / "r.csv", "task,success_rate,num_episodes", rows)
-    told = refused("certify", file, *DELTA, "--threshold", 0.5)
-    assert "--value success_rate --trials num_episodes" in told
-    assert said(*shlex.split(told.split("for example: jaxcert ")[1]))
-    file.write_text(file.read_text().replace("task,success_rate,num_episodes", "scene,success_rate,episodes"))
-    told = refused("certify", file, *DELTA, "--threshold", 0.5)
-    assert "--task scene --value success_rate --trials episodes" in told
-    assert said(*shlex.split(told.split("for example: jaxcert ")[1]))
+def test_a_rate_and_its_number_of_trials_are_proposed():
+    for header, roles in {
+        "task,success_rate,num_episodes": "--value success_rate --trials num_episodes",
+        "scene,success_rate,episodes": "--task scene --value success_rate --trials episodes",
+    }.items():
+        table("r.csv", header, [(f"t{i}x", (i % 5 + 5) / 10, 10) for i in range(30)])
+        session(f"certify r.csv {DELTA} --threshold 0.5 => {roles}\nPROPOSED ~> With confidence")
 
 
-def test_a_column_id_is_proposed_as_the_task(tmp_path):
-    file = table(tmp_path / "r.csv", "id,reward", [(i // 4, i % 3 > 0) for i in range(120)])
-    assert "--task id" in refused("certify", file, *DELTA, "--threshold", 0.5)
+def test_a_column_id_is_proposed_as_the_task():
+    table("r.csv", "id,reward", [(i // 4, i % 3 > 0) for i in range(120)])
+    session(f"certify r.csv {DELTA} --threshold 0.5 => --task id")
 
 
-def test_lists_of_records_are_named_by_their_whole_place(tmp_path):
+def test_lists_of_records_are_named_by_their_whole_place():
     rows = [{"task": i, "trial": j, "success": True} for i in range(12) for j in range(3)]
-    (tmp_path / "a.json").write_text(json.dumps({"results": {"runs": rows}, "version": 3}))
-    told = refused("certify", tmp_path / "a.json", *DELTA, "--records", "results")
-    assert "(--records results.runs)" in told
-    (tmp_path / "b.json").write_text(json.dumps({"train": rows, "test": rows}))
-    assert "one of their lists by records (--records): train, test" in refused("certify", tmp_path / "b.json", *DELTA)
+    stored("a.json", {"results": {"runs": rows}, "version": 3})
+    stored("b.json", {"train": rows, "test": rows})
+    session(f"""
+        certify a.json {DELTA} --records results => (--records results.runs)
+        certify b.json {DELTA} => one of their lists by records (--records): train, test
+    """)
 
 
-def test_labels_of_several_parts(tmp_path):
+def test_labels_of_several_parts():
     rows = [(a, b, i, (a + b + i) % 3 > 0) for a in range(3) for b in range(3) for i in range(4)]
-    file = table(tmp_path / "r.csv", "layout,style,trial,success", rows)
-    assert "9 tasks from layout,style" in said("certify", file, *DELTA, "--suite", "--mean", "--task", "layout,style")
+    table("r.csv", "layout,style,trial,success", rows)
+    session(f"certify r.csv {LIST} --task layout,style ~> 9 tasks from layout,style | With confidence")
 
 
-def test_a_column_of_failures_is_no_success(tmp_path):
-    file = table(tmp_path / "r.csv", "task,trial,failed", [(t, i, WORDS[i > 2]) for t in range(5) for i in range(4)])
-    assert "is named after failures, not successes" in refused("certify", file, *DELTA, "--mean", "--value", "failed")
+def test_a_column_of_failures_is_no_success():
+    table("r.csv", "task,trial,failed", [(t, i, i > 2) for t in range(5) for i in range(4)])
+    session(f"certify r.csv {NEW} --value failed => is named after failures, not successes")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_harness import command, interrupted, refused
 
-from jaxcert.cli import _adaptive_rollout, _fixed_rollout, _unfinished
+from jaxcert.cli import _rolling, _run
 from jaxcert.rollouts import adaptive_facts, load_adaptive
 
 SIZES = ("--tasks", 40, "--slots", 4, "--seed", 3)
@@ -60,7 +60,7 @@ def test_the_certificate_and_what_it_took(whole):
 
 def interrupted_after(monkeypatch, looks):
     """Interrupts as Ctrl-C does, before the state of that look is written."""
-    interrupted(monkeypatch, _unfinished, "save_adaptive", at=looks + 1)
+    interrupted(monkeypatch, _run, "save_adaptive", at=looks + 1)
 
 
 @pytest.mark.parametrize("looks", [0, 1, 3])
@@ -165,8 +165,8 @@ def test_a_deadline_ends_a_run_for_the_time_being(tmp_path):
 
 def test_the_growth_is_shown_while_it_runs(tmp_path, monkeypatch):
     lines = []
-    kind = _adaptive_rollout._Line
-    monkeypatch.setattr(_adaptive_rollout, "_Line", lambda asked, show: kind(asked, lines.append))
+    kind = _rolling._line
+    monkeypatch.setattr(_rolling, "_line", lambda asked, show: kind(asked, lines.append))
     assert command(*BRIDGES, "--until", 0.15, "--out", tmp_path / "run.npz").status == 0
     assert len(lines) > 2
     assert lines[0] == "4 rollouts, at least 0.3 on 0.0000 of 0.15, at least 0.5 on 0.0000 of 0.15"
@@ -222,10 +222,10 @@ def test_it_says_what_became_of_the_tasks_where_less_is_certified_than_wanted(tm
 
 def test_without_a_threshold_the_number_is_fixed(tmp_path, monkeypatch):
     """And it goes on from an interrupted run of the same number alone."""
-    monkeypatch.setattr(_fixed_rollout, "_EPISODES", 20)
+    monkeypatch.setattr(_rolling, "_EPISODES", 20)
     path, arguments = tmp_path / "r.npz", ("rollout", "bridge_world_left", "--tasks", 9, "--seed", 3)
     with monkeypatch.context() as patch:
-        interrupted(patch, _fixed_rollout, "collect", at=2)
+        interrupted(patch, _rolling, "collect", at=2)
         assert command(*arguments, "--rollouts", 5, "--out", path).status == 130
     assert "with num_rollouts = 5, not 6" in refused(*arguments, "--rollouts", 6, "--out", path)
     outcome = command(*arguments, "--rollouts", 5, "--out", path)

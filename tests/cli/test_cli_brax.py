@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_harness import command, interrupted
 
-from jaxcert.cli import _fixed_rollout
+from jaxcert.cli import _rolling
 from jaxcert.tables import read_returns
 from jaxcert.tasks import pendulum
 from jaxcert.tasks.locomotion import _environments
@@ -65,11 +65,11 @@ def test_returns_are_written_with_what_they_come_from(folder, tmp_path):
 
 def interrupt_third_part(monkeypatch):
     """Interrupts as Ctrl-C does; gives a list that grows with every part that is begun."""
-    return interrupted(monkeypatch, _fixed_rollout, "collect", at=3)
+    return interrupted(monkeypatch, _rolling, "collect", at=3)
 
 
 def test_interrupted_rollouts_go_on(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_fixed_rollout, "_EPISODES", 10)
+    monkeypatch.setattr(_rolling, "_EPISODES", 10)
     whole, out = tmp_path / "whole.npz", tmp_path / "returns.npz"
     policy = tmp_path / "policy.npz"
     shutil.copy(max(folder.glob("*.npz")), policy)
@@ -94,7 +94,7 @@ def test_a_seed_is_drawn_and_kept_over_an_interruption(folder, tmp_path, monkeyp
     arguments = ("rollout", folder, "--tasks", 4, "--rollouts", 5, "--out")
     seeds = [command(*arguments, tmp_path / f"{i}.npz").out.split("seed ")[1].split()[0] for i in range(2)]
     assert seeds[0] != seeds[1]
-    monkeypatch.setattr(_fixed_rollout, "_EPISODES", 5)
+    monkeypatch.setattr(_rolling, "_EPISODES", 5)
     calls = interrupt_third_part(monkeypatch)
     assert command(*arguments, tmp_path / "c.npz").status == 130
     assert command(*arguments, tmp_path / "c.npz").status == 0

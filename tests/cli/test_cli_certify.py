@@ -69,26 +69,9 @@ def test_thresholds_and_safety_with_files_as_a_process(samples, tmp_path):
     """The real command: status, streams, JSON against the library, a picture."""
     asked = ["--threshold", "500", "--threshold", "600.1", "--safety", "0.9"]
     files = ["--json", tmp_path / "out.json", "--plot", tmp_path / "out.png"]
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "jaxcert",
-            "certify",
-            samples / "cheetah.npz",
-            *SUPPORT,
-            "--delta",
-            "0.01",
-            *asked,
-            *files,
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "200 tasks, 100 rollouts each, support [0, 1000]" in done.stdout
+    done = as_process("certify", samples / "cheetah.npz", *SUPPORT, "--delta", "0.01", *asked, *files)
+    assert (done.status, done.err) == (0, "")
+    assert "200 tasks, 100 rollouts each, support [0, 1000]" in done.out
 
     settings = {"support": (0.0, 1000.0), "delta": 0.01}
     returns = jaxcert.sample_returns("cheetah")
@@ -102,11 +85,11 @@ def test_thresholds_and_safety_with_files_as_a_process(samples, tmp_path):
     assert [first["fixed_beforehand"], second["fixed_beforehand"]] == ["threshold", "safety"]
     assert first["data"]["sha256"] == hashlib.sha256((samples / "cheetah.npz").read_bytes()).hexdigest()
 
-    printed = rows(done.stdout)
+    printed = rows(done.out)
     assert [row[0] for row in printed] == ["500", "600.1", "0.9"]
     assert [row[1] for row in printed[:2]] == [f"{np.floor(safety * 1e4) / 1e4:.4f}" for safety in first_safety]
     for sentence in f"{at_thresholds}\n{at_safety}".splitlines():
-        assert sentence in done.stdout.splitlines()
+        assert sentence in done.out.splitlines()
     assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["out.json", "out.png"]
 

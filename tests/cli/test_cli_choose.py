@@ -141,10 +141,6 @@ def test_three_logs_of_a_benchmark_have_a_leaderboard(tmp_path):
     _run_all(found)
 
 
-def test_two_files_have_the_same_tasks(passes, scores):
-    assert "expected both on the same tasks" in refused("choose", passes, scores)
-
-
 def test_returns_are_not_told(tmp_path):
     printed = []
     for top in (1.0, 2.0):
@@ -152,10 +148,6 @@ def test_returns_are_not_told(tmp_path):
         printed.append(command("choose", tmp_path / "a.npz"))
     assert printed[0] == printed[1]
     assert printed[0].status == 0
-
-
-def test_a_file_that_cannot_be_read_is_refused_as_by_the_readers(tmp_path):
-    assert "absent.csv" in refused("choose", tmp_path / "absent.csv")
 
 
 def test_unfinished_rollouts_are_asked_for_no_upper_end(tmp_path):

@@ -39,19 +39,15 @@ def test_a_bad_return_is_named_by_file_row_and_label(tmp_path):
     assert "support is (0, 2)" in refused("certify", table, "--support", 0, 2, *settings, "--bound", "clopper_pearson")
 
 
-def test_a_bad_return_of_an_array_is_named_by_file_and_index(tmp_path):
-    path = stored(tmp_path, np.where(np.arange(96).reshape(12, 8) == 37, 3.0, GOOD))
-    found = refused("certify", path, "--support", 0, 1, "--delta", 0.1)
-    assert found == f"error: {path}: the return of task 4, rollout 5 is 3, outside the support (0, 1)\n"
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.5, -0.5])
 def test_a_bad_return_is_named_and_no_output_begun(tmp_path, bad):
     returns = GOOD.copy()
     returns[3, 5] = bad
     outputs = ["--json", tmp_path / "out.json", "--plot", tmp_path / "out.png"]
-    line = refused("certify", stored(tmp_path, returns), "--support", 0, 1, "--delta", 0.1, *outputs)
-    assert "task 3, rollout 5" in line
+    path = stored(tmp_path, returns)
+    line = refused("certify", path, "--support", 0, 1, "--delta", 0.1, *outputs)
+    why = ", outside the support (0, 1)" if np.isfinite(bad) else "; expected a finite number"
+    assert line == f"error: {path}: the return of task 3, rollout 5 is {bad:g}{why}\n"
     assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
 
 
@@ -161,10 +157,11 @@ def test_ctrl_c_while_compiling_ends_the_process_with_130(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], [], ["certify", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], [], ["-h"], ["certify", "--help"], ["certify", "-h"], ["rollout", "-h"]]
+)
 def test_help(arguments):
-    out = said(*arguments)
-    assert "Usage: jaxcert" in out
+    assert said(*arguments).lstrip().startswith("Usage: jaxcert")
 
 
 def test_the_list_of_commands_needs_no_jax():

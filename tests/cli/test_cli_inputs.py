@@ -57,7 +57,7 @@ def test_what_no_reader_has_put_into_words(monkeypatch, good):
     def fail(*_, **__):
         raise FileNotFoundError(2, "No such file or directory", "elsewhere")
 
-    monkeypatch.setattr("jaxcert.cli._parquet_folder.read_file", fail)
+    monkeypatch.setattr("jaxcert.cli._reading.read_file", fail)
     assert refused(*COMMANDS["certify"](good, good)) == "error: elsewhere: no such file\n"
 
 

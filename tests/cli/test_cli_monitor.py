@@ -82,15 +82,6 @@ def test_an_edited_sentence_of_a_certificate_is_no_claim(stream, tmp_path):
     assert "was altered after it was written: its digest is that of another content" in told
 
 
-def test_words_are_refused_where_they_are_no_returns(stream, tmp_path):
-    """A success is 1, which would be next to nothing in [0, 1000]."""
-    own = ("--threshold", 500, "--epsilon", 0.1, "--support", 0, 1000, "--complete")
-    for text in ("task,return\na,pass\n", '{"task": "a", "return": true}\n'):
-        stream(text)
-        told = refused("monitor", "--state", tmp_path / "m", *own)
-        assert "expected a number, since the support is not [0, 1]" in told
-
-
 def test_a_certificate_of_means_is_refused(stream, tmp_path):
     certificate(tmp_path / "c.json", None, certify=jaxcert.certify_mean)
     stream("")
@@ -201,16 +192,6 @@ def test_what_counts_as_success_is_as_in_the_certificate(stream, tmp_path):
     assert "successes is False; by" in refused(*again, file, "--support", 0, 1)
 
 
-def test_nothing_to_read_is_said_and_is_no_error(stream, tmp_path):
-    for text in ("", "\n\n", "task,return\n"):
-        stream(text)
-        status, out, err = command("monitor", "--state", tmp_path / "m", *OWN)
-        assert (status, err) == (0, NOTHING_READ)
-        assert "(0 tasks, 0 of them against it" in out
-    stream("task,return\na,1\n")
-    assert command("monitor", "--state", tmp_path / "m").err == ""
-
-
 def test_an_alarm_is_told_where_the_stream_ends_in_a_task(stream, tmp_path):
     lines = [f"{task},0" for task in range(40) for _ in range(2)]
     stream("\n".join(["task,return", *lines, "last,0", ""]))
@@ -256,27 +237,55 @@ def test_tasks_before_a_bad_line_are_recorded(stream, tmp_path):
     assert [row.label for row in Monitor(tmp_path / "m").rows] == ["a", "b"]
 
 
-def test_rollouts_of_a_task_come_in_a_row(stream, tmp_path):
-    stream("task,return\na,1\nb,0\n")
-    settings = ("monitor", "--state", tmp_path / "m", *OWN, "--rollouts", 2)
-    assert "task b begins after 1 of 2 rollouts of task a" in refused(*settings)
-    stream("task,return\na,1\na,0\nb,1\n")
-    assert "the stream ends after 1 of 2 rollouts of task b, which is not recorded" in refused(*settings)
-    assert [row.label for row in Monitor(tmp_path / "m").rows] == ["a"]
+RETURNS = ("--threshold", 500, "--epsilon", 0.1, "--support", 0, 1000, "--complete")
+COSTS = ("--threshold", 0.5, "--epsilon", 0.1, "--support", 0, 1, "--complete", "--value", "cost")
+PAIRS = (*OWN, "--rollouts", 2)
+A_NUMBER = "expected a number, since the support is not [0, 1]"
+DEEP = '{"a": ' * 900 + "1" + "}" * 900
+NUDGES = "".join(f"{i},1,{i % 2},{i % 3 == 0}\n" for i in range(20))
+STEPS = "".join(f"{i},1,{i * 3 + j},{150 + 50 * j},{10**400}\n" for i in range(3) for j in range(2))
+# Options, what is sent, the exit status, the tasks that are recorded then, and parts of what is said on stderr.
+SENT = [
+    (RETURNS, "task,return\na,pass\n", 2, 0, [A_NUMBER]),
+    (RETURNS, '{"task": "a", "return": true}\n', 2, 0, [A_NUMBER]),
+    (
+        (*OWN, "--value", "failed"),
+        "task,failed\na,yes\nb,yes\n",
+        2,
+        0,
+        ["is named after failures, not successes"],
+    ),
+    (COSTS, "task,cost\na,0.5\nb,0.25\n", 0, 2, ["column cost is a cost by its name"]),
+    (OWN, "task,success\nmug-1,1\nmug\u20131,1\ncup,1\ncup.,1\n", 0, 4, ["counted twice", "'mug-1' and 'mug\u20131'"]),
+    (
+        OWN,
+        f"task,return,nudges,intervention\n{NUDGES}",
+        0,
+        20,
+        ["'intervention' sets trials aside", ": nudges\n"],
+    ),
+    (OWN, "task,return\na,1\ntask,return\nb,0\n", 2, 1, ["line 3: repeats the names of the columns"]),
+    (OWN, f'{{"task": "a", "return": 1, "more": {DEEP}}}\n', 0, 1, []),
+    (OWN, "task,return,assisted\na,1,1\nb,0.", 2, 1, ["'assisted' sets trials aside", "last line has no line ending"]),
+    (PAIRS, f"task,return,message,num_steps,nonce\n{STEPS}", 0, 3, []),
+    (PAIRS, "task,return\na,1\nb,0\n", 2, 0, ["task b begins after 1 of 2 rollouts of task a"]),
+    (PAIRS, "task,return\na,1\na,0\nb,1\n", 2, 1, ["after 1 of 2 rollouts of task b, which is not recorded"]),
+    (OWN, "", 0, 0, [NOTHING_READ]),
+    (OWN, "\n\n", 0, 0, [NOTHING_READ]),
+    (OWN, "task,return\n", 0, 0, [NOTHING_READ]),
+]
 
 
-def test_a_column_of_failures_is_no_column_of_successes(stream, tmp_path):
-    stream("task,failed\na,yes\nb,yes\n")
-    told = refused("monitor", "--state", tmp_path / "m", *OWN, "--value", "failed")
-    assert "column failed is named after failures, not successes" in told
-
-
-def test_a_column_of_costs_is_asked_about(stream, tmp_path):
-    stream("task,cost\na,0.5\nb,0.25\n")
-    own = ("--threshold", 0.5, "--epsilon", 0.1, "--support", 0, 1, "--complete")
-    said = command("monitor", "--state", tmp_path / "m", *own, "--value", "cost")
-    assert said.status == 0
-    assert "column cost is a cost by its name" in said.err
+@pytest.mark.parametrize(("options", "text", "wanted", "num_tasks", "parts"), SENT)
+def test_what_is_said_of_what_is_sent(options, text, wanted, num_tasks, parts, stream, tmp_path):
+    """Each thing once, and not a word where there is nothing to say."""
+    stream(text)
+    status, out, err = command("monitor", "--state", tmp_path / "m", *options)
+    assert (status, wanted > 0 or f"({num_tasks} task" in out) == (wanted, True), err
+    assert len(Monitor(tmp_path / "m").rows) == num_tasks
+    assert all(err.count(part) == 1 for part in parts), err
+    assert bool(parts) == bool(err), err
+    assert NOTHING_READ not in parts or err == NOTHING_READ
 
 
 @pytest.fixture(scope="module")
@@ -311,34 +320,6 @@ def test_a_stream_of_what_is_not_certified_is_told(certified, stream, tmp_path, 
     status, _, err = command("monitor", certified, "--state", tmp_path / "m", "--complete", *value)
     assert (status, err.startswith(message), bool(err)) == (2 if "error" in message else 0, True, bool(message)), err
     assert len(Monitor(tmp_path / "m").rows) == (0 if "error" in message else 3)
-
-
-def test_labels_of_a_stream_that_may_mean_the_same_are_told_once(stream, tmp_path):
-    stream("task,success\nmug-1,1\nmug\u20131,1\ncup,1\ncup.,1\n")
-    err = command("monitor", "--state", tmp_path / "m", *OWN).err
-    assert err.count("counted twice") == err.count("the tasks hold 'mug-1' and 'mug\u20131': if they are one task") == 1
-
-
-def test_what_other_columns_of_a_stream_say_is_told(stream, tmp_path):
-    stream("task,return,nudges,intervention\n" + "".join(f"{i},1,{i % 2},{i % 3 == 0}\n" for i in range(20)))
-    err = command("monitor", "--state", tmp_path / "m", *OWN).err
-    assert "column 'intervention' sets trials aside" in err
-    assert "all rows count as one policy: nudges\n" in err
-
-
-def test_a_second_header_is_no_task_and_a_deep_field_no_fault(stream, tmp_path):
-    stream("task,return\na,1\ntask,return\nb,0\n")
-    assert "line 3: repeats the names of the columns" in refused("monitor", "--state", tmp_path / "m", *OWN)
-    deep = '{"a": ' * 900 + "1" + "}" * 900
-    stream(f'{{"task": "a", "return": 1, "more": {deep}}}\n')
-    assert command("monitor", "--state", tmp_path / "deep", *OWN).status == 0
-
-
-def test_help_in_a_first_trial_and_a_last_line_that_may_be_cut_are_told(stream, tmp_path):
-    stream("task,return,assisted\na,1,1\nb,0.")
-    err = command("monitor", "--state", tmp_path / "m", *OWN).err
-    assert "column 'assisted' sets trials aside" in err
-    assert "the last line has no line ending" in err
 
 
 TWO_POLICIES = "task,return,policy\n" + "".join(f"{i},1,{arm}\n" for i in range(6) for arm in "ab")
@@ -382,13 +363,6 @@ def test_policies_of_tasks_that_arrive_one_by_one_are_asked_about_once(monkeypat
     assert err.count("warning: ") == 1
     assert "warning: rows of different tasks differ in column 'policy': if these are policies" in err
     assert len(Monitor(tmp_path / "m").rows) == 305
-
-
-def test_other_columns_of_a_stream_are_left_alone(stream, tmp_path):
-    rows = "".join(f"{i},1,{i * 3 + j},{150 + 50 * j},{10**400}\n" for i in range(3) for j in range(2))
-    stream(f"task,return,message,num_steps,nonce\n{rows}")
-    status, _, err = command("monitor", "--state", tmp_path / "m", *OWN, "--rollouts", 2)
-    assert (status, err) == (0, "")
 
 
 def test_a_monitor_is_declared(stream, tmp_path):

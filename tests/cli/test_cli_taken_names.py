@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
-from jaxcert.cli import _adaptive_rollout, _answering, _fixed_rollout, _plan_command, _sweep_command
+from jaxcert.cli import _answering, _plan_command, _rolling, _sweep_command
 from jaxcert.planning import task_table
 from jaxcert.rollouts import load_adaptive
 from jaxcert.tables import read_returns
@@ -95,7 +95,7 @@ def test_sweep(tmp_path, meanwhile):
 
 def test_rollouts(tmp_path, meanwhile):
     out = tmp_path / "r.npz"
-    meanwhile(_fixed_rollout, "collect", out)
+    meanwhile(_rolling, "collect", out)
     (returns,) = check_taken(refused(*FIXED, "--out", out), out)
     assert read_returns(returns).returns.shape == (3, 2)
     assert {file.name for file in tmp_path.iterdir()} == {"r.npz", "r.1.npz"}
@@ -103,7 +103,7 @@ def test_rollouts(tmp_path, meanwhile):
 
 def test_adaptive_rollouts(tmp_path, meanwhile):
     out, record = tmp_path / "run.npz", tmp_path / "run.json"
-    meanwhile(_adaptive_rollout, "certify_adaptive", out, record)
+    meanwhile(_rolling, "certify_adaptive", out, record)
     run, sentences = check_taken(refused(*ADAPTIVE, "--out", out, "--json", record), out, record)
     assert int(load_adaptive(run).num_started) > 0
     assert json.loads(sentences.read_text())["certificates"][0]["rollouts"]["seed"] == 1

@@ -178,7 +178,6 @@ def test_the_log_proves_the_certificate(log, tmp_path):
     assert out.startswith(f"proven: certificate 1, row 1 of 1: {record['rows'][0]['sentence']}\nWhat remains")
     log.write_text(log.read_text().replace("true", "false", 40))
     assert "line 1 of the log has another hash" in refused("verify", "--exact", file, log)
-    assert "--witness is for a certificate file; expected --json" in refused("trial", "status", log, "--witness")
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,9 @@ CERTIFY --confidence 0.95 => expected the probability of failure, --delta 0.05 f
 CERTIFY --confidence=0.999 => expected the probability of failure, --delta 0.05 for a confidence of 0.95
 CERTIFY --confidence => expected the probability of failure, --delta 0.05 for a confidence of 0.95
 verify r.npz r.npz --confidence 0.95 => No such option: --confidence
+verify c.json r.npz r.npz --exact => --exact takes CERTIFICATE and RETURNS alone
+choose none.csv => none.csv: no such file
+choose r.npz few.npz => expected both on the same tasks
 certify r.npz => --support and --delta missing
 CERTIFY --json none/c.json => none/c.json: the folder 'none' does not exist
 CERTIFY --json . => is a directory

@@ -7,8 +7,7 @@ import pytest
 from cli_harness import command, refused
 
 from jaxcert._files import held_alone
-from jaxcert.cli import _adaptive_rollout
-from jaxcert.cli._unfinished import Unfinished
+from jaxcert.cli._run import Unfinished
 from jaxcert.rollouts import adaptive_facts
 
 ADAPTIVE = ("rollout", "simple_grid", "--tasks", 5, "--threshold", 0.5, "--max-rollouts", 50)
@@ -85,20 +84,6 @@ def test_a_new_run_replaces_nothing(out):
         Unfinished(out, None, facts, seed, force=False)
     new = out.with_name("new.npz")
     assert not Unfinished(new, None, facts, seed, force=False).may_replace(new)
-
-
-def test_a_record_that_appears_at_the_last_moment_stays(tmp_path, monkeypatch):
-    record, of_run = tmp_path / "run.json", _adaptive_rollout.run_record
-
-    def appears(*arguments, **options):
-        record.write_text("another's")
-        return of_run(*arguments, **options)
-
-    monkeypatch.setattr(_adaptive_rollout, "run_record", appears)
-    asked = (*ADAPTIVE, "--seed", 1, "--out", tmp_path / "run.npz", "--json", record)
-    assert f"{record}: exists by now, and is not replaced; what was written is in" in refused(*asked)
-    assert record.read_text() == "another's"
-    assert json.loads((tmp_path / "run.1.json").read_text())["certificates"]
 
 
 def test_a_run_of_another_process_is_left_alone(out):

@@ -25,6 +25,7 @@ from jaxcert.certificates._access import headline
 from jaxcert.certificates._certificate import naming
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
+from jaxcert.questions._ask import ask as ask_of_files
 from jaxcert.report import (
     Protocol,
     certificate_record,
@@ -35,7 +36,6 @@ from jaxcert.report import (
     write_certificates,
     write_report,
 )
-from jaxcert.report._recompute import ask as ask_of_files
 from jaxcert.tables import read_returns
 
 

@@ -3,11 +3,15 @@
 import copy
 import json
 import math
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from jaxcert.report import document_digest, document_text
+from jaxcert.report import check_certificate, check_trials, document_digest, document_text
 
 Change = Callable[[dict[str, Any]], Any]
 
@@ -21,6 +25,19 @@ def altered(path: Path, change: Change, *, new_digest: bool = True, name: str | 
     path = path.with_name(name or path.name)
     path.write_text(document_text(document))
     return path
+
+
+def standing_alone(folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs `check_trials.py` and the file that it needs, copied to a folder, in a Python that has nothing else."""
+    for module in (check_trials, check_certificate):
+        shutil.copy(str(module.__file__), folder)
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-S", folder / "check_trials.py", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, cwd=folder.parent, env=without, check=False)
+
+    return run
 
 
 def altered_record(path: Path, change: Change) -> Path:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from alterations import altered, every_alteration, of_tables
+from cli_harness import table
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,14 +129,9 @@ def cases(tmp_path_factory):
 
 def _says_much(row) -> bool:
     """Whether both sides of it, if it has two, claim something, with a task that fails and one that passes."""
-    witnesses = (
-        [row["witness"], row["witness"]["upper"]]
-        if "safety_upper" in row and "upper" in row["witness"]
-        else [row["witness"]]
-    )
-    if "safety_upper" in row and "upper" not in row["witness"]:
-        return False
-    lists = [each.get("bets") or each.get("successes") for each in witnesses]
+    held = row["witness"]
+    sides = [held, held.get("upper", {})] if "safety_upper" in row else [held]
+    lists = [each.get("bets") or each.get("successes") for each in sides]
     return all(each and None in each and any(x is not None for x in each) for each in lists)
 
 
@@ -266,18 +262,11 @@ def test_a_larger_level_of_successes_claims_less_and_a_smaller_one_is_refused(ca
 def test_a_stricter_number_of_successes_than_the_stated_level_asks_for_is_refused(tmp_path):
     """Chosen after a look, it could fit the returns better at the same share of delta."""
     x = np.random.default_rng(0).random((30, 10)) < 0.95
-    np.savetxt(
-        tmp_path / "r.csv",
-        [(i, j, x[i, j]) for i, j in np.ndindex(x.shape)],
-        "%d",
-        ",",
-        header="task_id,episode_id,total_return",
-        comments="",
+    data = read_returns(
+        table(tmp_path / "r.csv", ",".join(USUAL.values()), [(*at, int(ok)) for at, ok in np.ndenumerate(x)])
     )
-    data = read_returns(tmp_path / "r.csv")
-    found = jaxcert.certify(
-        data.returns, 0.4, support=(0, 1), delta=0.05, beta=0.1, bound="clopper_pearson", method="binomial"
-    )
+    by = {"bound": "clopper_pearson", "method": "binomial", "beta": 0.1}
+    found = jaxcert.certify(data.returns, 0.4, support=(0, 1), delta=0.05, **by)
     record = certificate_record(found, support=(0, 1), data=data, witness=True)
     write_certificates(tmp_path / "c.json", [record])
     assert reasons(tmp_path / "c.json", tmp_path / "r.csv") == []

@@ -1,25 +1,20 @@
 """The exact checker of two policies in pairs: it proves what the log shows, alone, and finds what was altered."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
+from alterations import standing_alone
 from chained_logs import log_of
 from conftest import x64_context
 
-from jaxcert.report import check_certificate, check_trials
+from jaxcert.report import check_trials
 from jaxcert.report.check_trials import check_pairs, read_pairs, shown
 from jaxcert.rollouts import PairedTrials, Trials
 
 pytest.importorskip("filelock")
-
-FILE = Path(check_trials.__file__)
 
 
 def made(path, seed, share=0.1, **settings):
@@ -149,16 +144,9 @@ def test_scores_beyond_the_support(tmp_path):
 
 def test_it_stands_alone(tmp_path):
     """Two files, and Python without anything else."""
-    for file in (FILE, Path(check_certificate.__file__)):
-        (tmp_path / file.name).write_text(file.read_text())
     trials = made(tmp_path / "ab.jsonl", 1, share=0)
     assert trials.better() is not None
-    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-
-    def ran(path):
-        arguments = [sys.executable, "-S", tmp_path / FILE.name, path]
-        return subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path.parent, env=without, check=False)
-
+    ran = standing_alone(tmp_path)
     found = ran(trials.path)
     assert found.returncode == 0, found.stderr
     assert found.stdout.startswith(f"proven after {trials.num_pairs} pairs: with confidence 0.9, on new scenes ")

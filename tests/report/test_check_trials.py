@@ -5,9 +5,6 @@ import functools
 import hashlib
 import json
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
@@ -17,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from alterations import altered_record, of_records, of_rows
+from alterations import altered_record, of_records, of_rows, standing_alone
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +30,6 @@ from jaxcert.sequential._rule import calibrated_goals
 
 pytest.importorskip("filelock")
 
-FILE = Path(check_trials.__file__)
 BETS = st.lists(st.fractions(0, 1, max_denominator=20), min_size=1, max_size=3)
 
 
@@ -516,18 +512,14 @@ def test_the_file_of_a_run_is_read_in_its_own_precision(cases, is_double):
 
 def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
     case = cases["trials of successes", "float64"]
-    for file in (FILE, Path(check_certificate.__file__)):
-        (tmp_path / file.name).write_text(file.read_text())
-    command = [sys.executable, "-S", tmp_path / FILE.name]
-    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    run = functools.partial(subprocess.run, capture_output=True, text=True, cwd=tmp_path.parent, env=without)
-    ran = run([*command, case.certificate, case.returns])
+    run = standing_alone(tmp_path)
+    ran = run(case.certificate, case.returns)
     assert ran.returncode == 0, ran.stderr
     said = [row["sentence"] for row in record_of(case)["rows"]]
     assert [line.split(": ", 2)[2] for line in ran.stdout.splitlines()[: len(said)]] == said
     assert check_certificate.BELIEVED in ran.stdout
     (tmp_path / "other.jsonl").write_text(case.returns.read_text().replace("true", "false", 30))
-    wrong = run([*command, case.certificate, tmp_path / "other.jsonl"])
+    wrong = run(case.certificate, tmp_path / "other.jsonl")
     assert (wrong.returncode, "of the log has another hash" in wrong.stdout) == (1, True)
-    assert run([*command, case.certificate, "none.jsonl"]).returncode == 1
-    assert "python check_trials.py" in run(command).stderr
+    assert run(case.certificate, "none.jsonl").returncode == 1
+    assert "python check_trials.py" in run().stderr

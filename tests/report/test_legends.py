@@ -13,7 +13,7 @@ from jaxcert.certificates import certify_lower_bounds
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Interval, plot_bounds, plot_certificates, plot_intervals, plot_plan, plot_training
 from jaxcert.report.html import _report_figures
-from jaxcert.report.html._report_sample import Sample
+from jaxcert.report.html._report_tables import Sample
 
 LONG = "a_file_with_a_name_without_any_blank_" * 3 + "and one with many blanks " * 5
 CORNERS = [(0.25, 0.0), (0.25, 1.0), (0.75, 0.0), (0.75, 1.0)]

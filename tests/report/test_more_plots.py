@@ -14,7 +14,7 @@ import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_training
 from jaxcert.report.html import _report_figures
-from jaxcert.report.html._report_sample import Sample
+from jaxcert.report.html._report_tables import Sample
 from jaxcert.report.plots._axes import COLOURS, MARKERS, styles
 from jaxcert.sweep import Grid, sweep
 

@@ -12,8 +12,8 @@ from test_verify import LEVELS, RETURNS, SETTINGS, recorded
 import jaxcert
 from jaxcert.certificates import floor_figures
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._ask import ask
 from jaxcert.report import certificate_record, step_curve, verify, write_certificates
-from jaxcert.report._recompute import ask
 from jaxcert.tables import read_returns
 
 U = 2.0**-24

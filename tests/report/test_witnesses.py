@@ -205,12 +205,6 @@ def test_the_command_line_writes_and_checks_them(files, tmp_path):
     assert "the file of returns is not the one" in refused("verify", "--exact", certificate, tmp_path / "s.npz")
 
 
-def test_an_exact_check_takes_two_files_alone(files, tmp_path):
-    returns = tmp_path / "r.npz"
-    assert command("certify", returns, *ASKED, "--json", tmp_path / "c.json").status == 0
-    assert "--exact takes" in refused("verify", "--exact", tmp_path / "c.json", returns, returns)
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
 def test_every_kind_of_file_is_checked(suffix, tmp_path):
     pandas = pytest.importorskip("pandas")

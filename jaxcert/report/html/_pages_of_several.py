@@ -10,9 +10,16 @@ from jaxcert.certificates._access import headline
 from jaxcert.certificates._figures import Headline
 from jaxcert.report._by_name import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._page import rows_of_table, write_page
 from jaxcert.report.html._report_figures import intervals_svg
-from jaxcert.report.html._report_tables import confidence_of, facts_table, file_table, rollouts_of, shown_facts
+from jaxcert.report.html._report_tables import (
+    confidence_of,
+    facts_table,
+    file_table,
+    rollouts_of,
+    rows_of_table,
+    shown_facts,
+    write_page,
+)
 from jaxcert.tables._readers import ReturnsFile
 
 # Policies or groups that have a headline; the table has all.
@@ -29,11 +36,7 @@ def write_several(
     verify_command: str | None = None,
     replace: bool = False,
 ) -> None:
-    """Write a leaderboard, or the answers of groups, as one page of HTML, which needs no other file and no network.
-
-    ``verify_command``: what to type to compute all of it again. By default the title is the names of the policies, or
-    of the file.
-    """
+    """Write a leaderboard, or the answers of groups, as one page of HTML that needs no other file and no network."""
     page = _of_board(found) if isinstance(found, Leaderboard) else _of_groups(found)
     page |= {"title": title} if title else {}
     page |= {

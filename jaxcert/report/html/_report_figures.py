@@ -14,11 +14,11 @@ from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.report._curve import step_curve, thinned
-from jaxcert.report.html._report_sample import Sample
+from jaxcert.report.html._report_tables import Sample
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
 from jaxcert.report.plots._interval_plot import Interval, plot_intervals
+from jaxcert.report.plots._line_plots import plot_bounds
 from jaxcert.report.plots._share_plot import plot_certificates
-from jaxcert.report.plots._task_plots import plot_bounds
 
 # Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
 _SIZE = (4.6, 3.1)
@@ -55,10 +55,7 @@ def curves(certificate: Certificate, question: Question, low: float) -> dict[str
 
 
 def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: Sample) -> str:
-    """The curves, the requested points if they are too few to hide them, and the share of the sampled tasks.
-
-    If the requested points are the whole curve, no legend is needed.
-    """
+    """The curves, the requested points if they are few and not all of a curve, and the share of the sampled tasks."""
     points, is_all = [], len(shown) == 1 and asked is not None and all(len(each) == 1 for each in shown.values())
     if asked is not None and len(asked) <= _MOST_REQUESTED and not is_all:
         points = list(zip(asked.thresholds.tolist(), asked.safety.tolist(), strict=True))

@@ -15,7 +15,6 @@ from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._by_name import axis_of, intervals_of
-from jaxcert.report.html._page import write_page
 from jaxcert.report.html._report_figures import (
     TOGETHER,
     alone,
@@ -25,8 +24,16 @@ from jaxcert.report.html._report_figures import (
     level_of,
     tasks_svg,
 )
-from jaxcert.report.html._report_sample import Sample, check_policies, names_of, sample_of
-from jaxcert.report.html._report_tables import certified_table, facts_table, settings_table
+from jaxcert.report.html._report_tables import (
+    Sample,
+    certified_table,
+    check_policies,
+    facts_table,
+    names_of,
+    sample_of,
+    settings_table,
+    write_page,
+)
 from jaxcert.report.html._report_words import headlines_of, misses_of, reasons_of
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile

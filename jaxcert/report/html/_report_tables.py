@@ -1,24 +1,120 @@
-"""Tables of a report page."""
+"""The file of a page, the returns that it is of, of one policy or of two, and its tables."""
 
 import re
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert._extras import import_extra
+from jaxcert._files import check_suffix, write_whole
+from jaxcert._validation import kind_of
+from jaxcert._version import __version__
 from jaxcert.certificates import ceil_figures, confidence
 from jaxcert.certificates._arguments import AUTO
-from jaxcert.certificates._figures import level_figures
+from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, level_figures
 from jaxcert.certificates._question import Question
-from jaxcert.questions._answers import texts_of
-from jaxcert.report.html._page import rows_of_table
-from jaxcert.report.html._report_sample import Sample
+from jaxcert.questions._answers import sampled, texts_of
+from jaxcert.report._document import assumptions_of
+from jaxcert.returns._prepared import Support
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 from jaxcert.tables._written import returns_facts
 
-# Longer tables show this many rows at either end.
+_NOT_TWO = "certificate is about one policy; against is given, the returns of a second one"
+_NOT_ONE = "certificate is about two policies; expected the returns of policy B (against=)"
+
+
+class Sample(NamedTuple):
+    """A page's knowledge of the returns, beside the certificate."""
+
+    means: np.ndarray  # the mean return of each task, [n]; of two policies the difference
+    support: Support | None = None  # of the returns of each policy
+    data: Sequence[Returns] = ()  # of the policy, or of A and of B
+    tasks: tuple[str, ...] = ()  # their names
+    policies: tuple[str, ...] = ()  # the names of two policies; empty for one
+
+    @property
+    def counts(self) -> list[np.ndarray]:
+        """The number of rollouts of each task, [n], for each policy."""
+        return [each.num_rollouts for each in self.data]
+
+    @property
+    def returned(self) -> str:
+        """The quantity that a task's mean averages."""
+        return "difference" if self.policies else "return"
+
+    @property
+    def num_rollouts(self) -> int:
+        """The most rollouts that a task has, of either policy."""
+        return max(int(count.max()) for count in self.counts)
+
+    @property
+    def least(self) -> float:
+        """The least that is possible: the lower end of the support, or of the differences."""
+        low, high = self.support or (-np.inf, np.inf)
+        return float(low) - float(high) if self.policies else float(low)
+
+
+def check_policies(certificate: Any, question: Question, against: Returns | None) -> None:
+    """Raise ValueError unless the answer is one that a page shows, about as many policies as there are returns of."""
+    on_sampled = getattr(certificate, "source", SAMPLED) != REWEIGHTED and sampled(certificate) is certificate
+    of_returns = all(name.startswith("returns") for name in question.inputs)
+    if not (on_sampled and of_returns and question.rows.columns):
+        instead = "a page shows what one policy or two do, on tasks like the sampled ones (to_json writes any)"
+        raise ValueError(f"certificate is {kind_of(certificate)}; {instead}")
+    is_of_two = is_difference(getattr(certificate, "quantity", ""))
+    if is_of_two != (against is not None):
+        raise ValueError(_NOT_ONE if is_of_two else _NOT_TWO)
+
+
+def sample_of(
+    num_tasks: int,
+    data: Sequence[Returns],
+    support: Support | None,
+    tasks: Sequence[Any] | np.ndarray | None = None,
+    policies: Sequence[str] = ("A", "B"),
+) -> Sample:
+    """The returns of a page, of one policy or of two with their tasks in one order; ValueError for other tasks."""
+    for each in data:
+        if each.returns.ndim != 2 or len(each.returns) != num_tasks:
+            raise ValueError(f"certificate is of {num_tasks} tasks, returns have shape {each.returns.shape}")
+    means, *others = (each.means for each in data)
+    names = names_of(tasks, num_tasks)
+    return Sample(means - others[0] if others else means, support, data, names, tuple(policies) if others else ())
+
+
+def names_of(tasks: Sequence[Any] | np.ndarray | None, num_tasks: int) -> tuple[str, ...]:
+    """The names of all tasks: their places, from 0, if they have none."""
+    names = tuple(map(str, range(num_tasks) if tasks is None else tasks))
+    if len(names) != num_tasks:
+        raise ValueError(f"tasks are {len(names)} names; expected one for each of {num_tasks} tasks")
+    return names
+
+
+def write_page(
+    path: str | PathLike[str], name: str, questions: Sequence[Question], *, replace: bool, **shown: Any
+) -> None:
+    """Render the template of that name, in which every value is escaped and none may be missing."""
+    check_suffix(path, [".html"])
+    jinja2 = import_extra("jinja2", "cli")
+    form = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("jaxcert.report", "html"), **form)
+    shown |= {"version": __version__, "listed": questions[0].listed}
+    shown["assumptions"] = assumptions_of(question.name for question in questions)
+    text = environment.get_template(name).render(shown)
+    write_whole(path, text.encode("utf-8", "backslashreplace"), replace=replace)
+
+
+def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """Columns of text by their headings, row by row."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+# Longer tables show so many rows at either end.
 _MOST_ROWS, _ENDS = 1000, 10
 _LONGEST_FACT = 300
 _FACTS = {

@@ -13,7 +13,7 @@ from jaxcert.planning import advise
 from jaxcert.planning._least_tasks import least_number
 from jaxcert.questions._answers import column_texts
 from jaxcert.report._recompute import precision
-from jaxcert.report.html._report_sample import Sample
+from jaxcert.report.html._report_tables import Sample
 from jaxcert.returns import paired
 from jaxcert.tables._returns import how_many
 
@@ -45,10 +45,7 @@ def headlines_of(certificate: Any, num_rows: int, policies: Sequence[str] = ()) 
 
 
 def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[Misses]:
-    """For each row with a headline the tasks that miss the threshold, if there are any and it is known which.
-
-    For several requirements, an entry for each.
-    """
+    """For each row with a headline, or requirement, the tasks that miss its threshold, where it is known which."""
     if question.metrics_of(certificate):
         each = zip(certificate.requirements, np.asarray(certificate.missed), strict=True)
         return [_missed(line, sample, np.flatnonzero(missed)) for line, missed in each if missed.any()]
@@ -75,10 +72,7 @@ def _missed(line: str, sample: Sample, places: np.ndarray, means: np.ndarray | N
 def reasons_of(
     certificate: Any, question: Question, sample: Sample, num_rows: int, wanted: float | None
 ) -> list[tuple[str, str]]:
-    """The gap of each row with a headline, and its reason; empty where no advice is known.
-
-    The safety is ``wanted`` or, if that is certified or not given, the next of a few usual ones.
-    """
+    """Why not more, for each row with a headline: the safety ``wanted`` or the next usual one; empty without advice."""
     if sample.support is None or not question.each or not (question.advised or question.listed):
         return []
     each: Any = question.each
@@ -102,8 +96,7 @@ def too_few_trials(certificate: Any, question: Question, index: int, sample: Sam
     """What the best possible results of this number of trials certify, and how many trials all tasks need; None if
     enough.
 
-    For a fixed list, at one of its thresholds. Every number is the answer of the question's own function to returns
-    that are as good as can be.
+    Of a fixed list, by the question's own function.
     """
     n, trials = certificate.num_tasks, sample.num_rollouts
     limit = max(min(_MOST_TRIALS, _MOST_RETURNS // n), trials)

@@ -40,11 +40,7 @@ def as_point(style: dict[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def drawing(ax: Any) -> Iterator[Any]:
-    """The axes given, with the user's sizes; without any, the axes of a new figure of pyplot, for one column.
-
-    A figure without a layout gets one that makes room for titles and legends. A new one grows with their lines, so that
-    many curves do not flatten the axes.
-    """
+    """The axes given, with a layout that has room for titles and legends; or those of a new figure, for one column."""
     if ax is not None:
         figure = ax.figure.figure  # the whole one, if the axes are in a part
         if figure.get_layout_engine() is None:

@@ -122,10 +122,7 @@ def _cut(text: str, share: float) -> str:
 
 
 def shared_letters(apart: np.ndarray) -> list[str]:
-    """A compact letter display: two have a letter in common if and only if they are not told apart, bool[p, p].
-
-    Each letter stands for a largest set that extends the first pair without one; at most one for each pair is needed.
-    """
+    """A compact letter display: two have a letter in common if and only if they are not told apart, bool[p, p]."""
     sets: list[list[int]] = []
     for i, j in itertools.combinations_with_replacement(range(len(apart)), 2):
         if (i == j or not apart[i, j]) and not any(i in each and j in each for each in sets):

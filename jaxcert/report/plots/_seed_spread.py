@@ -53,14 +53,7 @@ def _several(word: str, count: int = 2) -> str:
 
 
 def median_words(label: str, over: str, count: int) -> str:
-    """The entry of a median in the legend.
-
-    Example:
-        >>> median_words("ours", "seed", 5)
-        'ours, median of 5 seeds'
-        >>> median_words("", "policy", 1)
-        'median of 1 policy'
-    """
+    """The entry of a median in the legend."""
     return ", ".join(filter(None, [label, f"median of {count} {_several(over, count)}"]))
 
 

@@ -7,7 +7,6 @@ import chex
 import numpy as np
 
 from jaxcert._validation import kind_of
-from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._certificate import naming
 from jaxcert.questions import question_of
@@ -60,9 +59,8 @@ def plot_certificates(
         ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
-        ValueError: no certificate, one of no share of tasks (a mean, say), or certificates with different delta; one
-            that answers no question that is known; a batch without `band`, or over
-            several axes.
+        ValueError: no certificate, one of no share of tasks (a mean, say) or of no known question, certificates with
+            different delta, a batch without `band`, or over several axes.
         ImportError: matplotlib is missing (extra `plot`).
 
     Example:
@@ -72,11 +70,6 @@ def plot_certificates(
         ...     jnp.linspace(0.0, 1.0, 50), jnp.linspace(0.0, 1.0, 21), delta=0.01, beta=0.05)
         >>> plot_certificates({"binomial": certificate}, title="Example").get_title()
         'Example: certified with confidence 0.99'
-        >>> import numpy as np
-        >>> seeds = jaxcert.certify_lower_bounds(  # [5 seeds, 50 tasks]
-        ...     np.random.default_rng(0).uniform(size=(5, 50)), jnp.linspace(0.0, 1.0, 21), delta=0.01, beta=0.05)
-        >>> plot_certificates(seeds, band="seed").get_legend_handles_labels()[1]
-        ['median of 5 seeds', 'from the lowest to the highest seed; no confidence band']
     """
     if isinstance(certificates, SweepResult):
         band, curves = "seed" if len(certificates.safety) > 1 else "", _of_sweep(certificates)
@@ -137,8 +130,8 @@ def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
 
 
 def _holds(certificate: Any) -> bool:
-    """Whether it is more than an estimate in the form of a certificate."""
-    return not isinstance(certificate, PlugInEstimate)
+    """Whether it is more than an estimate in the form of a certificate, as of `jaxcert.baselines`."""
+    return getattr(certificate, "bound", "") != "plug_in"
 
 
 def _axis_names(certificates: Mapping[str, Certificate]) -> dict[str, str]:

@@ -1,0 +1,243 @@
+"""Requests to files of returns, their settings, by a protocol if there is one, and the answers."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates import confidence
+from jaxcert.certificates._question import COMMON, Question
+from jaxcert.certificates._registry import defaults
+from jaxcert.cli._asking import Asked, Asking
+from jaxcert.cli._options import option
+from jaxcert.cli._outputs import Outputs
+from jaxcert.cli._question_options import not_taken
+from jaxcert.cli._tables import as_given
+from jaxcert.cli._typed import refuse_both, typed_with
+from jaxcert.diagnostics import Finding
+from jaxcert.planning import Advice
+from jaxcert.questions import QUESTIONS
+from jaxcert.report import Protocol
+from jaxcert.report._protocol_check import of_origin
+from jaxcert.returns._prepared import is_successes
+from jaxcert.returns._sample import declared_support
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._returns import how_many, names_of
+
+PROTOCOL = option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")
+_SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
+_COLUMNS = ("task", "value", "strata")
+_NOT_LOCKED = ("where", "only", "successes", "trials")
+
+
+class Locked(NamedTuple):
+    """A protocol, and its file."""
+
+    path: Path
+    protocol: Protocol
+
+    def check(self, found: Mapping[str, Any], words: str = "{}") -> None:
+        """Raise ValueError for settings or facts, by their names, that are not the protocol's; ``words`` tell each."""
+        self.refuse([words.format(line) for line in self.protocol.contradictions(found)])
+
+    def refuse(self, differences: Sequence[str]) -> None:
+        """Raise ValueError if anything differs from the protocol."""
+        if differences:
+            raise ValueError(f"{self.path}: {'; '.join(differences)}")
+
+    def settle(self, asking: Asking) -> Asking:
+        """The protocol's question and settings; a contradiction is an error."""
+        given = {name: getattr(asking, name) for name in _SETTLED}
+        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **given})
+        settled = {name: getattr(self.protocol, name) for name in _SETTLED}
+        asking = asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
+        return asking if QUESTIONS[self.protocol.asked].takes("method") else asking._replace(method=None)
+
+    def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The roles of columns, which an option must not contradict."""
+        self.check({name: given[name] for name in _COLUMNS})
+        picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
+        self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
+        return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
+
+    def check_design(self, data: ReturnsFile) -> None:
+        """Raise ValueError where the data, or what their file says of their origin, do not fit the design."""
+        counts, wanted = data.num_rollouts, self.protocol.num_rollouts
+        different = self.protocol.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
+        different += of_origin(self.protocol, data)
+        short = int(np.sum(counts < wanted))
+        lacking = f"{how_many(short, 'task')} {'has' if short == 1 else 'have'} fewer rollouts than the protocol says"
+        self.refuse(different or ([lacking] if short else []))
+
+
+def locked_in(path: Path | None) -> Locked | None:
+    """The protocol in a file, if one is given."""
+    return None if path is None else Locked(path, Protocol.read(path))
+
+
+class Request(NamedTuple):
+    """What is asked."""
+
+    asking: Asking  # the settings, as they were typed or by the protocol
+    asked: Asked  # the questions, and what is fixed beforehand for each
+    roles: Mapping[str, Any]  # of the columns, by the parameters of `read_returns`
+    outputs: Outputs
+    wanted: float | None = None  # a safety of which it is said why it is missed
+    locked: Locked | None = None
+    strict: bool = False  # whether a likely mistake in the data is an error
+    by: str | None = None  # the column that tells groups of rows apart, each of which is answered by itself
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The columns of the metrics that are asked about; empty where it is one of returns."""
+        return next((each.metrics(self.asking.options) for each in self.asked.questions), ())
+
+    @property
+    def digest(self) -> str | None:
+        """The digest of the protocol."""
+        return self.locked and self.locked.protocol.digest
+
+
+class Answer(NamedTuple):
+    """The certificates of one request."""
+
+    request: Request
+    data: Sequence[ReturnsFile]  # the returns of the policy, or of A and of B
+    settings: Mapping[str, Any]
+    certificates: Mapping[str, Any] = {}  # by the question; of no question, the curve
+    advice: Mapping[str, Sequence[Advice | None]] = {}  # why no more is certified, by the question
+    findings: Sequence[Finding] | None = None  # likely mistakes; None if none were looked for
+
+    @property
+    def support(self) -> Any:
+        """The ends that returns have."""
+        return self.settings.get("support")
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether nothing was fixed beforehand."""
+        return not self.request.asked.numbers
+
+    @property
+    def answered(self) -> list[tuple[Question, Any]]:
+        """The numbers fixed beforehand, with their question; empty for a curve."""
+        return [] if self.is_curve else [(QUESTIONS[name], each) for name, each in self.certificates.items()]
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """What tells two policies apart; of one, which needs no name, empty."""
+        return tuple(names_of(self.data)) if len(self.data) > 1 and not self.request.metrics else ()
+
+
+def together(request: Request, answers: Mapping[str, Answer]) -> str:
+    """How the answers of all groups hold together; empty for a single one."""
+    if len(answers) < 2:
+        return ""
+    of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
+    sure = f"with confidence {confidence(float(request.asking.delta or 0))}, every statement holds"
+    return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
+
+
+_OF_SEVERAL = (
+    "the option, the smallest and the largest possible return of {} (returns of bool, and columns such as true and "
+    "false, need none)"
+)
+OF_BOTH, OF_EVERY = _OF_SEVERAL.format("both policies"), _OF_SEVERAL.format("every policy")
+
+
+def completed(
+    question: Question,
+    asking: Asking,
+    returns: np.ndarray,
+    known: tuple[float, float] | None = None,
+    *,
+    instead: str = "the option, or a --protocol",
+) -> dict[str, Any]:
+    """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
+
+    ``known`` is the support that the tool which wrote them fixes; ``instead``: what is expected where one is missing.
+    """
+    stated = _stated(question, asking, returns)
+    if missing := _missing(question, stated, known):
+        message = f"{' and '.join(missing)} missing; expected {instead}"
+        raise ValueError(f"{message}; for example: {typed_with(missing)}")
+    # One that is open is left to the default of the question's function.
+    kept = [name for name in COMMON if stated[name] is not None or question.chooses_method]
+    return {name: stated[name] for name in kept if question.takes(name)}
+
+
+def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile]) -> dict[str, Any]:
+    """As ``completed``, of one policy; or of differences of two, which are no successes whatever the returns are."""
+    if len(data) == 1:
+        return completed(question, asking, data[0].like, data[0].known_support)
+    if asking.bound in BOUNDS and BOUNDS[asking.bound].binary:
+        instead = typed_with({} if asking.support else {"--support": ["0", "1"]}, without=["--bound"])
+        raise ValueError(
+            f"--bound is {asking.bound}, which counts successes, not differences of two policies; expected "
+            f"--support without it, for example: {instead}"
+        )
+    if asking.support is None and all(is_successes(each.returns) for each in data):
+        asking = asking._replace(support=(0.0, 1.0))
+    return completed(question, asking, np.zeros(1), instead=OF_BOTH)
+
+
+def _missing(question: Question, stated: dict[str, Any], known: tuple[float, float] | None) -> dict[str, list[str]]:
+    """The options that ``completed`` lacks; the ends of a support that nobody knows are left to the reader."""
+    support = ["LOW", "HIGH"] if known is None else [f"{end:g}" for end in known]
+    examples = {"--support": support} if question.has_support and stated["support"] is None else {}
+    return examples if stated["delta"] is not None else {**examples, "--delta": ["0.05"]}
+
+
+def check_listed(
+    data: Sequence[ReturnsFile], question: Question, asking: Asking, *, of: Question | None = None, at: str = ""
+) -> None:
+    """Raise ValueError where list or sample was not chosen, or contradicts the question.
+
+    ``of``: another question asked, whose settings a proposed command needs; ``at``: the threshold a list needs there.
+    """
+    listed, asked = asking.listed, of or question
+    missing = _missing(asked, _stated(asked, asking, data[0].like), data[0].known_support)
+    refuse_both("--suite", "--sampled")
+    if listed is not None and listed != question.listed:
+        word, about = ("suite", "new tasks") if listed else ("sampled", "a fixed list of tasks")
+        raise ValueError(f"--{word} is given; the question {question.name!r} is about {about}")
+    made = [each for each in data if each.fixed_list]
+    if not made or listed is not None or question.listed:
+        return
+    # A list of two policies has no margins, which are its thresholds.
+    at = ",".join(map(as_given, asking.options.get("margin") or [])) if data[1:] else at
+    needed = {"--threshold": [at]} if at else {}
+    a_list = typed_with({**missing, **needed, "--suite": []}, without=["--margin"] if data[1:] else [])
+    a_sample = typed_with({**missing, "--sampled": []})
+    told = f"{made[0].path}: its tasks are a list that somebody made"
+    same = [each for each in QUESTIONS.values() if each.listed and each.shortcut == question.shortcut is not None]
+    if not (same or len(data) > 1):
+        raise ValueError(
+            f"{told}, and {question.name!r} asks about new tasks. If they were drawn at random from the tasks that new "
+            f"ones come from: {a_sample}"
+        )
+    raise ValueError(
+        f"{told}. Is it the list itself that counts? {a_list}. Or were they drawn at random from the tasks that new "
+        f"ones come from? {a_sample}"
+    )
+
+
+def _stated(question: Question, asking: Asking, returns: np.ndarray) -> dict[str, Any]:
+    stated = {name: getattr(asking, name) for name in COMMON}
+    for name, value in stated.items():
+        if value is not None and not question.takes(name):
+            raise ValueError(not_taken(f"--{name} is", question))
+    if question.chooses_method:
+        chosen, method = defaults(asking.bound, asking.method, returns, asking.beta)
+        stated["bound"], stated["method"] = chosen.name, method.name
+    else:
+        if is_successes(returns) and question.takes("bound") and (question.listed or question.curve is not None):
+            stated["bound"] = asking.bound or CLOPPER_PEARSON.name  # as of arrays, for a summary of them, too
+        chosen = BOUNDS.get(stated["bound"] or "betting", BETTING)
+    if question.has_support:
+        stated["support"] = declared_support(chosen, returns, stated["support"])
+    return stated

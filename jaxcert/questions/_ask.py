@@ -1,0 +1,139 @@
+"""A question, asked of files of returns: whether they are of its kind, and its function's answer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._question import Question
+from jaxcert.questions._registry import QUESTIONS
+from jaxcert.returns import paired, stratified, weighted
+from jaxcert.returns._checks import check_returns
+from jaxcert.returns._prepared import split_support
+from jaxcert.returns._required import requirements_of
+from jaxcert.returns.summaries import Histogram
+from jaxcert.tables import Returns
+from jaxcert.tables._aligned import in_one_order
+from jaxcert.tables._readers import ReturnsFile
+
+
+def ask(
+    question: Question, data: Sequence[Returns], fixed: Any, options: Mapping[str, Any], *, max_weight: Any = None
+) -> Any:
+    """The answer to a question about files of returns, one for each of its inputs or metrics, on the same tasks.
+
+    Two files for a question of one form pairs of policies. With ``max_weight`` the last file has the tasks' weights.
+    """
+    is_weighted = question.has_weights or max_weight is not None
+    num_policies, metrics = len(data) - is_weighted, question.metrics(options)
+    if num_policies not in ((len(metrics),) if metrics else question.numbers_of_policies):
+        wanted = ", ".join(("returns", "weights") if is_weighted else metrics or question.inputs)
+        raise ValueError(f"the question {question.name!r} needs {wanted}; given: {len(data)} of them")
+    required = requirements_of(options["requirements"]) if metrics else {}
+    for place, each in enumerate(data[:num_policies]):
+        support = required[metrics[place]].support if metrics else options.get("support")
+        _check_support(each, support, options.get("bound"))
+        _check_finished(each, support, complete=bool(options.get("complete")))
+    if not metrics:
+        _check_others_finished(data[1:num_policies])
+    if len(data) > 1:
+        data = in_one_order(*data)
+    _check_strata(question, data[:num_policies])
+    arguments = _arguments(question, metrics, data[:num_policies])
+    for each in data[num_policies:]:
+        arguments |= _weights(question, arguments["returns"], each, max_weight)
+    if question.fixed is not None:
+        arguments[question.fixed] = fixed
+    # What the data say, such as the names of their tasks, no option says otherwise.
+    return question.function(**(dict(options) | arguments))
+
+
+def _check_support(data: Returns, support: Any, bound: str | None) -> None:
+    """Raise ValueError for a return outside the support that names its place as the data do: file, row and label.
+
+    The returns of a summary were checked as they were read.
+    """
+    if support is not None and not isinstance(data.returns, Histogram):
+        ends, known = split_support(support), BOUNDS.get(bound or "")
+        binary = known is not None and known.binary and tuple(ends) == (0, 1)  # refused with another support
+        check_returns(data.returns, *ends, data.where, binary=binary, place_of=data.place_of)
+
+
+def _check_finished(data: Returns, support: Any, *, complete: bool) -> None:
+    """Raise ValueError for unfinished rollouts that count as another return than the worst, or at an upper end."""
+    if not (isinstance(data, ReturnsFile) and data.num_unfinished):
+        return
+    if complete:
+        raise ValueError(
+            f"{data.path}: {data.told}. With complete=True each return is one of a whole rollout, or an upper end is "
+            "too low; expected a file in which all are finished, or a question without an upper end"
+        )
+    support = data.known_support or support
+    if support is None and not np.all((data.returns == 0) | (data.returns == 1)):
+        raise ValueError(f"{data.path}: {data.told}. Without a support nothing says which return is the worst one")
+    worst = 0.0 if support is None else float(split_support(support)[0])
+    if data.unfinished != worst:
+        raise ValueError(f"{data.path}: {data.told}; expected {worst:g}, the worst return that is possible")
+
+
+def _check_others_finished(data: Sequence[Returns]) -> None:
+    """Raise ValueError for unfinished rollouts of a policy with which another is compared, which they would help."""
+    for each in data:
+        if isinstance(each, ReturnsFile) and each.num_unfinished:
+            raise ValueError(f"{each.path}: {each.told}. The worst return of B's unfinished rollouts would help A")
+
+
+def _arguments(question: Question, metrics: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
+    """Returns and masks, as the question takes them: by metric, as pairs, or by the names of its parameters."""
+    if metrics:
+        named = dict(zip(metrics, data, strict=True))
+        for name, each in named.items():
+            _check_column(name, each)
+        return {what: {name: getattr(each, what) for name, each in named.items()} for what in ("returns", "where")}
+    names = [name for name in question.inputs if name.startswith("returns")]
+    # For a question whose sentences name the tasks, and one that is about strata.
+    found: dict[str, Any] = {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
+    found |= {"strata": data[0].strata} if question.takes("strata") else {}
+    if len(data) > len(names):
+        a, b = data
+        found |= {"returns": paired(a.returns, b.returns, where_a=a.where, where_b=b.where)}
+    for name, each in zip(names, data, strict=True) if len(data) == len(names) else ():
+        found |= {name: each.returns, f"where{name.removeprefix('returns')}": each.where}
+    if question.stratified and data[0].strata is not None:
+        found["returns"] = stratified(found["returns"], data[0].strata.tolist())
+    return found
+
+
+def _check_column(name: str, data: Returns) -> None:
+    """Raise ValueError unless a metric is from the column of its name."""
+    columns = data.columns if isinstance(data, ReturnsFile) else None
+    if columns is not None and (columns.value != name or name in (columns.trial, *columns.task.split(","))):
+        held = f"its values are from {columns.value}, tasks from {columns.task}"
+        raise ValueError(f"{data._name}: {name} is required, and {held}; expected the column of that name")
+
+
+def _weights(question: Question, returns: Any, data: Returns, max_weight: Any) -> dict[str, Any]:
+    """The weights of the tasks, from a file with one number for each, as the question or its sample takes them."""
+    if np.shape(data.returns)[1:] != (1,):
+        raise ValueError(f"{data._name}: has several numbers for a task; expected its weight alone")
+    if data.where is not None and not np.all(data.where):
+        raise ValueError(f"{data._name}: the weights of some tasks are missing (where is False); expected all of them")
+    weights = data.returns[:, 0]
+    if question.has_weights:
+        return {"weights": weights}
+    return {"returns": weighted(returns, weights, max_weight=max_weight)}
+
+
+def _check_strata(question: Question, data: Sequence[Returns]) -> None:
+    """Raise ValueError unless strata are known just where the question is about these, the same ones for all data."""
+    known = [list(each.strata) for each in data if each.strata is not None]
+    if question.takes("strata") and len(known) < len(data):
+        raise ValueError(f"the question {question.name!r} is about strata; expected their column (--strata)")
+    if known and not question.of_strata:
+        raise ValueError(
+            f"the question {question.name!r} is not about strata, within which tasks were drawn; expected one of "
+            f"{', '.join(name for name, each in QUESTIONS.items() if each.of_strata)}"
+        )
+    if any(strata != known[0] for strata in known):
+        raise ValueError("a task is in one stratum for one policy, and in another for the other; expected the same")
