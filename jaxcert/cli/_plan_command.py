@@ -12,7 +12,7 @@ from jaxcert.cli._options import QUIET, SUPPORT, argument, option, options, seve
 from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot, writing
 from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
 from jaxcert.cli._role_options import reading_of, with_roles
-from jaxcert.planning import Assumptions, Plan, plan, plan_difference, plan_suite, success_table, task_table
+from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._known_designs import DESIGNS
 from jaxcert.planning._pilot import support_of
 from jaxcert.report import plot_plan
@@ -103,8 +103,9 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
     asked.check()
     reading = reading_of(roles)
-    if reading["strata"] is not None:
-        raise ValueError("--strata is given; plans cover tasks from one distribution, or a fixed list: expected none")
+    others = (asked.suite, asked.against, asked.assume)
+    if reading["strata"] is not None and (asked.threshold is None or any(each is not None for each in others)):
+        raise ValueError("--strata is given; expected PILOT and --threshold, for new tasks of one policy")
     if reading["unfinished"] is not None and asked.pilot is None:
         raise ValueError("--unfinished is about rollouts of PILOT; expected its file")
     if asked.suite == 0 and asked.against is None:
@@ -112,7 +113,7 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     with _console.warnings_on_stderr(), _console.progress(asked.quiet) as show:
         show("planning")
         found, data = _planned(asked, reading)
-    _show(found, data, asked)
+    _show(found, data, asked, reading["strata"])
 
 
 def _planned(asked: Planning, reading: dict[str, Any]) -> Planned:
@@ -165,7 +166,14 @@ def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
     stated |= {name: getattr(asked, name) for name in others}
     mean, of_tasks, of_rollouts = asked.assume or (0.0, 0.0, 0.0)
     known = data[0].returns if data else Assumptions(mean, of_tasks, of_rollouts or None)
-    return plan(known, **stated, designs=tuple(asked.design or ()) or None), data
+    designs = asked.design or (_of_strata(data) if reading["strata"] is not None else [])
+    return plan(known, **stated, designs=tuple(designs) or None), data
+
+
+def _of_strata(data: list[ReturnsFile]) -> list[str]:
+    """The designs for returns from strata, whose number of rollouts is fixed."""
+    binary = bool(np.isin(data[0].returns, (0, 1)).all())
+    return [name for name, kind in DESIGNS.items() if kind.stopped is None and kind.suits(binary)]
 
 
 def _table_of_tasks(asked: Planning) -> Plan:
@@ -192,8 +200,8 @@ def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
     return data
 
 
-def _show(found: Plan, data: list[ReturnsFile], wanted: Planning) -> None:
-    """Write the wanted files, and print the plan."""
+def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, strata: str | None) -> None:
+    """Write the wanted files, and print the plan, with how many tasks to draw from each stratum."""
     is_wide = found.wish is not None
     with writing() as write:
         if wanted.plot:
@@ -205,5 +213,9 @@ def _show(found: Plan, data: list[ReturnsFile], wanted: Planning) -> None:
             _tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
         )
         _console.say(*found.remarks)
+        if strata is not None and found.best is not None and data[0].strata is not None:
+            parts = allocated(found.best.num_tasks, [str(label) for label in data[0].strata])
+            each = ", ".join(f"{count} from {label}" for label, count in parts.items())
+            _console.say(f"Of the {found.best.num_tasks} tasks draw {each}: as often as PILOT has them.")
         if wanted.lock:
-            write(write_locked, wanted.lock, protocol_of(found))
+            write(write_locked, wanted.lock, protocol_of(found, strata))

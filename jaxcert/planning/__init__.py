@@ -4,7 +4,7 @@ from jaxcert.planning._advice import advise, check
 from jaxcert.planning._advice_on_bounds import Advice
 from jaxcert.planning._difference import plan_difference
 from jaxcert.planning._pilot import Assumptions
-from jaxcert.planning._plan import Design, Plan
+from jaxcert.planning._plan import Design, Plan, allocated
 from jaxcert.planning._planner import plan
 from jaxcert.planning._suite_plan import plan_suite
 from jaxcert.planning._tables_of_tasks import success_table, task_table
@@ -15,6 +15,7 @@ __all__ = [
     "Design",
     "Plan",
     "advise",
+    "allocated",
     "check",
     "plan",
     "plan_difference",

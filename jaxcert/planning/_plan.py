@@ -210,3 +210,25 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     return None if isinstance(value, float) and not abs(value) < float("inf") else value
+
+
+def allocated(num_tasks: int, strata: Sequence[str]) -> dict[str, int]:
+    """How many of so many tasks to draw from each stratum, as often as they occur, by the largest remainders.
+
+    Args:
+        num_tasks: n, of all strata together.
+        strata: the stratum of each task of a pilot.
+
+    Returns:
+        The numbers of tasks by the labels of the strata.
+
+    Example:
+        >>> allocated(10, ["push", "pick", "push"])
+        {'push': 7, 'pick': 3}
+    """
+    labels, counts = np.unique(list(strata), return_counts=True)
+    wanted = num_tasks * counts / counts.sum()
+    found = np.floor(wanted).astype(int)
+    found[np.argsort(found - wanted, kind="stable")[: num_tasks - found.sum()]] += 1
+    by_label = dict(zip(labels.tolist(), found.tolist(), strict=True))
+    return {label: by_label[label] for label in dict.fromkeys(strata)}

@@ -166,8 +166,11 @@ def check_size(num_tasks: int, num_rollouts: int) -> None:
         raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
 
 
-def protocol_of(plan: Plan) -> Protocol:
-    """The best design of a plan as a protocol; ValueError if there is none, or its rollouts stop by themselves."""
+def protocol_of(plan: Plan, strata: str | None = None) -> Protocol:
+    """The best design of a plan as a protocol; ValueError if there is none, or its rollouts stop by themselves.
+
+    ``strata``: the column of the strata within which its tasks are drawn.
+    """
     if plan.best is None:
         raise ValueError("there is no design to lock: the budget allows none")
     design, wish = plan.best, plan.wish
@@ -183,6 +186,8 @@ def protocol_of(plan: Plan) -> Protocol:
         num_tasks=design.num_tasks,
         num_rollouts=design.num_rollouts,
         beta=design.beta,
+        question=None if strata is None else "stratified",
+        strata=strata,
         **design.kind.arguments,
         **asked,
     )

@@ -185,3 +185,20 @@ def test_unfinished_rollouts_of_a_pilot_count_as_the_worst_when_it_is_said(folde
         plan whole.json {given} --against cut.json --unfinished 0 => The worst return of B's unfinished rollouts
         plan --delta 0.05 --unfinished 0 => --unfinished is about rollouts of PILOT
     """)
+
+
+def test_a_plan_says_how_many_tasks_to_draw_from_each_stratum():
+    rng, kinds = np.random.default_rng(0), ("push", "pick", "push")
+    rows = [f"{i},{j},{int(rng.random() < 0.9)},{kinds[i % 3]}" for i in range(60) for j in range(4)]
+    Path("t.csv").write_text("\n".join(["task,trial,success,kind", *rows, ""]))
+    asked = "plan t.csv --strata kind --delta 0.05"
+    out = session(f"{asked} --threshold 0.5 --safety 0.7 --max-rollouts 3 --lock p.toml -> locked in | !sequential")
+    num_tasks, push, pick = map(
+        int, re.search(r"Of the (\d+) tasks draw (\d+) from push, (\d+) from pick", out).groups()
+    )
+    assert push + pick == num_tasks
+    assert abs(push - 2 * num_tasks / 3) < 1
+    assert f"num_tasks = {num_tasks}\n" in Path("p.toml").read_text()
+    assert 'strata = "kind"' in Path("p.toml").read_text()
+    for other in ("--safety 0.8", "--suite 30 --threshold 0.5", "--threshold 0.5 --assume 0.8 0.1 0.1"):
+        session(f"{asked} {other} => expected PILOT and --threshold, for new tasks of one policy")
