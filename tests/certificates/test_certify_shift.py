@@ -95,9 +95,9 @@ def of_every_kind() -> dict:
     fields = {name: getattr(sampled(), name) for name in names}
     one, each = jnp.float32(1.5), jnp.zeros(3, jnp.int32)
     weighted = dataclasses.replace(sampled(), source="reweighted", question="weighted", max_weight=one)
-    moments = {"history": fields["epsilon"][None], "prior": jnp.ones(2)}
+    moments = {"history": fields["epsilon"][None], "prior": jnp.ones(2), "question": "anytime"}
     better = dataclasses.replace(sampled(), quantity=OF_PAIRS, question="improvement")
-    band = {"level": one, "low": one, "num_smallest": 9, "simultaneous": True}
+    band = {"level": one, "low": one, "num_smallest": 9, "simultaneous": True, "question": "band"}
     once, always = "With confidence 0.99: on", "With confidence 0.99, at every moment of the sampling of tasks: on"
     return {
         "Certificate": (sampled(), once, "sampled", ""),
