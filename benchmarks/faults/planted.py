@@ -81,9 +81,9 @@ crossings-off-by-one numerics/_crossing.py
 fewer-pairs certificates/_ranking.py
 - whole / num_pairs
 + whole / (num_pairs // 2)
-larger-shift-for-both certificates/_divergence.py
-- -difference_down(-first, second)
-+ jnp.maximum(first, second)
+shift-of-performance-ignored certificates/_certify_shift.py
+- difference_down(thresholds, lower)
++ thresholds
 margin-of-weights-subtracted returns/_weighted.py
 - - log_p + margin * size
 + - log_p - margin * size
