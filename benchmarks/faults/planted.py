@@ -81,9 +81,9 @@ crossings-off-by-one numerics/_crossing.py
 fewer-pairs certificates/_ranking.py
 - whole / num_pairs
 + whole / (num_pairs // 2)
-larger-shift-for-both certificates/_divergence.py
-- -difference_down(-first, second)
-+ jnp.maximum(first, second)
+radius-of-chi2-without-root certificates/_divergence.py
+- jnp.sqrt(radius) * jnp.sqrt(epsilon * (1 - epsilon))
++ radius * jnp.sqrt(epsilon * (1 - epsilon))
 margin-of-weights-subtracted returns/_weighted.py
 - - log_p + margin * size
 + - log_p - margin * size
