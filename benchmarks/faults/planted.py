@@ -84,6 +84,9 @@ fewer-pairs certificates/_ranking.py
 shift-of-performance-ignored certificates/_certify_shift.py
 - difference_down(thresholds, lower)
 + thresholds
+radius-of-chi2-without-root certificates/_divergence.py
+- jnp.sqrt(radius) * jnp.sqrt(epsilon * (1 - epsilon))
++ radius * jnp.sqrt(epsilon * (1 - epsilon))
 margin-of-weights-subtracted returns/_weighted.py
 - - log_p + margin * size
 + - log_p - margin * size

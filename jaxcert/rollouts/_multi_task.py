@@ -61,7 +61,7 @@ class MultiTaskEnv:
     Attributes:
         environment: a function from a task, any pytree of arrays, to its environment.
         sample_task: a function from a JAX random key to a task. A distribution may be given in its place, such as one
-            of TensorFlow Probability on JAX: it becomes such a function, and stays readable as ``task_distribution``.
+            of TensorFlow Probability on JAX: it becomes such a function.
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
         name: stored in policy files, so that no policy runs on another environment.
@@ -102,11 +102,6 @@ class MultiTaskEnv:
         if self.binary and self.support != (0, 1):
             raise ValueError(f"support is {self.support}; binary returns have (0, 1)")
         object.__setattr__(self, "sample_task", as_sampler(self.sample_task))
-
-    @property
-    def task_distribution(self) -> Any:
-        """The distribution given as ``sample_task``, or None where that is a function."""
-        return self.sample_task.held.value if isinstance(self.sample_task, DistributionSampler) else None
 
     def sample_tasks(self, key: chex.PRNGKey, num_tasks: int) -> Any:
         """Independent tasks, one pytree with a leading axis [n].
