@@ -106,7 +106,7 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
 
 
 def _board(request: Request, num_policies: int) -> Board:
-    """What is asked of the policies; ValueError for an option of two, or of certificates that are not asked for."""
+    """The questions about the policies; ValueError for options of two policies or of other questions."""
     asking = request.asking
     of_order = asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
     about_each = {"--json": request.outputs.json, "--threshold": asking.threshold, "--mean": asking.mean}
@@ -143,7 +143,7 @@ def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> L
 
 
 def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
-    """Of one policy, by the names of the questions; bound, beta and method are of those at thresholds alone."""
+    """The settings for one policy by question; bound, beta and method belong to the questions at thresholds."""
     of_mean = asking._replace(beta=None, method=None, bound=_of_list(board, asking))
     found: dict[str, Any] = {}
     for question in board.questions:

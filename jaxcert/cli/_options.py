@@ -82,7 +82,7 @@ def option(metavar: str, text: str, *flags: str, default: Any = None, **more: An
 
 
 def flag(text: str, *flags: str, default: Any = False) -> Any:
-    """An option that is given or not, or has a value that needs no name."""
+    """A flag, or an option whose help needs no name for its value."""
     return typer.Option(default, *flags, help=text)
 
 

@@ -82,7 +82,7 @@ def chosen(name: str, known: Collection[str]) -> Question:
 
 
 def options_of_questions(questions: dict[str, Question]) -> list[inspect.Parameter]:
-    """Options for settings of few questions; no other option of a command has such a name."""
+    """Options for settings that only few questions have; no other option shares their names."""
     found: dict[str, dict[str, Option]] = {}
     for name, question in questions.items():
         for each in question.options:

@@ -60,7 +60,7 @@ def _option(name: str) -> Any:
     return option(metavar, words, *_FLAGS.get(name, [f"--{name}"]))
 
 
-# Of commands that read less than a file of returns.
+# For commands that read less than a file of returns.
 TASK, VALUE = _option("task"), _option("value")
 
 # A decorator for a command with ``roles``: which options of the group were given, by the parameters of `read_returns`.

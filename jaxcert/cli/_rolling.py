@@ -26,13 +26,13 @@ from jaxcert.tables import write_returns
 from jaxcert.tables._returns import how_many
 from jaxcert.tables._written import check_parameters
 
-# Episodes that are made together: enough to keep the machine busy. And how often all so far are kept.
+# Episodes that are made together: enough to keep the machine busy. How often all rollouts so far are saved.
 _EPISODES, _SECONDS = 1000, 0.5
 Look = Callable[[AdaptiveCertificate], None]
 
 
 def fixed_rollout(run: Run) -> None:
-    """As many rollouts of each task, with a warning where they cannot certify what is wanted."""
+    """Roll out each task equally often, and warn if the rollouts cannot certify the wanted safety."""
     found, asked, out, num_rollouts = run.found, run.asked, run.asked.out, run.asked.rollouts or 0
     if asked.thresholds or asked.safety:
         wanted: Any = {"delta": asked.delta, "thresholds": asked.thresholds, "safety": asked.safety}

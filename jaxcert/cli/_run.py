@@ -156,7 +156,7 @@ FIXED = Kind(
 
 
 class Unfinished:
-    """The run so far, None for a new one, as long as this process holds its lock; and the facts of what it is of."""
+    """The run so far, or None for a new one, while this process holds its lock; and the facts that describe it."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class Unfinished:
         return self.facts["seed"]
 
     def may_replace(self, path: Path) -> bool:
-        """Whether an output may take the place of what is there by now: of this run's when it began, or anything."""
+        """Whether an output may replace the file that exists now: the one that existed when the run began, or any."""
         return self.force or (path in self._ours and self._is_ours(path))
 
     def save(self, so_far: Any) -> None:
@@ -224,7 +224,7 @@ class Unfinished:
 
 @contextlib.contextmanager
 def unfinished(run: Run, settings: Mapping[str, Any], kind: Kind = ADAPTIVE) -> Iterator[Unfinished]:
-    """The run so far of one output and its record, which no other process has at the same time."""
+    """The unfinished run of one output and its record, held by one process at a time."""
     asked, out, facts = run.asked, run.asked.out, {**run.facts, **settings}
     file, lock = working_files(out).values()
     with held_alone(lock) as is_alone:
