@@ -81,7 +81,7 @@ def command(
 
 
 def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
-    """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
+    """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
     asking = request.asking
     board = _board(request, len(files))
     named = enumerate(dict.fromkeys(each.file for each in files), 1)
@@ -153,7 +153,7 @@ def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
 
 
 def _of_list(board: Board, asking: Asking) -> str | None:
-    """The bound for successes that is given, if the means are over a list, which has them too."""
+    """The given bound for successes, if the means are over a list, which also allows it."""
     bound = asking.bound
     return bound if board.mean.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
@@ -168,7 +168,7 @@ def _print(found: Leaderboard) -> None:
 
 
 def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:
-    """Why nothing is certified at thresholds, for the policies of which that is so."""
+    """Say for which policies nothing is certified at thresholds, and why."""
     at = found.board.at
     if at is None:
         return

@@ -1,4 +1,4 @@
-"""Requests to files of returns, their settings, by a protocol if there is one, and the answers."""
+"""Requests about files of returns, with their settings, taken from a protocol if there is one, and the answers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -165,7 +165,7 @@ def completed(
     if missing := _missing(question, stated, known):
         message = f"{' and '.join(missing)} missing; expected {instead}"
         raise ValueError(f"{message}; for example: {typed_with(missing)}")
-    # One that is open is left to the default of the question's function.
+    # An open setting takes the default of the question's function.
     kept = [name for name in COMMON if stated[name] is not None or question.chooses_method]
     return {name: stated[name] for name in kept if question.takes(name)}
 
@@ -186,7 +186,7 @@ def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile])
 
 
 def _missing(question: Question, stated: dict[str, Any], known: tuple[float, float] | None) -> dict[str, list[str]]:
-    """The options that ``completed`` lacks; the ends of a support that nobody knows are left to the reader."""
+    """The options that ``completed`` lacks; an unknown support is left to the reader."""
     support = ["LOW", "HIGH"] if known is None else [f"{end:g}" for end in known]
     examples = {"--support": support} if question.has_support and stated["support"] is None else {}
     return examples if stated["delta"] is not None else {**examples, "--delta": ["0.05"]}
@@ -195,7 +195,7 @@ def _missing(question: Question, stated: dict[str, Any], known: tuple[float, flo
 def check_listed(
     data: Sequence[ReturnsFile], question: Question, asking: Asking, *, of: Question | None = None, at: str = ""
 ) -> None:
-    """Raise ValueError where list or sample was not chosen, or contradicts the question.
+    """Raise ValueError unless a list or a sample was chosen, in agreement with the question.
 
     ``of``: another question asked, whose settings a proposed command needs; ``at``: the threshold a list needs there.
     """
@@ -208,7 +208,7 @@ def check_listed(
     made = [each for each in data if each.fixed_list]
     if not made or listed is not None or question.listed:
         return
-    # A list of two policies has no margins, which are its thresholds.
+    # For two policies on a list, margins are the thresholds.
     at = ",".join(map(as_given, asking.options.get("margin") or [])) if data[1:] else at
     needed = {"--threshold": [at]} if at else {}
     a_list = typed_with({**missing, **needed, "--suite": []}, without=["--margin"] if data[1:] else [])

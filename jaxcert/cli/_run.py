@@ -1,4 +1,4 @@
-"""The policy, the tasks, when the rollouts of a task end, and the files of a run that was stopped."""
+"""The policy, the tasks, the end of a task's rollouts, and the files of an interrupted run."""
 
 import contextlib
 import math
@@ -130,12 +130,14 @@ class Run(NamedTuple):
         return {**self.found.facts, **about, "precision": str(jnp.result_type(float)), "versions": versions}
 
 
-# The seeds that the option takes; all that are drawn are among them.
+# The seeds that the option allows, including all that can be drawn.
 _SEEDS = range(2**32)
 
 
 class Kind(NamedTuple):
-    """A kind of runs: what determines one, by a file of it so far or its output; how the former is read and written."""
+    """A kind of runs: the facts that determine one, from its unfinished file or its output, and how to read and write
+    that file.
+    """
 
     facts: Callable[[Path], dict[str, Any]]
     facts_of_output: Callable[[Path], dict[str, Any]]
@@ -174,7 +176,7 @@ class Unfinished:
         self.facts = {**facts, "seed": self._seed(begun) if seed is None else seed}
         if begun is not None:
             self._check(begun)
-        # Whoever begins anew has written none of them.
+        # A new run has written none of them.
         self._ours = set() if begun is None else {path for path in self._readers if self._is_ours(path)}
         check_new(*(path for path in self._readers if path not in self._ours), force=force)
         self.run = None if begun is None else kind.load(self.path)
@@ -197,7 +199,7 @@ class Unfinished:
         self.path.unlink(missing_ok=True)
 
     def naming(self) -> contextlib.AbstractContextManager:
-        """Errors of a run that goes on name the file from which it does so."""
+        """Errors of a resumed run name the file that it resumes from."""
         return contextlib.nullcontext() if self.run is None else in_file(self.path)
 
     def _seed(self, begun: Mapping[str, Any] | None) -> int:
@@ -216,7 +218,7 @@ class Unfinished:
                 )
 
     def _is_ours(self, path: Path) -> bool:
-        """Whether a file is of this run, whose deadline came."""
+        """Whether a file belongs to this run, which reached its deadline."""
         with contextlib.suppress(OSError, ValueError):
             return self._readers[path](path).items() >= self.facts.items()
         return False
@@ -234,7 +236,7 @@ def unfinished(run: Run, settings: Mapping[str, Any], kind: Kind = ADAPTIVE) -> 
 
 
 def working_files(out: Path) -> dict[str, Path]:
-    """Files beside an output that are its command's own, by what they are for: the run that it goes on with, if any."""
+    """The command's own files beside an output, with the unfinished run to resume, if any."""
     file = out.with_name(f"{out.name}.unfinished")
     return {"the run so far": file, "its lock": file.with_name(f"{file.name}.lock")}
 
