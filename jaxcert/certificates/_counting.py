@@ -86,7 +86,7 @@ def fields_of_risk(
 
 
 def only_smallest(fields: dict[str, Any], num_smallest: Any) -> dict[str, jax.Array]:
-    """The fields with nothing certified from so many violations on, if there is such a number."""
+    """Certify nothing from this number of violations on, if there is one."""
     if num_smallest is None:
         return fields
     beyond = fields["num_violations"] >= num_smallest

@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command line with these arguments, which follow its name, and give its exit status.
+    """Run the command line with these arguments, without the program's name, and return its exit status.
 
     0: done. 1: a package of an extra is missing. 2: bad input or usage. 130: interrupted. Every failure is one line on
     stderr, and no file is left half written.

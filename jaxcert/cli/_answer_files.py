@@ -38,7 +38,7 @@ _CLAIM = "certified with confidence"
 
 
 def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
-    """Write the files that are wanted, of one group of rows or of several, by their names."""
+    """Write the wanted files of one or several groups of rows, by the names of the groups."""
     records = functools.partial(_records, answers, witness=request.outputs.witness)
     write_files(
         request,
@@ -57,7 +57,7 @@ def write_files(
     tables: Callable[[], Sequence[Groups | Leaderboard]],
     page: Callable[..., None],
 ) -> None:
-    """Write the files that are wanted, of answers or of a leaderboard; nothing else is computed."""
+    """Write the wanted files of answers or of a leaderboard; nothing else is computed."""
     wanted, how = request.outputs, {"replace": request.outputs.force}
     with writing() as write:
         if wanted.plot:
@@ -88,7 +88,9 @@ def _records(answers: Mapping[str, Answer], *, witness: bool) -> list[dict[str, 
 
 
 def _groups(request: Request, answers: Mapping[str, Answer], question: Question, column: str | None = None) -> Groups:
-    """The answers to a question, by their groups' names, after the name of the column if there is one."""
+    """The answers to a question by the names of their groups, which begin with the name of the column if there is
+    one.
+    """
     (first, *_), found = answers.values(), [each.certificates[question.name] for each in answers.values()]
     names = [f"{column} = {name}" if column else name for name in answers]
     files, delta = [each.data for each in answers.values()], float(request.asking.delta or 0)
@@ -96,7 +98,7 @@ def _groups(request: Request, answers: Mapping[str, Answer], question: Question,
 
 
 def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
-    """The curve of each group with the requested points; or a row for each name, where there is none."""
+    """The curve of each group with the requested points, or a row for each name if there is no curve."""
     wanted, (first, *_) = request.outputs, answers.values()
     title = wanted.title or " against ".join(first.policies) or first.data[0].path.name
     shown = [pair for each in answers.values() for pair in each.answered]

@@ -34,7 +34,7 @@ from jaxcert.tables._readers import policies_of
 
 
 def answer_files(request: Request, file: Path, read: Callable[..., Sequence[ReturnsFile]], *, quiet: bool) -> None:
-    """Certify, write the files that are wanted, and print; exit with 1 where less is certified than required.
+    """Certify, write the wanted files, and print; exit with 1 if less is certified than required.
 
     ``read`` gives the returns of a policy, or of two, by the roles of columns; ``file``: which tells groups apart.
     """
@@ -48,7 +48,7 @@ def answer_files(request: Request, file: Path, read: Callable[..., Sequence[Retu
         show("writing")
         write_outputs(request, answers)
     if not request.outputs.to_stdout:
-        # Last, so that a failure leaves no incomplete output.
+        # Print last, so that a failure leaves no incomplete output.
         print_answers(request, answers)
     for answer in answers.values():
         for name in gated:
@@ -56,7 +56,9 @@ def answer_files(request: Request, file: Path, read: Callable[..., Sequence[Retu
 
 
 def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
-    """The roles by which each group is read, by its name; all rows are one group without a name."""
+    """The roles for reading each group, by its name; without a column of groups, all rows are one group without a
+    name.
+    """
     roles, by = request.roles, request.by
     if by is None:
         return {"": roles}
@@ -100,11 +102,11 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
 
 
 def _certified(answer: Answer) -> Answer:
-    """With certificates, and advice where less is certified than wanted; the complete curve if nothing was asked."""
+    """Add certificates, and advice if less is certified than wanted; the complete curve if nothing was asked."""
     request, data, settings, *_ = answer
     if answer.is_curve:
         question, *_ = usual_questions({})
-        # Any threshold that is not the end itself: the curve has its own.
+        # Any threshold except the end itself; the curve has its own thresholds.
         curve = ask(question, data, np.nextafter(settings["support"][0], np.inf), settings)
         return answer._replace(certificates={question.name: every_step(data, curve, settings)})
     found: dict[str, Any] = {}
@@ -168,7 +170,7 @@ def _print(answer: Answer) -> None:
 
 
 def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:
-    """Why less is certified than wanted, by the names of the questions of which it is known."""
+    """The reasons why less is certified than wanted, by question, where they are known."""
     known: dict[str, Any] = {"num_rollouts": max(int(each.num_rollouts.max()) for each in answer.data)}
     known |= {"safety": answer.request.wanted, "limit": _MOST_ADVICE}
     return {

@@ -14,7 +14,7 @@ import jaxcert
 from jaxcert._files import unreadable
 from jaxcert.cli._typed import as_read, remember, usage_told
 
-# Each is `command` in a module of its own, which is imported, with JAX, when it runs or tells its options.
+# Each is the function `command` of its own module, which is imported, with JAX, when the command runs or prints help.
 _COMMANDS = (
     *("certify", "choose", "compare", "verify", "plan", "monitor"),
     *("lock", "demo", "sweep", "rollout", "trial"),

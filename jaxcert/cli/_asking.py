@@ -81,7 +81,7 @@ class Asking(NamedTuple):
     def named(self, num_policies: int = 1, *, strata: str | None = None) -> "Asking":
         """Name the question about this number of policies; for one policy, leave it open if the numbers select it.
 
-        ``strata``: the column of strata, which a question is about.
+        ``strata``: the column of strata, which selects a question.
         """
         word = "".join(self.words)
         if strata is not None and self.question is None and not word and not self.listed and not self.safety:
@@ -93,13 +93,13 @@ class Asking(NamedTuple):
         return self._replace(question=question if question or num_policies == 1 else self._by_numbers())
 
     def shared(self, count: int) -> "Asking":
-        """The settings of each of several answers, which fail together with probability delta (theory page)."""
+        """The settings of each of several answers; any of them fails with probability at most delta (theory page)."""
         if self.delta is None or count == 1:
             return self
         return self._replace(delta=math.nextafter(self.delta / count, 0.0))
 
     def _name(self, num_policies: int, word: str) -> str | None:
-        """The name of the question that is given, or stands for a word."""
+        """The name of the question, given directly or by a shortcut."""
         if self.words[1:] or (self.question is not None and self.words):
             several = [f"--{word}" for word in self.words] + ["--question"] * (self.question is not None)
             raise ValueError(f"{' and '.join(several)} are given; expected one of them")
@@ -139,7 +139,7 @@ class Asking(NamedTuple):
         return (at_numbers or [name for name, each in of_pairs.items() if each.each is None])[0]
 
     def _refuse_margin(self) -> None:
-        """Raise ValueError for margins of a list, which are its thresholds."""
+        """Raise ValueError for margins of a list, where margins are the thresholds."""
         if margins := self.options.get("margin"):
             instead = {"--threshold": [",".join(map(as_given, margins))]}
             raise ValueError(
@@ -166,7 +166,7 @@ class Asked(NamedTuple):
         return [QUESTIONS[name] for name in self.numbers] or usual_questions({})
 
     def of(self, data: ReturnsFile) -> "Asked":
-        """The same with the usual numbers of successes, where none were given; ValueError for other returns."""
+        """Add the usual numbers of successes if none were given; ValueError for other returns."""
         numbers = {}
         for name, given in self.numbers.items():
             each, usual = QUESTIONS[name].each, QUESTIONS[name].rows.of_successes

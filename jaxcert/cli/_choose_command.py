@@ -34,7 +34,7 @@ _BEFOREHAND = (
 _LEADERBOARD = (
     "a leaderboard: each policy's mean, its safety at a threshold, and which policies are at least as good as which"
 )
-# Usual ones; X, LOW and HIGH stand for numbers that only the user knows, and that are not read off the returns.
+# Usual values; X, LOW and HIGH stand for numbers that only the user knows and that are not read off the returns.
 _EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X", ("LOW", "HIGH")
 
 
@@ -120,7 +120,7 @@ def _lacking(question: Question, files: Sequence[ReturnsFile]) -> str:
 def _command(
     files: Sequence[ReturnsFile], roles: Mapping[str, Any], listed: bool, has_support: bool, asked: Sequence[str]
 ) -> str:
-    """The command that asks this of these files; a tool may fix the support, the returns never do."""
+    """The command that asks this question about these files; a tool may fix the support, but the returns never do."""
     of_metrics = "--requirement" in asked
     roles = {**roles, "value": None} if of_metrics else roles  # the requirements name their columns
     words = [*words_of(roles), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list), *asked]
@@ -132,7 +132,7 @@ def _command(
 
 
 def _elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
-    """The other questions, and where they are asked, or why not of these files; of three, nowhere."""
+    """The other questions, with the place to ask them or the reason why these files do not allow them."""
     if len(files) > 2:
         return
     asked, others = askable(len(files)), askable(3 - len(files))

@@ -81,7 +81,7 @@ def command(
 
 
 def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
-    """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
+    """Certify every policy and every pair, print a row for each policy, and write the wanted files."""
     asking = request.asking
     board = _board(request, len(files))
     named = enumerate(dict.fromkeys(each.file for each in files), 1)
@@ -106,7 +106,7 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
 
 
 def _board(request: Request, num_policies: int) -> Board:
-    """What is asked of the policies; ValueError for an option of two, or of certificates that are not asked for."""
+    """The questions about the policies; ValueError for options of two policies or of other questions."""
     asking = request.asking
     of_order = asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
     about_each = {"--json": request.outputs.json, "--threshold": asking.threshold, "--mean": asking.mean}
@@ -143,7 +143,7 @@ def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> L
 
 
 def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
-    """Of one policy, by the names of the questions; bound, beta and method are of those at thresholds alone."""
+    """The settings for one policy by question; bound, beta and method belong to the questions at thresholds."""
     of_mean = asking._replace(beta=None, method=None, bound=_of_list(board, asking))
     found: dict[str, Any] = {}
     for question in board.questions:
@@ -153,7 +153,7 @@ def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
 
 
 def _of_list(board: Board, asking: Asking) -> str | None:
-    """The bound for successes that is given, if the means are over a list, which has them too."""
+    """The given bound for successes, if the means are over a list, which also allows it."""
     bound = asking.bound
     return bound if board.mean.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
@@ -168,7 +168,7 @@ def _print(found: Leaderboard) -> None:
 
 
 def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:
-    """Why nothing is certified at thresholds, for the policies of which that is so."""
+    """Say for which policies nothing is certified at thresholds, and why."""
     at = found.board.at
     if at is None:
         return

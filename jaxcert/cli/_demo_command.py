@@ -1,4 +1,4 @@
-"""`jaxcert demo`: the whole way on data that are shipped or made up, in a minute."""
+"""`jaxcert demo`: a complete example on shipped or simulated data, in a minute."""
 
 import functools
 import warnings
@@ -27,7 +27,7 @@ _EXPLANATION = (
     "is at least the threshold with probability at least the safety shown. The threshold, in the last row the share of "
     "tasks, was fixed beforehand."
 )
-# At the thresholds of a case followed by a grid, and at one safety level.
+# Certify at the thresholds of a case and of a grid, and at one safety level.
 _Certified = tuple[Certificate, Certificate]
 
 

@@ -87,7 +87,7 @@ def _usual_method(asked: Question, asking: Asking) -> str:
 
 
 def write_locked(out: Path, protocol: Protocol) -> None:
-    """Write the protocol, if there can be a certificate by it, and say what identifies it."""
+    """Write the protocol if it allows a certificate, and print its digest."""
     with _console.warnings_on_stderr():
         check_certifiable(protocol)
     protocol.write(out)

@@ -79,8 +79,8 @@ def _begun(state: Path, certificate: Path | None, wished: Wished, *, complete: b
 def _as_certified(declared: Declared, certificate: Path, wished: Wished) -> Declared:
     """The declaration with the certificate's claim, which must be the watched one.
 
-    Who alters the file of a monitor can compute its hashes again, so that the claim is not taken from there. A monitor
-    that began in Python, without a certificate's file, accepts a file with exactly the claim it watches.
+    Anyone who alters a monitor's file can recompute its hashes, so the claim is not taken from there. A monitor that
+    began in Python, without a certificate's file, accepts a file with exactly the claim it watches.
     """
     claim, known, has_words = _certified(certificate, wished, watched=declared.claim)
     if claim[:3] != declared.claim[:3]:
@@ -129,7 +129,7 @@ def _sha256(certificate: Path) -> str:
 
 
 def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any], *, rows: bool) -> None:
-    """Add what standard input brings; a terminal brings nothing, and is not waited for."""
+    """Add the episodes on standard input; a terminal is not waited for."""
     lines, is_empty = csv.writer(sys.stdout, lineterminator="\n"), True
     if rows:
         lines.writerow(_HEADER)
@@ -160,7 +160,7 @@ def has_reached(watching: Monitor, *, change: bool) -> bool:
 
 
 def _say(text: str) -> None:
-    """Say it on stderr, at once."""
+    """Print it on stderr at once."""
     print(text, file=sys.stderr, flush=True)
 
 

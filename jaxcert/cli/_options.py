@@ -14,7 +14,7 @@ from typer.models import ParameterInfo
 from jaxcert.certificates._arguments import AUTO
 
 _SEVERAL = "repeatable; also 1,2,5 and 1:9:2"
-# A range beyond this is a slip of the pen, not a wish.
+# A longer range must be a typing error.
 _MOST = 1_000_000
 Command = Callable[..., None]
 
@@ -22,7 +22,7 @@ Command = Callable[..., None]
 def taking(
     name: str, options: Iterable[inspect.Parameter], made_of: Callable[[dict[str, Any]], Any]
 ) -> Callable[[Command], Command]:
-    """A decorator for a command with a parameter of that name: in its place, people give it the options.
+    """A decorator that replaces the parameter of this name by the options on the command line.
 
     ``made_of``: turns the values of the options, by name, into the command's argument.
     """
@@ -65,7 +65,7 @@ def parameter(name: str, kind: Any, given: Any) -> inspect.Parameter:
 
 
 def options(group: Any) -> Any:
-    """A decorator for a NamedTuple whose defaults are options: one that is made without them has theirs."""
+    """A decorator for a NamedTuple whose defaults are options; without arguments it takes the options' defaults."""
     usual = group._field_defaults.values()
     group.__new__.__defaults__ = tuple(each.default if isinstance(each, ParameterInfo) else each for each in usual)
     return group
@@ -82,12 +82,12 @@ def option(metavar: str, text: str, *flags: str, default: Any = None, **more: An
 
 
 def flag(text: str, *flags: str, default: Any = False) -> Any:
-    """An option that is given or not, or has a value that needs no name."""
+    """A flag, or an option whose help needs no name for its value."""
     return typer.Option(default, *flags, help=text)
 
 
 def argument(metavar: str, text: str, default: Any = ...) -> Any:
-    """A value that is given by its place."""
+    """A positional argument."""
     return typer.Argument(default, metavar=metavar, help=text, show_default=False)
 
 

@@ -1,4 +1,4 @@
-"""The files that a command writes: checked before anything is computed, and written when all is."""
+"""The files that a command writes: they are checked before any computation and written after it."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ class Outputs(NamedTuple):
 
     @property
     def to_stdout(self) -> bool:
-        """Whether the record goes to stdout, and nothing else."""
+        """Whether only the record goes to stdout."""
         return self.json == Path("-")
 
     @property
@@ -59,7 +59,7 @@ class Outputs(NamedTuple):
 
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:
-    """Raise ValueError for files that could not be written, that are others of the command, or that exist."""
+    """Raise ValueError for files that cannot be written, that exist, or that the command uses otherwise."""
     for name, path in outputs:
         if path is not None:
             if name in _SUFFIXES:
@@ -101,7 +101,9 @@ def check_new(*paths: Path | None, force: bool) -> None:
 
 @contextlib.contextmanager
 def writing() -> Iterator[Callable[..., bool]]:
-    """Give a function that writes a file by another, and says whether it did; a taken name is told at the end."""
+    """Give a function that calls a writer of a file and returns whether it succeeded; a taken name is reported at the
+    end.
+    """
     taken: list[str] = []
 
     def attempt(write: Callable[..., None], *arguments: Any, **options: Any) -> bool:

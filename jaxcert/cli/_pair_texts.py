@@ -12,7 +12,7 @@ from jaxcert.sequential._pairs import pairs_to_go
 from jaxcert.sequential._wealth import fewest_to_pass
 from jaxcert.tables._returns import how_many
 
-# A smaller lead that is needed from here on is not worth a word.
+# A smaller lead that is still needed is not mentioned.
 _LARGE = 0.2
 
 
@@ -31,7 +31,7 @@ def beginning(trials: PairedTrials) -> Iterator[str]:
 
 
 def progress(trials: PairedTrials, label: str) -> str:
-    """One line on the last pair, how it stands, and which trial is next."""
+    """One line on the last pair, the current state, and the next trial."""
     if (begun := trials.begun) is not None:
         told = f"pair {trials.num_pairs + 1}: {trials.declared.labels[begun.task]} {_said(trials, begun.value)}"
         return f"{told}; next: {trials.next_policy()}, on the same scene"
@@ -40,7 +40,7 @@ def progress(trials: PairedTrials, label: str) -> str:
 
 
 def standing(trials: PairedTrials) -> Iterator[str]:
-    """How far the experiment is: pairs, the answer, and what of it rests on trials that were withdrawn."""
+    """The state of the experiment: pairs, the answer, and how it depends on withdrawn trials."""
     yield f"{how_many(trials.num_pairs, 'pair')}: {_tally(trials)}"
     if odd := trials.num_out_of_order():
         yield f"{how_many(odd, 'pair')} in another order than was drawn"
@@ -113,7 +113,7 @@ def _both(trials: PairedTrials, pair: tuple[float, float]) -> str:
 
 
 def _places(trials: PairedTrials) -> list[int]:
-    """The policies as they are declared; blinded ones by their labels, as that order would tell which is which."""
+    """The policies in the declared order; blinded ones by their labels, since the order would reveal them."""
     declared = trials.declared
     return sorted((0, 1), key=declared.labels.__getitem__) if declared.is_blinded else [0, 1]
 

@@ -82,7 +82,7 @@ class Planning(NamedTuple):
         return {name: getattr(self, name) for name in ("support", "delta", "power", "seed")}
 
     def refuse(self, *names: str, words: str) -> None:
-        """Raise ValueError for an option that this plan has no use for."""
+        """Raise ValueError for an option that this plan does not use."""
         for name in names:
             if getattr(self, name) is not None:
                 raise ValueError(words.format(name=name))
@@ -93,7 +93,7 @@ _NO_SUPPORT = "--support is not given; expected the smallest and the largest pos
 _NO_THRESHOLD = "--threshold is not given; expected the"
 _OF_DESIGNS = ("safety", "budget", "assume", "design", "beta", "plot", "lock")
 _BESIDE = "--{{name}} is given with --{}, which {}; expected --threshold alone"
-# A plan, and the returns that it is made from.
+# A plan, and the returns that it is based on.
 Planned = tuple[Plan, list[ReturnsFile]]
 
 
@@ -139,7 +139,7 @@ def _of_list(asked: Planning, reading: dict[str, Any]) -> Planned:
 
 
 def _of_two(asked: Planning, reading: dict[str, Any]) -> Planned:
-    """How many tasks show that the first policy is better than the second; or trials of a list."""
+    """How many tasks, or trials of a list, show that the first policy is better than the second."""
     asked.refuse(*_OF_DESIGNS, words=_BESIDE.format("against", "compares means"))
     if asked.threshold is None and asked.suite is None:
         raise ValueError(f"{_NO_THRESHOLD} wanted difference of the two policies")
@@ -177,7 +177,7 @@ def _of_strata(data: list[ReturnsFile]) -> list[str]:
 
 
 def _table_of_tasks(asked: Planning) -> Plan:
-    """The tasks that safeties need, or of successes at a threshold by their trials."""
+    """A table of the tasks that safeties need; for successes at a threshold, by the number of trials."""
     safeties, designs = np.asarray(asked.safety or _SAFETIES), asked.design
     if asked.threshold is None:
         return task_table(safeties, delta=asked.delta, beta=asked.beta, max_violations=asked.max_violations)

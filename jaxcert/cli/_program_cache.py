@@ -56,7 +56,9 @@ def compiled_programs() -> Iterator[None]:
 
 
 def emptied_after(warning: str) -> bool:
-    """Whether a warning is of a damaged program: the folder is emptied then, as JAX would keep it and always warn."""
+    """Whether a warning is about a damaged program. Then the folder is emptied, since JAX would keep the program and
+    always warn.
+    """
     if getattr(jax.config, "jax_compilation_cache_dir", None) != str(folder()) or not warning.startswith(_DAMAGED):
         return False
     for file in (*folder().glob("*-cache"), *folder().glob("*-atime")):
@@ -72,7 +74,7 @@ def _set(values: dict[str, Any]) -> None:
 
 def read_again() -> None:
     """Let JAX read the settings of its cache, which it otherwise does once."""
-    # No release promises this function; where it is gone, the settings that were read first stay.
+    # No release promises this function; without it, the settings that were read first stay in force.
     with contextlib.suppress(ImportError, AttributeError):
         from jax.experimental.compilation_cache import compilation_cache
 

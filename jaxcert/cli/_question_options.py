@@ -17,7 +17,7 @@ _MOST_MISSED = 20
 
 
 def check_required(require: float | None, question: Question) -> None:
-    """Raise ValueError beforehand for what no answer to the question could be required to reach."""
+    """Raise ValueError beforehand for a required level that no answer to the question can reach."""
     if require is None:
         return
     if question.certifies_probability and not 0 < require < 1:
@@ -42,7 +42,7 @@ def required_words(questions: Mapping[str, Question]) -> str:
 
 
 def check_rows(require: float, certificate: Any, question: Question) -> None:
-    """Exit with status 1 where less is certified than required, in words on stderr."""
+    """If less is certified than required, say so on stderr and exit with status 1."""
     certified = np.atleast_1d(np.asarray(getattr(certificate, question.rows.columns[question.rows.certified])))
     missed = np.flatnonzero(~(certified >= require)).tolist()
     if missed:
@@ -82,7 +82,7 @@ def chosen(name: str, known: Collection[str]) -> Question:
 
 
 def options_of_questions(questions: dict[str, Question]) -> list[inspect.Parameter]:
-    """Options for settings of few questions; no other option of a command has such a name."""
+    """Options for settings that only few questions have; no other option shares their names."""
     found: dict[str, dict[str, Option]] = {}
     for name, question in questions.items():
         for each in question.options:
@@ -93,12 +93,12 @@ def options_of_questions(questions: dict[str, Question]) -> list[inspect.Paramet
 def given_of_questions(given: dict[str, Any]) -> dict[str, Any]:
     """Remove the options of questions from those of a command, and return the ones that were set, by name."""
     found = {name: given.pop(name) for name in [*given] if name.startswith("_")}
-    # A flag that is not set is no option; 0 is one, which may be refused.
+    # A flag that is not set counts as no option; 0 counts as one, which may be refused.
     return {name[1:]: value for name, value in found.items() if value is not None and value is not False}
 
 
 def _parameter(name: str, held: dict[str, Option]) -> inspect.Parameter:
-    """An option by the questions that have it, in all of which it means the same value under the same flag."""
+    """An option with the questions that have it; it has the same meaning and flag in all of them."""
     (own, *others), of = held.values(), {}
     if any((each.type, each.flag, each.alias) != (own.type, own.flag, own.alias) for each in others):
         raise ValueError(f"the option {name!r} has another type or flag in one of the questions {', '.join(held)}")

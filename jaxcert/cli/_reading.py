@@ -23,7 +23,7 @@ _MOST_NAMED = 40
 
 
 def read_file(path: Path, **options: Any) -> ReturnsFile:
-    """The returns of a file; where a name is missing or could mean several things, the error ends with a command."""
+    """The returns of a file. If a name is missing or ambiguous, the error ends with a command that works."""
     try:
         return read_returns(path, **options)
     except ValueError as error:
@@ -38,7 +38,7 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
 
 
 def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | None], unread: Sequence[str]) -> str:
-    """The end of a message about columns that are not named: a command, where one works."""
+    """The end of a message about unnamed columns: a command, if one works."""
     if "trials" in expected:  # of successes, or of the rate that is the value
         parts = ("task", "successes", "trials") if "successes" in expected else ("task", "value", "trials")
         counts = {name: expected[name] for name in parts if expected.get(name)}
@@ -79,13 +79,13 @@ def _quietly(path: Path, options: Mapping[str, Any], **others: Any) -> ReturnsFi
 
 
 def _has_single_rollouts(path: Path, options: Mapping[str, Any]) -> bool:
-    """Whether each task has one row; ValueError for an entry that is none, which is told before a missing name."""
+    """Whether each task has one row; ValueError for an invalid entry, which is reported before a missing name."""
     rows = _quietly(path, options, strict=False).rows
     return rows is not None and bool(np.all((rows == rows[:, :1]) | (rows == 0)))
 
 
 def _can_be_read(path: Path, options: Mapping[str, Any]) -> bool:
-    """Whether a file is read with these options, or needs the name of another column, which is told then."""
+    """Whether a file can be read with these options; if not, another column must be named, which is reported."""
     try:
         _quietly(path, options)
     except ValueError as error:
@@ -139,7 +139,7 @@ def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | N
 
 
 def aligned(files: list[ReturnsFile], *, strict: bool) -> list[ReturnsFile]:
-    """The returns of policies on the same tasks; what ``align_tasks`` asks of them is an error with ``strict``."""
+    """The returns of policies on the same tasks; with ``strict``, warnings of ``align_tasks`` are errors."""
     with told_of("", strict, 2):
         align_tasks(*files)
     return files
@@ -202,7 +202,7 @@ class FolderOptions(NamedTuple):
     ) -> ReturnsFile:
         """The returns of a file, or of files of one task each; or the summary of a folder of Parquet files.
 
-        ``complete`` says which settings the returns have, by an array of their type, before a folder is read.
+        ``complete`` gives the settings for returns, from an array of their type, before a folder is read.
         """
         if not holds_parquet(path) or "{" in columns["task"]:
             return read_file(path, strict=strict, **columns)
@@ -223,7 +223,7 @@ class FolderOptions(NamedTuple):
 
 
 def refuse_parquet_folder(path: Path, columns: Mapping[str, Any]) -> None:
-    """Raise ValueError for a folder of Parquet files where single rollouts are looked at, with a command that works."""
+    """Raise ValueError for a folder of Parquet files if single rollouts are needed, with a command that works."""
     if not holds_parquet(path) or "{" in (columns["task"] or ""):
         return
     read = {name: reading_of(columns)[name] for name in ("task", "value")}

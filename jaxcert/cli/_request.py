@@ -1,4 +1,4 @@
-"""Requests to files of returns, their settings, by a protocol if there is one, and the answers."""
+"""Requests about files of returns, with their settings, taken from a protocol if there is one, and the answers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -65,7 +65,7 @@ class Locked(NamedTuple):
         return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
 
     def check_design(self, data: ReturnsFile) -> None:
-        """Raise ValueError where the data, or what their file says of their origin, do not fit the design."""
+        """Raise ValueError if the data, or the origin that their file states, do not fit the design."""
         counts, wanted = data.num_rollouts, self.protocol.num_rollouts
         different = self.protocol.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
         different += of_origin(self.protocol, data)
@@ -93,7 +93,7 @@ class Request(NamedTuple):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The columns of the metrics that are asked about; empty where it is one of returns."""
+        """The columns of the metrics in the question; empty if it is about returns."""
         return next((each.metrics(self.asking.options) for each in self.asked.questions), ())
 
     @property
@@ -129,7 +129,7 @@ class Answer(NamedTuple):
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """What tells two policies apart; of one, which needs no name, empty."""
+        """The names of two policies; empty for one policy, which needs none."""
         return tuple(names_of(self.data)) if len(self.data) > 1 and not self.request.metrics else ()
 
 
@@ -159,19 +159,19 @@ def completed(
 ) -> dict[str, Any]:
     """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
 
-    ``known`` is the support that the tool which wrote them fixes; ``instead``: what is expected where one is missing.
+    ``known``: the support that is fixed by the tool that wrote them; ``instead``: the advice if a support is missing.
     """
     stated = _stated(question, asking, returns)
     if missing := _missing(question, stated, known):
         message = f"{' and '.join(missing)} missing; expected {instead}"
         raise ValueError(f"{message}; for example: {typed_with(missing)}")
-    # One that is open is left to the default of the question's function.
+    # An open setting takes the default of the question's function.
     kept = [name for name in COMMON if stated[name] is not None or question.chooses_method]
     return {name: stated[name] for name in kept if question.takes(name)}
 
 
 def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile]) -> dict[str, Any]:
-    """As ``completed``, of one policy; or of differences of two, which are no successes whatever the returns are."""
+    """As ``completed``, for one policy or for differences of two, which are never successes."""
     if len(data) == 1:
         return completed(question, asking, data[0].like, data[0].known_support)
     if asking.bound in BOUNDS and BOUNDS[asking.bound].binary:
@@ -186,7 +186,7 @@ def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile])
 
 
 def _missing(question: Question, stated: dict[str, Any], known: tuple[float, float] | None) -> dict[str, list[str]]:
-    """The options that ``completed`` lacks; the ends of a support that nobody knows are left to the reader."""
+    """The options that ``completed`` lacks; an unknown support is left to the reader."""
     support = ["LOW", "HIGH"] if known is None else [f"{end:g}" for end in known]
     examples = {"--support": support} if question.has_support and stated["support"] is None else {}
     return examples if stated["delta"] is not None else {**examples, "--delta": ["0.05"]}
@@ -195,7 +195,7 @@ def _missing(question: Question, stated: dict[str, Any], known: tuple[float, flo
 def check_listed(
     data: Sequence[ReturnsFile], question: Question, asking: Asking, *, of: Question | None = None, at: str = ""
 ) -> None:
-    """Raise ValueError where list or sample was not chosen, or contradicts the question.
+    """Raise ValueError unless a list or a sample was chosen, in agreement with the question.
 
     ``of``: another question asked, whose settings a proposed command needs; ``at``: the threshold a list needs there.
     """
@@ -208,7 +208,7 @@ def check_listed(
     made = [each for each in data if each.fixed_list]
     if not made or listed is not None or question.listed:
         return
-    # A list of two policies has no margins, which are its thresholds.
+    # For two policies on a list, margins are the thresholds.
     at = ",".join(map(as_given, asking.options.get("margin") or [])) if data[1:] else at
     needed = {"--threshold": [at]} if at else {}
     a_list = typed_with({**missing, **needed, "--suite": []}, without=["--margin"] if data[1:] else [])
@@ -236,7 +236,7 @@ def _stated(question: Question, asking: Asking, returns: np.ndarray) -> dict[str
         stated["bound"], stated["method"] = chosen.name, method.name
     else:
         if is_successes(returns) and question.takes("bound") and (question.listed or question.curve is not None):
-            stated["bound"] = asking.bound or CLOPPER_PEARSON.name  # as of arrays, for a summary of them, too
+            stated["bound"] = asking.bound or CLOPPER_PEARSON.name  # for a summary as for arrays
         chosen = BOUNDS.get(stated["bound"] or "betting", BETTING)
     if question.has_support:
         stated["support"] = declared_support(chosen, returns, stated["support"])

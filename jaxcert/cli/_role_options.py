@@ -7,7 +7,7 @@ from jaxcert.cli._options import option, parameter, taking
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._roles import Roles
 
-# The metavar and the help of each; of another type than text, and by other flags than its name, where that is said.
+# The metavar and the help of each option, and its type and flags if they are not text and the name.
 _OPTIONS = {
     "task": (
         "NAME",
@@ -60,7 +60,7 @@ def _option(name: str) -> Any:
     return option(metavar, words, *_FLAGS.get(name, [f"--{name}"]))
 
 
-# Of commands that read less than a file of returns.
+# For commands that read less than a file of returns.
 TASK, VALUE = _option("task"), _option("value")
 
 # A decorator for a command with ``roles``: which options of the group were given, by the parameters of `read_returns`.
@@ -68,7 +68,7 @@ with_roles = taking("roles", [parameter(name, _KINDS.get(name, str) | None, _opt
 
 
 def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The roles by the names of `read_returns`, with its own where none is given."""
+    """The roles by the parameters of `read_returns`, with its defaults if none is given."""
     usual = {name: value for name, value in Roles()._asdict().items() if name in _OPTIONS}
     found = usual | {name: value for name, value in given.items() if value is not None}
     return {**found, "trial": found["trial"] or None, "where": tuple(found["where"])}

@@ -1,4 +1,6 @@
-"""`jaxcert rollout`: so many rollouts of each task, or until it is decided; kept twice a second, so that it goes on."""
+"""`jaxcert rollout`: a fixed number of rollouts of each task, or until it is decided; saved twice a second for
+resuming.
+"""
 
 import sys
 import time
@@ -26,13 +28,13 @@ from jaxcert.tables import write_returns
 from jaxcert.tables._returns import how_many
 from jaxcert.tables._written import check_parameters
 
-# Episodes that are made together: enough to keep the machine busy. And how often all so far are kept.
+# Episodes that are made together: enough to keep the machine busy. How often all rollouts so far are saved.
 _EPISODES, _SECONDS = 1000, 0.5
 Look = Callable[[AdaptiveCertificate], None]
 
 
 def fixed_rollout(run: Run) -> None:
-    """As many rollouts of each task, with a warning where they cannot certify what is wanted."""
+    """Roll out each task equally often, and warn if the rollouts cannot certify the wanted safety."""
     found, asked, out, num_rollouts = run.found, run.asked, run.asked.out, run.asked.rollouts or 0
     if asked.thresholds or asked.safety:
         wanted: Any = {"delta": asked.delta, "thresholds": asked.thresholds, "safety": asked.safety}
@@ -55,7 +57,7 @@ def fixed_rollout(run: Run) -> None:
 
 
 def _in_parts(run: Run, tasks: Any, key: jax.Array, kept: Unfinished) -> np.ndarray:
-    """Roll out all tasks, a few at a time, so that an interrupted run goes on."""
+    """Roll out all tasks, a few at a time, so that an interrupted run can be resumed."""
     env, num_tasks, num_rollouts = run.found.env, run.num_tasks, run.asked.rollouts or 0
     size = min(num_tasks, max(1, _EPISODES // num_rollouts))
     steps_per_task, wait, saved = num_rollouts * env.episode_length, _SECONDS, time.perf_counter()
@@ -76,7 +78,7 @@ def _in_parts(run: Run, tasks: Any, key: jax.Array, kept: Unfinished) -> np.ndar
                 if (begun := time.perf_counter()) - saved > wait:
                     kept.save(np.concatenate(done))
                     saved = time.perf_counter()
-                    wait = max(_SECONDS, 10 * (saved - begun))  # what takes long is done seldom
+                    wait = max(_SECONDS, 10 * (saved - begun))  # slow steps are done rarely
         finally:
             if done:
                 kept.save(np.concatenate(done))
@@ -134,7 +136,7 @@ def _settings(run: Run) -> dict[str, Any]:
 
 
 def _rolled_out(run: Run, settings: dict[str, Any], kept: Unfinished, line: Look) -> AdaptiveCertificate:
-    """The run from where it is, or from its first rollout; each look at it is kept and shown."""
+    """Continue or begin the run; each intermediate result is saved and shown."""
 
     def look(so_far: AdaptiveCertificate) -> None:
         kept.save(so_far)
@@ -162,7 +164,7 @@ def _summary(run: Run, result: AdaptiveCertificate, seed: int, *, goes_on: bool)
 
 
 def _missed(run: AdaptiveCertificate, asked: Rolling) -> list[str]:
-    """The fate of the tasks where less than wanted is certified, and a setting that would have lost fewer."""
+    """If less than wanted is certified, the fate of the tasks, and a setting that would have lost fewer."""
     state, lines = run.state, []
     passed, is_open = np.asarray(state.passed), np.asarray(state.is_open)
     safeties = np.asarray(run.certificate.safety, np.float64)
@@ -185,7 +187,7 @@ def _costs(run: AdaptiveCertificate) -> dict[str, Any]:
 
 
 def _by_deadline(run: AdaptiveCertificate, asked: Rolling, limit: int) -> bool:
-    """Whether nothing else has ended the run."""
+    """Whether the run ended for no other reason."""
     if asked.deadline is None or int(run.num_started) >= limit:
         return False
     wanted = 1.0 if asked.until is None else asked.until
@@ -194,7 +196,7 @@ def _by_deadline(run: AdaptiveCertificate, asked: Rolling, limit: int) -> bool:
 
 
 def _line(asked: Rolling, show: Callable[[str], None]) -> Look:
-    """A function that shows in a line how far the certificate has grown; the pace since the first look compiled all."""
+    """A function that prints a line on the growth of the certificate; it measures the pace after the compilation."""
     first: list[tuple[float, int]] = []
     aim = "" if asked.until is None else f" of {as_given(asked.until)}"
 

@@ -34,7 +34,7 @@ def command(*, given: Rolling) -> None:
 
 
 def _found(asked: Rolling) -> Found:
-    """The policy; what would be written is checked before it is read, and against the files that it has."""
+    """The policy. The outputs are checked before it is read, and against its files."""
     (check_archive_path if asked.rollouts is None else check_returns_path)(asked.out)
     files = ("--protocol", asked.protocol), ("--out", asked.out), ("--json", asked.json)
     working = working_files(asked.out)
@@ -47,7 +47,7 @@ def _found(asked: Rolling) -> Found:
 
 
 def _check_certifiable(locked: Locked, asked: Rolling) -> None:
-    """Raise ValueError where `certify` would refuse the returns by the protocol, whatever they are."""
+    """Raise ValueError if `certify` with the protocol would refuse any returns."""
     with _console.warnings_on_stderr(), in_file(locked.path):
         check_certifiable(locked.protocol)
     written = {"task": Columns().task, "value": Columns().value}

@@ -1,4 +1,4 @@
-"""The policy, the tasks, when the rollouts of a task end, and the files of a run that was stopped."""
+"""The policy, the tasks, the end of a task's rollouts, and the files of an interrupted run."""
 
 import contextlib
 import math
@@ -130,12 +130,14 @@ class Run(NamedTuple):
         return {**self.found.facts, **about, "precision": str(jnp.result_type(float)), "versions": versions}
 
 
-# The seeds that the option takes; all that are drawn are among them.
+# The seeds that the option allows, including all that can be drawn.
 _SEEDS = range(2**32)
 
 
 class Kind(NamedTuple):
-    """A kind of runs: what determines one, by a file of it so far or its output; how the former is read and written."""
+    """A kind of runs: the facts that determine one, from its unfinished file or its output, and how to read and write
+    that file.
+    """
 
     facts: Callable[[Path], dict[str, Any]]
     facts_of_output: Callable[[Path], dict[str, Any]]
@@ -156,7 +158,7 @@ FIXED = Kind(
 
 
 class Unfinished:
-    """The run so far, None for a new one, as long as this process holds its lock; and the facts of what it is of."""
+    """The run so far, or None for a new one, while this process holds its lock; and the facts that describe it."""
 
     def __init__(
         self,
@@ -174,7 +176,7 @@ class Unfinished:
         self.facts = {**facts, "seed": self._seed(begun) if seed is None else seed}
         if begun is not None:
             self._check(begun)
-        # Whoever begins anew has written none of them.
+        # A new run has written none of them.
         self._ours = set() if begun is None else {path for path in self._readers if self._is_ours(path)}
         check_new(*(path for path in self._readers if path not in self._ours), force=force)
         self.run = None if begun is None else kind.load(self.path)
@@ -185,7 +187,7 @@ class Unfinished:
         return self.facts["seed"]
 
     def may_replace(self, path: Path) -> bool:
-        """Whether an output may take the place of what is there by now: of this run's when it began, or anything."""
+        """Whether an output may replace the file that exists now: the one that existed when the run began, or any."""
         return self.force or (path in self._ours and self._is_ours(path))
 
     def save(self, so_far: Any) -> None:
@@ -197,7 +199,7 @@ class Unfinished:
         self.path.unlink(missing_ok=True)
 
     def naming(self) -> contextlib.AbstractContextManager:
-        """Errors of a run that goes on name the file from which it does so."""
+        """Errors of a resumed run name the file that it resumes from."""
         return contextlib.nullcontext() if self.run is None else in_file(self.path)
 
     def _seed(self, begun: Mapping[str, Any] | None) -> int:
@@ -216,7 +218,7 @@ class Unfinished:
                 )
 
     def _is_ours(self, path: Path) -> bool:
-        """Whether a file is of this run, whose deadline came."""
+        """Whether a file belongs to this run, which reached its deadline."""
         with contextlib.suppress(OSError, ValueError):
             return self._readers[path](path).items() >= self.facts.items()
         return False
@@ -224,7 +226,7 @@ class Unfinished:
 
 @contextlib.contextmanager
 def unfinished(run: Run, settings: Mapping[str, Any], kind: Kind = ADAPTIVE) -> Iterator[Unfinished]:
-    """The run so far of one output and its record, which no other process has at the same time."""
+    """The unfinished run of one output and its record, held by one process at a time."""
     asked, out, facts = run.asked, run.asked.out, {**run.facts, **settings}
     file, lock = working_files(out).values()
     with held_alone(lock) as is_alone:
@@ -234,7 +236,7 @@ def unfinished(run: Run, settings: Mapping[str, Any], kind: Kind = ADAPTIVE) -> 
 
 
 def working_files(out: Path) -> dict[str, Path]:
-    """Files beside an output that are its command's own, by what they are for: the run that it goes on with, if any."""
+    """The command's own files beside an output, with the unfinished run to resume, if any."""
     file = out.with_name(f"{out.name}.unfinished")
     return {"the run so far": file, "its lock": file.with_name(f"{file.name}.lock")}
 

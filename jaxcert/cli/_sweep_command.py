@@ -76,7 +76,7 @@ def _print_plan(config: Config, returns: np.ndarray) -> None:
 
 
 def _print(config: Config, result: SweepResult) -> None:
-    """Print their number and file; the best one is not named, since it would not be covered."""
+    """Print their number and file; the best one is not named, since the statement would not cover it."""
     seeds, budgets, bounds, methods, betas, deltas, thresholds = result.safety.shape
     _console.say(
         f"{result.safety.size} certificates: {seeds} seeds × {budgets} budgets × {bounds} bounds × {methods} methods × "

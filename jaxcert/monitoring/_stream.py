@@ -48,9 +48,9 @@ def tasks_from(
     """Yield tasks as soon as they are complete, as one list per read.
 
     Words of success and failure are 1 and 0 in the support (0, 1), and refused in any other. ``tell`` is called once
-    with each doubt about what the rows are of. ``certified``: what the certificate's file says of its returns, their
-    columns and the rows that were picked; empty where that is not known. Before the ValueError for a line that is no
-    episode, or a task without all of its rollouts, what was complete is given.
+    with each doubt about the origin of the rows. ``certified``: what the certificate's file says about its returns,
+    their columns and the picked rows; empty if unknown. Before the ValueError for a line that is no episode, or a task
+    without all of its rollouts, what was complete is given.
     """
     rows = _Rows(columns, tuple(support) == (0, 1), _OtherColumns(tell, certified))
     open_task, wrong = _OpenTask(num_rollouts), None

@@ -102,7 +102,7 @@ def score_down(test: TaskTest, returns: jax.Array) -> tuple[jax.Array, jax.Array
         lower = betting(-inside, test.beta, support=(-test.high, -test.low), validate=False)
         flagged = -lower < test.threshold
     else:
-        # A difference, which is off by u, and a quotient by 2 u.
+        # The difference is off by u, the quotient by 2 u.
         loss = jnp.where(fine, test.high - returns[0], 0) * (1 - 4 * unit_roundoff(returns.dtype))
         return quotient(jnp.maximum(loss, 0), test.largest), fine
     most = quotient(jnp.ones_like(test.largest), test.largest) * (1 - 4 * unit_roundoff(returns.dtype))

@@ -112,7 +112,7 @@ def plan_suite(
         table=_table(designs, counts, power),
         remarks=(
             *([f"{found} trials of each task suffice, at 95 % confidence in fresh simulations"] if found else []),
-            f"certified: how many tasks are, in {power:.4g} of cases",
+            f"certified: the number of tasks certified in {power:.4g} of cases",
             "certify_each_task, which names the tasks, may certify more",
         ),
         designs=_best_first(designs, found),

@@ -45,7 +45,7 @@ def ask(
         arguments |= _weights(question, arguments["returns"], each, max_weight)
     if question.fixed is not None:
         arguments[question.fixed] = fixed
-    # What the data say, such as the names of their tasks, no option says otherwise.
+    # Facts in the data, such as the names of the tasks, are not overridden by options.
     return question.function(**(dict(options) | arguments))
 
 

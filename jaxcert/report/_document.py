@@ -154,7 +154,7 @@ def document_text(document: Mapping[str, Any]) -> str:
 
 
 _DIGITS = 19  # of a 64-bit integer
-_ENOUGH = 100  # errors, of which one is told
+_ENOUGH = 100  # errors, one of which is reported
 
 
 def certificate_schema() -> dict[str, Any]:

@@ -125,8 +125,8 @@ class Leaderboard(NamedTuple):
         return (
             f"With confidence {confidence(self.delta)} all of {what} over "
             f"{listed if board.mean.listed else 'new tasks from the same distribution'}. Delta is shared equally by "
-            f"{sum(counts.values())} statements ({counted}): {ceil_figures(board.share(self.delta))} each. Of two "
-            f"policies, neither of which is named beside the other, it is open which is better.{self._never_named}"
+            f"{sum(counts.values())} statements ({counted}): {ceil_figures(board.share(self.delta))} each. The order "
+            f"of two policies is open if neither is named beside the other.{self._never_named}"
         )
 
     @property

@@ -35,7 +35,7 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
 
 
 def method_asked(method: Any) -> Any:
-    """The method that was asked for, which an answer names as one of weighted tasks where these are."""
+    """The requested method; an answer for weighted tasks names it differently."""
     return method.removeprefix("weighted_") if isinstance(method, str) else method
 
 

@@ -121,7 +121,7 @@ def _run(sample: Sample, thresholds, beta, settings: Settings) -> SequentialStat
     x, low, high, where = jnp.asarray(sample.values), jnp.asarray(sample.low), jnp.asarray(sample.high), sample.mask
     mask = jnp.ones(x.shape, bool) if where is None else where
     begin = start(x.shape[:-1], thresholds, low, high, beta, settings)
-    # Under `shard_map` a loop begins with what differs from device to device, as it goes on.
+    # Under `shard_map` the initial values of a loop must already be marked as differing between devices.
     same = jnp.zeros_like(x.ravel()[0]) == 0
     begin = jax.tree.map(lambda leaf: jnp.where(same, leaf, leaf), begin)
     rollouts = jnp.moveaxis(x, -1, 0), jnp.moveaxis(mask, -1, 0)

@@ -90,7 +90,7 @@ def _thresholds(value: Any) -> Any:
     if not 1 <= spaced.num <= _MOST:
         raise ValueError(f"num of [grid] thresholds is {spaced.num}; expected at least 1 and at most {_MOST}")
     check_finite("start and stop of [grid] thresholds", spaced[:2])
-    with np.errstate(over="ignore", invalid="ignore"):  # the grid refuses what comes of ends too far apart
+    with np.errstate(over="ignore", invalid="ignore"):  # the grid refuses the values of ends that are too far apart
         return np.linspace(*spaced)
 
 

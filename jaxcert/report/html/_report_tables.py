@@ -60,7 +60,7 @@ class Sample(NamedTuple):
 
 
 def check_policies(certificate: Any, question: Question, against: Returns | None) -> None:
-    """Raise ValueError unless the answer is one that a page shows, about as many policies as there are returns of."""
+    """Raise ValueError unless a page can show the answer and it has returns for each of its policies."""
     on_sampled = getattr(certificate, "source", SAMPLED) != REWEIGHTED and sampled(certificate) is certificate
     of_returns = all(name.startswith("returns") for name in question.inputs)
     if not (on_sampled and of_returns and question.rows.columns):
@@ -114,7 +114,7 @@ def rows_of_table(columns: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-# Longer tables show so many rows at either end.
+# Longer tables show this many rows at either end.
 _MOST_ROWS, _ENDS = 1000, 10
 _LONGEST_FACT = 300
 _FACTS = {

@@ -54,9 +54,9 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
     This is exact: a trace satisfies the task if and only if n is in S at its end, and then every continuation does. If
     S is empty, none does; if not, one position with all propositions does.
 
-    Several stages can be passed at one position. A stage that was passed stays in S, too, unless what it avoids holds:
-    a, b, a, c satisfies F(a & (!b U c)) by its second a. Greedy progression, with which the authors of DeepLTL train,
-    keeps the largest stage of E alone. It never claims success falsely, but fails in this example.
+    Several stages can be passed at one position. A stage that was passed also stays in S, unless something that it
+    avoids holds: a, b, a, c satisfies F(a & (!b U c)) by its second a. Greedy progression, with which the authors of
+    DeepLTL train, keeps the largest stage of E alone. It never claims success falsely, but fails in this example.
 
     Args:
         task: one task; a batch of them by ``vmap``.
