@@ -282,12 +282,13 @@ def _of_the_list(passed, level, valid, n, deltas, delta) -> tuple[tuple[jax.Arra
     Those are the tasks that pass and may be bad.
     """
     there = in_front(valid, n)[..., None]
-    by_way = (jnp.moveaxis(each, -1, -2)[..., None] for each in (passed | ~there, jnp.where(there, level, 0)))
-    violations, others = allowances(Passes(*by_way, deltas[..., None], valid), delta, n, None)
+    level = jnp.where(there, level, 0)
+    passed, by_way = (jnp.moveaxis(each, -1, -2)[..., None] for each in (passed | ~there, level))
+    violations, others = allowances(Passes(passed, by_way, deltas[..., None], valid), delta, n, None)
     k, others = jnp.sum(violations, axis=-2, dtype=jnp.int32)[..., 0], others[..., 0]
     bad, every = jnp.broadcast_arrays((k + others).astype(level.dtype), jnp.asarray(n, level.dtype))
     share = jnp.where(bad < every, quotient(bad, every), 1)
-    worst = jnp.max(jnp.where(there, level, 0), axis=-2)
+    worst = jnp.max(level, axis=-2)
     return (k, jnp.minimum(next_up(share, 2), 1), jnp.broadcast_to(worst, k.shape)), others
 
 
