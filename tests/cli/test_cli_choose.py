@@ -158,7 +158,7 @@ def test_unfinished_rollouts_are_asked_for_no_upper_end(tmp_path):
     assert not any("--complete" in each["command"] for each in found["questions"])
     assert any("--complete" in each["command"] for each in _chosen(written(tmp_path, TAU2))["questions"])
     left_out = [each["name"] for each in found["elsewhere"] if "every rollout is finished" in each["where"]]
-    assert left_out == ["interval", "requirements"]
+    assert left_out == ["interval", "requirements", "suite_requirements"]
     assert sorted(each["name"] for each in (*found["questions"], *found["elsewhere"])) == sorted(QUESTIONS)
 
 

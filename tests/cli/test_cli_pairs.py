@@ -170,7 +170,7 @@ def test_files_are_of_tasks(log, tmp_path):
         message = refused("trial", "status", log, option, tmp_path / name)
         assert "--json and --out are for tasks; of pairs the log is the proof: python " in message
         checked = subprocess.run([sys.executable, *shlex.split(message.split(": python ")[1])], capture_output=True)
-        assert (checked.returncode, checked.stderr) == (0, b"")
+        assert (checked.returncode, checked.stderr) == (1, b"")  # nothing is proven by one pair
     told = refused("verify", "--exact", log, log)
     assert "is not one JSON document; expected a file of --json with --witness" in told
     assert shlex.split(told.split(": python ")[1]) == [check_trials.__file__, str(log)]

@@ -132,7 +132,6 @@ REQUIRE 'reward >= 0.5 in 0 0.6' => outside the support (0, 0.6)
 REQUIRE 'task >= 0.5 in 0 1' => task
 REQUIRE ASKED --complete --threshold 0.5 => --threshold is given, which the question 'requirements' does not take
 REQUIRE ASKED --complete --support 0 1 => --support is given, which the question 'requirements' does not take
-REQUIRE ASKED --complete --suite => --suite
 REQUIRE ASKED --complete --witness --json - => has no witnesses
 LOCK --support 0 10 --threshold 0.5 --bound clopper_pearson => clopper_pearson expects binary returns
 LOCK --support 0 1 --threshold 0.5 --bound dkw --method soft => no effect with method 'soft'
@@ -249,8 +248,8 @@ PLAN --safety 0.8 => no budget is given
 PLAN --safety 0.8 --safety 0.9 => --safety is given several times
 PLAN --beta 0.1 => beta belongs to the plan
 PLAN --assume 1 1 1 => both given
-plan --assume 0.5 0.1 0.1 BASE --budget 9 --threshold 5 => threshold is 5; expected one in the support
-plan --assume 0.5 0.1 0.1 BASE --budget 9 --threshold 0 => threshold is 0; expected one in the support
+plan --assume 0.5 0.1 0.1 BASE --budget 9 --threshold 5 => threshold is 5.0; expected one in the support
+plan --assume 0.5 0.1 0.1 BASE --budget 9 --threshold 0 => threshold is 0.0; expected one in the support
 PLAN --budget 9 --threshold 1.01 => above 0 and at most 1
 PLAN --safety 0.8 --budget 9 --design best => design is 'best'
 plan none.npz BASE --safety 0.8 => none.npz

@@ -112,6 +112,6 @@ def test_an_invented_protocol_is_told(tmp_path):
     kept(tmp_path, LOCKED)
     altered(tmp_path / "c.json", lambda document: document.update(protocol="abcd" * 16))
     assert str(verify(tmp_path / "c.json", tmp_path / "returns.parquet")) == (
-        "verified: 1 certificate, 3 statements; it names the protocol abcdabcdabcd..., which was not given and not "
-        "checked"
+        "verified: 1 certificate, 3 statements; it names the protocol abcdabcdabcd..., which was not given, so it was "
+        "not checked"
     )
