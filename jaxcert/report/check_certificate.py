@@ -66,6 +66,12 @@ def need(holds: bool, words: str) -> None:
         raise ValueError(words)
 
 
+def reason(error: BaseException) -> str:
+    """What is wrong, in one line of printable characters, whatever the file has for names."""
+    words = str(error) if type(error) is ValueError else repr(error)
+    return "".join(each if each.isprintable() else "?" for each in words)
+
+
 def exact_number(text: Any) -> Fraction:
     """The finite number that a text of JSON stands for."""
     need(isinstance(text, Number) and bool(_DECIMAL.fullmatch(text)), f"{text!r:.40} stands for a finite number")
@@ -231,7 +237,7 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
                 statement(row, case)
                 yield True, f"proven: {place}: {row['sentence'].partition(' (')[0]}"
             except WRONG as error:
-                yield False, f"refused: {place}: {error if type(error) is ValueError else repr(error)}"
+                yield False, f"refused: {place}: {reason(error)}"
 
 
 def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict) -> Case:
@@ -307,7 +313,7 @@ def main(certificate: str, returns: str, check: Any = check, read: Any = read_cs
             print(words, file=sys.stderr if holds is None else sys.stdout)
             failed += holds is False
     except WRONG as error:
-        print(f"refused: {error if type(error) is ValueError else repr(error)}")
+        print(f"refused: {reason(error)}")
         return 1
     print(BELIEVED)
     return int(failed > 0)
