@@ -45,29 +45,17 @@ if __package__:
     from jaxcert.report.check_certificate import (
         COUNTED,
         READING,
-        WRONG,
         Case,
         Number,
         exact_number,
         main,
         need,
-        reason,
+        printed,
         share_of_new_tasks,
     )
     from jaxcert.report.check_certificate import check as check_with
 else:  # a file beside this one
-    from check_certificate import (
-        COUNTED,
-        READING,
-        WRONG,
-        Case,
-        Number,
-        exact_number,
-        main,
-        need,
-        reason,
-        share_of_new_tasks,
-    )
+    from check_certificate import COUNTED, READING, Case, Number, exact_number, main, need, printed, share_of_new_tasks
     from check_certificate import check as check_with
 
 LOG, PAIRS = "jaxcert-trials-1", "jaxcert-pairs-1"
@@ -152,9 +140,8 @@ def stopped(rule: Any, witness: Any, case: Case, threshold: Fraction, beta: Any)
 
 def share_at_declared(rule: Any, row: Any, case: Case) -> None:
     """Check a row with a safety at a threshold that was declared."""
-    numbers = [
-        *map(exact_number, (rule["delta"], rule["beta"], *rule["thresholds"]))
-    ]  # not null, nor a text that has them
+    # Not null, nor a text that has them.
+    numbers = [*map(exact_number, (rule["delta"], rule["beta"], *rule["thresholds"]))]
     same = len(numbers) > 2 and all(case.settings[name] == rule[name] for name in ("delta", "beta", "support"))
     need(same and row["threshold"] in rule["thresholds"], "threshold, delta, beta or support are not as declared")
     share_of_new_tasks(row, case, partial(stopped, rule))
@@ -320,13 +307,11 @@ def check_pairs(content: bytes) -> Iterator[str]:
 
 def main_of_pairs(log: str) -> int:
     """Print what a log of pairs proves; 1 if it was altered, or if a line does not prove that a policy is better."""
-    try:
-        lines = [*check_pairs(Path(log).read_bytes())]
-    except WRONG as error:
-        print(f"refused: {reason(error)}")
-        return 1
-    print(*lines, BELIEVED_OF_PAIRS, sep="\n")
-    return int(not all(line.startswith("proven") for line in lines))
+
+    def found() -> Iterator[tuple[bool, str]]:
+        return ((line.startswith("proven"), line) for line in check_pairs(Path(log).read_bytes()))
+
+    return printed(found, BELIEVED_OF_PAIRS)
 
 
 if __name__ == "__main__":
