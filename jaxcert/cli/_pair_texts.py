@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from jaxcert.certificates import confidence
 from jaxcert.cli._tables import as_given
 from jaxcert.cli._trial_texts import declared_in, most_of, withdrawn_in
 from jaxcert.rollouts import PairedTrials
@@ -98,7 +99,7 @@ def _better(trials: PairedTrials, name: str) -> str:
     key = f" (it is {name})" if declared.is_blinded else ""
     what = "succeeds more often than" if declared.successes else "has a larger expected score than"
     margin = f", by more than {as_given(declared.margin)}" if declared.margin else ""
-    claim = f"with confidence {1 - declared.delta:.6g}, on new scenes {name} {what} {declared.policies[1 - place]}"
+    claim = f"with confidence {confidence(declared.delta)}, on new scenes {name} {what} {declared.policies[1 - place]}"
     return f"{declared.labels[place]} is better{key}: {claim}{margin}"
 
 

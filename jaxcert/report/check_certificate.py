@@ -21,7 +21,7 @@ import json
 import re
 import sys
 from collections import Counter, namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from hashlib import sha256
 from math import lcm, prod
@@ -64,6 +64,12 @@ def need(holds: bool, words: str) -> None:
     """Raise ValueError with these words unless the condition holds."""
     if not holds:
         raise ValueError(words)
+
+
+def reason(error: BaseException) -> str:
+    """What is wrong, in one line of printable characters, whatever the file has for names."""
+    words = str(error) if type(error) is ValueError else repr(error)
+    return "".join(each if each.isprintable() else "?" for each in words)
 
 
 def exact_number(text: Any) -> Fraction:
@@ -127,10 +133,8 @@ def witnessed(witness: Any, case: Case, threshold: Fraction, stated: Any = None)
             won = 0 <= (bet := exact_number(held)) <= 1 and wins(bet, task, case.low, threshold, betas[m])
             need(won, f"task {i + 1}: its bet is not in [0, 1], or wins less than 1/beta")
         elif held is not None:
-            need(
-                sum(task) == exact_number(held) >= enough[m],
-                f"task {i + 1}: it has {sum(task)} successes of {enough[m]}",
-            )
+            won = sum(task) == exact_number(held) >= enough[m]
+            need(won, f"task {i + 1}: it has {sum(task)} successes of {enough[m]}")
     return [held is not None for held in given], [betas[m] for m in sizes], shares[int(chosen)]
 
 
@@ -178,9 +182,8 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
         passed, betas, share = proof(witness, part, at, exact_number(most))
         counted = passed.count(name == "num_below")
         need(exact_number(row[name]) == counted, f"{name} is {row[name]}; of its witnesses {counted}")
-        is_close = (
-            exact_number(most) <= max(betas) * (1 + Fraction(1, 2**16)) or name == "num_below" or "beta" not in row
-        )
+        is_close = exact_number(most) <= max(betas) * (1 + Fraction(1, 2**16))
+        is_close = is_close or name == "num_below" or "beta" not in row
         need(is_close, f"beta is {most}; the levels of its witnesses are at most {float(max(betas)):.7g}")
         coins = Counter(risk * (1 - beta) for beta in betas)
         need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
@@ -195,9 +198,8 @@ def share_of_a_list(row: Any, case: Case) -> None:
     if good > 0 and threshold > case.low:
         passed, betas, share = witnessed(row.get("witness"), case, threshold)
         k, heads = passed.count(False), sorted((ok, 1 - beta) for ok, beta in zip(passed, betas, strict=True))
-        need(
-            exact_number(row["num_violations"]) == k, f"num_violations is {row['num_violations']}; of its witnesses {k}"
-        )
+        counted = exact_number(row["num_violations"])
+        need(counted == k, f"num_violations is {counted}; of its witnesses {k}")
         coins = (head for _, head in heads[: n - int(good) + 1])
         need(rarely(k, Counter(coins), share), f"{n - good} bad tasks are too few for {k} that do not pass")
 
@@ -231,7 +233,7 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
                 statement(row, case)
                 yield True, f"proven: {place}: {row['sentence'].partition(' (')[0]}"
             except WRONG as error:
-                yield False, f"refused: {place}: {error if type(error) is ValueError else repr(error)}"
+                yield False, f"refused: {place}: {reason(error)}"
 
 
 def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict) -> Case:
@@ -242,9 +244,8 @@ def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict
     need(not any([*odd, settings.get("simultaneous"), "others" in record]), "its settings are of other statements")
     tasks, digest = read(data)
     need(data["sha256"] == digest, "the file of returns is not the one that it was made from")
-    stated = [
-        *map(exact_number, (settings["num_tasks"], *(data["num_rollouts"][name] for name in ("min", "max", "total"))))
-    ]
+    counts = settings["num_tasks"], *(data["num_rollouts"][name] for name in ("min", "max", "total"))
+    stated = [*map(exact_number, counts)]
     found = [len(tasks), min(sizes := [*map(len, tasks)]), max(sizes), sum(sizes)]
     need(stated == found, f"its numbers of tasks and rollouts are {[*map(str, stated)]}, of the returns {found}")
     low, high = exact_number(settings["support"][0]), settings["support"][1] and exact_number(settings["support"][1])
@@ -301,15 +302,20 @@ def main(certificate: str, returns: str, check: Any = check, read: Any = read_cs
         need(not picked, f"its table is read in another way ({picked}), which jaxcert verify --exact knows")
         return read(Path(returns).read_bytes(), data[by])
 
+    return printed(lambda: check(Path(certificate).read_bytes(), found), BELIEVED)
+
+
+def printed(checked: Callable[[], Iterable[tuple[bool | None, str]]], believed: str) -> int:
+    """Print what is proven, what is not, and what remains to be believed; 1 if anything is refused."""
     failed = 0
     try:
-        for holds, words in check(Path(certificate).read_bytes(), found):
+        for holds, words in checked():
             print(words, file=sys.stderr if holds is None else sys.stdout)
             failed += holds is False
     except WRONG as error:
-        print(f"refused: {error if type(error) is ValueError else repr(error)}")
+        print(f"refused: {reason(error)}")
         return 1
-    print(BELIEVED)
+    print(believed)
     return int(failed > 0)
 
 

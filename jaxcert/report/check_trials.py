@@ -31,6 +31,7 @@ and its X is at most c on average. A pair with a withdrawn trial counts as lost 
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
@@ -44,17 +45,17 @@ if __package__:
     from jaxcert.report.check_certificate import (
         COUNTED,
         READING,
-        WRONG,
         Case,
         Number,
         exact_number,
         main,
         need,
+        printed,
         share_of_new_tasks,
     )
     from jaxcert.report.check_certificate import check as check_with
 else:  # a file beside this one
-    from check_certificate import COUNTED, READING, WRONG, Case, Number, exact_number, main, need, share_of_new_tasks
+    from check_certificate import COUNTED, READING, Case, Number, exact_number, main, need, printed, share_of_new_tasks
     from check_certificate import check as check_with
 
 LOG, PAIRS = "jaxcert-trials-1", "jaxcert-pairs-1"
@@ -65,6 +66,8 @@ BELIEVED_OF_PAIRS = """What remains to be believed:
 - that the scenes were drawn as new ones are, each independently of all before, and the policies fixed beforehand."""
 _OF_KEPT = "(only if no trial was withdrawn because of how it went)"
 _OF_LOST = "(with each pair of a withdrawn trial counted as lost by both: for whatever reason it was withdrawn)"
+_ROUNDED_DOWN = Context(prec=400, rounding=ROUND_FLOOR)
+_MOST_TRIALS, _MOST_WORK = 2000, 2**20  # as many as can be declared; times the bits of the bets: some minutes
 Passes = Callable[[list[Fraction]], bool]
 
 
@@ -88,6 +91,8 @@ def by_successes(rule: Any, bets: list[Fraction], threshold: Fraction, goal: Fra
     """Whether a task passes with its last of these returns of 0 and 1; refused if J = B passes more often than beta."""
     (heads, unit), most = threshold.as_integer_ratio(), int(exact_number(rule["max_trials"]))
     need(0 < heads < unit, "a threshold of successes is not between 0 and 1")
+    work = most * len(bets) * max(each.denominator.bit_length() for each in (threshold, goal, *bets))
+    need(most <= _MOST_TRIALS and work <= _MOST_WORK, "its trials, or the digits of its numbers, are too many to check")
     undecided = undecided_counts(rule, bets, threshold, goal, most)
     ways, passing = [1], 0  # by the number of successes, of tasks that are undecided; of those that passed
     for here in undecided[1:]:
@@ -135,9 +140,8 @@ def stopped(rule: Any, witness: Any, case: Case, threshold: Fraction, beta: Any)
 
 def share_at_declared(rule: Any, row: Any, case: Case) -> None:
     """Check a row with a safety at a threshold that was declared."""
-    numbers = [
-        *map(exact_number, (rule["delta"], rule["beta"], *rule["thresholds"]))
-    ]  # not null, nor a text that has them
+    # Not null, nor a text that has them.
+    numbers = [*map(exact_number, (rule["delta"], rule["beta"], *rule["thresholds"]))]
     same = len(numbers) > 2 and all(case.settings[name] == rule[name] for name in ("delta", "beta", "support"))
     need(same and row["threshold"] in rule["thresholds"], "threshold, delta, beta or support are not as declared")
     share_of_new_tasks(row, case, partial(stopped, rule))
@@ -238,8 +242,10 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction, Fra
     """A log's declaration, the outcomes of A and B in each complete pair, and the places of pairs that lost a trial."""
     need(content.endswith(b"\n"), "its last line is cut short: the next jaxcert trial that adds to it ends it")
     (declared, *entries), *_ = read_entries(content, PAIRS)
-    labels, low, high = declared["labels"], *map(exact_number, declared["support"])
-    need(len({*labels}) == len(labels) == len({*declared["policies"]}) == 2, "it declares no two policies")
+    names, labels, (low, high) = declared["policies"], declared["labels"], map(exact_number, declared["support"])
+    fits = len(names) == len({name.strip() for name in names if name.isprintable()} - {""}) == 2
+    is_blinded = sorted(labels) == ["X", "Y"] and not {*labels} & {*names}
+    need(fits and (labels == names or is_blinded), "it declares no two policies, each by its name or all by X and Y")
     need(low < high, "its support is empty")
     kept, touched = [], set()  # of each trial that counts: its number, policy and outcome
     for i, entry in enumerate(entries, start=1):
@@ -294,19 +300,18 @@ def check_pairs(content: bytes) -> Iterator[str]:
             yield f"nothing is proven: neither is shown to be better in {len(pairs)} pairs{held}."
         else:
             better, worse = declared["policies"][found[1]], declared["policies"][1 - found[1]]
-            confidence = f"with confidence {float(1 - exact_number(declared['delta'])):.6g}"
-            yield f"proven after {found[0]} pairs: {confidence}, on new scenes {better} {what} {worse}{margin}{held}."
+            confidence = f"{_ROUNDED_DOWN.subtract(1, _ROUNDED_DOWN.create_decimal(declared['delta'])):f}"
+            claim = f"with confidence {confidence}, on new scenes {better} {what} {worse}{margin}"
+            yield f"proven after {found[0]} pairs: {claim}{held}."
 
 
 def main_of_pairs(log: str) -> int:
     """Print what a log of pairs proves; 1 if it was altered, or if a line does not prove that a policy is better."""
-    try:
-        lines = [*check_pairs(Path(log).read_bytes())]
-    except WRONG as error:
-        print(f"refused: {error if type(error) is ValueError else repr(error)}")
-        return 1
-    print(*lines, BELIEVED_OF_PAIRS, sep="\n")
-    return int(not all(line.startswith("proven") for line in lines))
+
+    def found() -> Iterator[tuple[bool, str]]:
+        return ((line.startswith("proven"), line) for line in check_pairs(Path(log).read_bytes()))
+
+    return printed(found, BELIEVED_OF_PAIRS)
 
 
 if __name__ == "__main__":

@@ -108,6 +108,7 @@ def of_rows(row: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     yield "says nothing", lambda one: one.update(sentence="")
     yield "says no words", lambda one: one.update(sentence=None)
     yield "another column", lambda one: one.update(perfection=1.0)
+    yield "a column of two lines", lambda one: one.update({"x\nproven: all": 1.0})
     for status in ("vacuous", "infeasible", "perfect", None, ["certified"]):
         yield f"status {status}", lambda one, status=status: one.update(status=status)
     yield "no status", lambda one: one.pop("status")

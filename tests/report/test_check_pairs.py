@@ -10,6 +10,7 @@ from alterations import standing_alone
 from chained_logs import log_of
 from conftest import x64_context
 
+from jaxcert.certificates import confidence
 from jaxcert.report import check_trials
 from jaxcert.report.check_trials import check_pairs, read_pairs, shown
 from jaxcert.rollouts import PairedTrials, Trials
@@ -36,6 +37,7 @@ def made(path, seed, share=0.1, **settings):
 KINDS = {
     "successes": {},
     "capped": {"max_pairs": 20},
+    "a confidence of seven digits": {"delta": 0.0100005},
     "blinded": {"blinded": True},
     "margin": {"margin": 0.05},
     "scores": {"support": (0.0, 1.0)},
@@ -57,10 +59,9 @@ def test_it_says_what_the_library_says(kind, tmp_path):
                 better = trials.better(count_withdrawn=count_withdrawn)
                 assert better == (None if found is None else ("new", "old")[found[1]])
                 decided += better is not None
+            claim = f"proven after {trials.num_pairs} pairs: with confidence {confidence(trials.declared.delta)}, "
             first = next(check_pairs(trials.path.read_bytes()))
-            assert first.startswith(
-                f"proven after {trials.num_pairs} pairs" if trials.better() else "nothing is proven"
-            )
+            assert first.startswith(claim if trials.better() else "nothing is proven")
     assert decided >= 2
 
 
@@ -107,7 +108,15 @@ def test_what_was_altered_is_found(tmp_path):
         ({"support": [0.0, 2.0]}, "successes have another support"),
         ({"support": [1.0, 0.0]}, "its support is empty"),
         ({"labels": ["new", "new"]}, "it declares no two policies"),
+        ({"labels": ["old", "new"]}, "it declares no two policies"),
         ({"policies": ["new", "old", "x"]}, "it declares no two policies"),
+        ({"policies": ["new.\nproven after 9 pairs: with confidence 1, new", "old"]}, "it declares no two policies"),
+        ({"policies": ["new", "new\u200b"]}, "it declares no two policies"),
+        ({"policies": ["new", "new "], "labels": ["X", "Y"]}, "it declares no two policies"),
+        ({"policies": ["X", "Y"], "labels": ["Y", "X"]}, "it declares no two policies"),
+        ({"max_pairs": 2001}, "its trials, or the digits of its numbers, are too many to check"),
+        ({"max_pairs": 1e300}, "its trials, or the digits of its numbers, are too many to check"),
+        ({"max_pairs": 2000, "bets": [0.5, 1e-300]}, "its trials, or the digits of its numbers, are too many to check"),
         ({"format": "jaxcert-trials-1"}, "it is no log of pairs"),
         ({"successes": False}, "line 2 of the log has not the outcome that was declared"),
     ],
