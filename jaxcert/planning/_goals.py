@@ -21,8 +21,9 @@ from jaxcert.planning._plan import Costs, Design
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 # A negligible beta: the tasks' own risk remains.
 _NO_BETA = 1e-9
-# Pilot tasks may be luckier than tasks in general: the failure probability of a limit that allows for it.
-_DOUBT = 0.1
+# Pilot tasks may be luckier than tasks in general: the failure probability of the limits that allow for it, and their
+# number, as the cheapest of many designs that resemble one another is chosen by them: it counts as one of so many.
+_DOUBT, _LOOKS = 0.1, 3
 _QUANTILES, _PILOTS = 1024, 50
 
 
@@ -208,7 +209,7 @@ def free_beta(wish: Wish, n: int, k: np.ndarray | int) -> np.ndarray:
 
 def doubted(share: np.ndarray) -> np.ndarray:
     """The lower confidence limit of the mean over tasks, from the pilot tasks' means in [0, 1], [..., n]."""
-    return np.asarray(betting(share.astype(np.float32), _DOUBT, support=(0.0, 1.0)), np.float64)
+    return np.asarray(betting(share.astype(np.float32), _DOUBT / _LOOKS, support=(0.0, 1.0)), np.float64)
 
 
 def cdf(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:

@@ -160,6 +160,31 @@ class PilotReturns:
         ]
 
 
+class ReorderedPilot:
+    """The pilot's own rollouts, each task's in random orders: no law of tasks is estimated, which may be narrower.
+
+    The first m of them are as m new ones of that task; beyond those that it has, they are drawn from them again, so
+    that tasks differ from one another more than they do.
+    """
+
+    is_sample, law = True, None
+
+    def __init__(self, pilot: PilotReturns) -> None:
+        self.returns, self.support, self.binary = pilot.returns, pilot.support, pilot.binary
+        self.num_tasks = len(pilot.returns)
+
+    def successes(self, num_rollouts: int) -> None:
+        """There is no law of them."""
+
+    def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
+        """Returns [repeats, tasks, rollouts]: every pilot task once in each repetition."""
+        shape, most = (num_repeats, self.num_tasks), self.returns.shape[1]
+        own = rng.permuted(np.broadcast_to(np.arange(most), (*shape, most)), axis=-1)
+        again = rng.integers(most, size=(*shape, max(num_rollouts - most, 0)))
+        order = np.concatenate([own, again], axis=-1)[..., :num_rollouts]
+        return np.take_along_axis(np.broadcast_to(self.returns, (*shape, most)), order, axis=-1)
+
+
 class AssumedReturns:
     """Tasks and rollouts of an assumed distribution."""
 
@@ -221,7 +246,7 @@ class AssumedReturns:
         return ["planned from assumptions, which the certificate does not use: if they are wrong it still holds"]
 
 
-Source = PilotReturns | AssumedReturns
+Source = PilotReturns | ReorderedPilot | AssumedReturns
 
 
 def source_of(pilot: Any, support: Support | None) -> Source:

@@ -11,7 +11,7 @@ from jaxcert.planning._cheapest import CheapestCertificate
 from jaxcert.planning._design_kind import Kind, Wish, check_wish
 from jaxcert.planning._goals import Goal, HighestReturn, LeastRisk
 from jaxcert.planning._known_designs import DESIGNS, usable
-from jaxcert.planning._pilot import Assumptions, Source, source_of, support_of
+from jaxcert.planning._pilot import Assumptions, PilotReturns, ReorderedPilot, Source, source_of, support_of
 from jaxcert.planning._plan import Costs, Design, Plan, figures, table_of
 from jaxcert.planning._search import MOST_SHOWN, different, reachable, searched
 from jaxcert.planning._simulation import Finish, Simulation, check_trials
@@ -84,12 +84,15 @@ def plan(
     simulation = Simulation(source, goal.wish, max_rollouts, (seed,))
     kinds = _kinds(designs, wish, source)
     considered = searched(goal, simulation, kinds)
-    doubting, sure = (goal.doubting(source.num_tasks) if goal.has_power and source.is_sample else None), []
-    if doubting is not None:  # the best design that reaches the power even if pilot tasks were luckier than others
-        found = searched(doubting, simulation, [kind for kind in kinds if kind.safeties is None])
+    doubting, sure, doubtful = None, [], None
+    if isinstance(source, PilotReturns):
+        doubtful = Simulation(ReorderedPilot(source), goal.wish, max_rollouts, (seed, 4))
+    if doubtful is not None and goal.has_power:  # the best design that reaches it even if pilot tasks were lucky
+        doubting = goal.doubting(source.num_tasks)
+        found = searched(doubting, doubtful, [kind for kind in kinds if kind.safeties is None])
         sure = [each for each in sorted(found, key=doubting.key)[:1] if doubting.is_met(each)]
     chosen = different(considered, goal)[: MOST_SHOWN - len(sure)]
-    finish = Finish(goal, simulation, len(chosen) + len(sure))
+    finish = Finish(goal, simulation, len(chosen) + len(sure), doubtful)
     shown = [*(finish.of(design) for design in chosen), *(finish.of(design, doubting) for design in sure)]
     shown = sorted(shown, key=goal.key)
     best = shown[0] if shown else None

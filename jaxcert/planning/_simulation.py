@@ -104,9 +104,13 @@ def least_share(passed: np.ndarray, num_claims: int) -> float:
 
 
 class Finish:
-    """The final check of this number of designs: confidence limits for their figures, from fresh simulated tasks."""
+    """The final check of this number of designs: confidence limits for their figures, from fresh simulated tasks.
 
-    def __init__(self, goal: Goal, simulation: Simulation, num_designs: int) -> None:
+    ``doubtful``: the pilot's own rollouts, by which designs are judged if its tasks were lucky; None without a pilot.
+    """
+
+    def __init__(self, goal: Goal, simulation: Simulation, num_designs: int, doubtful: Simulation | None) -> None:
+        self.doubtful = doubtful
         source, wish, most, (seed,) = simulation.source, simulation.wish, simulation.most, simulation.seed
         self.goal, self.simulation, self.num_designs = goal, simulation, max(num_designs, 1)
         self.fresh = [Simulation(source, wish, most, (seed, 3, i)) for i in range(TIMES)]
@@ -116,13 +120,12 @@ class Finish:
         """The design with as many tasks as it needs, also for this goal if the pilot is doubted."""
         if design.kind.safeties:
             return self._joint(design)
-        goal, source = self.goal, self.simulation.source
-        course = self._course(design)
+        goal, course = self.goal, self._course(design)
         low = enough = self._least_passing(course)
-        if doubting is not None:
-            enough = min(low, float(doubting.passing(self.simulation.course(design))[0]))
+        if doubting is not None and self.doubtful is not None:
+            enough = min(low, float(doubting.passing(self.doubtful.course(design))[0]))
         design = goal.final(goal.resized(design, enough, float(course.used.mean())))
-        course, own = self._course(design), self.simulation.course(design)
+        course = self._course(design)
         used, is_exact, row = float(course.used.mean()), course.passing is not None and goal.has_power, as_row(design)
         course = course if is_exact else course._replace(passing=None)
         parts = PerTask(course.lower.reshape(TIMES, -1), course.used)
@@ -135,8 +138,16 @@ class Finish:
             value=float(goal.values(course, *row)[0]),
             standard_error=0.0 if is_exact else _error(goal.values(parts, *as_row(design, TIMES))),
             least=float(goal.of_passing(np.asarray([low]), *row)[0]) if goal.has_power else None,
-            pessimistic=goal.pessimistic(own, design, source.num_tasks, rng) if source.is_sample else None,
+            pessimistic=self._pessimistic(design, rng),
         )
+
+    def _pessimistic(self, design: Design, rng: np.random.Generator) -> float | None:
+        """The objective if the pilot tasks were lucky; None without a pilot."""
+        if self.doubtful is None:
+            return None
+        if design.kind.safeties:
+            return self.doubtful.pessimistic(self.goal, design)
+        return self.goal.pessimistic(self.doubtful.course(design), design, self.doubtful.source.num_tasks, rng)
 
     def _course(self, design: Design) -> PerTask:
         """Results of all tasks, [1, N]."""
@@ -166,7 +177,7 @@ class Finish:
             value=float(found.mean()),
             standard_error=_error(found),
             least=self._least(found) if goal.has_power else None,
-            pessimistic=self.simulation.pessimistic(goal, larger) if self.simulation.source.is_sample else None,
+            pessimistic=self._pessimistic(larger, np.random.default_rng([*self.simulation.seed, 0])),
         )
 
     def _values(self, design: Design) -> np.ndarray:
