@@ -246,7 +246,7 @@ class AssumedReturns:
         return ["planned from assumptions, which the certificate does not use: if they are wrong it still holds"]
 
 
-Source = PilotReturns | ReorderedPilot | AssumedReturns
+Source = PilotReturns | AssumedReturns
 
 
 def source_of(pilot: Any, support: Support | None) -> Source:

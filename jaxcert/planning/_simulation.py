@@ -15,7 +15,7 @@ from jaxcert._validation import check_number
 from jaxcert.numerics import clopper_pearson_lower
 from jaxcert.planning._design_kind import Kind, PerTask, Wish
 from jaxcert.planning._goals import Goal, as_row, doubted
-from jaxcert.planning._pilot import Source
+from jaxcert.planning._pilot import ReorderedPilot, Source
 from jaxcert.planning._plan import Design
 
 # Lengths of imagined tasks: numbers of rollouts between them are masked, so that few programs are compiled.
@@ -36,7 +36,7 @@ def check_trials(max_rollouts: Any) -> None:
 class Simulation:
     """Simulated tasks, the same for every design, so that designs do not differ by luck."""
 
-    def __init__(self, source: Source, wish: Wish, most: int, seed: tuple[int, ...]) -> None:
+    def __init__(self, source: Source | ReorderedPilot, wish: Wish, most: int, seed: tuple[int, ...]) -> None:
         self.source, self.wish, self.most, self.seed = source, wish, most, seed
         repeats = -(-_SIMULATED_TASKS // source.num_tasks)
         self.num_repeats = -(-repeats // _BATCHES) * _BATCHES

@@ -197,7 +197,7 @@ def test_the_power_of_successes_is_exact_and_no_seed_changes_it():
 
 
 def test_the_power_of_a_pilot_of_successes_is_that_of_the_law_it_suggests():
-    pilot = np.random.default_rng(0).random((60, 8)) < np.random.default_rng(1).beta(9, 1, (60, 1))
+    pilot = np.random.default_rng(0).random((240, 8)) < np.random.default_rng(1).beta(9, 1, (240, 1))
     sure, option, *_ = plan(pilot, delta=0.05, threshold=0.5, safety=0.8, max_rollouts=16).designs
     assert sure.pessimistic >= 0.9
     assert sure.value > option.value
