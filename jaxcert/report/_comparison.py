@@ -111,7 +111,7 @@ def _counted_otherwise(
         # Tasks tied with the one that gives the threshold; the certificate does not depend on them.
         count = row["num_violations"]
         return {**computed, "num_violations": count, "num_valid": sampled.num_tasks - count}
-    violated = near[np.argsort(bounds[near], kind="stable")][:below]
+    violated = near[np.argsort(bounds[near], kind="stable")][: int(below)]
     bounds[near] = threshold
     bounds[violated] = np.nextafter(threshold, -np.inf)
     again = shifted(at_bounds(sampled, jnp.asarray(bounds), threshold[None]), record["settings"])
