@@ -57,7 +57,7 @@ def test_what_is_said():
     """An event that is no success may be required to be rare, its probability; a line says what is not shown."""
     run("""
         certify m.csv --requirement 'collision <= 0.3' --complete --delta 0.1 --strict -> of collision is at most 0.3
-        certify m.csv HARDER -> are not shown to meet all of it, reward >= 0.8 on | cost <= 0.6 on 0.
+        certify m.csv HARDER -> are not shown to meet every requirement: reward >= 0.8 on | cost <= 0.6 on 0.
     """)
     assert run("certify m.csv ASKED --by light").count("all at once") == 2
 

@@ -71,7 +71,7 @@ def test_plan(tmp_path, meanwhile, monkeypatch):
     monkeypatch.setattr(_plan_command, "plot_plan", lambda _: figure.Figure().add_subplot())
     meanwhile(_plan_command, "plan", record, plot)
     planned = ("plan", "--assume", 0.8, 0.05, 0, "--support", 0, 1, "--delta", 0.05, "--json", record, "--plot", plot)
-    monkeypatch.setattr(_plan_command, "protocol_of", lambda _: None)
+    monkeypatch.setattr(_plan_command, "protocol_of", lambda *_: None)
     monkeypatch.setattr(_plan_command, "write_locked", lambda path, _: path.write_text("locked"))
     status, out, err = command(*planned, "--lock", tmp_path / "p.toml")
     found, _ = check_taken(err, record, plot)
