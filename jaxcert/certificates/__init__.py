@@ -7,8 +7,9 @@ from jaxcert.certificates._certify import certify, certify_lower_bounds
 from jaxcert.certificates._certify_shift import ShiftCertificate, certify_shift
 from jaxcert.certificates._divergence import shifted_epsilon
 from jaxcert.certificates._each_task import TasksCertificate, certify_each_task
-from jaxcert.certificates._episode import EpisodeCertificate, certify_episode, consecutive_successes_threshold
+from jaxcert.certificates._episode import EpisodeCertificate, certify_episode
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
+from jaxcert.certificates._in_a_row import consecutive_successes_threshold
 from jaxcert.certificates._interval import IntervalCertificate, certify_interval
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
 from jaxcert.certificates._method import Solution, binomial_epsilon

@@ -17,8 +17,8 @@ from jaxcert.certificates._attained import counted
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import reached, valid_rows
-from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, NOTHING, Told, floor_figures, of_tasks, reach, status_where
+from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
 from jaxcert.certificates._levels import part_of, with_level
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.numerics._batches import in_front

@@ -18,8 +18,8 @@ from jaxcert.certificates._attained import Tried
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import at_least, valid_rows
-from jaxcert.certificates._episode import IN_A_ROW, in_a_row
 from jaxcert.certificates._figures import LISTED, Told, floor_figures, nothing, of_tasks, reach, status_where
+from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
 from jaxcert.certificates._witness import of_lists

@@ -37,7 +37,7 @@ def nothing(like: Any) -> Sum:
 
 
 def add(total: Sum, x: Any) -> Sum:
-    """Add a float: exact, except for digits beyond two significands, which are count_of as an error.
+    """Add a float: exact, except for digits beyond two significands, which are counted as an error.
 
     Uses Knuth's two-sum three times. An infinite term, or a sum that overflows, stays infinite or becomes NaN.
     """

@@ -1,0 +1,176 @@
+"""Several trials in a row on a task that all succeed: the threshold for it, and the share of the choices of trials."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import as_numbers, check_count, is_concrete, refuse, require_real
+from jaxcert.bounds._bound import Bound
+from jaxcert.certificates._certificate import DIFFERENCE_IN_A_ROW, quantity_of
+from jaxcert.certificates._question import Option
+from jaxcert.numerics._batches import elementwise
+from jaxcert.numerics._elementary import exp, log, quotient
+from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import as_successes, is_successes
+from jaxcert.returns.summaries import Histogram
+
+
+def consecutive_successes_threshold(
+    probability: chex.Numeric | Sequence[float],
+    num_episodes: chex.Numeric | Sequence[int],
+    *,
+    validate: bool = True,
+) -> jax.Array:
+    r"""The threshold for ``certify`` above which k episodes in a row all succeed with a wanted probability.
+
+    .. math:: J^k \ge \tau \iff J \ge \tau^{1/k}
+
+    for returns of 0 and 1, whose mean J is the success probability of one episode: pass^k in benchmarks of agents. So
+    ``certify`` at this threshold bounds the share of new tasks on which k independent episodes all succeed with
+    probability at least tau. The mean over tasks of J^k is another quantity; ``certify_episode`` on the products of k
+    rollouts certifies it.
+
+    Args:
+        probability: tau in (0, 1], of all k episodes succeeding on one task.
+        num_episodes: k, whole numbers of at least 1.
+        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give infinity,
+            at which nothing is certified.
+
+    Both arguments broadcast and may be traced.
+
+    Returns:
+        The threshold in (0, 1], never below the exact value.
+
+    Raises:
+        ValueError: for a probability outside (0, 1], or episodes that are not a whole number of at least 1.
+
+    Example:
+        >>> import jax
+        >>> from jaxcert import certify
+        >>> threshold = consecutive_successes_threshold(0.9, 5)
+        >>> print(f"{threshold:.4f}")
+        0.9791
+        >>> successes = jax.random.bernoulli(jax.random.key(0), 0.999, (100, 400))
+        >>> found = certify(successes, threshold, support=(0, 1), delta=0.01, bound="clopper_pearson")
+        >>> print(f"five in a row with probability 0.9 on {float(found.safety[0]):.3f} of new tasks")
+        five in a row with probability 0.9 on 0.953 of new tasks
+
+    Reference: the page on means and tails, section on episodes in a row.
+    """
+    dtype = compute_dtype(probability)
+    if validate and is_concrete(probability, num_episodes):
+        tau, k = as_numbers("probability", probability), as_numbers("num_episodes", num_episodes)
+        refuse("probability", tau, (tau > 0) & (tau <= 1), "a probability in (0, 1]")
+        whole = (k >= 1) & (k == np.floor(k)) & (k <= float(jnp.finfo(dtype).max))
+        refuse("num_episodes", k, whole, "a whole number of at least 1")
+    require_real("probability", probability)
+    require_real("num_episodes", num_episodes)
+    tau, k = cast(probability, dtype, "up"), cast(num_episodes, dtype, "up", whole=True)
+    return elementwise(_root, probability=tau, num_episodes=k)
+
+
+@jax.jit
+def _root(tau: jax.Array, k: jax.Array) -> jax.Array:
+    """tau^(1/k), rounded up."""
+    tau, k = jnp.broadcast_arrays(tau, k)
+    valid = (tau > 0) & (tau <= 1) & (k >= 1) & (k == jnp.floor(k)) & (k < jnp.inf)
+    share = quotient(log(jnp.where(valid, tau, 1)), jnp.where(valid, k, 1))
+    # The logarithm and the quotient: 5 u of the exponent; the exponential and this product: 4 u.
+    root = exp(share) * (1 + (8 + 8 * jnp.abs(share)) * unit_roundoff(tau.dtype))
+    root = jnp.where(k == 1, tau, jnp.minimum(root, 1))
+    return jnp.where(valid, root, jnp.inf)
+
+
+def in_a_row(thresholds: Any, num_episodes: int, bound: Bound, returns: Any, validate: bool) -> tuple[Any, str]:
+    """The J at which all episodes succeed with probability ``thresholds``, and the quantity of this J."""
+    check_count("num_episodes", num_episodes)
+    if num_episodes == 1:
+        return thresholds, quantity_of(bound.name, returns)
+    if not bound.binary or isinstance(returns, Paired):
+        raise ValueError(f"num_episodes is {num_episodes}; expected successes of one policy, or num_episodes=1")
+    if validate and is_concrete(thresholds):
+        tau = np.asarray(thresholds)
+        refuse("thresholds", tau, (tau > 0) & (tau <= 1), "a probability in (0, 1]")
+    reached = consecutive_successes_threshold(thresholds, num_episodes, validate=False)
+    reached = np.asarray(reached) if is_concrete(reached) else reached
+    return reached, f"probability that the next {num_episodes} trials all succeed"
+
+
+def share_of_choices(hits: jax.Array, total: jax.Array, k: int, *, up: bool = False) -> jax.Array:
+    """At most, or at least, s (s - 1) .. (s - k + 1) / (m (m - 1) .. (m - k + 1)); 0 for s < k."""
+    u = unit_roundoff(hits.dtype) * (-1 if up else 1)
+
+    def narrowed(i: jax.Array, share: jax.Array) -> jax.Array:
+        left = jnp.maximum(hits - i.astype(hits.dtype), 0)
+        # A quotient and two products.
+        return share * (quotient(left, jnp.maximum(total - i.astype(hits.dtype), 1)) * (1 - 6 * u))
+
+    return jax.lax.fori_loop(0, k, narrowed, jnp.ones_like(hits))
+
+
+def check_enough_rollouts(name: str, m: int, where: Any, num_episodes: int) -> None:
+    """Raise ValueError for a task with fewer rollouts than episodes are to succeed."""
+    if m < num_episodes:
+        raise ValueError(f"{name} have {m} rollouts per task; expected at least num_episodes, {num_episodes}")
+    if num_episodes > 1 and where is not None and is_concrete(where):
+        counts = np.asarray(where).sum(axis=-1)
+        if counts.min() < num_episodes:
+            raise ValueError(f"a task has {counts.min()} rollouts; expected at least num_episodes, {num_episodes}")
+
+
+class SeveralInARow(NamedTuple):
+    """In place of returns the shares of the choices of k trials of each task that all succeed; and what they are of."""
+
+    shares: Any
+    quantity: str
+
+
+def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any) -> SeveralInARow | None:
+    """For means of the probability that several trials all succeed, of one policy or two; None for a single trial.
+
+    Shares are rounded down, those of policy B up.
+    """
+    check_count("num_episodes", num_episodes)
+    if num_episodes == 1:
+        return None
+    returns = as_successes(returns, support, where)
+    if not isinstance(returns, Paired):
+        return SeveralInARow(_shares("returns", returns, where, num_episodes), _IN_A_ROW.format(num_episodes))
+    a = _shares("returns_a", returns.returns_a, returns.where_a, num_episodes)
+    b = _shares("returns_b", returns.returns_b, returns.where_b, num_episodes, up=True)
+    return SeveralInARow(Paired(a, b), DIFFERENCE_IN_A_ROW.format(num_episodes))
+
+
+def _shares(name: str, returns: Any, where: Any, k: int, *, up: bool = False) -> jax.Array:
+    if isinstance(returns, Histogram) or not is_successes(returns):
+        raise ValueError(f"num_episodes is {k}; expected {name} of successes, an array of bool, or num_episodes=1")
+    check_enough_rollouts(name, np.shape(returns)[-1], where, k)
+    if np.shape(returns)[-1] == k and where is None:
+        return jnp.all(returns, axis=-1, keepdims=True)
+    return _share_in_a_row(returns, where, k, up)
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3))
+def _share_in_a_row(successes: jax.Array, where: jax.Array | None, k: int, up: bool) -> jax.Array:
+    """The share of the choices of k trials of each task that all succeed, rounded, [..., n, 1].
+
+    Its mean is the probability that the next k trials all succeed. With fewer trials it is 0, or 1 if rounded ``up``.
+    """
+    mask = jnp.ones(successes.shape, bool) if where is None else where
+    hits, count = (jnp.sum(each, axis=-1, keepdims=True, dtype=jnp.int32) for each in (successes & mask, mask))
+    hits, total = (each.astype(jnp.result_type(float)) for each in (hits, jnp.maximum(count, k)))
+    share = jnp.where(hits == total, 1, jnp.minimum(share_of_choices(hits, total, k, up=up), 1))
+    return jnp.where(count >= k, share, float(up))
+
+
+_IN_A_ROW = "probability of {} successes in a row"
+_ON_A_TASK = "So many trials in a row on a task all succeed with the probability of the threshold"
+_MEAN_IN_A_ROW = "So many trials in a row on a task all have to succeed"
+IN_A_ROW = Option("num_episodes", int, _ON_A_TASK, alias="in-a-row", check=check_count)
+MEAN_IN_A_ROW = IN_A_ROW._replace(help=_MEAN_IN_A_ROW)
