@@ -16,8 +16,9 @@ from jaxcert.certificates._question import Option
 from jaxcert.numerics._batches import elementwise
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
-from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import as_successes, is_successes
+from jaxcert.returns._paired import Paired, refuse_mask
+from jaxcert.returns._prepared import Needs, as_successes, is_successes
+from jaxcert.returns._sample import placed, sample_of
 from jaxcert.returns.summaries import Histogram
 
 
@@ -111,7 +112,9 @@ def share_of_choices(hits: jax.Array, total: jax.Array, k: int, *, up: bool = Fa
         # A quotient and two products.
         return share * (quotient(left, jnp.maximum(total - i.astype(hits.dtype), 1)) * (1 - 6 * u))
 
-    return jax.lax.fori_loop(0, k, narrowed, jnp.ones_like(hits))
+    share = jax.lax.fori_loop(0, k, narrowed, jnp.ones_like(hits))
+    # Products that are too small for the type are flushed to 0.
+    return jnp.where(hits >= k, jnp.maximum(share, jnp.finfo(share.dtype).tiny), 0) if up else share
 
 
 def check_enough_rollouts(name: str, m: int, where: Any, num_episodes: int) -> None:
@@ -131,7 +134,10 @@ class SeveralInARow(NamedTuple):
     quantity: str
 
 
-def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any) -> SeveralInARow | None:
+_TRIALS = Needs("several successes in a row", binary=True, padded=False)
+
+
+def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any, validate: bool) -> SeveralInARow | None:
     """For means of the probability that several trials all succeed, of one policy or two; None for a single trial.
 
     Shares are rounded down, those of policy B up.
@@ -141,19 +147,26 @@ def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any) -> S
         return None
     returns = as_successes(returns, support, where)
     if not isinstance(returns, Paired):
-        return SeveralInARow(_shares("returns", returns, where, num_episodes), _IN_A_ROW.format(num_episodes))
-    a = _shares("returns_a", returns.returns_a, returns.where_a, num_episodes)
-    b = _shares("returns_b", returns.returns_b, returns.where_b, num_episodes, up=True)
+        shares = _shares("returns", returns, where, num_episodes, validate)
+        return SeveralInARow(shares, _IN_A_ROW.format(num_episodes))
+    refuse_mask(where)
+    a = _shares("returns_a", returns.returns_a, returns.where_a, num_episodes, validate)
+    b = _shares("returns_b", returns.returns_b, returns.where_b, num_episodes, validate, up=True)
     return SeveralInARow(Paired(a, b), DIFFERENCE_IN_A_ROW.format(num_episodes))
 
 
-def _shares(name: str, returns: Any, where: Any, k: int, *, up: bool = False) -> jax.Array:
+def _shares(name: str, returns: Any, where: Any, k: int, validate: bool, *, up: bool = False) -> jax.Array:
     if isinstance(returns, Histogram) or not is_successes(returns):
         raise ValueError(f"num_episodes is {k}; expected {name} of successes, an array of bool, or num_episodes=1")
-    check_enough_rollouts(name, np.shape(returns)[-1], where, k)
-    if np.shape(returns)[-1] == k and where is None:
-        return jnp.all(returns, axis=-1, keepdims=True)
-    return _share_in_a_row(returns, where, k, up)
+    try:
+        sample = sample_of(_TRIALS, returns, None, where, validate)
+    except ValueError as error:
+        raise ValueError(str(error) if name == "returns" else f"{name}: {error}") from None
+    check_enough_rollouts(name, int(sample.num_rollouts), sample.where, k)
+    trials, where = placed((sample.values, sample.where))
+    if int(sample.num_rollouts) == k and where is None:
+        return jnp.all(trials == 1, axis=-1, keepdims=True)
+    return _share_in_a_row(trials == 1, where, k, up)
 
 
 @functools.partial(jax.jit, static_argnums=(2, 3))

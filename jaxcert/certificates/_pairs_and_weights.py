@@ -146,7 +146,7 @@ def certify_mean_difference(
     Reference: the theory page, section 18; its equation (18.2).
     """
     pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
-    if several := all_in_a_row(num_episodes, pairs, support, None):
+    if several := all_in_a_row(num_episodes, pairs, support, None, validate):
         pairs, support = several.shares, (0, 1)
     found = certify_mean(pairs, support=support, delta=delta, bound=bound, validate=validate)
     quantity = several.quantity if several else found.quantity

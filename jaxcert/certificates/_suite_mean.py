@@ -69,7 +69,8 @@ def certify_suite_mean(
             rollouts, at least one each.
         bound: "betting", or "clopper_pearson" for returns of 0 and 1, the default for an array of bool.
         num_episodes: k, of successes: the mean is that of the probability that k trials in a row on a task all succeed
-            (pass^k). With more than k rollouts of a task the bets are on the share of the choices of k of them.
+            (pass^k). With more than k rollouts of a task the bound is "betting", on the share of the choices of k of
+            them that all succeed.
 
     Returns:
         A ``MeanCertificate`` with arrays [...].
@@ -86,12 +87,11 @@ def certify_suite_mean(
     Reference: the theory page, equations (3.12), (22.4) and (22.5); Hoeffding (1956), Theorem 4.
     """
     returns = as_successes(returns, support, where, bound)
-    bound = default_bound(bound, returns)
-    needs = choose("bound", bound, _NEEDS)
-    if several := all_in_a_row(num_episodes, returns, support, where):
+    bound = choose("bound", default_bound(bound, returns), _NEEDS).name
+    if several := all_in_a_row(num_episodes, returns, support, where, validate):
         returns, support, where = several.shares, (0, 1), None
         bound = bound if is_successes(returns) else BETTING.name
-        needs = _NEEDS[bound]
+    needs = _NEEDS[bound]
     sample = sample_of(needs, returns, support, where, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert.numerics._summation import Sum, add, difference_down, lower_end, lower_end_host, nothing
 from jaxcert.returns._checks import check_counts, possible, refutes
-from jaxcert.returns._paired import Paired
+from jaxcert.returns._paired import Paired, refuse_mask
 from jaxcert.returns._prepared import Needs
 from jaxcert.returns._sample import Apart, Sample, placed, sample_of
 
@@ -18,8 +18,7 @@ def sample_of_pairs(needs: Needs, pairs: Paired, support: Any, where: Any, valid
     """The differences of rollouts, rounded down; for averages, and for unequal numbers of rollouts, the two policies
     stay separate.
     """
-    if where is not None:
-        raise ValueError("where is for returns of one policy; pairs hold where_a and where_b")
+    refuse_mask(where)
     if needs.binary:
         raise ValueError(f"bound is {needs.name!r}, which is for binary returns; differences of them are not binary")
     both = _both(needs, pairs, support, validate)

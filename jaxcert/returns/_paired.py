@@ -60,8 +60,9 @@ def paired(
     differences as well. Swap the arguments for the other direction.
 
     ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_interval``, ``certify_anytime``,
-    ``certify_mean``, ``certify_cvar``, ``certify_weighted`` and the bounds per task take it; others refuse it by name.
-    Their ``support`` holds the returns of both, with two finite ends, and ``where`` stays None.
+    ``certify_mean``, ``certify_cvar``, ``certify_suite_mean``, ``certify_weighted`` and the bounds per task take it;
+    others refuse it by name. Their ``support`` holds the returns of both, with two finite ends, and ``where`` stays
+    None.
 
     The average of a task is that of A minus that of B, whatever their numbers of rollouts. For other purposes, with
     other numbers of rollouts, a difference is at least a lower bound on A minus an upper bound on B, each at half of
@@ -104,3 +105,9 @@ def refuse_summary(name: str, returns: Any) -> None:
     """Raise ValueError for a summary, of which there is no difference."""
     if isinstance(returns, Histogram):
         raise ValueError(f"{name} are a summary, whose values are rounded down; a difference needs an array")
+
+
+def refuse_mask(where: Any) -> None:
+    """Raise ValueError for a mask beside a pair, which holds one for each policy."""
+    if where is not None:
+        raise ValueError("where is for returns of one policy; pairs hold where_a and where_b")

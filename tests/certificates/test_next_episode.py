@@ -22,6 +22,7 @@ from jaxcert import (
     consecutive_successes_threshold,
     paired,
 )
+from jaxcert.certificates._in_a_row import share_of_choices
 
 CHEETAH = jaxcert.sample_returns("cheetah")
 N, M = 20, 6
@@ -177,6 +178,33 @@ def test_means_of_one_and_of_two_policies_are_never_above_the_exact_value_and_cl
 def test_what_has_no_successes_in_a_row_is_refused(a, b, settings, message):
     with pytest.raises(ValueError, match=message):
         certify_mean_difference(a, b, delta=0.02, **settings)
+
+
+@pytest.mark.parametrize(
+    ("returns", "where", "message"),
+    [
+        (TRIED, ENOUGH[:, :5], r"where has shape \(20, 5\); expected that of the returns, \(20, 6\)"),
+        (TRIED, 1.0 * ENOUGH, "where has dtype float64; expected bool"),
+        (TRIED[0], None, r"returns have shape \(6,\); expected \[..., num_tasks, num_rollouts\]"),
+        (paired(TRIED, OTHER), ENOUGH, "pairs hold where_a and where_b"),
+        (paired(TRIED, OTHER, where_b=ENOUGH[:1]), None, r"returns_b: where has shape \(1, 6\)"),
+    ],
+)
+def test_trials_in_a_row_are_checked_like_others(returns, where, message):
+    with pytest.raises(ValueError, match=message):
+        certify_suite_mean(returns, delta=0.02, num_episodes=K, where=where)
+
+
+def test_trials_in_a_row_may_be_lists():
+    settings = {"delta": 0.02, "num_episodes": K}
+    found = certify_suite_mean(TRIED.tolist(), where=ENOUGH.tolist(), **settings)
+    assert str(found) == str(certify_suite_mean(TRIED, where=ENOUGH, **settings))
+
+
+def test_a_share_that_is_too_small_for_the_type_is_rounded_up_to_no_zero():
+    least = share_of_choices(np.float32(20), np.float32(1000), 20, up=True)  # 1 of 3.4e41 choices
+    assert exact(np.asarray(least)) >= fmpq(1, comb(1000, 20))
+    assert share_of_choices(np.float32(19), np.float32(1000), 20, up=True) == 0
 
 
 def test_k_of_k_on_a_list_are_counted_together():
