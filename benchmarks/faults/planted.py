@@ -105,7 +105,7 @@ any-requirement-for-all certificates/_met.py
 smallest-level-of-requirements certificates/_met.py
 - jnp.max(levels, axis=-3)
 + jnp.min(levels, axis=-3)
-most-for-least certificates/_met.py
+most-for-least certificates/_required_metrics.py
 - Metric(sample.reflected, -threshold, per_task, of_failures=False)
 + Metric(sample, threshold, per_task, of_failures=False)
 one-cap-for-all certificates/_mean.py

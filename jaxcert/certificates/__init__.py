@@ -16,11 +16,8 @@ from jaxcert.certificates._method import Solution, binomial_epsilon
 from jaxcert.certificates._pairs_and_weights import certify_improvement, certify_mean_difference, certify_weighted
 from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._ranking import RankingCertificate, certify_ranking
-from jaxcert.certificates._requirements import (
-    RequirementsCertificate,
-    certify_requirements,
-    certify_suite_requirements,
-)
+from jaxcert.certificates._requirements import certify_requirements, certify_suite_requirements
+from jaxcert.certificates._requirements_certificate import RequirementsCertificate
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import scenario_epsilon
 from jaxcert.certificates._stratified import certify_stratified

@@ -5,161 +5,27 @@ level, whatever the other metrics are. So the level of all requirements together
 are not divided (an intersection-union test).
 """
 
-import dataclasses
 import functools
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_finite, is_concrete
-from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._arguments import bound_for
+from jaxcert.bounds._bound import task_bounds
 from jaxcert.certificates._attained import ATTAINED, Tried, counted
 from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best
-from jaxcert.certificates._levels import LEVELS, Enough, by_coins, delta_shares, numbers_for, together, usual_enough
+from jaxcert.certificates._levels import LEVELS, by_coins, delta_shares, numbers_for, together
 from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
+from jaxcert.certificates._required_metrics import Metric
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
 from jaxcert.certificates._suite_counts import Passes, allowances
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
-from jaxcert.numerics._rounding import cast_host, complement_up, next_up
-from jaxcert.returns._prepared import as_successes, is_successes
-from jaxcert.returns._required import Side
-from jaxcert.returns._sample import Sample, placed, sample_of
-from jaxcert.returns.summaries import Histogram
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Metric:
-    """The returns of a metric, the larger the better, and the threshold that they have to reach, a scalar."""
-
-    sample: Sample
-    threshold: Any
-    bound: Bound = dataclasses.field(metadata={"static": True})
-    of_failures: bool = dataclasses.field(metadata={"static": True})  # whether 0 is better than 1
-
-    @property
-    def better(self) -> Sample:
-        """The returns, or the failures as successes; within a program."""
-        return self.sample.failing if self.of_failures else self.sample
-
-    @property
-    def has_one_level(self) -> bool:
-        """Whether all tasks have the same levels: unless their numbers of trials differ, of successes."""
-        return self.sample.is_full or not self.bound.binary
-
-    def enough(self, beta: Any) -> Enough | None:
-        """The numbers of successes to pass, [1, ways], if every task has the same number of trials."""
-        if not (self.bound.binary and self.sample.is_full):
-            return None
-        m = self.sample.num_rollouts.astype(self.threshold.dtype)
-        return usual_enough(m, self.threshold.reshape(1), beta)
-
-
-# --- from returns and what is required of them to samples -----------------------------------------------------------
-
-
-def check_declared(sides: Sequence[Side], complete: Any) -> None:
-    """Raise ValueError unless returns with an upper limit are declared to be of whole rollouts."""
-    if not isinstance(complete, bool):
-        raise ValueError(f"complete is {complete!r:.40}; expected True or False")
-    if limited := [each.metric for each in sides if not (each.is_least or complete)]:
-        raise ValueError(
-            f"{limited[0]} is to be at most a number; expected complete=True (--complete), which declares that each "
-            "rollout is whole, of a finite horizon: after a part of one a cost may still grow"
-        )
-
-
-def metrics_of(sides: Sequence[Side], returns: Any, where: Any, bound: str | None, validate: bool) -> list[Metric]:
-    """The returns of each side, checked, with the bound and the threshold that they have to reach.
-
-    Raises:
-        ValueError: metrics without requirements, or the other way round; other tasks; or what ``certify`` refuses.
-    """
-    names = list(dict.fromkeys(each.metric for each in sides))
-    _check_names("returns", returns, names, "expected those of each metric by its name")
-    if isinstance(where, Mapping):
-        _check_names("where", where, names, "expected a mask of each metric by its name")
-    masks = where if isinstance(where, Mapping) else dict.fromkeys(names, where)
-    metrics = [_metric_of(each, returns[each.metric], masks[each.metric], bound, validate) for each in sides]
-    _check_tasks(sides, metrics)
-    return metrics
-
-
-def _check_names(what: str, given: Any, names: Sequence[str], expected: str) -> None:
-    if not isinstance(given, Mapping):
-        raise ValueError(f"{what} are no mapping; {expected} (a table gives them by read_returns or from_frame)")
-    if missing := [name for name in names if name not in given]:
-        raise ValueError(f"there are no {what} of {', '.join(map(repr, missing))}; {expected}")
-    if unasked := [name for name in given if name not in names]:
-        raise ValueError(f"nothing is required of {', '.join(map(repr, unasked))}; {expected} that is required")
-
-
-def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate: bool) -> Metric:
-    try:
-        if isinstance(returns, Histogram) or hasattr(returns, "_each"):
-            raise ValueError("returns are no array; requirements are of one policy, from single rollouts")
-        returns = as_successes(returns, side.support, where, name)
-        per_task, returns = bound_for(None if is_successes(returns) else name, returns, side.support, where)
-        if side.support is None and not per_task.binary:
-            raise ValueError("a support is missing (in LOW HIGH after the number, or support=); successes need none")
-        rounded_to: Any = "down" if side.is_least else "up"
-        sample = sample_of(per_task, returns, side.support, where, validate, side=rounded_to)
-        _check_threshold(side, sample, validate)
-    except ValueError as error:
-        raise ValueError(f"{side.metric}: {error}") from error
-    threshold = side.rounded(sample.dtype)
-    if side.is_least:
-        return Metric(sample, threshold, per_task, of_failures=False)
-    if per_task.binary:
-        return Metric(sample, _rest(threshold), per_task, of_failures=True)
-    return Metric(sample.reflected, -threshold, per_task, of_failures=False)
-
-
-def _check_threshold(side: Side, sample: Any, validate: bool) -> None:
-    """Raise ValueError for no number, or no upper end; warn of a threshold that no policy misses, or none reaches."""
-    if np.ndim(side.threshold):
-        raise ValueError(f"threshold has shape {np.shape(side.threshold)}; expected a scalar")
-    if not side.is_least and is_concrete(sample.high) and not np.isfinite(sample.high):
-        raise ValueError("support has no upper end, which a requirement of at most a number needs")
-    if not (validate and is_concrete(side.threshold, sample.low, sample.high)):
-        return
-    check_finite("threshold", side.threshold, dtype=sample.dtype)
-    low, high, value = float(sample.low), float(sample.high), float(side.threshold)
-    beyond, short = (value > high, value < low) if side.is_least else (value < low, value > high)
-    if beyond or short:
-        why = "no policy meets that; is it in another unit, such as per cent?" if beyond else "every policy meets that"
-        text = f"{side.metric}: the threshold {value:.9g} has the support ({low:.6g}, {high:.6g}) on one side: {why}"
-        warnings.warn(text, UserWarning, stacklevel=5)
-
-
-def _rest(threshold: Any) -> Any:
-    """1 - threshold, rounded up, for a number of at most 1; 2 for one below 0, which is never met, and else 0."""
-    if is_concrete(threshold):
-        value, dtype = float(threshold), threshold.dtype
-        above = np.nextafter(1 - value, 3) if (1 - value) + value != 1 or 1 - (1 - value) != value else 1 - value
-        rest = 2.0 if value < 0 else np.nan if np.isnan(value) else max(float(above), 0.0)
-        return cast_host(np.asarray(rest), dtype, "up")
-    rest = jnp.where(threshold < 0, 2, complement_up(jnp.clip(threshold, 0, 1)))
-    return jnp.where(jnp.isnan(threshold), jnp.nan, rest).astype(threshold.dtype)
-
-
-def _check_tasks(sides: Sequence[Side], metrics: Sequence[Metric]) -> None:
-    first = metrics[0].sample
-    for side, sample in zip(sides, (each.sample for each in metrics), strict=True):
-        counts = int(sample.num_tasks), int(first.num_tasks)
-        if counts[0] != counts[1] or sample.tasks[:-1] != first.tasks[:-1]:
-            raise ValueError(
-                f"{side.metric} has {counts[0]} tasks, {sides[0].metric} has {counts[1]}; expected the same tasks, and "
-                "the same leading axes"
-            )
-
+from jaxcert.numerics._rounding import next_up
+from jaxcert.returns._sample import placed
 
 # --- count, then solve ------------------------------------------------------------------------------------------------
 

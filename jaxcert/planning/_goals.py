@@ -21,8 +21,8 @@ from jaxcert.planning._plan import Costs, Design
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 # A negligible beta: the tasks' own risk remains.
 _NO_BETA = 1e-9
-# Pilot tasks may be luckier than tasks in general: the failure probability of the limits that allow for it, and their
-# number, as the cheapest of many designs that resemble one another is chosen by them: it counts as one of so many.
+# Pilot tasks may be luckier than tasks in general: the failure probability of the limits that allow for it. By these
+# limits the cheapest of many similar designs is chosen, which counts as a choice from this number of unrelated ones.
 _DOUBT, _LOOKS = 0.1, 3
 _QUANTILES, _PILOTS = 1024, 50
 

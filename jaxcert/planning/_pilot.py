@@ -99,8 +99,6 @@ class PilotReturns:
     success probability from its posterior under the law of all tasks.
     """
 
-    is_sample = True
-
     def __init__(self, returns: Any, support: Support) -> None:
         low, high = map(float, split_support(support))
         array = as_numbers("pilot", returns)
@@ -161,20 +159,18 @@ class PilotReturns:
 
 
 class ReorderedPilot:
-    """The pilot's own rollouts, each task's in random orders: no law of tasks is estimated, which may be narrower.
+    """The pilot's own rollouts, each task's in random orders. A law of tasks that is estimated could be too narrow.
 
-    The first m of them are as m new ones of that task; beyond those that it has, they are drawn from them again, so
-    that tasks differ from one another more than they do.
+    Up to the number of rollouts that a task has, they are like new ones of it. More are drawn from the same ones, so
+    that tasks differ more than they truly do.
     """
-
-    is_sample, law = True, None
 
     def __init__(self, pilot: PilotReturns) -> None:
         self.returns, self.support, self.binary = pilot.returns, pilot.support, pilot.binary
         self.num_tasks = len(pilot.returns)
 
     def successes(self, num_rollouts: int) -> None:
-        """There is no law of them."""
+        """None, as no law is estimated."""
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
         """Returns [repeats, tasks, rollouts]: every pilot task once in each repetition."""
@@ -187,8 +183,6 @@ class ReorderedPilot:
 
 class AssumedReturns:
     """Tasks and rollouts of an assumed distribution."""
-
-    is_sample = False
 
     def __init__(self, assumed: Assumptions, support: Support) -> None:
         low, high = map(float, split_support(support))

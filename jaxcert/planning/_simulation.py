@@ -28,7 +28,7 @@ _STUDENT = (1.753, 2.131, 2.343, 2.490, 2.602, 2.694)
 
 
 def check_trials(max_rollouts: Any) -> None:
-    """Raise ValueError for a number of rollouts of a task that is not imagined."""
+    """Raise ValueError for a number of rollouts per task that cannot be simulated."""
     expected = f"a whole number from 1 to {LENGTHS[-1]:,}"
     check_number("max_rollouts", max_rollouts, lambda m: m in range(1, LENGTHS[-1] + 1), expected)
 
@@ -145,8 +145,6 @@ class Finish:
         """The objective if the pilot tasks were lucky; None without a pilot."""
         if self.doubtful is None:
             return None
-        if design.kind.safeties:
-            return self.doubtful.pessimistic(self.goal, design)
         return self.goal.pessimistic(self.doubtful.course(design), design, self.doubtful.source.num_tasks, rng)
 
     def _course(self, design: Design) -> PerTask:
@@ -177,7 +175,7 @@ class Finish:
             value=float(found.mean()),
             standard_error=_error(found),
             least=self._least(found) if goal.has_power else None,
-            pessimistic=self._pessimistic(larger, np.random.default_rng([*self.simulation.seed, 0])),
+            pessimistic=None if self.doubtful is None else self.doubtful.pessimistic(goal, larger),
         )
 
     def _values(self, design: Design) -> np.ndarray:

@@ -1,0 +1,149 @@
+"""The answer about several requirements at once, of new tasks or of the tasks of a list."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.certificates._access import Answer
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import new_task_from
+from jaxcert.certificates._figures import LISTED, Told, ceil_figures, floor_figures, floor_to, nothing, of_tasks, reach
+from jaxcert.certificates._figures import at_least as share_of_new_tasks
+from jaxcert.numerics._rounding import Side as Rounding
+from jaxcert.numerics._rounding import cast_host
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class RequirementsCertificate(Answer):
+    """Certified share of new tasks, or number of tasks of a list, that meet several requirements at once; a pytree.
+
+    With probability at least 1 - delta over the sampled tasks and rollouts: a new task from the same distribution meets
+    all of the requirements, which were fixed before the data were seen, with probability at least ``safety``. Of a list
+    of tasks, over the rollouts alone: at least ``num_good`` of them do, and ``safety`` is this number as a share.
+
+    Attributes:
+        thresholds: what each of the r sides requires, float[r]; rounded to where it requires more.
+        low, high: the ends of the support of each, float[r]; 0 and 1 for successes.
+        missed: which tasks are not shown to meet each, bool[..., r, n].
+        safety, epsilon: certified share of new tasks, rounded down, and certified risk, float[...].
+        num_violations: k, tasks that are not shown to meet all of them, int32[...]; in a soft count those whose
+            smallest evidence is at most 1.
+        num_valid, status: n - k, and the code of ``Status``, int32[...].
+        level: of each bound, or the largest that successes attain; of a soft count the weight; float[...].
+        delta, num_tasks: failure probability, a scalar; and n (static).
+        metrics: the metric of each side, by name (static).
+        sides: "at least" or "at most", of each (static).
+        of_successes: whether each is about a probability (static).
+        bound: name of the bound of the metrics that are no successes (static).
+        method: name of the method (static).
+        chosen: whether the data chose the level (static).
+        complete: whether returns were declared to be of whole rollouts (static).
+        question: by which name it was asked (static).
+        source: "sampled", or "listed" for the tasks of a fixed list (static).
+        num_good: at least how many tasks of a list meet all of the requirements; of sampled ones n - k.
+    """
+
+    thresholds: jax.Array = dataclasses.field(metadata=along("requirement"))
+    low: jax.Array = dataclasses.field(metadata=along("requirement"))
+    high: jax.Array = dataclasses.field(metadata=along("requirement"))
+    missed: jax.Array = dataclasses.field(metadata=along("requirement", "task"))
+    safety: jax.Array
+    epsilon: jax.Array
+    num_violations: jax.Array
+    num_valid: jax.Array
+    status: jax.Array
+    level: jax.Array
+    delta: jax.Array
+    num_tasks: int = dataclasses.field(metadata={"static": True})
+    metrics: tuple[str, ...] = dataclasses.field(metadata={"static": True})
+    sides: tuple[str, ...] = dataclasses.field(metadata={"static": True})
+    of_successes: tuple[bool, ...] = dataclasses.field(metadata={"static": True})
+    bound: str = dataclasses.field(metadata={"static": True})
+    method: str = dataclasses.field(metadata={"static": True})
+    chosen: bool = dataclasses.field(metadata={"static": True})
+    complete: bool = dataclasses.field(metadata={"static": True})
+    question: str = dataclasses.field(metadata={"static": True})
+    source: str = dataclasses.field(metadata={"static": True})
+    num_good: jax.Array
+
+    _shown: ClassVar = ("safety", "thresholds", "level", "delta", "num_tasks", "metrics", "sides", "bound", "method")
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """The requirements, as lines that ``certify_requirements`` reads."""
+        rows = zip(self._claims, self.of_successes, self.low, self.high, strict=True)
+        return tuple(
+            claim if binary else f"{claim} in {_decimal(low, 'down')} {_decimal(high, 'up')}"
+            for claim, binary, low, high in rows
+        )
+
+    @property
+    def beta(self) -> jax.Array:
+        """The level; with an axis of one row where the data chose it."""
+        return self.level[..., None] if self.chosen else self.level
+
+    @property
+    def num_missed(self) -> jax.Array:
+        """How many tasks are not shown to meet each requirement, int32[..., r]."""
+        return jnp.sum(self.missed, axis=-1, dtype=jnp.int32)
+
+    @property
+    def why_not_more(self) -> str:
+        """On how many of the tasks each requirement is not shown, in words; empty where all are shown on all."""
+        if not int(self.num_violations):
+            return ""
+        each = ", ".join(f"{what} on {n}" for what, n in zip(self._claims, self.num_missed.tolist(), strict=True))
+        return f"{int(self.num_violations)} of {self.num_tasks} tasks are not shown to meet every requirement: {each}"
+
+    @property
+    def _numbers(self) -> list[str]:
+        sides: list[Rounding] = ["up" if side == SIDES[0] else "down" for side in self.sides]
+        return [_decimal(value, side) for value, side in zip(self.thresholds, sides, strict=True)]
+
+    @property
+    def _claims(self) -> list[str]:
+        """The requirements without the supports."""
+        rows = zip(self.metrics, self.sides, self._numbers, strict=True)
+        return [f"{name} {'>=' if side == SIDES[0] else '<='} {number}" for name, side, number in rows]
+
+    @property
+    def _required(self) -> str:
+        """All requirements in words."""
+        rows = zip(self.of_successes, self.metrics, self.sides, self._numbers, strict=True)
+        *most, last = [
+            f"the {'probability of' if binary else 'expected'} {metric.replace('_', ' ')} is {side} {number}"
+            for binary, metric, side, number in rows
+        ]
+        return f"{', '.join(most)} and {last}, all at once," if most else last
+
+    def _told(self, index: int) -> Told:
+        (safety,), note = self._held(index, "safety"), self._note(index)
+        if self.source == LISTED:
+            return self._told_of_list(int(self.num_good), note)
+        what, task = self._required.rstrip(","), new_task_from(self.source)
+        if not safety > 0:
+            return nothing(f"whether {what}", note)
+        sentence = f"on {task}, {self._required} with probability at least {floor_to(safety, 4)}.{note}"
+        return Told(sentence, share_of_new_tasks(safety)[0], f"{task.removeprefix('a new task ')}: {what}")
+
+    def _told_of_list(self, good: int, note: str) -> Told:
+        n, what = self.num_tasks, self._required.rstrip(",")
+        if not good:
+            return nothing(f"on how many of these {n} tasks {what}", note)
+        claim = of_tasks(good, n)
+        return Told(f"on {claim[0].lower()}{claim[1:]}, {what}.{note}", claim, f"{reach(good)}: {what}")
+
+
+SIDES = "at least", "at most"
+
+
+def _decimal(value: Any, side: Rounding) -> str:
+    """The decimal of which a number is the rounded one, or the number itself."""
+    number = np.asarray(value)
+    shown = (floor_figures if side == "up" else ceil_figures)(float(number), 7)
+    same_number = np.isfinite(number) and cast_host(np.asarray(float(shown)), number.dtype, side) == number
+    return shown if same_number else repr(float(number)).removesuffix(".0")
