@@ -128,7 +128,7 @@ def check_enough_rollouts(name: str, m: int, where: Any, num_episodes: int) -> N
 
 
 class SeveralInARow(NamedTuple):
-    """In place of returns the shares of the choices of k trials of each task that all succeed; and what they are of."""
+    """Of each task the share of the choices of k trials that all succeed, in place of its returns; and its name."""
 
     shares: Any
     quantity: str

@@ -80,16 +80,16 @@ def locked_in(path: Path | None) -> Locked | None:
 
 
 class Request(NamedTuple):
-    """What is asked."""
+    """The questions of a command, with their settings, columns and outputs."""
 
     asking: Asking  # the settings, as they were typed or by the protocol
     asked: Asked  # the questions, and what is fixed beforehand for each
     roles: Mapping[str, Any]  # of the columns, by the parameters of `read_returns`
     outputs: Outputs
-    wanted: float | None = None  # a safety of which it is said why it is missed
+    wanted: float | None = None  # the safety whose misses are explained
     locked: Locked | None = None
     strict: bool = False  # whether a likely mistake in the data is an error
-    by: str | None = None  # the column that tells groups of rows apart, each of which is answered by itself
+    by: str | None = None  # the column of the groups, each of which has its own answer
 
     @property
     def metrics(self) -> tuple[str, ...]:

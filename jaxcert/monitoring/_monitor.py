@@ -68,7 +68,7 @@ class Monitor:
 
     def __init__(self, path: str | os.PathLike[str], *, claim: MonitoredClaim | None = None) -> None:
         self.path = Path(path)
-        self._file: ChainedLog[Any] = ChainedLog(self.path, "a monitor", None, _after)  # of what is ``_Known``
+        self._file: ChainedLog[Any] = ChainedLog(self.path, "a monitor", None, _after)  # its state is a ``_Known``
         self._file.read()
         self._file.warn()
         self.declared = self._file.value.declared

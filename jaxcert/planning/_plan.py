@@ -213,19 +213,23 @@ def _plain(value: Any) -> Any:
 
 
 def allocated(num_tasks: int, strata: Sequence[str]) -> dict[str, int]:
-    """How many of so many tasks to draw from each stratum, as often as they occur, by the largest remainders.
+    """Divide a number of tasks among strata in proportion to the tasks of a pilot, by the largest remainders.
 
     Args:
         num_tasks: n, of all strata together.
         strata: the stratum of each task of a pilot.
 
     Returns:
-        The numbers of tasks by the labels of the strata.
+        The number of tasks to draw from each stratum, by its label.
+
+    Raises:
+        ValueError: for a number of tasks that is not a whole number of at least 1.
 
     Example:
         >>> allocated(10, ["push", "pick", "push"])
         {'push': 7, 'pick': 3}
     """
+    check_count("num_tasks", num_tasks)
     labels, counts = np.unique(list(strata), return_counts=True)
     wanted = num_tasks * counts / counts.sum()
     found = np.floor(wanted).astype(int)

@@ -11,6 +11,7 @@ from jaxcert.planning import (
     Assumptions,
     Design,
     advise,
+    allocated,
     check,
     plan,
     plan_difference,
@@ -50,6 +51,11 @@ REFUSED: list[tuple[Callable, dict[str, Any], list]] = [
             ({"beta": 1.5}, "beta is 1.5"),
             ({"max_violations": -1}, "max_violations is -1"),
         ],
+    ),
+    (
+        allocated,
+        {"num_tasks": 10, "strata": ["push", "pick"]},
+        [({"num_tasks": each}, f"num_tasks is {each}; expected a whole number of at least 1") for each in (0, 2.5)],
     ),
     (
         success_table,
