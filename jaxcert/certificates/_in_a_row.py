@@ -34,8 +34,8 @@ def consecutive_successes_threshold(
 
     for returns of 0 and 1, whose mean J is the success probability of one episode: pass^k in benchmarks of agents. So
     ``certify`` at this threshold bounds the share of new tasks on which k independent episodes all succeed with
-    probability at least tau. The mean over tasks of J^k is another quantity; ``certify_episode`` on the products of k
-    rollouts certifies it.
+    probability at least tau. The mean over tasks of J^k is another quantity, which ``certify_episode`` certifies
+    with ``num_episodes``.
 
     Args:
         probability: tau in (0, 1], of all k episodes succeeding on one task.

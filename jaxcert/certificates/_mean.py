@@ -56,7 +56,7 @@ class MeanCertificate(Answer):
         bound: name of the bound over the tasks (static).
         quantity: what the mean is of, in words (static).
         source: as of ``Certificate``, or "listed" for the mean over a fixed list (static).
-        num_episodes: k, of successes in a row of two policies (static).
+        num_episodes: k, of successes in a row on a task (static).
     """
 
     mean: jax.Array = dataclasses.field(metadata=along("alpha", optional=True))

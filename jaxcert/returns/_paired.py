@@ -60,9 +60,9 @@ def paired(
     differences as well. Swap the arguments for the other direction.
 
     ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_interval``, ``certify_anytime``,
-    ``certify_mean``, ``certify_cvar``, ``certify_suite_mean``, ``certify_weighted`` and the bounds per task take it;
-    others refuse it by name. Their ``support`` holds the returns of both, with two finite ends, and ``where`` stays
-    None.
+    ``certify_mean``, ``certify_cvar``, ``certify_suite``, ``certify_suite_mean``, ``certify_each_task``,
+    ``certify_weighted`` and the bounds per task take it; others refuse it by name. Their ``support`` holds the returns
+    of both, with two finite ends, and ``where`` stays None.
 
     The average of a task is that of A minus that of B, whatever their numbers of rollouts. For other purposes, with
     other numbers of rollouts, a difference is at least a lower bound on A minus an upper bound on B, each at half of
