@@ -178,7 +178,7 @@ def _shares_reached(first: bool, k: int, sample: Sample, thresholds, delta) -> d
     def reached(threshold: jax.Array) -> jax.Array:
         hits = jnp.sum(at_least(x, threshold) & mask, axis=-1, dtype=jnp.int32)
         hits, total = jnp.where(valid, hits, 0).astype(x.dtype), jnp.maximum(count, k).astype(x.dtype)
-        return jnp.where(hits == total, 1, share_of_choices(hits, total, k))
+        return share_of_choices(hits, total, k)
 
     shares = jnp.moveaxis(as_memory_allows(reached, thresholds, x.size), 0, -2)
     ends, some = (jnp.zeros((), x.dtype), jnp.ones((), x.dtype)), there[..., None, :] if sample.padded else None

@@ -104,7 +104,7 @@ def in_a_row(thresholds: Any, num_episodes: int, bound: Bound, returns: Any, val
 
 
 def share_of_choices(hits: jax.Array, total: jax.Array, k: int, *, up: bool = False) -> jax.Array:
-    """At most, or at least, s (s - 1) .. (s - k + 1) / (m (m - 1) .. (m - k + 1)); 0 for s < k."""
+    """At most, or at least, s (s - 1) .. (s - k + 1) / (m (m - 1) .. (m - k + 1)), m >= k; 0 for s < k, 1 for s = m."""
     u = unit_roundoff(hits.dtype) * (-1 if up else 1)
 
     def narrowed(i: jax.Array, share: jax.Array) -> jax.Array:
@@ -113,8 +113,9 @@ def share_of_choices(hits: jax.Array, total: jax.Array, k: int, *, up: bool = Fa
         return share * (quotient(left, jnp.maximum(total - i.astype(hits.dtype), 1)) * (1 - 6 * u))
 
     share = jax.lax.fori_loop(0, k, narrowed, jnp.ones_like(hits))
-    # Products that are too small for the type are flushed to 0.
-    return jnp.where(hits >= k, jnp.maximum(share, jnp.finfo(share.dtype).tiny), 0) if up else share
+    if up:  # products that are too small for the type are flushed to 0
+        share = jnp.where(hits >= k, jnp.clip(share, jnp.finfo(share.dtype).tiny, 1), 0)
+    return jnp.where(hits == total, 1, share)
 
 
 def check_enough_rollouts(name: str, m: int, where: Any, num_episodes: int) -> None:
@@ -178,8 +179,7 @@ def _share_in_a_row(successes: jax.Array, where: jax.Array | None, k: int, up: b
     mask = jnp.ones(successes.shape, bool) if where is None else where
     hits, count = (jnp.sum(each, axis=-1, keepdims=True, dtype=jnp.int32) for each in (successes & mask, mask))
     hits, total = (each.astype(jnp.result_type(float)) for each in (hits, jnp.maximum(count, k)))
-    share = jnp.where(hits == total, 1, jnp.minimum(share_of_choices(hits, total, k, up=up), 1))
-    return jnp.where(count >= k, share, float(up))
+    return jnp.where(count >= k, share_of_choices(hits, total, k, up=up), float(up))
 
 
 _IN_A_ROW = "probability of {} successes in a row"
