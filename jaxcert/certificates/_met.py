@@ -97,9 +97,11 @@ def _counted(
     best = best_of(*found, ~passes & there[..., None, :, None])
     row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
     fields = fields_of_best(method, row, _row(metrics), beta, delta, n, any_of(bad_task, n))
-    others = 0 if allowance is None else at_least(found[1], allowance)
     fields = _as_one(fields)
-    return fields | {"level": best.level, "missed": best.missed, "num_good": fields["num_valid"] - others}
+    good = jnp.zeros_like(fields["num_valid"])
+    if allowance is not None:  # nothing where nothing is certified, as for invalid input
+        good = jnp.where(fields["safety"] > 0, fields["num_valid"] - at_least(found[1], allowance), good)
+    return fields | {"level": best.level, "missed": best.missed, "num_good": good}
 
 
 def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) -> tuple[jax.Array, ...]:
@@ -176,7 +178,7 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
     fields = fields_of_evidence(SOFT, jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
     missed = ~(wealth[..., 0] > 1) & there[..., None, :]
     fields = _as_one(fields)
-    return fields | {"missed": missed, "num_good": fields["num_valid"]}
+    return fields | {"missed": missed, "num_good": jnp.zeros_like(fields["num_valid"])}
 
 
 def _row(metrics: list[Metric]) -> jax.Array:

@@ -44,7 +44,7 @@ class RequirementsCertificate(Answer):
         complete: whether returns were declared to be of whole rollouts (static).
         question: by which name it was asked (static).
         source: "sampled", or "listed" for the tasks of a fixed list (static).
-        num_good: at least how many tasks of a list meet all of the requirements; of sampled ones n - k.
+        num_good: at least how many tasks of a list meet all of the requirements, int32[...]; of sampled ones 0.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("requirement"))
