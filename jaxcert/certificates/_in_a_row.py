@@ -146,7 +146,9 @@ def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any, vali
     check_count("num_episodes", num_episodes)
     if num_episodes == 1:
         return None
-    returns = as_successes(returns, support, where)
+    # A support of 0 and 1 declares them, too.
+    of_coins = support is None or (is_concrete(support) and tuple(np.asarray(support, float)) == (0.0, 1.0))
+    returns = as_successes(returns, None if of_coins else support, where)
     if not isinstance(returns, Paired):
         shares = _shares("returns", returns, where, num_episodes, validate)
         return SeveralInARow(shares, _IN_A_ROW.format(num_episodes))

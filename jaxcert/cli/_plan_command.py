@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._files import write_whole
+from jaxcert.certificates._method import MOST_DELTA
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._lock_command import write_locked
 from jaxcert.cli._options import QUIET, SUPPORT, argument, option, options, several, with_group
@@ -103,9 +104,8 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
     asked.check()
     reading = reading_of(roles)
-    others = (asked.suite, asked.against, asked.assume)
-    if reading["strata"] is not None and (asked.threshold is None or any(each is not None for each in others)):
-        raise ValueError("--strata is given; expected PILOT and --threshold, for new tasks of one policy")
+    if reading["strata"] is not None:
+        _check_strata(asked)
     if reading["unfinished"] is not None and asked.pilot is None:
         raise ValueError("--unfinished is about rollouts of PILOT; expected its file")
     if asked.suite == 0 and asked.against is None:
@@ -114,6 +114,15 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
         show("planning")
         found, data = _planned(asked, reading)
     _show(found, data, asked, reading["strata"])
+
+
+def _check_strata(asked: Planning) -> None:
+    """Raise ValueError for a plan that is of no tasks from strata."""
+    others = (asked.suite, asked.against, asked.assume)
+    if asked.pilot is None or asked.threshold is None or any(each is not None for each in others):
+        raise ValueError("--strata is given; expected PILOT and --threshold, for new tasks of one policy")
+    if not asked.delta <= MOST_DELTA:
+        raise ValueError(f"--delta is {asked.delta:g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
 
 
 def _planned(asked: Planning, reading: dict[str, Any]) -> Planned:
@@ -215,6 +224,11 @@ def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, strata: str | 
         _console.say(*found.remarks)
         if strata is not None and found.best is not None and data[0].strata is not None:
             parts = allocated(found.best.num_tasks, [str(label) for label in data[0].strata])
+            if not all(parts.values()):
+                raise ValueError(
+                    f"{found.best.num_tasks} tasks of the first design are too few for one of each of {len(parts)} "
+                    "strata; expected a plan with more, such as of a higher safety, or fewer strata"
+                )
             each = ", ".join(f"{count} from {label}" for label, count in parts.items())
             _console.say(f"Of the {found.best.num_tasks} tasks draw {each}: as often as PILOT has them.")
         if wanted.lock:

@@ -161,24 +161,22 @@ class PilotReturns:
 class ReorderedPilot:
     """The pilot's own rollouts, each task's in random orders. A law of tasks that is estimated could be too narrow.
 
-    Up to the number of rollouts that a task has, they are like new ones of it. More are drawn from the same ones, so
-    that tasks differ more than they truly do.
+    Up to the number of rollouts that each task has, ``most``, they are like new ones of it; of more they say nothing.
     """
 
     def __init__(self, pilot: PilotReturns) -> None:
         self.returns, self.support, self.binary = pilot.returns, pilot.support, pilot.binary
-        self.num_tasks = len(pilot.returns)
+        self.num_tasks, self.most = pilot.returns.shape
 
     def successes(self, num_rollouts: int) -> None:
         """None, as no law is estimated."""
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
-        """Returns [repeats, tasks, rollouts]: every pilot task once in each repetition."""
-        shape, most = (num_repeats, self.num_tasks), self.returns.shape[1]
-        own = rng.permuted(np.broadcast_to(np.arange(most), (*shape, most)), axis=-1)
-        again = rng.integers(most, size=(*shape, max(num_rollouts - most, 0)))
-        order = np.concatenate([own, again], axis=-1)[..., :num_rollouts]
-        return np.take_along_axis(np.broadcast_to(self.returns, (*shape, most)), order, axis=-1)
+        """Returns [repeats, tasks, rollouts]: each pilot task once a repetition; anything beyond ``most``."""
+        every = (num_repeats, self.num_tasks, self.most)
+        order = rng.permuted(np.broadcast_to(np.arange(self.most), every), axis=-1)
+        order = np.pad(order, [(0, 0), (0, 0), (0, max(num_rollouts - self.most, 0))])[..., :num_rollouts]
+        return np.take_along_axis(np.broadcast_to(self.returns, every), order, axis=-1)
 
 
 class AssumedReturns:

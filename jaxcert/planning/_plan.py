@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -36,8 +37,8 @@ class Design:
         value: of the plan's objective, such as the probability of the wanted certificate.
         standard_error: of the value, from the simulation alone.
         least: of a power: what it is at least, for all shown designs together with 95 % confidence in the simulation.
-        pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; None without a
-            pilot.
+        pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; NaN for more
+            rollouts of a task than the pilot has, of which it says nothing; None without a pilot.
 
     Example:
         >>> from jaxcert.planning import Design
@@ -113,7 +114,7 @@ def table_of(designs: Sequence[Design], objective: str, *, is_share: bool) -> di
     """Designs as columns of text by their heading; what none of them has is left out."""
 
     def shown(value: float | None) -> str:
-        return "" if value is None else figures(value, is_share=is_share)
+        return "" if value is None else "unknown" if math.isnan(value) else figures(value, is_share=is_share)
 
     def row(one: Design) -> tuple[str, ...]:
         most, value, error = str(one.num_rollouts), shown(one.value), one.standard_error

@@ -86,7 +86,8 @@ def plan(
     considered = searched(goal, simulation, kinds)
     doubting, sure, doubtful = None, [], None
     if isinstance(source, PilotReturns):
-        doubtful = Simulation(ReorderedPilot(source), goal.wish, max_rollouts, (seed, 4))
+        reordered = ReorderedPilot(source)
+        doubtful = Simulation(reordered, goal.wish, min(max_rollouts, reordered.most), (seed, 4))
     if doubtful is not None and goal.has_power:  # the best design that reaches it even if pilot tasks were lucky
         doubting = goal.doubting(source.num_tasks)
         found = searched(doubting, doubtful, [kind for kind in kinds if kind.safeties is None])
@@ -160,11 +161,11 @@ def _notices(goal: Goal, best: Design | None, within: Design | None, limit: floa
     elif not goal.is_met(best):
         said = [f"Power {goal.power:g} not reached: {figures(best.value, is_share=True)} at most, by the first design."]
     elif not goal.holds(best):
-        lucky = figures(best.pessimistic or 0.0, is_share=True)
-        return [
-            f"Power {goal.power:g} if tasks in general are like those of the pilot; {lucky} if these were lucky "
-            "(pessimistic). More pilot tasks help."
-        ]
+        like, lucky = f"Power {goal.power:g} if tasks in general are like those of the pilot", best.pessimistic or 0.0
+        if math.isnan(lucky):
+            return [f"{like}. What if these were lucky is unknown for more rollouts of a task than the pilot has."]
+        lucky = figures(lucky, is_share=True)
+        return [f"{like}; {lucky} if these were lucky (pessimistic). More pilot tasks help."]
     elif best.pessimistic is not None and goal.has_power:
         return [f"The first design has power {goal.power:g} even if the pilot tasks were lucky (pessimistic)."]
     else:

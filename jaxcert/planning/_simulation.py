@@ -129,23 +129,32 @@ class Finish:
         used, is_exact, row = float(course.used.mean()), course.passing is not None and goal.has_power, as_row(design)
         course = course if is_exact else course._replace(passing=None)
         parts = PerTask(course.lower.reshape(TIMES, -1), course.used)
-        rng = np.random.default_rng([*self.simulation.seed, 0])
+        rng, value = np.random.default_rng([*self.simulation.seed, 0]), float(goal.values(course, *row)[0])
+        lucky = self._pessimistic(design, rng)  # NaN stays
         return dataclasses.replace(
             design,
             num_violations=None if goal.wish.safety is None else design.num_violations,
             rollouts_per_task=used,
             cost=float(design.num_tasks * goal.costs.of_task(used)),
-            value=float(goal.values(course, *row)[0]),
+            value=value,
             standard_error=0.0 if is_exact else _error(goal.values(parts, *as_row(design, TIMES))),
             least=float(goal.of_passing(np.asarray([low]), *row)[0]) if goal.has_power else None,
-            pessimistic=self._pessimistic(design, rng),
+            pessimistic=None if lucky is None else goal.sign * max(goal.sign * lucky, goal.sign * value),
         )
 
-    def _pessimistic(self, design: Design, rng: np.random.Generator) -> float | None:
-        """The objective if the pilot tasks were lucky; None without a pilot."""
-        if self.doubtful is None:
+    def _pessimistic(self, design: Design, rng: np.random.Generator | None = None) -> float | None:
+        """The objective if the pilot tasks were lucky, for a joint design without a generator; None without a pilot.
+
+        NaN for more rollouts of a task than the pilot has.
+        """
+        doubtful, goal = self.doubtful, self.goal
+        if doubtful is None:
             return None
-        return self.goal.pessimistic(self.doubtful.course(design), design, self.doubtful.source.num_tasks, rng)
+        if design.num_rollouts > doubtful.most:
+            return math.nan
+        if rng is None:
+            return doubtful.pessimistic(goal, design)
+        return goal.pessimistic(doubtful.course(design), design, doubtful.source.num_tasks, rng)
 
     def _course(self, design: Design) -> PerTask:
         """Results of all tasks, [1, N]."""
@@ -175,7 +184,7 @@ class Finish:
             value=float(found.mean()),
             standard_error=_error(found),
             least=self._least(found) if goal.has_power else None,
-            pessimistic=None if self.doubtful is None else self.doubtful.pessimistic(goal, larger),
+            pessimistic=self._pessimistic(larger),
         )
 
     def _values(self, design: Design) -> np.ndarray:

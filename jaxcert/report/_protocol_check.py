@@ -138,7 +138,8 @@ def check_certifiable(protocol: Protocol) -> None:
         raise ValueError(f"{question.each} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
     settings: dict[str, Any] = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
     shape = protocol.num_tasks, protocol.num_rollouts
-    returns: Any = jax.ShapeDtypeStruct(shape, dtype)
+    of_trials = settings.get("num_episodes", 1) > 1 and protocol.support == (0, 1)
+    returns: Any = jax.ShapeDtypeStruct(shape, bool if of_trials else dtype)
     if metrics := question.metrics(settings):
         wanted = requirements_of(settings["requirements"])
         kinds = {name: bool if wanted[name].support is None else dtype for name in metrics}

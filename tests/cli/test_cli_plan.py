@@ -202,3 +202,8 @@ def test_a_plan_says_how_many_tasks_to_draw_from_each_stratum():
     assert 'strata = "kind"' in Path("p.toml").read_text()
     for other in ("--safety 0.8", "--suite 30 --threshold 0.5", "--threshold 0.5 --assume 0.8 0.1 0.1"):
         session(f"{asked} {other} => expected PILOT and --threshold, for new tasks of one policy")
+    session("""
+        plan --strata kind --delta 0.05 --threshold 0.5 --design attained => expected PILOT and --threshold
+        plan t.csv --strata kind --delta 0.3 --threshold 0.5 --safety 0.7 => --delta is 0.3; for tasks drawn within
+        plan t.csv --strata task --delta 0.05 --threshold 0.5 --safety 0.5 => too few for one of each of 60 strata
+    """)
