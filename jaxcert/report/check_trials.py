@@ -28,6 +28,7 @@ delta, whenever and why the trials ended: given all pairs before, it wins a disc
 and its X is at most c on average. A pair with a withdrawn trial counts as lost by both.
 """
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ from json import dumps, loads
 from math import lcm, prod
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 if __package__:
     from jaxcert.report.check_certificate import (
@@ -68,11 +70,16 @@ _OF_KEPT = "(only if no trial was withdrawn because of how it went)"
 _OF_LOST = "(with each pair of a withdrawn trial counted as lost by both: for whatever reason it was withdrawn)"
 _ROUNDED_DOWN = Context(prec=400, rounding=ROUND_FLOOR)
 _MOST_TRIALS, _MOST_WORK = 2000, 2**20  # as many as can be declared; times the bits of the bets: some minutes
-Passes = Callable[[list[Fraction]], bool]
+_MOST_BITS = 2**42  # bets times the square of the bits of a product: some seconds, or 20,000 pairs of usual scores
+# Printable characters that are displayed as nothing.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+Passes = Callable[[list[Fraction]], list[bool]]  # after each of the returns
 
 
 def gain(bets: list[Fraction], returns: Any, low: Fraction, threshold: Fraction, goal: Fraction) -> int:
-    """An integer with the sign of W_t - goal, for listed or counted returns; all factors are scaled alike."""
+    """An integer with the sign of W_t - goal, for counted returns; all factors are scaled alike."""
     counts, one = Counter(returns), lcm(*(bet.denominator for bet in bets))
     unit = lcm(low.denominator, threshold.denominator, *(x.denominator for x in counts))
     least, width, won = int(low * unit), int((threshold - low) * unit), 0
@@ -83,12 +90,28 @@ def gain(bets: list[Fraction], returns: Any, low: Fraction, threshold: Fraction,
 
 
 def by_wealth(bets: list[Fraction], case: Case, threshold: Fraction, beta: Fraction) -> Passes:
-    """Whether W_t >= 1/beta after these t returns."""
-    return lambda returns: gain(bets, returns, case.low, threshold, 1 / beta) >= 0
+    """Whether W_t >= 1/beta: integers, all factors are scaled alike."""
+    one = lcm(*(bet.denominator for bet in bets))
+
+    def passes(returns: list[Fraction]) -> list[bool]:
+        unit = lcm(case.low.denominator, threshold.denominator, *(x.denominator for x in returns))
+        least, width = int(case.low * unit), int((threshold - case.low) * unit)
+        largest = one * max(abs(int(x * unit) - least) for x in [threshold, *returns])
+        work = len(bets) * (largest.bit_length() * len(returns)) ** 2
+        need(work <= _MOST_BITS, "its trials, or the digits of its numbers, are too many to check")
+        products, goal, found = [1] * len(bets), len(bets) * beta.denominator, []
+        for excess in (int(x * unit) - least for x in returns):
+            bold = (int(bet * one) for bet in bets)
+            products = [won * ((one - bet) * width + bet * excess) for won, bet in zip(products, bold, strict=True)]
+            goal *= one * width
+            found.append(sum(products) * beta.numerator >= goal)
+        return found
+
+    return passes
 
 
 def by_successes(rule: Any, bets: list[Fraction], threshold: Fraction, goal: Fraction, beta: Fraction) -> Passes:
-    """Whether a task passes with its last of these returns of 0 and 1; refused if J = B passes more often than beta."""
+    """Whether a task passes with each of these returns of 0 and 1; refused if J = B passes more often than beta."""
     (heads, unit), most = threshold.as_integer_ratio(), int(exact_number(rule["max_trials"]))
     need(0 < heads < unit, "a threshold of successes is not between 0 and 1")
     work = most * len(bets) * max(each.denominator.bit_length() for each in (threshold, goal, *bets))
@@ -101,10 +124,12 @@ def by_successes(rule: Any, bets: list[Fraction], threshold: Fraction, goal: Fra
         ways = [way if s in here else 0 for s, way in enumerate(ways)]
     need(passing <= beta * unit**most, "its goal is reached at J = B with a probability larger than beta")
 
-    def passes(returns: list[Fraction]) -> bool:
-        *before, last = accumulate(map(int, returns))
-        stayed = all(s in here for s, here in zip(before, undecided[1:], strict=False))
-        return len(returns) <= most and stayed and last >= undecided[len(returns)].stop
+    def passes(returns: list[Fraction]) -> list[bool]:
+        found, is_open = [], True
+        for t, s in enumerate(accumulate(map(int, returns)), start=1):
+            found.append(is_open and t <= most and s >= undecided[t].stop)
+            is_open = is_open and t <= most and s in undecided[t]
+        return found
 
     return passes
 
@@ -133,7 +158,7 @@ def stopped(rule: Any, witness: Any, case: Case, threshold: Fraction, beta: Any)
     for i, (task, held) in enumerate(zip(case.tasks, given, strict=True)):
         if held is not None:
             t = exact_number(held)
-            won = t in range(1, len(task) + 1) and passes(task[: int(t)])
+            won = t in range(1, len(task) + 1) and passes(task[: int(t)])[-1]
             need(won, f"task {i + 1} does not pass after {t} trials")
     return [held is not None for held in given], [beta] * len(given), case.delta
 
@@ -201,6 +226,11 @@ def read_entries(content: bytes, kind: str, wanted: str = "") -> tuple[list[dict
     return found, chain, seen.hexdigest(), []
 
 
+def as_seen(name: str) -> str:
+    """A name as who reads it sees it."""
+    return normalize("NFC", " ".join(_UNSEEN.sub("", name).split()))
+
+
 def outcome_of(entry: Any, line: int) -> Fraction:
     """The score of a trial, or 1 for a success."""
     need(("score" in entry) != ("success" in entry), f"line {line + 1} of the log has not one outcome")
@@ -209,9 +239,9 @@ def outcome_of(entry: Any, line: int) -> Fraction:
 
 def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
     """The returns of each task up to the line where the log has this SHA-256, the SHA-256, and the declaration."""
-    (declared, *entries), chain, seen, more = read_entries(content.removesuffix(b"\n") + b"\n", LOG, wanted)
+    (declared, *entries), chain, digest, more = read_entries(content.removesuffix(b"\n") + b"\n", LOG, wanted)
     names, withdrawn = declared["tasks"], []
-    need(len({name.strip() for name in names}) == len(names), "labels of tasks are equal, or differ in blanks alone")
+    need(len({*map(as_seen, names)}) == len(names), "labels of tasks are equal, or differ in what nobody sees")
     tasks: dict[str, dict[str, Fraction]] = {name: {} for name in names}
     for i, entry in enumerate(entries, start=1):
         if (gone := entry.get("withdrawn")) is not None:
@@ -225,7 +255,7 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
     num_trials = Fraction(len(entries) - 2 * len(withdrawn))
     held = {"last_hash": chain, "num_trials": num_trials, "withdrawn": sorted(withdrawn)}
     later = _withdrawn_later(more, len(entries) + 1)
-    return [[*each.values()] for each in tasks.values()], seen, {**declared, "held": held, "later": later}
+    return [[*each.values()] for each in tasks.values()], digest, {**declared, "held": held, "later": later}
 
 
 def _withdrawn_later(lines: list[bytes], before: int) -> str:
@@ -243,7 +273,7 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction, Fra
     need(content.endswith(b"\n"), "its last line is cut short: the next jaxcert trial that adds to it ends it")
     (declared, *entries), *_ = read_entries(content, PAIRS)
     names, labels, (low, high) = declared["policies"], declared["labels"], map(exact_number, declared["support"])
-    fits = len(names) == len({name.strip() for name in names if name.isprintable()} - {""}) == 2
+    fits = len(names) == len({as_seen(name) for name in names if name.isprintable()} - {""}) == 2
     is_blinded = sorted(labels) == ["X", "Y"] and not {*labels} & {*names}
     need(fits and (labels == names or is_blinded), "it declares no two policies, each by its name or all by X and Y")
     need(low < high, "its support is empty")
@@ -283,8 +313,7 @@ def shown(declared: Any, pairs: list[tuple[Fraction, Fraction]], lost: set[int])
     for place in (0, 1):
         gains = [-width if i in lost else pairs[i][place] - pairs[i][1 - place] for i in counting]
         returns = [Fraction(gain > 0) for gain in gains] if by_wins else gains
-        ends = range(1, len(returns) + 1)
-        stops += [(counting[t - 1] + 1, place) for t in ends if passes(returns[:t])][:1]
+        stops += [(counting[t] + 1, place) for t, won in enumerate(passes(returns)) if won][:1]
     return min(stops, default=None)
 
 
