@@ -205,5 +205,5 @@ def test_a_plan_says_how_many_tasks_to_draw_from_each_stratum():
     session("""
         plan --strata kind --delta 0.05 --threshold 0.5 --design attained => expected PILOT and --threshold
         plan t.csv --strata kind --delta 0.3 --threshold 0.5 --safety 0.7 => --delta is 0.3; for tasks drawn within
-        plan t.csv --strata task --delta 0.05 --threshold 0.5 --safety 0.2 => too few for one of each of 60 strata
+        plan t.csv --strata task --delta 0.05 --threshold 0.5 --safety 0.2 --power 0.5 => none of them from the
     """)
