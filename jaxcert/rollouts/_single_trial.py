@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert._validation import as_numbers
 from jaxcert.returns._checks import possible
-from jaxcert.tables._spelling import check_spelled_once
+from jaxcert.tables._spelling import as_seen, check_spelled_once
 
 _LONGEST_LABEL = 200
 
@@ -45,7 +45,8 @@ def check_labels(name: str, labels: Sequence[Any], each: str) -> None:
     if not labels:
         raise ValueError(f"{name} has no label; expected one for each {each}")
     for label in labels:
-        if not isinstance(label, str) or not label.isprintable() or not 0 < len(label.strip()) <= _LONGEST_LABEL:
+        fits = isinstance(label, str) and label.isprintable() and as_seen(label) != "" and len(label) <= _LONGEST_LABEL
+        if not fits:
             raise ValueError(
                 f"{name} hold {label!r:.60}; expected labels of printable characters, at most {_LONGEST_LABEL}"
             )

@@ -41,6 +41,11 @@ pytest.importorskip("filelock")
         (WINS, {"policies": "ab"}, "policies are 'ab'; expected the names of two"),
         (WINS, {"policies": ["a", "a"]}, "policies hold 'a' 2 times; expected a label of its own for each"),
         (WINS, {"policies": ["a", ""]}, "policies hold ''; expected labels of printable characters, at most 200"),
+        (
+            WINS,
+            {"policies": ["a", "\u2800"]},
+            "policies hold '\u2800'; expected labels of printable characters, at most",
+        ),
         (WINS, {"policies": ["X", "b"], "blinded": True}, "expected X and Y, for policies with other names"),
         (WINS, {"delta": 0.0}, "delta is 0; expected a probability in (0, 1)"),
         (WINS, {"delta": [0.1]}, "delta has shape (1,); expected one number"),
