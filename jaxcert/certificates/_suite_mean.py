@@ -67,7 +67,8 @@ def certify_suite_mean(
             policies on one list (``paired``), whose mean difference is certified.
         support, delta, where, validate: as in ``certify_mean``; b may be infinite. Tasks may have different numbers of
             rollouts, at least one each.
-        bound: "betting", or "clopper_pearson" for returns of 0 and 1, the default for an array of bool.
+        bound: "betting", or "clopper_pearson" for returns of 0 and 1, the default for an array of bool; of several in a
+            row only for so many rollouts of each task.
         num_episodes: k, of successes: the mean is that of the probability that k trials in a row on a task all succeed
             (pass^k). With more than k rollouts of a task the bound is "betting", on the share of the choices of k of
             them that all succeed.
@@ -86,10 +87,12 @@ def certify_suite_mean(
 
     Reference: the theory page, equations (3.12), (22.4) and (22.5); Hoeffding (1956), Theorem 4.
     """
-    returns = as_successes(returns, support, where, bound)
+    returns, named = as_successes(returns, support, where, bound), bound
     bound = choose("bound", default_bound(bound, returns), _NEEDS).name
     if several := all_in_a_row(num_episodes, returns, support, where, validate):
         returns, support, where = several.shares, (0, 1), None
+        if named == CLOPPER_PEARSON.name and not is_successes(returns):
+            raise ValueError(f"bound is {named!r}, for num_episodes rollouts of each task; expected betting for more")
         bound = bound if is_successes(returns) else BETTING.name
     needs = _NEEDS[bound]
     sample = sample_of(needs, returns, support, where, validate)
