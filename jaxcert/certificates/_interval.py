@@ -132,7 +132,7 @@ def certify_interval(
         >>> found = certify_interval(returns, 800.0, support=(0, 1000), delta=0.01, complete=True)
         >>> print(found)
         With confidence 0.99: on a new task from the same distribution,
-        the expected return is at least 800 with a probability between 0.4539 and 0.7313.
+        the expected return is at least 800 with a probability between 0.4542 and 0.7311.
 
     Reference: the theory page, section 15.4.
     """

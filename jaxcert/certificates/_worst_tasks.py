@@ -109,7 +109,7 @@ def certify_tail(
         >>> print(np.asarray(tail.quantiles, float).round(), np.asarray(tail.cvar, float).round())
         [478. 604.] [262. 439.]
         >>> print(tail[0])
-        With confidence 0.99 for all together: the expected return on the worst 0.1 of tasks is at least 262... on
+        With confidence 0.99 for all together: the expected return on the worst 0.1 of tasks is at least 261... on
         average, and on a new task at least 478... with probability at least 0.9000.
 
     Reference: the theory page, section 15.3; Rockafellar & Uryasev (2000) for the mean.

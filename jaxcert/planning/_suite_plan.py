@@ -68,7 +68,7 @@ def plan_suite(
             61   2,440   0.95         33
            100   4,000   1.00         34
         61 trials of each task suffice, at 95 % confidence in fresh simulations
-        certified: how many tasks are, in 0.9 of cases
+        certified: the number of tasks certified in 0.9 of cases
         certify_each_task, which names the tasks, may certify more
     """
     for name, value in (("delta", delta), ("power", power)):
