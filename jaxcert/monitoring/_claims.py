@@ -76,7 +76,8 @@ def claim_of(certificate: Any, *, threshold: float | None = None) -> MonitoredCl
 
     Raises:
         ValueError: for a certificate that claims no share of new tasks (of a mean, a ranking, an episode or a list of
-        tasks), or that compares two policies; for a threshold that it does not have, or at which nothing is certified.
+            tasks), or that compares two policies; for a threshold that it does not have, or at which nothing is
+            certified.
 
     Example:
         >>> import jaxcert

@@ -43,7 +43,7 @@ def run_record(
 
     Warns:
         UserWarning: with ``log``, if exact arithmetic does not confirm a row; for example, if withdrawn trials do not
-        count, or a log was read in single precision.
+            count, or a log was read in single precision.
 
     Example:
         >>> import tempfile

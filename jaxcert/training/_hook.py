@@ -146,11 +146,10 @@ class CertificationHook:
         return self.thresholds if self.thresholds.size else np.array([self.env.support[0]])
 
     def __call__(self, step: int, make_policy: Callable[..., Any], params: Any) -> None:
-        """Certify a checkpoint.
+        """Certify a checkpoint; training stops when ``stop`` returns True.
 
         Raises:
-            Training stops when ``stop`` returns True. ValueError: as ``certify_policy``, and after the last checkpoint
-            that the budget planned.
+            ValueError: as ``certify_policy``, and after the last checkpoint that the budget planned.
         """
         checkpoint = self._certified(step, make_policy, params)
         self.checkpoints.append(checkpoint)
