@@ -189,7 +189,7 @@ def json_table(content: bytes, roles: Roles) -> Any:
 def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] = (), hint: str = "") -> Any:
     """The fields of objects as columns, null where an object lacks one; those ``around`` records are no outcomes.
 
-    Entries of several kinds are as they are written: whether rows differ in them is to be seen.
+    Entries of mixed kinds stay as they are written, so that differences between rows can be seen.
     """
     pa, table, mixed = import_extra("pyarrow", "io"), {}, set()
     names = list(dict.fromkeys(name for row in rows for name in row))

@@ -91,7 +91,7 @@ class Recipe(NamedTuple):
                         raise ValueError(f"lists {label!r:.60} under {seen[label]} and {name}; expected each once")
                     seen[label] = name
                     rows.append(Row(label, label, {value_name: own}, ended))
-        return sorted(rows, key=lambda row: str(row.trial))  # the lists stand in an order of outcomes
+        return sorted(rows, key=lambda row: str(row.trial))  # the lists are ordered by outcome
 
     def _of_records(self, whole: Place) -> list[Row]:
         rows, found = [], list(whole.find(self.records, all_there=True))
