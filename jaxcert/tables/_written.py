@@ -184,7 +184,8 @@ def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
     with contextlib.suppress(ValueError):  # pickled arrays are not opened
         array, rows = read_arrays(content, [name])[name], returns.shape
         shape, of_tasks = array.shape, words_in(name) <= _TASKS
-        if of_tasks and shape == rows[:1] and (count := len(np.unique(array))) < len(array):
+        are_labels = of_tasks and array.dtype.kind != "f"  # parameters of drawn tasks may coincide
+        if are_labels and shape == rows[:1] and (count := len(np.unique(array))) < len(array):
             ask(
                 f"array {name!r:.40} has {count} labels for {len(array)} rows of returns, each of which is read as a "
                 "task: if rows with one label are trials of one task, put them into one row"

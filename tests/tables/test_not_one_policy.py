@@ -209,7 +209,7 @@ def test_labels_of_rows_of_an_array_that_repeat_are_asked_about(tmp_path):
     np.savez(path, returns=np.full((20, 5), 0.5), tasks=labels)
     with pytest.warns(UserWarning, match="array 'tasks' has 10 labels for 20 rows of returns"):
         read_returns(path)
-    for name, array in (("tasks", np.arange(20)), ("level", labels)):
+    for name, array in (("tasks", np.arange(20)), ("level", labels), ("task", np.arange(20) // 2 / 7)):
         np.savez(path, returns=np.full((20, 5), 0.5), **{name: array})
         read_returns(path)
 
