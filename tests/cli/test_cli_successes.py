@@ -110,3 +110,21 @@ def test_a_plan_from_successes_needs_no_support(monkeypatch):
         plan ones.csv HALF --safety 0.8 => planned from bool in (0, 1)
         plan twos.csv HALF --safety 0.8 => --support is not given | 0 1 for successes
     """)
+
+
+def test_trials_in_a_row_on_average_are_locked_certified_and_verified(there):
+    """Of more trials than have to succeed, by betting; of two policies, too."""
+    rng = np.random.default_rng(0)
+    np.savez("a.npz", returns=rng.random((40, 6)) < 0.9)
+    np.savez("b.npz", returns=rng.random((40, 6)) < 0.5)
+    row = "--in-a-row 3 --delta 0.05"
+    session(f"""
+        lock p.toml --question suite_mean --in-a-row 3 --support 0 1 --delta 0.05 --tasks 40 --rollouts 6 -> locked in
+        certify a.npz --protocol p.toml --json c.json -> over these 40 tasks, the probability of 3 successes in a row is
+        verify c.json a.npz --protocol p.toml -> verified: 1 certificate
+        certify a.npz --suite --mean {row} --json d.json -> bound betting
+        verify d.json a.npz -> verified: 1 certificate
+        certify a.npz --suite --mean {row} --bound clopper_pearson => expected betting
+        compare a.npz b.npz {row} --json e.json -> 3 successes in a row of a.npz minus that of b.npz is at least
+        verify e.json a.npz b.npz -> verified: 1 certificate
+    """)
