@@ -139,9 +139,9 @@ _TRIALS = Needs("several successes in a row", binary=True, padded=False)
 
 
 def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any, validate: bool) -> SeveralInARow | None:
-    """For means of the probability that several trials all succeed, of one policy or two; None for a single trial.
+    """The shares from which the mean probability of several successes is certified; None for a single trial.
 
-    Shares are rounded down, those of policy B up.
+    The shares of policy B are rounded up, all others down.
     """
     check_count("num_episodes", num_episodes)
     if num_episodes == 1:

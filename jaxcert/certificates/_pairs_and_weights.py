@@ -119,8 +119,8 @@ def certify_mean_difference(
             successes of both it is (0, 1).
         delta: failure probability, in (0, 1); a scalar.
         bound: "betting" or "hoeffding", as in ``certify_mean``.
-        num_episodes: k, of successes of both: the difference is that of the probabilities that k trials in a row on a
-            task all succeed (pass^k), which the choices of k of its rollouts estimate. Each task has at least k.
+        num_episodes: k. Above 1, for successes of both, it compares the probabilities that k trials in a row on a task
+            all succeed (pass^k). The choices of k of its rollouts estimate them, so each task needs at least k.
         where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
         where_b: the same for B.
         validate: as in ``certify_mean``; an invalid return of either policy gives -inf.

@@ -69,9 +69,9 @@ def certify_suite_mean(
             rollouts, at least one each.
         bound: "betting", or "clopper_pearson" for returns of 0 and 1, the default for an array of bool; of several in a
             row only for so many rollouts of each task.
-        num_episodes: k, of successes: the mean is that of the probability that k trials in a row on a task all succeed
-            (pass^k). With more than k rollouts of a task the bound is "betting", on the share of the choices of k of
-            them that all succeed.
+        num_episodes: k. Above 1, for successes, the mean is over the probabilities that k trials in a row on a task all
+            succeed (pass^k). If a task has more than k rollouts, the bound is "betting", on the share of the choices of
+            k of them that all succeed.
 
     Returns:
         A ``MeanCertificate`` with arrays [...].
@@ -92,7 +92,9 @@ def certify_suite_mean(
     if several := all_in_a_row(num_episodes, returns, support, where, validate):
         returns, support, where = several.shares, (0, 1), None
         if named == CLOPPER_PEARSON.name and not is_successes(returns):
-            raise ValueError(f"bound is {named!r}, for num_episodes rollouts of each task; expected betting for more")
+            raise ValueError(
+                f"bound is {named!r}, which needs num_episodes rollouts of each task; expected betting for more"
+            )
         bound = bound if is_successes(returns) else BETTING.name
     needs = _NEEDS[bound]
     sample = sample_of(needs, returns, support, where, validate)

@@ -211,7 +211,7 @@ def test_k_of_k_on_a_list_are_counted_together():
     found = certify_suite_mean(TRIED[:, :K], delta=0.02, num_episodes=K)
     wanted = certify_suite_mean(TRIED[:, :K].all(axis=1, keepdims=True), delta=0.02)
     assert (float(found.mean), found.bound) == (float(wanted.mean), "clopper_pearson")
-    with pytest.raises(ValueError, match="for num_episodes rollouts of each task; expected betting for more"):
+    with pytest.raises(ValueError, match="needs num_episodes rollouts of each task; expected betting for more"):
         certify_suite_mean(TRIED, delta=0.02, num_episodes=K, bound="clopper_pearson")
 
 
