@@ -107,6 +107,6 @@ def write_files(folder: Path) -> Path:
 
 
 @functools.cache
-def all_answers() -> dict:
-    """The answers to all questions, each asked once."""
-    return {name: ask(name) for name in QUESTIONS}
+def answer_to(name: str):
+    """The answer to a question, which is asked once."""
+    return ask(name)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from asked_questions import EVERY, all_answers, others_of, record, write_files
+from asked_questions import EVERY, answer_to, others_of, record, write_files
 
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_document, document_digest, verify, write_certificates
@@ -49,7 +49,7 @@ def test_no_altered_file_is_verified_or_breaks_the_verification(files, name, tmp
     question = QUESTIONS[name]
     if question.unrepeated:
         pytest.skip(question.unrepeated)
-    whole = certificate_document([record(all_answers()[name], name, files)])
+    whole = certificate_document([record(answer_to(name), name, files)])
     others = others_of(question, files)
     for change in _each_change(whole["certificates"][0]):
         altered = json.loads(json.dumps(whole))
@@ -59,7 +59,7 @@ def test_no_altered_file_is_verified_or_breaks_the_verification(files, name, tmp
 
 
 def test_tasks_that_are_named_are_those_of_the_file(files, tmp_path):
-    whole = certificate_document([record(all_answers()["each_task"], "each_task", files)])
+    whole = certificate_document([record(answer_to("each_task"), "each_task", files)])
     text = json.dumps(whole)
     first, *_, last = whole["certificates"][0]["settings"]["tasks"]
     other = json.loads(text)

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from asked_questions import HEAD, A, all_answers, options_of, write_files
+from asked_questions import HEAD, A, answer_to, options_of, write_files
 from cli_harness import command
 
 from jaxcert.certificates._question import Rows
@@ -21,14 +21,14 @@ def files(tmp_path_factory):
 
 def test_an_end_of_the_support_is_needed_where_a_question_has_one():
     with pytest.raises(ValueError, match="question 'mean' needs"):
-        certificate_record(all_answers()["mean"])
-    assert "support" not in certificate_record(all_answers()["episode"])["settings"]
+        certificate_record(answer_to("mean"))
+    assert "support" not in certificate_record(answer_to("episode"))["settings"]
     with pytest.raises(ValueError, match="question 'episode' has none"):
-        certificate_record(all_answers()["episode"], support=(0.0, 1.0))
+        certificate_record(answer_to("episode"), support=(0.0, 1.0))
 
 
 def test_figures_of_a_new_column_are_rounded_to_the_side_that_claims_less():
-    found = dataclasses.replace(all_answers()["mean"], mean=np.float32(2 / 3), cap=np.float32(2 / 3))
+    found = dataclasses.replace(answer_to("mean"), mean=np.float32(2 / 3), cap=np.float32(2 / 3))
     question = dataclasses.replace(
         QUESTIONS["mean"],
         rows=Rows({"lower": "mean", "upper": "cap"}, "lower", {"lower": min, "upper": max}, {}),

@@ -9,7 +9,7 @@ from asked_questions import (
     FIXED,
     ROOT,
     A,
-    all_answers,
+    answer_to,
     check_alterations,
     data_of,
     options_of,
@@ -46,7 +46,7 @@ def files(tmp_path_factory):
 
 @EVERY
 def test_an_answer_has_the_type_and_the_fields_that_are_described(name):
-    question, found = QUESTIONS[name], all_answers()[name]
+    question, found = QUESTIONS[name], answer_to(name)
     assert type(found) is question.certificate
     assert question.name == name
     assert question_of(found) is question
@@ -66,7 +66,7 @@ def test_an_answer_has_the_type_and_the_fields_that_are_described(name):
 
 @EVERY
 def test_rows_are_those_of_the_answer_and_say_what_it_says(name):
-    question, found = QUESTIONS[name], all_answers()[name]
+    question, found = QUESTIONS[name], answer_to(name)
     if not question.rows.columns:
         with pytest.raises(ValueError, match=f"question '{name}' has no rows"):
             rows_of(found, question)
@@ -81,7 +81,7 @@ def test_rows_are_those_of_the_answer_and_say_what_it_says(name):
 
 @EVERY
 def test_a_file_holds_the_answer_and_is_verified(files, name, tmp_path):
-    question, found = QUESTIONS[name], all_answers()[name]
+    question, found = QUESTIONS[name], answer_to(name)
     if not question.rows.columns:
         with pytest.raises(ValueError, match="has no rows"):
             record(found, name)
@@ -141,22 +141,22 @@ def test_a_page_shows_it_or_refuses(files, name, tmp_path):
     page = {"returns": A, "support": support}
     if not question.rows.columns or "weights" in question.inputs:
         with pytest.raises(ValueError, match="a page shows what one policy or two do"):
-            write_report(tmp_path / "c.html", all_answers()[name], **page)
+            write_report(tmp_path / "c.html", answer_to(name), **page)
         return
     if len(question.inputs) > 1:
         with pytest.raises(ValueError, match="is about two policies; expected the returns of policy B"):
-            write_report(tmp_path / "c.html", all_answers()[name], **page)
+            write_report(tmp_path / "c.html", answer_to(name), **page)
         page |= {"against": read_returns(files / "b.npz"), "policies": policies}
-    write_report(tmp_path / "c.html", all_answers()[name], **page)
+    write_report(tmp_path / "c.html", answer_to(name), **page)
     text = (tmp_path / "c.html").read_text()
     assert question.words in text
-    assert naming(rows_of(all_answers()[name], question)[0]["sentence"], policies) in text
-    for line in (headline(all_answers()[name], i) for i in range(len(rows_of(all_answers()[name], question)))):
+    assert naming(rows_of(answer_to(name), question)[0]["sentence"], policies) in text
+    for line in (headline(answer_to(name), i) for i in range(len(rows_of(answer_to(name), question)))):
         about = naming(line.about, policies)
         assert f'<p class="claim">{line.claim}</p>\n  <p class="about">{about}.</p>' in text
         assert line.claim[:1].isupper()
         assert f"ith confidence {confidence(0.1)}" in line.about
-    assert f"or about\n{all_answers()[name].not_about}." in text
+    assert f"or about\n{answer_to(name).not_about}." in text
     assert all(f", {name.replace('_', ' ')}, " in text for name in question.settings)
     assert ("<svg" in text) == (question.curve is not None or not question.has_curve)
 
@@ -164,32 +164,32 @@ def test_a_page_shows_it_or_refuses(files, name, tmp_path):
 @EVERY
 def test_a_plot_draws_it_or_refuses(name):
     if QUESTIONS[name].has_curve:
-        axes = plot_certificates(all_answers()[name])
-        assert len(axes.lines[0].get_xdata()) == len(all_answers()[name]) + 1
+        axes = plot_certificates(answer_to(name))
+        assert len(axes.lines[0].get_xdata()) == len(answer_to(name)) + 1
         found = QUESTIONS[name].finds_threshold
         assert [label.startswith("certified") for label in (axes.get_xlabel(), axes.get_ylabel())] == [found, not found]
     else:
         with pytest.raises(ValueError, match="expected certificates of a share of new tasks"):
-            plot_certificates(all_answers()[name])
+            plot_certificates(answer_to(name))
 
 
 @EVERY
 def test_a_curve_or_words_that_there_is_none(name):
     if QUESTIONS[name].curve is None:
         with pytest.raises(ValueError, match="which has no curve"):
-            step_curve(all_answers()[name])
+            step_curve(answer_to(name))
     else:
-        assert issubclass(QUESTIONS[name].certificate, type(step_curve(all_answers()[name], max_points=5)))
+        assert issubclass(QUESTIONS[name].certificate, type(step_curve(answer_to(name), max_points=5)))
 
 
 @EVERY
 def test_advice_or_words_that_none_is_known(name):
     if QUESTIONS[name].advised:
-        assert len(advise(all_answers()[name], support=(0.0, 1.0), num_rollouts=20)) == len(all_answers()[name])
+        assert len(advise(answer_to(name), support=(0.0, 1.0), num_rollouts=20)) == len(answer_to(name))
     else:
         known = "safety, safety_level, interval, sequential, stratified, improvement"
         with pytest.raises(ValueError, match=f"'{name}'.* there is no advice; expected one of {known}$"):
-            advise(all_answers()[name], support=(0.0, 1.0))
+            advise(answer_to(name), support=(0.0, 1.0))
 
 
 @EVERY
@@ -217,12 +217,12 @@ def test_the_command_line_asks_it_or_says_why_not(files, name, tmp_path):
         assert "does not ask" in err or "No such option" in err
         return
     assert status == 0, err
-    said = naming(str(all_answers()[name]), ("a.npz", "b.npz") if pair else ())
+    said = naming(str(answer_to(name)), ("a.npz", "b.npz") if pair else ())
     assert said in " ".join(out.split()).replace(". With", ".\nWith")
     others = [files / "b.npz"] if pair else []
     assert command("verify", tmp_path / "c.json", files / "a.npz", *others).status == 0
     is_count = np.issubdtype(
-        np.asarray(getattr(all_answers()[name], question.rows.columns[question.rows.certified])).dtype, np.integer
+        np.asarray(getattr(answer_to(name), question.rows.columns[question.rows.certified])).dtype, np.integer
     )
     assert command(*arguments, "--force", "--require", len(A) + 1 if is_count else 0.9999).status == 1
     if not question.advised:
@@ -237,7 +237,7 @@ def test_a_kind_that_nobody_knows_is_refused_everywhere(tmp_path):
     class Opposite(Certificate):
         """Of the share of tasks below a threshold."""
 
-    known = all_answers()["safety"]
+    known = answer_to("safety")
     other = Opposite(**{field.name: getattr(known, field.name) for field in dataclasses.fields(Certificate)})
     for surface in (
         question_of,
@@ -249,7 +249,7 @@ def test_a_kind_that_nobody_knows_is_refused_everywhere(tmp_path):
     ):
         with pytest.raises(ValueError, match="an Opposite, which answers no known question"):
             surface(other)
-    for one in (other, all_answers()["mean"], all_answers()["interval"]):
+    for one in (other, answer_to("mean"), answer_to("interval")):
         with pytest.raises(ValueError, match="which answers no question 'safety'"):
             rows_of(one, QUESTIONS["safety"])
 
