@@ -236,9 +236,9 @@ def failures(env=HALF, **change) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_it_fails_at_most_with_delta(schedule):
-    count = failures(schedule=schedule)
+def test_it_fails_at_most_with_delta():
+    """In the schedule that looks at the returns; any other one has the same returns of each task."""
+    count = failures(schedule="closest")
     assert stats.binomtest(count, REPEATS, DELTA, alternative="greater").pvalue > 1e-4
     assert count > 0.1 * DELTA * REPEATS
 
