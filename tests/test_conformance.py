@@ -102,6 +102,8 @@ def test_conforms(name, precision):
     found, other = subject.function(*arguments), subject.function(*others)
     assert {str(leaf.dtype) for leaf in floats(found) or jax.tree.leaves(found)} == {subject.dtype or precision}
     assert any(np.any(f != o) for f, o in zip(*map(jax.tree.leaves, (found, other)), strict=True))
+    if precision == "float64" and name in LONG:
+        return  # how it is traced is the same in both
     check_other_values_do_not_compile_again(subject)
     check_arguments_may_be_constants_of_a_compiled_function(subject, arguments)
     if name in ARRAYS_ONLY:

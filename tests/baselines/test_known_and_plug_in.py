@@ -50,17 +50,6 @@ def test_a_threshold_between_performances_and_their_floats_counts_against_the_ce
     assert float(found.lower_bounds[0]) <= exact <= float(found.thresholds[0])
 
 
-def test_known_performances_fail_as_often_as_the_binomial_tail_says():
-    """With probability delta, but for the steps of k."""
-    rng, risk = np.random.default_rng(11), 0.3
-    performances = rng.uniform(0, 1, (20_000, 40)).astype(np.float32)
-    safety = np.asarray(certify_known_performances(performances, risk, delta=DELTA).safety)[:, 0]
-    tail = stats.binom.cdf(np.arange(41), 40, risk)
-    exact = tail[tail <= DELTA].max()
-    assert 0 < exact <= DELTA
-    assert stats.binomtest(int((safety > 1 - risk).sum()), 20_000, exact).pvalue > 1e-3
-
-
 def test_the_plug_in_estimate_counts_averages():
     returns = RNG.uniform(0, 1, (3, 50, 8)).astype(np.float32)
     where = RNG.random(returns.shape) < 0.7

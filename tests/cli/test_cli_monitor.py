@@ -1,4 +1,4 @@
-"""`jaxcert monitor`: streams, exit status, rows, restarts after kill -9."""
+"""`jaxcert monitor`: streams, exit status, rows, and what is no stream of tasks."""
 
 import hashlib
 import io
@@ -80,15 +80,6 @@ def test_an_edited_sentence_of_a_certificate_is_no_claim(stream, tmp_path):
     written.write_text(written.read_text().replace('"delta": 0.0', '"delta": 0.001'))
     told = refused("monitor", written, "--state", tmp_path / "m", "--complete")
     assert "was altered after it was written: its digest is that of another content" in told
-
-
-def test_a_certificate_of_means_is_refused(stream, tmp_path):
-    certificate(tmp_path / "c.json", None, certify=jaxcert.certify_mean)
-    stream("")
-    message = refused("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--complete")
-    assert "the question 'mean'" in message
-    assert "has no answer that is monitored" in message
-    assert not (tmp_path / "m").exists()
 
 
 def test_options_that_a_monitor_did_not_begin_with_are_refused(stream, tmp_path):
@@ -229,12 +220,6 @@ BAD = {
 def test_bad_input_is_refused_by_its_place(message, stream, tmp_path):
     stream(BAD[message])
     assert message in refused("monitor", "--state", tmp_path / "m", *OWN)
-
-
-def test_tasks_before_a_bad_line_are_recorded(stream, tmp_path):
-    stream("task,return\na,1\nb,0\nc,oops\n")
-    refused("monitor", "--state", tmp_path / "m", *OWN)
-    assert [row.label for row in Monitor(tmp_path / "m").rows] == ["a", "b"]
 
 
 RETURNS = ("--threshold", 500, "--epsilon", 0.1, "--support", 0, 1000, "--complete")

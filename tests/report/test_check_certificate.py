@@ -135,14 +135,6 @@ def _says_much(row) -> bool:
     return all(each and None in each and any(x is not None for x in each) for each in lists)
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_what_the_library_certifies_is_accepted(name):
-    counts, refused = tally(KINDS[name], "float32", range(24), every=1000)
-    assert refused == []
-    assert counts["accepted"] == counts["claim"]
-    assert counts["without"] == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_what_the_library_certifies_is_accepted_in_both_precisions(name):

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from alterations import altered_record, of_records, of_rows, standing_alone
+from alterations import altered_record, of_records, of_rows
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ from random_certificates import Cases, record_of, smallest_risk, tally_of, verdi
 from random_runs import KINDS, made_run
 
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import check_certificate, check_exactly, check_trials, run_record, verify
+from jaxcert.report import check_certificate, check_exactly, check_trials, run_record
 from jaxcert.report._exact_check import check_witnessed, run_exactly
 from jaxcert.report.check_certificate import Number
 from jaxcert.rollouts import Trials
@@ -380,16 +380,6 @@ def test_a_log_has_every_task_once_and_the_hash_of_each_line(cases, tmp_path):
     assert "line 2 of the log has another hash" in reason(relogged(case, tmp_path, other_time, with_chain=False))
 
 
-def test_a_log_that_has_grown_is_read_up_to_the_trials_of_the_certificate(cases):
-    case = cases["trials of successes", "float64"]
-    record, content = record_of(case), case.returns.read_bytes()
-    assert hashlib.sha256(content).hexdigest() != record["data"]["sha256"]
-    tasks, digest, declared = check_trials.read_log(content, record["data"]["sha256"])
-    assert digest == record["data"]["sha256"]
-    assert sum(map(len, tasks)) == record["data"]["num_rollouts"]["total"]
-    assert len(tasks) == len(declared["tasks"]) == record["settings"]["num_tasks"]
-
-
 def test_what_a_certificate_says_was_declared_is_what_the_log_declares(cases):
     case = cases["trials of successes", "float64"]
     _, _, declared = check_trials.read_log(case.returns.read_bytes(), record_of(case)["data"]["sha256"])
@@ -492,13 +482,6 @@ def test_returns_alone_have_no_witness_and_no_page_that_checks_itself():
         check_witnessed(question)
 
 
-def test_verify_says_what_reads_the_witnesses(cases):
-    case = cases["adaptive", "float32"]
-    with pytest.raises(ValueError, match=r"do not repeat; its witnesses are read by an exact check \(--exact\)"):
-        verify(case.certificate, case.returns)
-    assert [holds for holds, _ in check_exactly(case.certificate, case.returns)] == [None, True] * 2
-
-
 @pytest.mark.parametrize("is_double", [False, True])
 def test_the_file_of_a_run_is_read_in_its_own_precision(cases, is_double):
     for dtype in ("float32", "float64"):
@@ -506,18 +489,3 @@ def test_the_file_of_a_run_is_read_in_its_own_precision(cases, is_double):
         with x64_context(is_double):
             assert all(holds for holds, _ in verdicts(case.certificate, case.returns))
             assert jax.numpy.result_type(float) == ("float64" if is_double else "float32")
-
-
-def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
-    case = cases["trials of successes", "float64"]
-    run = standing_alone(tmp_path)
-    ran = run(case.certificate, case.returns)
-    assert ran.returncode == 0, ran.stderr
-    said = [row["sentence"] for row in record_of(case)["rows"]]
-    assert [line.split(": ", 2)[2] for line in ran.stdout.splitlines()[: len(said)]] == said
-    assert check_certificate.BELIEVED in ran.stdout
-    (tmp_path / "other.jsonl").write_text(case.returns.read_text().replace("true", "false", 30))
-    wrong = run(case.certificate, tmp_path / "other.jsonl")
-    assert (wrong.returncode, "of the log has another hash" in wrong.stdout) == (1, True)
-    assert run(case.certificate, "none.jsonl").returncode == 1
-    assert "python check_trials.py" in run().stderr

@@ -1,7 +1,6 @@
 """Reach-avoid tasks as formulas and as arrays: round trips, precedence, and errors that say where."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -108,37 +107,24 @@ ERRORS = {
     "F a b": (5, "'b'", "the end"),
     "F(a &&& b)": (7, "'&'", PART),
     "F(a | b": (8, "its end", "&, | or )"),
-    "F(a & F(b | (c)": (16, "its end", "&, | or )"),
     "F a)": (4, "')'", "the end"),
     "Fa": (1, "'Fa'", PART),
-    "F red": (3, "'red'", PART),
     "F(a W b)": (5, "'W'", "&, | or )"),
     "X a": (1, "'X'", PART),
     "F(a -> b)": (5, "'-'", "&, | or )"),
-    "F é": (3, "'é'", PART),
     "()": (2, "')'", PART),
     "a": (1, "'a'", STAGE),
-    "true": (1, "'true'", STAGE),
-    "a U b": (1, "'a'", STAGE),
     "G a": (1, "'G'", PART + LASTING),
-    "F(a & G b)": (7, "'G'", PART + LASTING),
     "F a & F b": (1, "'F'", BOTH),
     "F a | F b": (1, "'F'", EITHER),
     "F(a & b)": (3, "'a'", BOTH),
     "F(a & F b & F c)": (3, "'a'", BOTH),
-    "F((a | b & F c) & F d)": (3, "'('", BOTH),
     "F(a | b & c)": (7, "'b'", BOTH),
-    "F(a & F b | c & F d)": (3, "'a'", EITHER),
     "F(a | F b)": (3, "'a'", EITHER),
-    "F(a | true)": (3, "'a'", EITHER),
-    "F true": (3, "'true'", TO_REACH),
     "F F a": (3, "'F'", TO_REACH),
     "!F a": (2, "'F'", TO_AVOID),
-    "!true U a": (2, "'true'", TO_AVOID),
     "!(a | b & F c) U d": (2, "'('", TO_AVOID),
-    "!(a & c) U b": (3, "'a'", BOTH),
     "F(a & !b)": (9, "')'", "U"),
-    "!a & !c U b": (4, "'&'", "U"),
 }
 
 
@@ -225,19 +211,3 @@ def test_tasks_that_are_no_formula(task, message):
 def test_traced_tasks_are_refused():
     with pytest.raises(ValueError, match="task is traced; expected concrete arrays"):
         jax.jit(lambda task: len(str(ltl.to_formula(task, ["a", "b"]))))(TASK)
-
-
-@pytest.mark.parametrize(("avoids", "successes"), [(False, {True}), (True, {False, True})])
-def test_who_does_what_remains_succeeds(avoids, successes, precision):
-    """At each of as many positions as there are stages; who does what is to be avoided, if anything is, may fail."""
-
-    def follow(task):
-        state = ltl.initial_state(task)
-        for _ in range(3):
-            left = ltl.remaining(task, state)
-            wanted = left.avoid[0] | (left.mask[0] & ~left.avoid[0].any()) if avoids else left.reach[0]
-            state = ltl.step(task, state, (jnp.arange(4) == jnp.argmax(wanted)) & ~ltl.is_satisfied(state))
-        return ltl.is_satisfied(state)
-
-    tasks = jax.vmap(lambda key: ltl.sample_reach_avoid(key, 4))(jax.random.split(jax.random.key(0), 200))
-    assert set(np.unique(jax.jit(jax.vmap(follow))(tasks)).tolist()) == successes

@@ -5,7 +5,6 @@ import random
 
 import jax
 import numpy as np
-import pytest
 
 from jaxcert.tasks import ltl, zones
 
@@ -75,35 +74,3 @@ def test_all_formulas_of_the_paper_are_read_as_their_parser_does():
     np.testing.assert_array_equal(satisfied(tasks, traces), wanted)
     assert tasks.finish.any(axis=(1, 2)).sum() == 621
     assert 0.1 < wanted.mean() < 0.5
-
-
-def chain_of_deepltl(rng):
-    """One colour after another, never the same twice in a row."""
-    last = rng.choice(COLOURS)
-    text = f"F {last}"
-    for _ in range(rng.randint(0, 2)):
-        last = rng.choice([colour for colour in COLOURS if colour != last])
-        text = f"F ({last} & {text})"
-    return text
-
-
-def untils_of_deepltl(rng):
-    """One or two stages that reach and avoid one colour each, all different; or one that avoids up to three."""
-    first, second, third, fourth = rng.sample(COLOURS, 4)
-    return rng.choice(
-        [
-            f"(!{first} U {second})",
-            f"(!{first} U ({second} & (!{third} U {fourth})))",
-            f"(!({' | '.join(name for name in COLOURS if name != fourth)}) U {fourth})",
-        ]
-    )
-
-
-@pytest.mark.parametrize("sample", [chain_of_deepltl, untils_of_deepltl])
-def test_all_formulas_of_the_lessons_of_deepltl_are_read(sample):
-    rng = random.Random(0)
-    for text in {sample(rng) for _ in range(500)}:
-        task = ltl.from_formula(text, COLOURS)
-        assert not task.finish.any()
-        again = ltl.from_formula(ltl.to_formula(task, COLOURS), COLOURS)
-        assert jax.tree.all(jax.tree.map(np.array_equal, again, task))

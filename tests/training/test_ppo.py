@@ -22,7 +22,6 @@ from jaxcert.training import (
     SMALL,
     CertificationHook,
     CheckpointBudget,
-    brax_env,
     load_policy,
     policy_facts,
     save_policy,
@@ -38,16 +37,6 @@ def hook(**changes):
     options = {"thresholds": [10.0, 80.0], "safeties": [0.5], "num_tasks": 100, "num_rollouts": 10}
     budget = CheckpointBudget(0.05, num_checkpoints=8)
     return CertificationHook(pendulum.ENV, jax.random.key(1), budget=budget, **{**options, **changes})
-
-
-def test_the_environment_is_one_of_brax():
-    env = brax_env(pendulum.ENV)
-    assert (env.observation_size, env.action_size) == (5, 1)
-    state = jax.jit(env.reset)(jax.random.key(0))
-    after = jax.jit(env.step)(state, np.zeros(1, np.float32))
-    task, inner = after.pipeline_state
-    assert task == state.pipeline_state[0]
-    np.testing.assert_array_equal(after.obs, inner.obs)
 
 
 @pytest.fixture
@@ -89,23 +78,6 @@ def test_the_certificate_rises_and_the_policy_is_kept(tmp_path, compiled):
         )
     ]
     np.testing.assert_allclose(*found, rtol=1e-4)
-
-
-def test_training_goes_on_and_stops_early(tmp_path):
-    folder, log = tmp_path / "checkpoints", tmp_path / "certificates.jsonl"
-    train(
-        pendulum.ENV,
-        dataclasses.replace(SHORT, num_timesteps=300_000, num_evals=2),
-        hook=hook(log=log),
-        checkpoints=folder,
-    )
-    other = hook(log=log, stop=lambda checkpoint: bool(checkpoint.safety.safety[0] > 0.3))
-    trained = train(pendulum.ENV, SHORT, hook=other, checkpoints=folder)
-    assert trained.reached is other.checkpoints[-1]
-    assert trained.reached.step < 1_500_000
-    # Two checkpoints before: the untrained one and the last of the first run.
-    assert other.checkpoints[0].number == 3
-    assert other.checkpoints[0].step > 300_000
 
 
 def test_a_checkpoint_that_was_not_certified_is_certified_when_training_goes_on(tmp_path):
@@ -192,15 +164,6 @@ def test_training_that_has_stopped_at_the_wanted_certificate_stays_so(tmp_path):
     assert (reached[0].step, reached[1]) == (0, None)
     assert len(logged(tmp_path)) == 2
     assert int(last_policy(tmp_path).stem) == 0
-
-
-def test_adaptive_checkpoints_take_no_more_rollouts_than_they_may(tmp_path):
-    one = hook(thresholds=[2.0], safeties=(), num_tasks=50, num_rollouts=20, adaptive=True, until=0.5)
-    train(pendulum.ENV, TINY, hook=one, checkpoints=tmp_path)
-    done = [entry for entry in logged(tmp_path) if entry.get("done")]
-    assert len(done) == 3
-    assert all(entry["bound"] == "sequential" and entry["until"] == 0.5 for entry in done)
-    assert all(0 < entry["certify/rollouts"] <= 1000 for entry in done)
 
 
 TRAINING = """
