@@ -10,6 +10,7 @@ import numpy as np
 from jaxcert.certificates import Status, floor_figures
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import naming
+from jaxcert.certificates._in_a_row import IN_A_ROW
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer_files import write_outputs
 from jaxcert.cli._question_options import check_rows
@@ -127,8 +128,9 @@ def _findings(answer: Answer) -> tuple[Finding, ...] | None:
     of_data |= {name: settings[name] for name in ("support", "delta", "bound", "method") if name in settings}
     listed = all(question.listed and question.takes("bound") for question in questions)
     found = diagnose(data.returns, where=data.where, listed=listed, **of_data)
-    # Do not advise another method if the question has only one, nor another bound for new tasks.
-    has_choice = listed or all(question.chooses_method for question in questions)
+    # Do not advise another method if the question has only one, nor another bound for new tasks or trials in a row.
+    in_a_row = answer.request.asking.options.get(IN_A_ROW.name, 1) > 1
+    has_choice = not in_a_row and (listed or all(question.chooses_method for question in questions))
     findings = tuple(each for each in found if has_choice or each.name != WEAKER_BOUND)
     for finding in findings:
         if answer.request.strict:

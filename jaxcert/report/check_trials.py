@@ -112,8 +112,9 @@ def by_wealth(bets: list[Fraction], case: Case, threshold: Fraction, beta: Fract
 
 def by_successes(rule: Any, bets: list[Fraction], threshold: Fraction, goal: Fraction, beta: Fraction) -> Passes:
     """Whether a task passes with each of these returns of 0 and 1; refused if J = B passes more often than beta."""
-    (heads, unit), most = threshold.as_integer_ratio(), int(exact_number(rule["max_trials"]))
+    (heads, unit), (most, parts) = threshold.as_integer_ratio(), exact_number(rule["max_trials"]).as_integer_ratio()
     need(0 < heads < unit, "a threshold of successes is not between 0 and 1")
+    need(most >= 0 and parts == 1, "the largest number of its trials is no whole number")
     work = most * len(bets) * max(each.denominator.bit_length() for each in (threshold, goal, *bets))
     need(most <= _MOST_TRIALS and work <= _MOST_WORK, "its trials, or the digits of its numbers, are too many to check")
     undecided = undecided_counts(rule, bets, threshold, goal, most)
@@ -241,7 +242,8 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
     """The returns of each task up to the line where the log has this SHA-256, the SHA-256, and the declaration."""
     (declared, *entries), chain, digest, more = read_entries(content.removesuffix(b"\n") + b"\n", LOG, wanted)
     names, withdrawn = declared["tasks"], []
-    need(len({*map(as_seen, names)}) == len(names), "labels of tasks are equal, or differ in what nobody sees")
+    need(all(name.isprintable() for name in names), "the label of a task has a letter that is not printable")
+    need(len({*map(as_seen, names)} - {""}) == len(names), "labels of tasks are equal, or differ in what nobody sees")
     tasks: dict[str, dict[str, Fraction]] = {name: {} for name in names}
     for i, entry in enumerate(entries, start=1):
         if (gone := entry.get("withdrawn")) is not None:

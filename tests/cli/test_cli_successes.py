@@ -98,6 +98,7 @@ def test_trials_in_a_row_on_average_are_locked_certified_and_verified(there):
         verify c.json a.npz --protocol p.toml -> verified: 1 certificate
         certify a.npz --suite --mean {row} --json d.json -> bound betting
         verify d.json a.npz -> verified: 1 certificate
+        certify a.npz --suite --mean {row} --support 0 1 --strict -> the probability of 3 successes in a row is
         certify a.npz --suite --mean {row} --bound clopper_pearson => expected betting
         compare a.npz b.npz {row} --json e.json -> 3 successes in a row of a.npz minus that of b.npz is at least
         verify e.json a.npz b.npz -> verified: 1 certificate

@@ -351,18 +351,21 @@ def test_a_log_declares_numbers(cases, tmp_path, name):
     assert refused_with(lambda one: (one["settings"].update(beta=None), one["rows"][0].update(beta=beta)), beta=None)
     assert refused_with(thresholds=f"{threshold}5")
     assert refused_with(thresholds=[])
+    if name == "trials of successes":
+        most = json.loads(case.returns.read_text().splitlines()[0])["max_trials"]
+        assert refused_with(max_trials=most + 0.5)
 
 
 def test_a_log_has_every_task_once_and_the_hash_of_each_line(cases, tmp_path):
-    """Two tasks of one label would be one; a hash that stayed is of another line."""
+    """Two tasks of one label would be one; a hash that stayed is of another line; a label is no line of its own."""
     case, log = cases["trials of successes", "float64"], tmp_path / "run.jsonl"
 
-    def twice(lines: list[dict]) -> None:
+    def renamed(ending: str, lines: list[dict]) -> None:
         first, second, *_ = lines[0]["tasks"]
-        lines[0]["tasks"][1] = f"{first} "
+        lines[0]["tasks"][1] = f"{first}{ending}"
         for line in lines[1:]:
             if line.get("task") == second:
-                line["task"] = f"{first} "
+                line["task"] = f"{first}{ending}"
 
     def other_time(lines: list[dict]) -> None:
         lines[1]["time"] = "2020-01-01T00:00:00+00:00"
@@ -375,7 +378,9 @@ def test_a_log_has_every_task_once_and_the_hash_of_each_line(cases, tmp_path):
             return str(error)
         return ""
 
+    twice, in_two_lines = (functools.partial(renamed, ending) for ending in (" ", "\nproven"))
     assert "labels of tasks are equal, or differ in what nobody sees" in reason(relogged(case, tmp_path, twice))
+    assert "has a letter that is not printable" in reason(relogged(case, tmp_path, in_two_lines))
     assert not is_refused(relogged(case, tmp_path, other_time), log)
     assert "line 2 of the log has another hash" in reason(relogged(case, tmp_path, other_time, with_chain=False))
 
