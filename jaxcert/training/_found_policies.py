@@ -13,7 +13,6 @@ from jaxcert.rollouts import Policy
 from jaxcert.rollouts._own_programs import ENV, POLICY, Named, check_together, is_named, own_environment, own_policy
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.tasks._registry import ENVIRONMENTS
-from jaxcert.training._checkpoints import find_policy
 from jaxcert.training._policy_file import SHIPPED, load_policy, policy_facts, sample_policy
 
 
@@ -63,8 +62,7 @@ def shipped() -> list[str]:
 
 
 def find(policy: Path, env: str | None = None, *, deterministic: bool | None = None) -> Found:
-    """The policy of a module, a policy file, a checkpoint or a folder of checkpoints, or the shipped policy of that
-    name.
+    """The policy of a module, of a policy file, or the shipped policy of that name.
 
     ``env``: the module and name of its environment, if that is not a shipped one. ``deterministic``: whether it takes
     the mode of its distribution of actions, as most do, or samples them; None if nobody asks.
@@ -76,12 +74,10 @@ def find(policy: Path, env: str | None = None, *, deterministic: bool | None = N
         if env is not None:
             raise ValueError(f"{name} is shipped with its environment; expected a policy of your own with {ENV}")
         return _shipped(name, deterministic=deterministic is not False)
-    try:
-        path = find_policy(policy)
-    except FileNotFoundError as error:
-        expected = f"a checkpoint, one of {', '.join(shipped())}, or MODULE:NAME with {ENV}"
-        raise FileNotFoundError(f"{error}; expected {expected}") from error
-    return _of_file(path, None if env is None else _own_environment(env), deterministic=deterministic is not False)
+    if not policy.is_file():
+        expected = f"a policy file, one of {', '.join(shipped())}, or MODULE:NAME with {ENV}"
+        raise FileNotFoundError(f"{policy}: no file there; expected {expected}")
+    return _of_file(policy, None if env is None else _own_environment(env), deterministic=deterministic is not False)
 
 
 def _own_environment(text: str) -> Named:

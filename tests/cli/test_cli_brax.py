@@ -1,6 +1,5 @@
 """`jaxcert rollout` of policies that Brax trained: real simulation, interrupted, resumed and refused."""
 
-import dataclasses
 import json
 import shutil
 import sys
@@ -8,12 +7,12 @@ import sys
 import numpy as np
 import pytest
 from cli_harness import command, interrupted
+from pendulums import pendulum_ppo
 
 from jaxcert.cli import _rolling
 from jaxcert.tables import read_returns
-from jaxcert.tasks import pendulum
 from jaxcert.tasks.locomotion import _environments
-from jaxcert.training import PENDULUM, train
+from jaxcert.training import save_policy
 
 pytest.importorskip("brax", reason="needs the extra brax")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -30,20 +29,28 @@ def _as_they_need_it():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with three checkpoints."""
+    """A folder with the policies of three checkpoints."""
     import jax
 
     folder = tmp_path_factory.mktemp("trained")
+
+    def keep(step, make_policy, params):
+        save_policy(folder / f"{step:012d}.npz", params, environment="pendulum", num_steps=step)
+
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        train(pendulum.ENV, dataclasses.replace(PENDULUM, num_timesteps=200_000, num_evals=3), checkpoints=folder)
+        pendulum_ppo(policy_params_fn=keep, num_timesteps=200_000, num_evals=3)
     return folder
+
+
+def last(folder):
+    return max(folder.glob("*.npz"))
 
 
 def test_returns_are_written_with_what_they_come_from(folder, tmp_path):
     import pyarrow.parquet
 
     out = tmp_path / "returns.parquet"
-    arguments = ("rollout", folder, "--tasks", 12, "--rollouts", 5, "--seed", 3)
+    arguments = ("rollout", last(folder), "--tasks", 12, "--rollouts", 5, "--seed", 3)
     outcome = command(*arguments, "--out", out)
     assert outcome.status == 0, outcome.err
     assert "deterministic: 12 tasks, 5 rollouts each" in outcome.out
@@ -54,10 +61,6 @@ def test_returns_are_written_with_what_they_come_from(folder, tmp_path):
     about = json.loads(table.schema.metadata[b"jaxcert"])
     assert (about["deterministic"], about["seed"], about["environment"]) == (True, 3, "pendulum")
     assert [file.name for file in tmp_path.iterdir()] == ["returns.parquet"]
-    # The same again, from one checkpoint in Brax's format; then sampled actions.
-    one = max(folder.glob("*.npz")).with_suffix("")
-    assert command("rollout", one, *arguments[2:], "--out", tmp_path / "a.npz").status == 0
-    np.testing.assert_array_equal(read_returns(tmp_path / "a.npz").returns, returns)
     outcome = command(*arguments, "--stochastic", "--out", tmp_path / "b.npz")
     assert "stochastic: 12 tasks" in outcome.out
     assert not np.array_equal(read_returns(tmp_path / "b.npz").returns, returns)
@@ -72,7 +75,7 @@ def test_interrupted_rollouts_go_on(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(_rolling, "_EPISODES", 10)
     whole, out = tmp_path / "whole.npz", tmp_path / "returns.npz"
     policy = tmp_path / "policy.npz"
-    shutil.copy(max(folder.glob("*.npz")), policy)
+    shutil.copy(last(folder), policy)
     # Five parts, the last one of one task.
     arguments = ("rollout", policy, "--tasks", 9, "--rollouts", 5, "--seed", 1, "--out")
     assert command(*arguments, whole).status == 0
@@ -83,7 +86,7 @@ def test_interrupted_rollouts_go_on(folder, tmp_path, monkeypatch):
     # Another policy of the same name is not taken.
     shutil.copy(sorted(folder.glob("*.npz"))[0], policy)
     assert "holds another run, with policy_sha256 = " in command(*arguments, out).err
-    shutil.copy(max(folder.glob("*.npz")), policy)
+    shutil.copy(last(folder), policy)
     assert command(*arguments, out).status == 0
     assert len(calls) == 3 + 3
     np.testing.assert_array_equal(read_returns(out).returns, read_returns(whole).returns)
@@ -91,7 +94,7 @@ def test_interrupted_rollouts_go_on(folder, tmp_path, monkeypatch):
 
 
 def test_a_seed_is_drawn_and_kept_over_an_interruption(folder, tmp_path, monkeypatch):
-    arguments = ("rollout", folder, "--tasks", 4, "--rollouts", 5, "--out")
+    arguments = ("rollout", last(folder), "--tasks", 4, "--rollouts", 5, "--out")
     seeds = [command(*arguments, tmp_path / f"{i}.npz").out.split("seed ")[1].split()[0] for i in range(2)]
     assert seeds[0] != seeds[1]
     monkeypatch.setattr(_rolling, "_EPISODES", 5)
@@ -104,7 +107,7 @@ def test_a_seed_is_drawn_and_kept_over_an_interruption(folder, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["rollout", "none", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "none: no checkpoint there"),
+        (["rollout", "none", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "none: no file there"),
         (["rollout", "cheetah", "--tasks", 2, "--rollouts", 2, "--out", "r.csv"], "suffix '.csv', expected one of"),
         (["rollout", "cheetah", "--tasks", 0, "--rollouts", 2, "--out", "r.npz"], "tasks"),
         (["rollout", "bad.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "bad.npz: cannot be read as"),
