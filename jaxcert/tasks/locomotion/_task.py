@@ -29,9 +29,6 @@ def sample_task(key: chex.PRNGKey) -> Task:
     return Task(*sample_scales(key, 2))
 
 
-# About an attribute in a model file of Playground, which a user cannot change.
-KNOWN_WARNING = "settotalmass"
-
 # Fields of a model by name, as ``Model.replace`` takes them.
 Fields = dict[str, jax.Array]
 
