@@ -5,12 +5,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-import numpy as np
-
 from jaxcert._files import content_of
 from jaxcert.rollouts import Policy
 from jaxcert.rollouts._own_programs import ENV, POLICY, Named, check_together, is_named, own_environment, own_policy
+from jaxcert.rollouts._policy import digest
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.tasks._registry import ENVIRONMENTS
 from jaxcert.training._policy_file import SHIPPED, load_policy, policy_facts, sample_policy
@@ -130,14 +128,13 @@ def _of_file(path: Path, own: Named | None, *, deterministic: bool) -> Found:
 def _shipped(name: str, *, deterministic: bool) -> Found:
     if name in SHIPPED:
         file = resources.files("jaxcert") / "data" / f"{name}_policy.npz"
-        policy, digest = sample_policy(name, deterministic=deterministic), _digest(file.read_bytes())
-        return Found(ENVIRONMENTS[name].make(), policy, f"{name} (shipped)", digest)
+        policy = sample_policy(name, deterministic=deterministic)
+        return Found(ENVIRONMENTS[name].make(), policy, f"{name} (shipped)", _digest(file.read_bytes()))
     entry = next(entry for entry in ENVIRONMENTS.values() if name in entry.policies)
     policy = entry.policies[name]()
     if policy.deterministic and not deterministic:
         raise ValueError(f"{name} has no stochastic form; expected it without --stochastic")
-    digest = _digest(name.encode() + b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(policy.params)))
-    return Found(entry.make(), policy, f"{name} (shipped)", digest)
+    return Found(entry.make(), policy, f"{name} (shipped)", digest(policy.params, name.encode()))
 
 
 def _digest(content: bytes) -> str:

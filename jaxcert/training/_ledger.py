@@ -1,24 +1,13 @@
 """Record the spent parts of delta in a file that outlives the process."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import jax
-import numpy as np
-
 from jaxcert._chained import ChainedLog
 from jaxcert._files import check_output
 from jaxcert.training._checkpoint_budget import CheckpointBudget
-
-
-def digest(params: Any) -> str:
-    """Identify a policy by a hash of its arrays, in any container and any order."""
-    arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(params)]
-    parts = sorted(f"{array.dtype}{array.shape}".encode() + array.tobytes() for array in arrays)
-    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 class Ledger:
