@@ -48,9 +48,6 @@ WORLD = {
         (KEYS[0], SLIPS[0][0], 0),
         (KEYS[1], SLIPS[1][0], 3),
     ),
-    "table_policy": Subject(
-        lambda table, cell: bridge_world.table_policy(table).params[cell], (POLICY, 71), (POLICY, 52), dtype="int32"
-    ),
     "sample_tasks-bridge_world": Subject(lambda key: bridge_world.ENV.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
     "collect-bridge_world": Subject(
         lambda key, tasks: rollouts.collect(

@@ -11,23 +11,21 @@ import pytest
 from compilations import compilations
 from subject import NAMES, Subject
 from subjects_of_certificates import CERTIFICATES
-from subjects_of_functions import BASELINES, BOUNDS, EPSILONS, METRICS, SHIFTS, TAILS
+from subjects_of_functions import BOUNDS, EPSILONS, METRICS, SHIFTS, TAILS
 from subjects_of_tasks import INTERVAL_MDP, TASKS, WORLD
 
 import jaxcert
-from jaxcert import baselines, bounds, rollouts
+from jaxcert import bounds, rollouts
 from jaxcert.baselines import interval_mdp
 from jaxcert.tasks import bridge_world, simple_grid
 
 SUBJECTS = {**BOUNDS, **EPSILONS, **SHIFTS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, **WORLD, **INTERVAL_MDP}
-SUBJECTS |= BASELINES
 # Certificates and limits take seconds to compile: most of them are left to long runs.
 LONG = {*CERTIFICATES, "lower_bound"} - {
     "certify-betting-binomial",
     "certify_safety_level-betting-binomial",
     "certify_lower_bounds-binomial",
 }
-LONG |= set(BASELINES)
 # Those of which every argument can be an array; elsewhere Python numbers have to get to the device.
 ARRAYS_ONLY = {name for name in {**BOUNDS, **CERTIFICATES} if name.startswith(("certify", *NAMES, "dkw"))}
 ARRAYS_ONLY -= {
@@ -38,7 +36,6 @@ ARRAYS_ONLY -= {
     "certify_safety_level-together",
     *(name for name in CERTIFICATES if name.startswith("certify_lower_bounds")),
 }
-ARRAYS_ONLY |= set(BASELINES)
 
 
 def cases() -> list:
@@ -81,13 +78,13 @@ def assert_trees_close(found: Any, wanted: Any, precision: str) -> None:
 
 def test_every_public_function_on_arrays_is_here():
     here = {name.split("-")[0] for name in SUBJECTS}
-    rooms = (jaxcert, bounds, rollouts, simple_grid, bridge_world, interval_mdp, baselines)
+    rooms = (jaxcert, bounds, rollouts, simple_grid, bridge_world, interval_mdp)
     public = {name for room in rooms for name in room.__all__ if is_function(getattr(room, name))}
     # Of settings, samples, policies, environments and files.
     others = {"return_support", "sample_returns", "at_least", "at_most", "between", "paired", "stratified", "weighted"}
     others |= {"align_tasks", "from_frame", "from_lists", "from_xarray", "read_returns", "chain", "env", "left_policy"}
     others |= {"right_policy", "task_distribution", "brax_policy", "certify_adaptive", "certify_policy", "collect"}
-    others |= {"collect_gymnasium", "adaptive_facts", "load_adaptive", "save_adaptive"}
+    others |= {"collect_gymnasium", "adaptive_facts", "load_adaptive", "save_adaptive", "table_policy"}
     assert public - others <= here
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from benchmarks._common import in_turns, machine, markdown
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy, collect
-from jaxcert.tasks import pendulum
+from jaxcert.tasks import from_functions, pendulum
 
 # Tasks and rollouts of each environment: 10**5 steps or more.
 NUM_TASKS, NUM_ROLLOUTS, TURNS = 20, 25, 15
@@ -22,11 +22,15 @@ def environments() -> Iterator[tuple[str, MultiTaskEnv, Callable[[jax.Array], An
     """Names, environments, and how the output of a network becomes an action."""
     yield "pendulum", pendulum.ENV, jnp.tanh
     if importlib.util.find_spec("gymnax") is not None:
-        from jaxcert.tasks import from_gymnax
+        pole, params = importlib.import_module("gymnax").make("CartPole-v1")
 
-        env, params = importlib.import_module("gymnax").make("CartPole-v1")
+        def step(params: Any, state: Any, action: Any, key: jax.Array) -> Any:
+            obs, state, reward, done, _ = pole.step_env(key, state, action, params)
+            return state, obs, reward, done
+
+        reset = lambda params, key: pole.reset_env(key, params)[::-1]  # noqa: E731
         lengths = lambda key: params.replace(length=jax.random.uniform(key, minval=0.3, maxval=1.0))  # noqa: E731
-        cart_pole = from_gymnax(env, lengths, episode_length=200, support=(0.0, 200.0))
+        cart_pole = from_functions(reset, step, lengths, episode_length=200, support=(0.0, 200.0))
         yield "CartPole of gymnax", cart_pole, lambda output: (output[0] > 0).astype(jnp.int32)
     if importlib.util.find_spec("brax") is not None:
         inverted = importlib.import_module("brax.envs").get_environment("inverted_pendulum", backend="positional")

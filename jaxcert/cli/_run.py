@@ -34,9 +34,9 @@ class Rolling(NamedTuple):
 
     policy: Path = argument(
         POLICY,
-        "A folder of `jaxcert.training.train` (its last checkpoint), one checkpoint of it, or a policy file "
-        f"(.npz); a policy shipped with the package: {', '.join(shipped())}; or, with {ENV}, MODULE:NAME "
-        "of one of your own, a `Policy` or a function of an observation and a key.",
+        "A policy file (.npz) of `jaxcert.training.save_policy`; a policy shipped with the package: "
+        f"{', '.join(shipped())}; or, with {ENV}, MODULE:NAME of one of your own, a `Policy` or a function of an "
+        "observation and a key.",
     )
     out: Path = option("FILE", "File for the returns (.parquet or .npz; with --threshold .npz).", default=...)
     env: str | None = option(

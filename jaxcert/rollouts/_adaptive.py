@@ -258,7 +258,6 @@ def _result(worker: Worker, delta: jax.Array, binary: bool, run: Run) -> Adaptiv
         tasks=worker.tasks,
         num_started=run.num_started,
         num_unfinished=_num_under_way(run.slots.task, run.state.is_open),
-        passed_after=run.passed_after,
         rollout_task=run.log_task,
         rollout_return=run.log_return,
         deterministic=worker.policy.deterministic,

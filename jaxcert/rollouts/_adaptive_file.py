@@ -18,7 +18,9 @@ from jaxcert.sequential._wealth import certificate_of
 _FIXED, _TASKS = "fixed_", "task_"
 _COUNTS = ("num_started", "num_unfinished")
 _LOG = ("rollout_task", "rollout_return")
-_FIELDS = (*(f"{_FIXED}{name}" for name in FIXED), "delta", "passed_after", *_COUNTS, *_LOG)
+# More than a machine has room for.
+_MOST_TASKS = 2**28
+_FIELDS = (*(f"{_FIXED}{name}" for name in FIXED), "delta", "num_tasks", *_COUNTS, *_LOG)
 
 
 def save_adaptive(
@@ -98,14 +100,13 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         _check_head(about)
         _check(arrays)
         fixed = {name: arrays[f"{_FIXED}{name}"] for name in FIXED}
-        state = rebuilt(fixed, len(arrays["passed_after"]), *(arrays[name] for name in _LOG))
+        state = rebuilt(fixed, int(arrays["num_tasks"]), *(arrays[name] for name in _LOG))
         tasks = {name: column for name, column in arrays.items() if name.startswith(_TASKS)}
         _check_tasks(tasks, state)
     return AdaptiveCertificate(
         certificate=certificate_of(state, jnp.asarray(arrays["delta"]), bool(state.is_binary)),
         state=state,
         tasks={name.removeprefix(_TASKS): column for name, column in tasks.items()},
-        passed_after=jnp.asarray(_passed_after(arrays, state)),
         **{name: jnp.asarray(arrays[name]) for name in (*_COUNTS, *_LOG)},
         deterministic=about["deterministic"],
     )
@@ -144,7 +145,8 @@ def _to_arrays(found: AdaptiveCertificate) -> dict[str, np.ndarray]:
     held = {name: np.asarray(getattr(found.state, name)) for name in FIXED}
     begun(held, found.state.valid.size)
     fixed = {f"{_FIXED}{name}": array for name, array in held.items()}
-    rest = {name: np.asarray(getattr(found, name)) for name in ("passed_after", *_COUNTS, *_LOG)}
+    rest = {name: np.asarray(getattr(found, name)) for name in (*_COUNTS, *_LOG)}
+    rest["num_tasks"] = np.asarray(found.state.valid.size, np.int32)
     size = int(np.sum(rest["rollout_task"] >= 0))
     rest |= {name: rest[name][:size] for name in _LOG}
     return {**fixed, **rest, "delta": np.asarray(found.certificate.delta)}
@@ -153,28 +155,18 @@ def _to_arrays(found: AdaptiveCertificate) -> dict[str, np.ndarray]:
 def _check(arrays: Mapping[str, np.ndarray]) -> None:
     """Raise ValueError unless these can be the arrays of one run."""
     dtype, whole = arrays[f"{_FIXED}thresholds"].dtype, np.dtype(np.int32)
-    n, r = (arrays[name].shape[:1] for name in ("passed_after", "rollout_task"))
+    r = arrays["rollout_task"].shape[:1]
     expected = {
         "delta": (dtype, ()),
-        "passed_after": (whole, (*n, arrays[f"{_FIXED}thresholds"].size)),
-        **dict.fromkeys(_COUNTS, (whole, ())),
+        **dict.fromkeys(("num_tasks", *_COUNTS), (whole, ())),
         "rollout_task": (whole, r),
         "rollout_return": (dtype, r),
     }
     check_arrays(arrays, expected)
-    task, after, begun = arrays["rollout_task"], arrays["passed_after"], arrays["num_started"]
-    known = n[0] > 0 and np.all((task >= 0) & (task < n[0])) and np.all((after >= 0) & (after <= task.size))
+    task, n, begun = arrays["rollout_task"], arrays["num_tasks"], arrays["num_started"]
+    known = 0 < n <= _MOST_TASKS and np.all((task >= 0) & (task < n))
     if not (known and 0 <= arrays["num_unfinished"] <= begun - task.size and 0 < arrays["delta"] < 1):
         raise ValueError("holds numbers that no adaptive run gives")
-
-
-def _passed_after(arrays: Mapping[str, np.ndarray], state: SequentialState) -> np.ndarray:
-    """When each task passed: not before the last rollout that it needed was taken in."""
-    task, used = arrays["rollout_task"], np.asarray(state.num_rollouts_used)
-    order = np.argsort(task, kind="stable")
-    before = np.searchsorted(task[order], np.arange(len(used)))[:, None]
-    taken_in = np.append(0, order + 1)[np.where(used > 0, before + used, 0)]
-    return np.where(state.passed, np.maximum(arrays["passed_after"], taken_in), 0).astype(np.int32)
 
 
 def _check_tasks(tasks: Mapping[str, np.ndarray], state: SequentialState) -> None:

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._validation import check_count, is_concrete
-from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, task_keys
 from jaxcert.rollouts._queue import run_at_once, run_in_places
@@ -28,20 +27,19 @@ def collect(
     key: chex.PRNGKey,
     *,
     num_rollouts: int,
-    discount: chex.Numeric = 1.0,
     max_bytes: int = 2**30,
     validate: bool = True,
 ) -> jax.Array:
     r"""Returns of a policy on tasks, in one compiled call.
 
-    .. math:: X_{ij} = \sum_{t=1}^{T_{ij}} \gamma^{t-1} r_{ijt}
+    .. math:: X_{ij} = \sum_{t=1}^{T_{ij}} r_{ijt}
 
-    with T the first step that is done, or the episode length; 0 for an episode that is over before its first step.
-    Rewards are added by compensated summation and the sum is rounded down: a return is at most the exact one, for the
-    rewards as they are and the discount rounded to the nearest float. With a discount of 1 it is the largest such
-    float, as long as the digits of the sum fit into two significands, and therefore in the support if the exact return
-    is. Every episode has a random key of its own, so the returns do not depend on the memory budget. An environment may
-    have a faster way to returns without a discount (``MultiTaskEnv.simulate``), whose random numbers are others.
+    with T the first step that is done, or the episode length; 0 for an episode that is over before its first step. A
+    discount is the environment's, which multiplies its rewards.
+    Rewards are added by compensated summation and the sum is rounded down: a return is the largest float that is at
+    most the exact one, as long as the digits of the sum fit into two significands, and therefore in the support if the
+    exact return is. Every episode has a random key of its own, so the returns do not depend on the memory budget. An
+    environment may have a faster way to returns (``MultiTaskEnv.simulate``), whose random numbers are others.
 
     Args:
         env: the tasks' environments.
@@ -51,7 +49,6 @@ def collect(
         tasks: a pytree of arrays with a leading axis [n], as from ``env.sample_tasks``.
         key: a fresh JAX random key, not used in training.
         num_rollouts: m.
-        discount: the factor per step, in [0, 1]; a Python number 1, the default, is cheapest.
         max_bytes: approximate memory for the states of episodes; if they do not all fit, an episode that is over
             gives its place to the next.
         validate: raise for actions and dones that are not finite, if they are concrete.
@@ -72,20 +69,17 @@ def collect(
         (4, 3)
     """
     check_count("num_rollouts", num_rollouts)
-    if isinstance(discount, (int, float)) and not 0 <= discount <= 1:
-        raise ValueError(f"discount is {discount}; expected a number in [0, 1]")
     policy, num_tasks = as_policy(policy), count_tasks(tasks)
     state_bytes = check_shapes(env, policy, tasks)
     num_places = _num_places(env, num_tasks * num_rollouts, state_bytes, max_bytes)
-    factor = None if isinstance(discount, (int, float)) and discount == 1 else discount
-    if env.simulate is not None and factor is None:
+    if env.simulate is not None:
         returns = env.simulate(env, policy, tasks, task_keys(key, num_tasks), num_rollouts, max_bytes)
         if returns is not None:
             found, wanted = (returns.shape, returns.dtype), ((num_tasks, num_rollouts), jnp.result_type(float))
             if found != wanted:
                 raise ValueError(f"simulate of the environment gives {found}; expected floats of shape {wanted[0]}")
             return returns
-    returns, finite = _collect(env, policy, tasks, key, factor, num_rollouts, num_places)
+    returns, finite = _collect(env, policy, tasks, key, num_rollouts, num_places)
     if validate and is_concrete(finite) and not finite.all():
         task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])
         place = f"task {task}, rollout {rollout}"
@@ -190,18 +184,16 @@ def _collect(
     policy: Policy,
     tasks: Any,
     key: jax.Array,
-    discount: chex.Numeric | None,
     num_rollouts: int,
     num_places: int,
 ) -> tuple[jax.Array, jax.Array]:
     """Returns and whether all actions were finite, both [n, m]."""
     total = count_tasks(tasks) * num_rollouts
     keys = jax.random.split(episode_key(key), total)
-    factor = None if discount is None else cast(jnp.asarray(discount), jnp.result_type(float), "nearest")
     if num_places == total:
         each = jax.tree.map(lambda leaf: jnp.repeat(jnp.asarray(leaf), num_rollouts, axis=0), tasks)
-        found = run_at_once(env, policy, each, keys, factor)
+        found = run_at_once(env, policy, each, keys)
     else:
-        found = run_in_places(env, policy, tasks, keys, factor, num_rollouts=num_rollouts, num_places=num_places)
+        found = run_in_places(env, policy, tasks, keys, num_rollouts=num_rollouts, num_places=num_places)
     returns, finite = (part.reshape(-1, num_rollouts) for part in found)
     return jnp.where(finite, returns, jnp.nan), finite

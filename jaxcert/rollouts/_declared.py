@@ -2,21 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from jaxcert._validation import as_numbers, check_count
 from jaxcert.certificates._arguments import choose
 from jaxcert.returns._prepared import probability
-from jaxcert.rollouts._single_trial import Trial, check_labels, one_number, two_ends
+from jaxcert.rollouts._single_trial import Trial, check_labels
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.sequential import SequentialState, init, update
-from jaxcert.sequential._rule import MOST_ROLLOUTS, usual_rule
+from jaxcert.sequential._rule import MOST_ROLLOUTS
 from jaxcert.sequential._wealth import fewest_to_pass
-
-# Trials of a task after which it is left, for successes: the rule for these is a table, and needs such a number.
-_MOST_TRIALS = 100
 
 
 class Declared(NamedTuple):
@@ -74,48 +70,9 @@ class Declared(NamedTuple):
         return update(state, np.array([trial.value]), np.array([trial.task]))
 
 
-def declare(
-    tasks: Sequence[str],
-    thresholds: Any,
-    *,
-    support: tuple[float, float] | None,
-    successes: bool,
-    delta: float,
-    beta: float,
-    give_up: float | None,
-    max_trials: int | None,
-    schedule: str,
-) -> Declared:
-    """The declaration, with the default rule if none is given; ValueError for an invalid one."""
-    if not successes and support is None:
-        raise ValueError(
-            "support is not given; expected support=(a, b), the smallest and the largest possible score (--support A "
-            "B), or successes=True, where a trial succeeds or fails (--successes)"
-        )
-    if isinstance(tasks, str):
-        raise ValueError(f"tasks are {tasks!r}; expected a list of labels")
-    if max_trials is not None:
-        check_count("max_trials", max_trials)
-    bets, usual = usual_rule(successes)
-    found = Declared(
-        tasks=tuple(tasks),
-        thresholds=tuple(as_numbers("thresholds", thresholds).reshape(-1).tolist()),
-        support=two_ends((0, 1) if support is None else support),
-        successes=successes,
-        delta=one_number("delta", delta),
-        beta=one_number("beta", beta),
-        bets=bets,
-        give_up=one_number("give_up", usual if give_up is None else give_up),
-        max_trials=int(max_trials or _MOST_TRIALS) if successes or max_trials else None,
-        schedule=schedule,
-    )
-    _check_possible(found, found.state())
-    return found
-
-
-def _check_possible(declared: Declared, state: SequentialState) -> None:
-    """Raise ValueError for a threshold at which no task passes, whatever its trials show."""
-    impossible = np.flatnonzero(fewest_to_pass(state)[0] < 0)
+def check_possible(declared: Declared) -> None:
+    """Raise ValueError for an invalid declaration, or a threshold at which no task passes, whatever its trials show."""
+    impossible = np.flatnonzero(fewest_to_pass(declared.state())[0] < 0)
     if not impossible.size:
         return
     threshold = declared.thresholds[int(impossible[0])]

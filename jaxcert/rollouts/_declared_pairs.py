@@ -9,9 +9,9 @@ import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.numerics._rounding import cast
-from jaxcert.rollouts._single_trial import Trial, check_labels, one_number, two_ends
+from jaxcert.rollouts._single_trial import Trial, check_labels
 from jaxcert.sequential import SequentialState, init_pairs, update, update_pairs
-from jaxcert.sequential._pairs import MOST_PAIRS, PAIR_BETS
+from jaxcert.sequential._pairs import MOST_PAIRS
 from jaxcert.sequential._rule import calibrated_goals, probability_up, wealth_up
 from jaxcert.sequential._wealth import fewest_to_pass
 
@@ -92,40 +92,22 @@ class DeclaredPairs(NamedTuple):
         return update(state, np.full(2, np.asarray(state.low)), np.arange(2))
 
 
-def declare_pairs(
-    policies: Sequence[str],
-    *,
-    delta: float,
-    support: tuple[float, float] | None,
-    margin: float,
-    max_pairs: int | None,
-    seed: int,
-    blinded: bool,
-) -> DeclaredPairs:
-    """The declaration, with the default rule if none is given; ValueError for an invalid one."""
-    if isinstance(policies, str) or len(names := tuple(policies)) != 2:
-        raise ValueError(f"policies are {policies!r:.60}; expected the names of two")
-    one, other = _BLIND if _drawn(seed, "labels") else _BLIND[::-1]
-    found = DeclaredPairs(
-        policies=names,
-        labels=(one, other) if blinded else names,
-        support=two_ends((0, 1) if support is None else support),
-        successes=support is None,
-        margin=one_number("margin", margin),
-        delta=one_number("delta", delta),
-        bets=PAIR_BETS,
-        goal=None,
-        max_pairs=max_pairs,
-        seed=seed,
-    )
-    if max_pairs is not None:
-        check_count("max_pairs", max_pairs)
-    if fewest_to_pass(found.state())[0, 0] < 0:
+def settled(declared: DeclaredPairs) -> DeclaredPairs:
+    """The declaration with the default number of pairs and its goal; ValueError for an invalid one."""
+    if declared.max_pairs is not None:
+        check_count("max_pairs", declared.max_pairs)
+    if fewest_to_pass(declared.state())[0, 0] < 0:
         raise ValueError(
-            f"max_pairs (--pairs) is {max_pairs}, within which no policy is shown to be better even if it wins all; "
-            "expected more"
+            f"max_pairs (--pairs) is {declared.max_pairs}, within which no policy is shown to be better even if it "
+            "wins all; expected more"
         )
-    return _with_goal(found._replace(max_pairs=max_pairs or MOST_PAIRS)) if found.is_exact else found
+    return _with_goal(declared._replace(max_pairs=declared.max_pairs or MOST_PAIRS)) if declared.is_exact else declared
+
+
+def drawn_labels(seed: int) -> tuple[str, str]:
+    """The labels of A and B, by which nobody knows which is which."""
+    one, other = _BLIND if _drawn(seed, "labels") else _BLIND[::-1]
+    return one, other
 
 
 def _with_goal(declared: DeclaredPairs) -> DeclaredPairs:

@@ -16,7 +16,6 @@ from jaxcert.returns import discounted_return, reach_avoid, truncated_return
 from jaxcert.rollouts._collect import count_tasks
 from jaxcert.rollouts._host_envs import Envs, Step
 from jaxcert.rollouts._host_policy import Actor, actor_of
-from jaxcert.rollouts._mujoco_warnings import mujoco_warnings
 from jaxcert.rollouts._policy import episode_key
 
 Event = Callable[[Step], Any]
@@ -191,9 +190,6 @@ def collect_gymnasium(
     Returns:
         Returns, float [n, m], on the default device; rounded down. Sums without a discount are in double precision.
 
-    Warns:
-        RuntimeWarning: what MuJoCo would print for each environment and episode, once.
-
     Raises:
         TypeError: if the policy is not a policy, or gives actions of another type than the environment takes.
         ValueError: for numbers or shapes that do not fit, actions or rewards that are not finite, rewards below
@@ -219,20 +215,13 @@ def collect_gymnasium(
     rows = np.repeat(np.arange(len(each)), num_rollouts)
     seeds, keys = _random(key, len(rows))
     returns = np.empty(len(rows))
-    with mujoco_warnings() as listen:
-
-        def listened(task: Any) -> Any:
-            env = make_env(task)
-            listen()
-            return env
-
-        for start in range(0, len(rows), num_envs):
-            some = slice(start, start + num_envs)
-            envs = Envs(listened, [each[row] for row in rows[some]])
-            try:
-                returns[some] = episode_returns(envs, actor(keys[some]), metric, seeds[some].tolist(), episode_length)
-            finally:
-                envs.close()
+    for start in range(0, len(rows), num_envs):
+        some = slice(start, start + num_envs)
+        envs = Envs(make_env, [each[row] for row in rows[some]])
+        try:
+            returns[some] = episode_returns(envs, actor(keys[some]), metric, seeds[some].tolist(), episode_length)
+        finally:
+            envs.close()
     return cast(returns.reshape(len(each), num_rollouts), jnp.result_type(float), "down")
 
 

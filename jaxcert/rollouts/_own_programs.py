@@ -1,7 +1,6 @@
 """The user's own environments and policies, named by module and attribute, such as `my_package.envs:ENV`."""
 
 import contextlib
-import hashlib
 import importlib
 import importlib.util
 import sys
@@ -13,13 +12,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 from jaxcert._files import content_of
 from jaxcert.rollouts._collect import check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.rollouts._policy import Policy, as_policy
+from jaxcert.rollouts._policy import Policy, as_policy, digest
 
 POLICY, ENV = "POLICY", "--env"
 _MARK = ":"
@@ -55,7 +52,7 @@ def own_environment(text: str) -> Named:
         raise ValueError(f"{shown} is of type {type(env).__name__}; {expected}")
     if not 0 < env.episode_length < 2**31:
         raise ValueError(f"{shown} has episode_length={env.episode_length}; expected one from 1 to 2**31 - 1")
-    return Named(text, env, file, _digest(text, file, ()))
+    return Named(text, env, file, digest((), text.encode(), content_of(file, "a module")))
 
 
 def own_policy(text: str) -> Named:
@@ -67,7 +64,7 @@ def own_policy(text: str) -> Named:
         raise ValueError(f"{text}: {error}") from error
     if policy.deterministic not in (True, False, None):
         raise ValueError(f"{text} has deterministic={policy.deterministic!r}; expected True, False or None")
-    return Named(text, policy, file, _digest(text, file, policy.params))
+    return Named(text, policy, file, digest(policy.params, text.encode(), content_of(file, "a module")))
 
 
 def check_together(env: MultiTaskEnv, policy: Policy, text: str) -> None:
@@ -142,22 +139,3 @@ def _place(error: BaseException) -> str:
     frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     own = [each for each in frames if each[0].is_relative_to(Path.cwd()) and "site-packages" not in each[0].parts]
     return f" ({own[-1][0].name}, line {own[-1][1]})" if own else ""
-
-
-def _digest(text: str, file: Path, params: Any) -> str:
-    """SHA-256 of the text, the file, and the arrays with their types and shapes; each after its length."""
-    parts = [text.encode(), content_of(file, "a module")]
-    for leaf in map(_plain, jax.tree.leaves(params)):
-        parts += [f"{leaf.dtype} {leaf.shape}".encode(), leaf.tobytes()]
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "big") + part)
-    return digest.hexdigest()
-
-
-def _plain(leaf: Any) -> np.ndarray:
-    is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-    array = np.asarray(jax.random.key_data(leaf) if is_key else leaf)
-    if array.dtype == object:
-        raise ValueError(f"the parameters of the policy hold a {type(leaf).__name__}; expected arrays")
-    return array

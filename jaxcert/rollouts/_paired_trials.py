@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jaxcert._chained import ChainedLog
-from jaxcert.rollouts._declared_pairs import DeclaredPairs, declare_pairs
+from jaxcert.rollouts._declared_pairs import DeclaredPairs, drawn_labels, settled
 from jaxcert.rollouts._recorded_trials import RecordedTrials
-from jaxcert.rollouts._single_trial import Trial
+from jaxcert.rollouts._single_trial import Trial, one_number, two_ends
 from jaxcert.rollouts._trial_log import first_entry
 from jaxcert.rollouts._trials import Trials
 from jaxcert.sequential import SequentialState, better_policy
+from jaxcert.sequential._pairs import PAIR_BETS
 
 
 class PairedTrials(RecordedTrials[DeclaredPairs]):
@@ -85,9 +86,21 @@ class PairedTrials(RecordedTrials[DeclaredPairs]):
             ValueError: for what cannot be declared; or if no file can be written there.
         """
         number = secrets.randbits(32) if seed is None else int(seed)
-        limits = {"support": support, "margin": margin, "max_pairs": max_pairs}
-        declared = declare_pairs(policies, delta=delta, seed=number, blinded=blinded, **limits)
-        ChainedLog.start(path, first_entry(declared))
+        if isinstance(policies, str) or len(names := tuple(policies)) != 2:
+            raise ValueError(f"policies are {policies!r:.60}; expected the names of two")
+        declared = DeclaredPairs(
+            policies=names,
+            labels=drawn_labels(number) if blinded else names,
+            support=two_ends((0, 1) if support is None else support),
+            successes=support is None,
+            margin=one_number("margin", margin),
+            delta=one_number("delta", delta),
+            bets=PAIR_BETS,
+            goal=None,
+            max_pairs=max_pairs,
+            seed=number,
+        )
+        ChainedLog.start(path, first_entry(settled(declared)))
         return cls(path)
 
     @property

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import hashlib
 import inspect
 import types
 from collections.abc import Callable, Iterator
@@ -9,6 +10,8 @@ from typing import Any
 
 import chex
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 
 @jax.tree_util.register_dataclass
@@ -66,6 +69,22 @@ def brax_policy(make_policy: Callable[..., Callable], params: Any, *, determinis
         True
     """
     return Policy(_Made(make_policy, deterministic), params, deterministic)
+
+
+def digest(params: Any, *more: bytes) -> str:
+    """SHA-256 of some contents and of arrays with their types and shapes; each after its length."""
+    parts = list(more)
+    for leaf in map(_plain, jax.tree.leaves(params)):
+        parts += [f"{leaf.dtype} {leaf.shape}".encode(), leaf.tobytes()]
+    return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).hexdigest()
+
+
+def _plain(leaf: Any) -> np.ndarray:
+    is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    array = np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+    if array.dtype == object:
+        raise ValueError(f"the parameters of the policy hold a {type(leaf).__name__}; expected arrays")
+    return array
 
 
 # Larger than the number of keys that are ever split from one.

@@ -6,7 +6,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.numerics._summation import Sum, add_reward, as_rewards, lower_end, nothing, plus, product
+from jaxcert.numerics._summation import Sum, add_reward, as_rewards, lower_end, nothing
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
 
@@ -17,8 +17,7 @@ class Episodes(NamedTuple):
     Attributes:
         keys: for the actions of each episode.
         steps: taken so far.
-        weight: the power of the discount for the next reward; None without a discount.
-        total: the discounted rewards so far.
+        total: the rewards so far.
         alive: whether an episode goes on.
         finite: whether all actions and dones were finite.
     """
@@ -27,24 +26,22 @@ class Episodes(NamedTuple):
     keys: jax.Array
     states: Any
     steps: jax.Array
-    weight: Sum | None
     total: Sum
     alive: jax.Array
     finite: jax.Array
 
 
-def begin(env: MultiTaskEnv, tasks: Any, keys: jax.Array, discount: jax.Array | None = None) -> Episodes:
+def begin(env: MultiTaskEnv, tasks: Any, keys: jax.Array) -> Episodes:
     """Episodes on tasks, each with its own key; an episode that is over before its first step has a return of 0."""
     keys = jax.vmap(lambda key: jax.random.split(key))(keys)
     states = jax.vmap(lambda task, key: env.environment(task).reset(key))(tasks, keys[:, 0])
     known = ~jnp.isnan(states.done.astype(float))
     total = nothing(jnp.zeros(known.shape, jnp.result_type(float)))
-    weight = None if discount is None else nothing(discount)._replace(high=jnp.ones_like(discount))
     steps = jnp.zeros(known.shape, jnp.int32)
-    return Episodes(tasks, keys[:, 1], states, steps, weight, total, known & ~_is_done(states.done), known)
+    return Episodes(tasks, keys[:, 1], states, steps, total, known & ~_is_done(states.done), known)
 
 
-def advance(env: MultiTaskEnv, policy: Policy, episodes: Episodes, discount: jax.Array | None = None) -> Episodes:
+def advance(env: MultiTaskEnv, policy: Policy, episodes: Episodes) -> Episodes:
     """One step of all; episodes that are over are stepped on, and ignored."""
 
     def step(task: Any, key: jax.Array, state: Any) -> tuple[Any, jax.Array]:
@@ -52,7 +49,7 @@ def advance(env: MultiTaskEnv, policy: Policy, episodes: Episodes, discount: jax
         finite = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(action)]
         return env.environment(task).step(state, action), jnp.all(jnp.array(finite))
 
-    alive, weight, total = episodes.alive, episodes.weight, episodes.total
+    alive, total = episodes.alive, episodes.total
     now = jax.vmap(jax.random.fold_in)(episodes.keys, episodes.steps)
     states, good = jax.vmap(step)(episodes.tasks, now, episodes.states)
     # A done of NaN may hide the rest of an episode, whose rewards could have lowered the return.
@@ -62,8 +59,7 @@ def advance(env: MultiTaskEnv, policy: Policy, episodes: Episodes, discount: jax
     return episodes._replace(
         states=states,
         steps=steps,
-        weight=None if weight is None or discount is None else product(weight, discount),
-        total=add_reward(total, reward) if weight is None else plus(total, product(weight, reward)),
+        total=add_reward(total, reward),
         alive=alive & ~_is_done(states.done) & (steps < env.episode_length),
         finite=episodes.finite & (good | ~alive),
     )
@@ -74,13 +70,11 @@ def _is_done(done: jax.Array) -> jax.Array:
     return ~(done.astype(float) == 0)
 
 
-def step_on(
-    env: MultiTaskEnv, policy: Policy, episodes: Episodes, most: chex.Numeric, discount: jax.Array | None = None
-) -> Episodes:
+def step_on(env: MultiTaskEnv, policy: Policy, episodes: Episodes, most: chex.Numeric) -> Episodes:
     """Step until at most this number of episodes go on."""
     return jax.lax.while_loop(
         lambda work: jnp.sum(work.alive, dtype=jnp.int32) > most,
-        lambda work: advance(env, policy, work, discount),
+        lambda work: advance(env, policy, work),
         episodes,
     )
 
@@ -106,11 +100,9 @@ class _Queue(NamedTuple):
     finite: jax.Array
 
 
-def run_at_once(
-    env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, discount: jax.Array | None
-) -> tuple[jax.Array, jax.Array]:
+def run_at_once(env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Returns and whether all actions were finite, of an episode on each task, all of them side by side."""
-    end = step_on(env, policy, begin(env, tasks, keys, discount), 0, discount)
+    end = step_on(env, policy, begin(env, tasks, keys), 0)
     return lower_end(end.total), end.finite
 
 
@@ -119,7 +111,6 @@ def run_in_places(
     policy: Policy,
     tasks: Any,
     keys: jax.Array,
-    discount: jax.Array | None,
     *,
     num_rollouts: int,
     num_places: int,
@@ -131,11 +122,11 @@ def run_in_places(
         number = begun + jnp.arange(batch, dtype=jnp.int32)
         there = jnp.minimum(number, total - 1)
         chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[there // num_rollouts], tasks)
-        work = begin(env, chosen, keys[there], discount)
+        work = begin(env, chosen, keys[there])
         return work._replace(alive=work.alive & (number < total)), jnp.where(number < total, number, total)
 
     def run(queue: _Queue, most: int) -> _Queue:
-        return _written(queue._replace(work=step_on(env, policy, queue.work, most, discount)))
+        return _written(queue._replace(work=step_on(env, policy, queue.work, most)))
 
     def fill(queue: _Queue) -> _Queue:
         queue = run(queue, num_places - batch)
@@ -144,7 +135,7 @@ def run_in_places(
         places = jax.tree.map(lambda old, new: old.at[free].set(new), (queue.work, queue.number), (work, number))
         return queue._replace(work=places[0], number=places[1], begun=queue.begun + batch)
 
-    one = begin(env, jax.tree.map(lambda leaf: jnp.asarray(leaf)[:1], tasks), keys[:1], discount)
+    one = begin(env, jax.tree.map(lambda leaf: jnp.asarray(leaf)[:1], tasks), keys[:1])
     first = _empty(one, num_places, total)
     queue = jax.lax.while_loop(lambda queue: queue.begun < total, fill, first)
     last = run(queue, 0)

@@ -35,7 +35,6 @@ class AdaptiveCertificate:
         num_started: rollouts that began, in all: the cost, with those that were not needed in the end.
         num_unfinished: how many of them were under way at the end, for open tasks; if the run is resumed, they begin
             again.
-        passed_after: how many rollouts had been taken in when a task passed; 0 if it did not, int32[n, t].
         rollout_task: the task of each rollout, in the order in which they were taken in, int32[r]; -1 after the last.
             Rollouts that were taken in at the same moment are listed task by task.
         rollout_return: the return of each, float[r]; NaN after the last.
@@ -47,7 +46,6 @@ class AdaptiveCertificate:
     tasks: Any
     num_started: jax.Array
     num_unfinished: jax.Array
-    passed_after: jax.Array
     rollout_task: jax.Array
     rollout_return: jax.Array
     deterministic: bool | None = dataclasses.field(metadata={"static": True})
@@ -89,11 +87,18 @@ class AdaptiveCertificate:
 
     def _counted_after(self, thresholds: np.ndarray, index: int) -> np.ndarray:
         """When each task began to count: by the first larger threshold passed, or by the last of all up to it."""
-        after, passed = np.asarray(self.passed_after), np.asarray(self.state.passed)
+        after, passed = self._passed_after(), np.asarray(self.state.passed)
         never = np.iinfo(after.dtype).max
         if bool(self.state.is_binary):
             return np.max(np.where(thresholds <= thresholds[index], after, 0), axis=1)
         return np.min(np.where(passed & (thresholds >= thresholds[index]), after, never), axis=1)
+
+    def _passed_after(self) -> np.ndarray:
+        """How many rollouts had been taken in when a task passed, with the last one that it used, int[n, t]."""
+        task, used = np.asarray(self.rollout_task), np.asarray(self.state.num_rollouts_used)
+        order = np.argsort(task, kind="stable")
+        before = np.searchsorted(task[order], np.arange(len(used)))[:, None]
+        return np.append(0, order + 1)[np.where(self.state.passed & (used > 0), before + used, 0)]
 
 
 def task_columns(tasks: Any) -> dict[str, np.ndarray]:
@@ -141,7 +146,6 @@ def resumed(run: Run, tasks: Any, earlier: AdaptiveCertificate) -> Run:
         started=earlier.state.num_rollouts,
         num_started=jnp.asarray(earlier.num_started, jnp.int32),
         num_counted=jnp.sum(earlier.state.num_rollouts, dtype=jnp.int32),
-        passed_after=jnp.asarray(earlier.passed_after),
         log_task=_of_length(earlier.rollout_task, length, -1),
         log_return=_of_length(earlier.rollout_return, length, jnp.nan),
     )

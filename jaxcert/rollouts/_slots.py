@@ -73,7 +73,6 @@ class Run(NamedTuple):
         started: rollouts that each task has begun, int32[n].
         num_started: rollouts begun in all, those that were not needed in the end included.
         num_counted: rollouts that the state knows of.
-        passed_after: ``num_counted`` when a task passed; 0 if it did not, int32[n, t].
         log_task, log_return: of each rollout in the order in which they were taken in; -1 and NaN after the last.
         looks: how many times finished rollouts were taken in.
     """
@@ -83,7 +82,6 @@ class Run(NamedTuple):
     started: jax.Array
     num_started: jax.Array
     num_counted: jax.Array
-    passed_after: jax.Array
     log_task: jax.Array
     log_return: jax.Array
     looks: jax.Array
@@ -104,7 +102,7 @@ def first_run(env: MultiTaskEnv, worker: Worker, state: SequentialState, num_slo
     blank = jax.tree.map(functools.partial(_blank, worker.keys[0]), work)
     zero, slots = jnp.zeros((), jnp.int32), Slots(nothing, number, blank)
     logs = jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)
-    return Run(slots, state, state.num_rollouts, zero, zero, state.num_rollouts_used, *logs, zero)
+    return Run(slots, state, state.num_rollouts, zero, zero, *logs, zero)
 
 
 def _blank(key: jax.Array, leaf: Any) -> jax.Array:
@@ -178,20 +176,17 @@ def _collect_block(run: Run) -> Run:
     last = run.num_counted + jnp.cumsum(num_taken, dtype=jnp.int32)
     first = last - num_taken  # in the log the rollouts of a task follow each other
 
-    def one(i: jax.Array, found: tuple[SequentialState, jax.Array]) -> tuple[SequentialState, jax.Array]:
-        state, passed_after = found
-        after = take_in(state, x[i], i < num_taken)
-        return after, jnp.where(after.passed & ~state.passed, (first + i + 1)[:, None], passed_after)
+    def one(i: jax.Array, state: SequentialState) -> SequentialState:
+        return take_in(state, x[i], i < num_taken)
 
     # The number of steps is the largest number of rollouts of a task here, not the possible maximum.
-    state, passed_after = jax.lax.fori_loop(jnp.int32(0), jnp.max(num_taken), one, (run.state, run.passed_after))
+    state = jax.lax.fori_loop(jnp.int32(0), jnp.max(num_taken), one, run.state)
     taken = ready & (before < num_taken[slots.task])
     at = jnp.where(taken, first[slots.task] + before, run.log_return.size)
     return run._replace(
         slots=slots._replace(task=jnp.where(taken, -1, slots.task)),
         state=state,
         num_counted=last[-1],
-        passed_after=passed_after,
         log_task=run.log_task.at[at].set(slots.task, mode="drop"),
         log_return=run.log_return.at[at].set(returns, mode="drop"),
     )

@@ -35,7 +35,6 @@ class Log(NamedTuple):
     trials: tuple[Trial, ...]  # with those that were withdrawn
     counted: tuple[Trial, ...]  # those that were not
     state: SequentialState  # after these
-    passed_after: np.ndarray  # how many had been taken in when a task passed; 0 if it did not, int32[n, t]
 
 
 def first_entry(declared: Declared | DeclaredPairs) -> dict[str, Any]:
@@ -131,8 +130,7 @@ def begun(declared: Declared | DeclaredPairs) -> Log:
     The state is computed in the precision that JAX has now: in each, a wealth is at most its exact value (theory page,
     section 8), so that a log may be read in another one than it was written in.
     """
-    state = declared.state()
-    return Log(declared, (), (), state, np.zeros(state.passed.shape, np.int32))
+    return Log(declared, (), (), declared.state())
 
 
 def with_trials(log: Log, trials: tuple[Trial, ...]) -> Log:
@@ -142,9 +140,7 @@ def with_trials(log: Log, trials: tuple[Trial, ...]) -> Log:
         log = begun(log.declared)
     for trial in kept[len(log.counted) :]:
         state = log.declared.advanced(log.state, log.counted, trial)
-        is_new, counted = np.asarray(state.passed) & ~np.asarray(log.state.passed), (*log.counted, trial)
-        passed_after = np.where(is_new, np.int32(len(counted)), log.passed_after)
-        log = log._replace(counted=counted, state=state, passed_after=passed_after)
+        log = log._replace(counted=(*log.counted, trial), state=state)
     return log._replace(trials=trials)
 
 
@@ -158,7 +154,6 @@ def run_of(log: Log) -> AdaptiveCertificate:
         tasks={"label": np.array(log.declared.labels)},
         num_started=jnp.asarray(len(log.trials), jnp.int32),
         num_unfinished=jnp.asarray(0, jnp.int32),
-        passed_after=jnp.asarray(log.passed_after),
         rollout_task=jnp.asarray([trial.task for trial in log.counted], jnp.int32),
         rollout_return=jnp.asarray(returns),
         deterministic=None,

@@ -2,20 +2,25 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import chex
 import numpy as np
 
 from jaxcert._chained import ChainedLog
-from jaxcert.rollouts._declared import Declared, declare
+from jaxcert._validation import as_numbers, check_count
+from jaxcert.rollouts._declared import Declared, check_possible
 from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._resumption import AdaptiveCertificate
+from jaxcert.rollouts._single_trial import one_number, two_ends
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.rollouts._trial_log import begun, first_entry, run_of, with_trials
+from jaxcert.sequential._rule import usual_rule
 from jaxcert.sequential._wealth import fewest_to_pass
 from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._spelling import ask_about_alike
+
+# Trials of a task after which it is left, for successes: the rule for these is a table, and needs such a number.
+_MOST_TRIALS = 100
 
 
 class Trials(RecordedTrials[Declared]):
@@ -103,9 +108,29 @@ class Trials(RecordedTrials[Declared]):
         Warns:
             UserWarning: for labels such as ckpt_1 and ckpt_2, which may be of policies or trials.
         """
-        settings: dict[str, Any] = {"support": support, "successes": successes, "delta": delta, "beta": beta}
-        settings |= {"give_up": give_up, "max_trials": max_trials, "schedule": schedule}
-        declared = declare(tasks, thresholds, **settings)
+        if not successes and support is None:
+            raise ValueError(
+                "support is not given; expected support=(a, b), the smallest and the largest possible score (--support "
+                "A B), or successes=True, where a trial succeeds or fails (--successes)"
+            )
+        if isinstance(tasks, str):
+            raise ValueError(f"tasks are {tasks!r}; expected a list of labels")
+        if max_trials is not None:
+            check_count("max_trials", max_trials)
+        bets, usual = usual_rule(successes)
+        declared = Declared(
+            tasks=tuple(tasks),
+            thresholds=tuple(as_numbers("thresholds", thresholds).reshape(-1).tolist()),
+            support=two_ends((0, 1) if support is None else support),
+            successes=successes,
+            delta=one_number("delta", delta),
+            beta=one_number("beta", beta),
+            bets=bets,
+            give_up=one_number("give_up", usual if give_up is None else give_up),
+            max_trials=int(max_trials or _MOST_TRIALS) if successes or max_trials else None,
+            schedule=schedule,
+        )
+        check_possible(declared)
         ask_about_labels(declared.tasks)
         ask_about_alike(declared.tasks, "tasks hold")
         ChainedLog.start(path, first_entry(declared))

@@ -2,7 +2,7 @@
 
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks import bridge_world, ltl, pendulum, simple_grid, zones
-from jaxcert.tasks._adapters import from_functions, from_gymnax
+from jaxcert.tasks._adapters import from_functions
 from jaxcert.tasks._brax import from_brax
 from jaxcert.tasks.divergences import task_divergence
 
@@ -11,7 +11,6 @@ __all__ = [
     "bridge_world",
     "from_brax",
     "from_functions",
-    "from_gymnax",
     "ltl",
     "pendulum",
     "simple_grid",

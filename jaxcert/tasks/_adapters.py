@@ -1,4 +1,4 @@
-"""Adapt environments of other libraries: gymnax, and any pair of reset and step functions."""
+"""Adapt environments of other libraries: any pair of reset and step functions."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -57,7 +57,8 @@ def from_functions(
     name: str = "",
     binary: bool = False,
 ) -> MultiTaskEnv:
-    """An environment given as two functions, as libraries in JAX have them: Jumanji, NAVIX, XLand-MiniGrid, JaxMARL.
+    """An environment given as two functions, as libraries in JAX have them: gymnax, Jumanji, NAVIX, XLand-MiniGrid,
+    JaxMARL.
 
     Both are called under ``jit`` and ``vmap``, for one episode.
 
@@ -92,51 +93,3 @@ def from_functions(
     return MultiTaskEnv(
         lambda task: _Functions(task, reset, step), sample_task, episode_length, support, name=name, binary=binary
     )
-
-
-def from_gymnax(
-    env: Any,
-    sample_params: Callable[[chex.PRNGKey], Any],
-    *,
-    episode_length: int,
-    support: tuple[float, float],
-) -> MultiTaskEnv:
-    """An environment of gymnax whose parameters are the task.
-
-    An action is whatever the environment takes, a whole number where its actions are discrete.
-
-    Args:
-        env: as ``gymnax.make`` gives it, the first of its two results.
-        sample_params: from a JAX random key to the environment's parameters, those that belong to a task replaced:
-            ``lambda key: params.replace(length=jax.random.uniform(key))``.
-        episode_length: most steps of an episode. The environment's own limit, ``params.max_steps_in_episode``, ends it
-            earlier if that is smaller.
-        support: the least and the largest undiscounted return of an episode, known without looking.
-
-    Returns:
-        A ``MultiTaskEnv`` for ``collect`` and ``certify_policy``.
-
-    Raises:
-        ValueError: for an episode length that is no whole number of at least 1, or a support that is no interval.
-
-    Example:
-        >>> import gymnax  # doctest: +SKIP
-        >>> env, params = gymnax.make("CartPole-v1")  # doctest: +SKIP
-        >>> poles = from_gymnax(  # doctest: +SKIP
-        ...     env,
-        ...     lambda key: params.replace(length=jax.random.uniform(key, minval=0.3, maxval=1.0)),
-        ...     episode_length=200,
-        ...     support=(0.0, 200.0),
-        ... )
-    """
-
-    # gymnax's own ``step`` starts the next episode at once, ``step_env`` does not.
-    def reset(params: Any, key: jax.Array) -> Any:
-        return env.reset_env(key, params)[::-1]
-
-    def step(params: Any, state: Any, action: Any, key: jax.Array) -> Any:
-        obs, state, reward, done, _ = env.step_env(key, state, action, params)
-        return state, obs, reward, done
-
-    kind = {"episode_length": episode_length, "support": support, "name": str(env.name)}
-    return from_functions(reset, step, sample_params, **kind)

@@ -5,16 +5,16 @@ long pendulum has to build up swing first. The policy sees the angle, the veloci
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks._scales import joint_scales, sample_scales
+from jaxcert.tasks._scales import sample_scales
 
-__all__ = ["ENV", "Pendulum", "State", "Task", "task_distribution"]
+__all__ = ["ENV", "Pendulum", "State", "Task"]
 
 _GRAVITY, _TORQUE, _FRICTION, _STEP, _FASTEST = 9.8, 6.0, 0.1, 0.05, 12.0
 EPISODE_LENGTH = 200
@@ -87,27 +87,6 @@ class Pendulum:
 def _sample_task(key: chex.PRNGKey) -> Task:
     """Both scales are 2^u with u uniform on (-1, 1), independent."""
     return Task(*sample_scales(key, 2))
-
-
-def task_distribution(*, mass: tuple[float, float] = (0.5, 2.0), length: tuple[float, float] = (0.5, 2.0)) -> Any:
-    """The law of ``ENV``'s tasks as a distribution of TensorFlow Probability, or one with other ends.
-
-    Args:
-        mass: ends of the mass in kg, whose logarithm is uniform.
-        length: ends of the length in m, likewise.
-
-    Returns:
-        A ``JointDistributionNamed`` of a ``Task``.
-
-    Raises:
-        ValueError: for ends that are not positive, or not in order.
-
-    Example:
-        >>> heavy = task_distribution(mass=(1.0, 2.0))
-        >>> bool(heavy.sample(seed=jax.random.key(0)).mass > 1)
-        True
-    """
-    return joint_scales(Task, mass=mass, length=length)
 
 
 ENV = MultiTaskEnv(Pendulum, _sample_task, EPISODE_LENGTH, (0.0, float(EPISODE_LENGTH)), name="pendulum")

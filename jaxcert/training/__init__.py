@@ -4,25 +4,18 @@ from jaxcert.training._brax_compatibility import brax_compatibility
 from jaxcert.training._brax_env import brax_env
 from jaxcert.training._certifying import Checkpoint, Reached
 from jaxcert.training._checkpoint_budget import CheckpointBudget
-from jaxcert.training._checkpoints import PENDULUM, SMALL, PPOSettings
 from jaxcert.training._hook import CertificationHook
 from jaxcert.training._policy_file import load_policy, policy_facts, sample_policy, save_policy
-from jaxcert.training._train import Trained, train
 
 __all__ = [
-    "PENDULUM",
-    "SMALL",
     "CertificationHook",
     "Checkpoint",
     "CheckpointBudget",
-    "PPOSettings",
     "Reached",
-    "Trained",
     "brax_compatibility",
     "brax_env",
     "load_policy",
     "policy_facts",
     "sample_policy",
     "save_policy",
-    "train",
 ]

@@ -15,8 +15,8 @@ def brax_compatibility() -> Iterator[None]:
     """A context in which the trainers of Brax 0.14 run on JAX 0.10 and newer.
 
     They call ``jax.device_put_replicated``, which JAX removed in 0.10. The context provides it, as written in JAX's
-    guide to the migration of ``pmap``, and removes it afterwards. If JAX has it, nothing is done. ``train`` uses this
-    context itself; your own training needs it around ``brax.training.agents.ppo.train``.
+    guide to the migration of ``pmap``, and removes it afterwards. If JAX has it, nothing is done. Put it around
+    ``brax.training.agents.ppo.train``.
 
     Returns:
         A context manager.

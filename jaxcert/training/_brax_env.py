@@ -13,11 +13,11 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 def brax_env(env: MultiTaskEnv) -> Any:
     """A Brax environment that draws a task at every reset.
 
-    At the end of an episode, Brax's wrapper returns an environment to its first state, and so to its first task;
-    ``train`` makes Brax reset it anew between evaluations. The task and the state of its environment are the
-    ``pipeline_state``, so the wrappers of Brax treat environments of all libraries alike: leave ``wrap_env_fn`` at its
-    default, also for an environment of Playground. ``metrics`` and ``info`` of the environment are passed on, except
-    for names in ``info`` to which Brax's wrappers write themselves, such as ``steps``.
+    At the end of an episode, Brax's wrapper returns an environment to its first state, and so to its first task: with
+    ``num_resets_per_eval=1``, ``ppo.train`` draws new tasks between evaluations. The task and the state of its
+    environment are the ``pipeline_state``, so the wrappers of Brax treat environments of all libraries alike: leave
+    ``wrap_env_fn`` at its default, also for an environment of Playground. ``metrics`` and ``info`` of the environment
+    are passed on, except for names in ``info`` to which Brax's wrappers write themselves, such as ``steps``.
 
     Args:
         env: the tasks and their environments.

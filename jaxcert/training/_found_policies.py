@@ -5,15 +5,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-import numpy as np
-
 from jaxcert._files import content_of
 from jaxcert.rollouts import Policy
 from jaxcert.rollouts._own_programs import ENV, POLICY, Named, check_together, is_named, own_environment, own_policy
+from jaxcert.rollouts._policy import digest
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.tasks._registry import ENVIRONMENTS
-from jaxcert.training._checkpoints import find_policy
 from jaxcert.training._policy_file import SHIPPED, load_policy, policy_facts, sample_policy
 
 
@@ -63,8 +60,7 @@ def shipped() -> list[str]:
 
 
 def find(policy: Path, env: str | None = None, *, deterministic: bool | None = None) -> Found:
-    """The policy of a module, a policy file, a checkpoint or a folder of checkpoints, or the shipped policy of that
-    name.
+    """The policy of a module, of a policy file, or the shipped policy of that name.
 
     ``env``: the module and name of its environment, if that is not a shipped one. ``deterministic``: whether it takes
     the mode of its distribution of actions, as most do, or samples them; None if nobody asks.
@@ -76,12 +72,10 @@ def find(policy: Path, env: str | None = None, *, deterministic: bool | None = N
         if env is not None:
             raise ValueError(f"{name} is shipped with its environment; expected a policy of your own with {ENV}")
         return _shipped(name, deterministic=deterministic is not False)
-    try:
-        path = find_policy(policy)
-    except FileNotFoundError as error:
-        expected = f"a checkpoint, one of {', '.join(shipped())}, or MODULE:NAME with {ENV}"
-        raise FileNotFoundError(f"{error}; expected {expected}") from error
-    return _of_file(path, None if env is None else _own_environment(env), deterministic=deterministic is not False)
+    if not policy.is_file():
+        expected = f"a policy file, one of {', '.join(shipped())}, or MODULE:NAME with {ENV}"
+        raise FileNotFoundError(f"{policy}: no file there; expected {expected}")
+    return _of_file(policy, None if env is None else _own_environment(env), deterministic=deterministic is not False)
 
 
 def _own_environment(text: str) -> Named:
@@ -134,14 +128,13 @@ def _of_file(path: Path, own: Named | None, *, deterministic: bool) -> Found:
 def _shipped(name: str, *, deterministic: bool) -> Found:
     if name in SHIPPED:
         file = resources.files("jaxcert") / "data" / f"{name}_policy.npz"
-        policy, digest = sample_policy(name, deterministic=deterministic), _digest(file.read_bytes())
-        return Found(ENVIRONMENTS[name].make(), policy, f"{name} (shipped)", digest)
+        policy = sample_policy(name, deterministic=deterministic)
+        return Found(ENVIRONMENTS[name].make(), policy, f"{name} (shipped)", _digest(file.read_bytes()))
     entry = next(entry for entry in ENVIRONMENTS.values() if name in entry.policies)
     policy = entry.policies[name]()
     if policy.deterministic and not deterministic:
         raise ValueError(f"{name} has no stochastic form; expected it without --stochastic")
-    digest = _digest(name.encode() + b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(policy.params)))
-    return Found(entry.make(), policy, f"{name} (shipped)", digest)
+    return Found(entry.make(), policy, f"{name} (shipped)", digest(policy.params, name.encode()))
 
 
 def _digest(content: bytes) -> str:

@@ -17,9 +17,10 @@ from jaxcert.certificates._registry import COUNTING, defaults
 from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy, certify_adaptive, certify_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.rollouts._multi_task import kind_of_returns
+from jaxcert.rollouts._policy import digest
 from jaxcert.training._certifying import Checkpoint, Reached, check_adaptive, first_returns, mean_return, settled
 from jaxcert.training._checkpoint_budget import CheckpointBudget
-from jaxcert.training._ledger import Ledger, digest
+from jaxcert.training._ledger import Ledger
 
 Scalars = Mapping[str, float]
 
@@ -27,7 +28,7 @@ Scalars = Mapping[str, float]
 class CertificationHook:
     """Certifies every checkpoint of training.
 
-    It is the ``hook`` of ``train``, or the ``policy_params_fn`` of ``brax.training.agents.ppo.train``.
+    It is the ``policy_params_fn`` of ``brax.training.agents.ppo.train``.
 
     Each checkpoint has fresh tasks, fresh rollouts and its own part of delta, so with probability at least 1 - delta,
     for each threshold (or wanted safety), the certificates of all checkpoints hold at once, whichever of them is used
@@ -55,7 +56,7 @@ class CertificationHook:
         log: a file that gets two lines of JSON per checkpoint: its part of delta, before its tasks are drawn, and its
             result. If the file exists from an earlier run, the numbering of checkpoints continues from it, so that
             delta is not spent twice and no tasks are repeated; concurrent processes may share it, under a lock (it
-            needs filelock). ``train`` keeps one with its checkpoints.
+            needs filelock).
 
     Attributes:
         checkpoints: all checkpoints so far.
@@ -163,14 +164,6 @@ class CertificationHook:
         if reached:
             raise Reached(checkpoint, make_policy)
 
-    def is_certified(self, step: int, params: Any) -> bool:
-        """Whether the log has the certificate of this policy at this step."""
-        return (step, digest(params)) in self.ledger.done
-
-    def has_ended(self, step: int, params: Any) -> bool:
-        """Whether the log is of a training that ``stop`` ended with this policy."""
-        return self.stop is not None and self.ledger.done.get((step, digest(params)), False)
-
     def _facts(self, checkpoint: Checkpoint) -> dict[str, Any]:
         beta = self.settings["beta"]
         facts = {
@@ -186,18 +179,6 @@ class CertificationHook:
             until = None if self.until is None else float(self.until)
             facts |= {"bound": checkpoint.safety.bound, "until": until, "max_rollouts": self._most()}
         return facts
-
-    def keep_log(self, path: str | Path) -> None:
-        """Keep the log in that file, unless there is a log already.
-
-        Raises:
-            ValueError: if checkpoints were certified before, since their part of delta would be missing in that log.
-        """
-        if self.ledger.path is not None:
-            return
-        if self.ledger.last:
-            raise ValueError("the hook has certified checkpoints of another training; expected a new one, or its log=")
-        self.ledger = Ledger(path)
 
     def _certified(self, step: int, make_policy: Callable[..., Any], params: Any) -> Checkpoint:
         begin = time.perf_counter()

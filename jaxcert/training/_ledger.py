@@ -1,31 +1,13 @@
 """Record the spent parts of delta in a file that outlives the process."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import jax
-import numpy as np
+from typing import Any
 
 from jaxcert._chained import ChainedLog
 from jaxcert._files import check_output
 from jaxcert.training._checkpoint_budget import CheckpointBudget
-
-
-def digest(params: Any) -> str:
-    """Identify a policy by a hash of its arrays, in any container and any order."""
-    arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(params)]
-    parts = sorted(f"{array.dtype}{array.shape}".encode() + array.tobytes() for array in arrays)
-    return hashlib.sha256(b"".join(parts)).hexdigest()
-
-
-class _Spent(NamedTuple):
-    """The checkpoints begun and finished."""
-
-    deltas: dict[int, Fraction]
-    done: dict[tuple[int, str], bool]
 
 
 class Ledger:
@@ -36,25 +18,15 @@ class Ledger:
     """
 
     def __init__(self, path: str | Path | None) -> None:
-        self.path = None if path is None else check_output(path)
-        self._file: ChainedLog[_Spent] = ChainedLog(self.path, "a checkpoint", _Spent({}, {}), _after)
+        file = None if path is None else check_output(path)
+        self._file: ChainedLog[dict[int, Fraction]] = ChainedLog(file, "a checkpoint", {}, _after)
         if self._file.is_begun:
             self._file.read()
 
     @property
     def deltas(self) -> dict[int, Fraction]:
         """The part of delta of each begun checkpoint, by its number."""
-        return self._file.value.deltas
-
-    @property
-    def done(self) -> dict[tuple[int, str], bool]:
-        """Whether training stopped there, for each checkpoint that is done, by its step and policy."""
-        return self._file.value.done
-
-    @property
-    def last(self) -> int:
-        """The number of the last checkpoint; 0 before the first."""
-        return max(self.deltas, default=0)
+        return self._file.value
 
     @property
     def spent(self) -> Fraction:
@@ -67,7 +39,7 @@ class Ledger:
         ValueError if the budget has no such checkpoint, or not enough of delta left.
         """
         with self._file.adding() as add:
-            number = self.last + 1
+            number = len(self.deltas) + 1
             delta = budget.level(number)
             if self.spent + Fraction(delta) > Fraction(budget.delta):
                 raise ValueError(
@@ -84,21 +56,20 @@ class Ledger:
             add([{**about, **result}])
 
 
-def _after(before: _Spent, entries: Iterator[Mapping[str, Any]]) -> _Spent:
-    """The spent delta and the results after more entries: the next checkpoint, or the result of one."""
-    deltas, done = dict(before.deltas), dict(before.done)
+def _after(before: dict[int, Fraction], entries: Iterator[Mapping[str, Any]]) -> dict[int, Fraction]:
+    """The spent delta after more entries: the next checkpoint, or the result of one."""
+    deltas = dict(before)
     for entry in entries:
         _check(entry)
         number, delta = entry["checkpoint"], Fraction(entry["certify/delta"])
         if entry.get("done"):
             if deltas.get(number) != delta:
                 raise ValueError("is done, and expected the checkpoint and certify/delta of a line before it")
-            done[entry["step"], entry["policy"]] = bool(entry.get("reached"))
         elif number != len(deltas) + 1:
             raise ValueError(f"expected the checkpoint {len(deltas) + 1}, as none is left out or repeated")
         else:
             deltas[number] = delta
-    return _Spent(deltas, done)
+    return deltas
 
 
 def _check(entry: Mapping[str, Any]) -> None:

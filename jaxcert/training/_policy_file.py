@@ -88,7 +88,7 @@ def save_policy(path: str | Path, params: Any, *, environment: str, **facts: Any
 
     Args:
         path: the file.
-        params: (normaliser, policy, value) as ``train`` or ``brax.training.agents.ppo`` returns them; the actor has
+        params: (normaliser, policy, value) as ``brax.training.agents.ppo`` returns them; the actor has
             SiLU between its layers and a tanh-normal distribution.
         environment: the environment on which it was trained; checked again on loading.
         **facts: numbers and strings, such as steps and machine.

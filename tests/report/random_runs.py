@@ -110,7 +110,6 @@ def _adaptive(
         tasks=None,
         num_started=jnp.asarray(len(tasks), jnp.int32),
         num_unfinished=jnp.asarray(0, jnp.int32),
-        passed_after=jnp.where(state.passed, len(tasks), 0).astype(jnp.int32),
         rollout_task=jnp.asarray(tasks, jnp.int32),
         rollout_return=jnp.asarray(returns, state.wealth.dtype),
         deterministic=None,

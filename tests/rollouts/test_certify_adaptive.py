@@ -139,7 +139,8 @@ def test_it_ends_when_the_wanted_safety_is_certified(whole):
     assert int(found.num_started) < int(whole.num_started)
     # One violation more, and it would not have ended.
     k, n = int(found.certificate.num_violations[0]), 30
-    passed_last = np.sum(np.asarray(found.passed_after) == np.max(np.asarray(found.passed_after)))
+    passed_at = found.growth()[0]
+    passed_last = np.sum(passed_at == passed_at[-1])
     assert 1 - float(binomial_epsilon(k + passed_last, n, 0.05, 0.1)) < wanted
 
 

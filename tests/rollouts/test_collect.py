@@ -43,7 +43,7 @@ def drift(obs, key):
     return 0.1 * obs + 0.5 * jax.random.normal(key, (1,))
 
 
-def by_hand(env, policy, tasks, key, num_rollouts, discount):
+def by_hand(env, policy, tasks, key, num_rollouts):
     """One episode after the other, a step at a time, until it is over."""
     n = len(tasks)
     returns = np.zeros((n, num_rollouts))
@@ -55,21 +55,20 @@ def by_hand(env, policy, tasks, key, num_rollouts, discount):
         state = env.environment(tasks[i]).reset(first)
         for t in range(env.episode_length):
             state = step(tasks[i], state, policy(state.obs, jax.random.fold_in(rest, t)))
-            returns[i, j] += discount**t * float(state.reward)
+            returns[i, j] += float(state.reward)
             lengths[i, j] = t + 1
             if state.done:
                 break
     return returns, lengths
 
 
-@pytest.mark.parametrize("discount", [1.0, 0.9])
-def test_returns_are_those_of_a_plain_loop(discount):
+def test_returns_are_those_of_a_plain_loop():
     tasks = WALK.sample_tasks(jax.random.key(0), 5)
-    wanted, lengths = by_hand(WALK, drift, tasks, KEY, 4, discount)
+    wanted, lengths = by_hand(WALK, drift, tasks, KEY, 4)
     # Some end early, some by the length: both are masked as they should be.
     assert lengths.min() < 10
     assert lengths.max() == WALK.episode_length
-    got = collect(WALK, drift, tasks, KEY, num_rollouts=4, discount=discount)
+    got = collect(WALK, drift, tasks, KEY, num_rollouts=4)
     assert got.shape == (5, 4)
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
 
@@ -85,12 +84,12 @@ def nan_far_out(obs, key):
     return jnp.where(jnp.abs(obs) > 4.5, jnp.nan, drift(obs, key))
 
 
-@pytest.mark.parametrize(("policy", "discount"), [(drift, 1.0), (nan_far_out, 0.9)])
-def test_episodes_that_take_the_places_of_others_are_the_same(monkeypatch, policy, discount):
+@pytest.mark.parametrize("policy", [drift, nan_far_out])
+def test_episodes_that_take_the_places_of_others_are_the_same(monkeypatch, policy):
     """In few places on a CPU, where episodes are long and many; beside all of them at once."""
     env = dataclasses.replace(WALK, episode_length=500)
     tasks = env.sample_tasks(jax.random.key(0), 70)
-    settings = {"num_rollouts": 30, "discount": discount, "validate": False}
+    settings = {"num_rollouts": 30, "validate": False}
     monkeypatch.setattr("jaxcert.rollouts._collect._LONG_EPISODE", 501)
     whole = collect(env, policy, tasks, KEY, **settings)
     assert np.any(np.isnan(whole)) == (policy is nan_far_out)
@@ -278,7 +277,6 @@ class Module:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"discount": 1.5}, r"discount is 1\.5"),
         ({"num_rollouts": 0}, "num_rollouts is 0; expected a whole number"),
         ({"policy": lambda obs, key: jnp.zeros(2)}, r"gives float32\[2\]; expected an action of shape \(1,\)"),
         ({"policy": lambda obs, key: jnp.ones((1, 3)) @ obs}, r"policy does not take an observation of float32\[1\]"),

@@ -88,6 +88,21 @@ def test_withdrawn_trials_that_count_are_the_worst(tmp_path):
 
 
 @pytest.mark.parametrize("begin", [COINS, SCORES], ids=["successes", "scores"])
+def test_the_certificate_grew_as_it_was_after_each_trial(begin, tmp_path):
+    trials, safeties = begin(tmp_path / "log.jsonl"), [np.zeros(2)]
+    for number in range(60):
+        if (label := trials.next_task()) is None:
+            break
+        trials.add(label, number % 7 > 0 if trials.declared.successes else 0.9)
+        safeties.append(np.asarray(trials.run().certificate.safety))
+    assert max(safeties[-1]) > 0
+    for index in range(2):
+        after, safety = trials.run().growth(index)
+        at = np.searchsorted(after, np.arange(len(safeties)), side="right") - 1
+        np.testing.assert_array_equal(safety[at], [each[index] for each in safeties])
+
+
+@pytest.mark.parametrize("begin", [COINS, SCORES], ids=["successes", "scores"])
 def test_it_is_an_adaptive_run_in_a_file(begin, tmp_path):
     trials = made(begin(tmp_path / "log.jsonl"), 1)
     for count_withdrawn in (False, True):
@@ -95,7 +110,7 @@ def test_it_is_an_adaptive_run_in_a_file(begin, tmp_path):
         save_adaptive(tmp_path / "run.npz", run, facts={"log": "log.jsonl"})
         again = load_adaptive(tmp_path / "run.npz")  # which computes everything again from the rollouts
         assert_same(again.state, run.state)
-        np.testing.assert_array_equal(again.passed_after, run.passed_after)
+        np.testing.assert_array_equal(again.growth()[0], run.growth()[0])
         assert again.tasks["label"].tolist() == LABELS
     assert adaptive_facts(tmp_path / "run.npz") == {"log": "log.jsonl"}
     assert int(run.num_started) == len(trials.trials) == int(run.state.num_rollouts.sum())

@@ -38,7 +38,6 @@ def _log(path):
 
 def _adaptive(path):
     state, count = sequential.init(5, 0.5, support=(0, 1)), np.int32(0)
-    none = {"passed_after": np.zeros((5, 1), np.int32), "rollout_task": np.zeros(0, np.int32)}
     save_adaptive(
         path,
         AdaptiveCertificate(
@@ -48,8 +47,8 @@ def _adaptive(path):
             deterministic=None,
             num_started=count,
             num_unfinished=count,
+            rollout_task=np.zeros(0, np.int32),
             rollout_return=np.zeros(0, np.float32),
-            **none,
         ),
     )
 

@@ -1,6 +1,7 @@
 """Reach-avoid formulas on finite traces by their definition, and random tasks, in plain Python and NumPy."""
 
 import itertools
+import re
 
 import numpy as np
 
@@ -13,27 +14,40 @@ def holds(stages, trace, position=0):
     """(23.1) of docs/theory.md; stages and traces are lists of sets of names."""
     if not stages:
         return True
-    (reach, avoid, finish), *rest = stages
+    (reach, avoid), *rest = stages
     return any(
-        (trace[at] & finish or (trace[at] & reach and holds(rest, trace, at)))
+        trace[at] & reach
+        and holds(rest, trace, at)
         and not any(trace[before] & avoid for before in range(position, at))
         for at in range(position, len(trace))
     )
 
 
 def stages_of(task, names=NAMES):
-    """What each stage of one task reaches, avoids and finishes by."""
-    parts = (task.reach, task.avoid, task.finish)
+    """What each stage of one task reaches and avoids."""
+    parts = (task.reach, task.avoid)
     return [tuple(as_sets(part, names)[stage] for part in parts) for stage in range(int(task.num_stages))]
 
 
 def any_tasks(rng, num_tasks, *, depth=3):
-    """Tasks without the sampler's rules: anything to reach and to avoid, also both, and to finish by in some stages."""
+    """Tasks without the sampler's rules: anything to reach and to avoid, also both."""
     shape = (num_tasks, depth, len(NAMES))
     reach, avoid = rng.random(shape) < 0.3, rng.random(shape) < 0.3
     reach[~reach.any(-1), 0] = True
     num_stages = rng.integers(1, depth + 1, num_tasks).astype(np.int32)
-    return ltl.ReachAvoid(reach, avoid, num_stages, rng.random(shape) < 0.1)  # rows after the last stage are noise
+    return ltl.ReachAvoid(reach, avoid, num_stages)  # rows after the last stage are noise
+
+
+def stages_in(text):
+    """What each stage reaches and avoids, from the text of ``ltl.to_formula``."""
+    until = re.fullmatch(r"(?:F ?|!(?P<avoid>\w+|\([^()]*\)) U )(?P<body>.*)", text)
+    reach, _, rest = until["body"].partition(" & ")
+    names = [re.findall(r"\w+", part or "") for part in (reach, until["avoid"])]
+    return [tuple(names), *(stages_in(rest[:-1]) if rest else [])]
+
+
+def task_of(text, names=NAMES, depth=None):
+    return ltl.from_stages(stages_in(text), names, depth=depth)
 
 
 def nth(tasks, index):

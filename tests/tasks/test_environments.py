@@ -90,6 +90,6 @@ def test_tasks_have_the_names_of_their_parameters(tmp_path):
 def test_what_cannot_be_run_is_refused(tmp_path):
     arguments = ("--tasks", 5, "--rollouts", 5, "--out", tmp_path / "r.npz")
     assert "simple_grid has no stochastic form" in refused("rollout", "simple_grid", "--stochastic", *arguments)
-    assert "expected a checkpoint, one of cheetah, walker, zones, bridge" in refused(
+    assert "expected a policy file, one of cheetah, walker, zones, bridge" in refused(
         "rollout", "bridge_world", *arguments
     )

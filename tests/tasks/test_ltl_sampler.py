@@ -27,7 +27,7 @@ def assert_uniform(values, low, high):
 
 @pytest.mark.parametrize("num_propositions", [3, 4, 8])
 def test_the_rules(num_propositions):
-    reach, avoid, num_stages, _ = sampled(num_propositions=num_propositions)
+    reach, avoid, num_stages = sampled(num_propositions=num_propositions)
     used = np.arange(3) < num_stages[:, None]
     assert set(np.unique(num_stages)) == {1, 2, 3}
     assert (reach.any(-1) == used).all()
@@ -40,7 +40,7 @@ def test_the_rules(num_propositions):
 
 def test_numbers_are_uniform_on_what_is_left():
     """Of four propositions, one or two reached and as many reached before leave 0 to 2 to avoid."""
-    reach, avoid, num_stages, _ = sampled()
+    reach, avoid, num_stages = sampled()
     assert_uniform(reach[:, 0].sum(-1), 1, 2)
     for stage in range(3):
         here = num_stages > stage
@@ -51,7 +51,7 @@ def test_numbers_are_uniform_on_what_is_left():
 
 def test_propositions_are_uniform():
     """Each subset of a size as often as any other, given what came before."""
-    reach, avoid, num_stages, _ = sampled()
+    reach, avoid, num_stages = sampled()
     assert_uniform(reach[reach[:, 0].sum(-1) == 1, 0].argmax(-1), 0, 3)
     pairs = reach[reach[:, 0].sum(-1) == 2, 0] @ np.array([1, 2, 4, 8])
     assert stats.chisquare(np.unique(pairs, return_counts=True)[1]).pvalue > 1e-3
@@ -72,7 +72,7 @@ def test_propositions_are_uniform():
     ],
 )
 def test_ranges(ranges):
-    reach, avoid, num_stages, _ = sampled(8, **ranges)
+    reach, avoid, num_stages = sampled(8, **ranges)
     depth = ranges.get("depth", 3)
     used = np.arange(depth) < num_stages[:, None]
     assert reach.shape == (20_000, depth, 8)
@@ -86,8 +86,7 @@ def test_ranges(ranges):
 
 def test_types_and_values_in_both_precisions(precision):
     task = ltl.sample_reach_avoid(jax.random.key(3), 4)
-    assert [leaf.dtype for leaf in task] == [bool, bool, np.int32, bool]
-    assert not task.finish.any()
+    assert [leaf.dtype for leaf in task] == [bool, bool, np.int32]
     assert str(ltl.to_formula(task, ["a", "b", "c", "d"])) == "!(a | c) U (d & F(a | c))"
 
 

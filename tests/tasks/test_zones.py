@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from ltl_reference import task_of
 from test_zones_physics import reference_lidar, reference_step
 
 from jaxcert.rollouts import Policy, collect
@@ -15,7 +16,7 @@ KEY = jax.random.key(0)
 
 
 def task(text):
-    return ltl.from_formula(text, zones.COLOURS, depth=3)
+    return task_of(text, zones.COLOURS, depth=3)
 
 
 def in_a_row(text, *, start=(-2.0, 0.0), heading=0.0):
@@ -46,8 +47,8 @@ FORWARD = (1.0, 0.0)
         ("F purple", 0.6, 1.0),
         ("F(red & F green)", -0.4, 1.0),
         ("!red U green", -1.4, 0.0),
-        ("!yellow U (red & (!purple U green))", -0.4, 1.0),
-        ("F(red & (!green U purple))", -0.4, None),
+        ("!yellow U (red & !purple U green)", -0.4, 1.0),
+        ("F(red & !green U purple)", -0.4, None),
         ("F yellow", 3.3, 0.0),
     ],
 )
@@ -113,7 +114,7 @@ def test_an_episode_is_that_of_the_reference(x64):
 
 
 def test_what_the_policy_sees_of_a_formula():
-    env, state = in_a_row("!yellow U (red & (!purple U green))")
+    env, state = in_a_row("!yellow U (red & !purple U green)")
     assert state.obs.remaining.mask.tolist() == [True, True, False]
     assert state.obs.remaining.avoid[0].tolist() == [False, False, False, True]
     states = drive(env, state, FORWARD)

@@ -134,15 +134,16 @@ def test_what_jax_has_lost_is_lent_and_taken_back():
 
 
 TWO_DEVICES = """
-import dataclasses, jax
+import jax
+from pendulums import pendulum_ppo
 from jaxcert.tasks import pendulum
-from jaxcert.training import PENDULUM, CertificationHook, CheckpointBudget, train
+from jaxcert.training import CertificationHook, CheckpointBudget
 
 assert len(jax.local_devices()) == 2
 options = {"thresholds": [10.0], "num_tasks": 20, "num_rollouts": 2, "budget": CheckpointBudget(0.1)}
 hook = CertificationHook(pendulum.ENV, jax.random.key(0), **options)
 sizes = {"num_envs": 16, "batch_size": 16, "num_minibatches": 2, "num_timesteps": 3000, "num_evals": 3}
-train(pendulum.ENV, dataclasses.replace(PENDULUM, **sizes), hook=hook)
+pendulum_ppo(policy_params_fn=hook, **sizes)
 print(len(hook.checkpoints))
 """
 
@@ -151,7 +152,7 @@ def test_on_two_devices():
     environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", TWO_DEVICES],
-        env={**os.environ, **environment},
+        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         check=False,

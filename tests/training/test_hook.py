@@ -255,16 +255,6 @@ def test_settings_are_refused_before_delta_is_spent(tmp_path, changes, words):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_log_is_kept_from_the_beginning_or_not_at_all(tmp_path):
-    one = hook()
-    one.keep_log(tmp_path / "log.jsonl")
-    one(0, make_policy, jnp.float32(1))
-    one.keep_log(tmp_path / "other.jsonl")  # has one
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["log.jsonl", "log.jsonl.lock"]
-    other = hook()
-    other(0, make_policy, jnp.float32(1))
-    with pytest.raises(ValueError, match="has certified checkpoints of another training"):
-        other.keep_log(tmp_path / "other.jsonl")
 
 
 _SPENDER = """

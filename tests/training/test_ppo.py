@@ -1,36 +1,28 @@
-"""Real training with Brax: it learns, is certified on the way, stops where it should, and resumes."""
+"""Real training with Brax's PPO: it is certified on the way, stops where it should, and goes on."""
 
 import dataclasses
 import json
-import os
-import shutil
-import signal
-import subprocess
-import sys
-import time
 
 import jax
 import numpy as np
 import pytest
 from compilations import compilations
+from pendulums import pendulum_ppo
 
 from jaxcert.rollouts import brax_policy, collect
 from jaxcert.tasks import pendulum
-from jaxcert.tasks.locomotion import cheetah
 from jaxcert.training import (
-    PENDULUM,
-    SMALL,
     CertificationHook,
     CheckpointBudget,
+    Reached,
+    brax_env,
     load_policy,
     policy_facts,
     save_policy,
-    train,
 )
 
 pytest.importorskip("brax", reason="needs the extra brax")
 pytestmark = [pytest.mark.usefixtures("promoting"), pytest.mark.slow, pytest.mark.filterwarnings("default")]
-SHORT = dataclasses.replace(PENDULUM, num_timesteps=1_000_000, num_evals=4)
 
 
 def hook(**changes):
@@ -39,25 +31,28 @@ def hook(**changes):
     return CertificationHook(pendulum.ENV, jax.random.key(1), budget=budget, **{**options, **changes})
 
 
-@pytest.fixture
-def compiled(monkeypatch) -> list[int]:
-    """How many programs each call of a hook asks for."""
-    call, counts = CertificationHook.__call__, []
-    monkeypatch.setattr(CertificationHook, "__call__", lambda *a: counts.append(compilations(lambda: call(*a))))
-    return counts
+def logged(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_the_certificate_rises_and_the_policy_is_kept(tmp_path, compiled):
-    seen = []
-    one = hook(log=tmp_path / "certificates.jsonl")
-    trained = train(
-        pendulum.ENV,
-        SHORT,
-        hook=one,
-        checkpoints=tmp_path / "checkpoints",
-        progress_fn=lambda step, metrics: seen.append((step, metrics)),
-    )
-    assert trained.reached is None
+def test_the_environment_is_one_of_brax():
+    env = brax_env(pendulum.ENV)
+    assert (env.observation_size, env.action_size) == (5, 1)
+    state = jax.jit(env.reset)(jax.random.key(0))
+    after = jax.jit(env.step)(state, np.zeros(1, np.float32))
+    task, inner = after.pipeline_state
+    assert task == state.pipeline_state[0]
+    np.testing.assert_array_equal(after.obs, inner.obs)
+
+
+def test_the_certificate_rises_and_the_policy_is_kept(tmp_path):
+    """A policy in a file is the same one; and each call of the hook but the first compiles nothing."""
+    one, compiled = hook(log=tmp_path / "log.jsonl"), []
+
+    def certify(*given):
+        compiled.append(compilations(lambda: one(*given)))
+
+    make_policy, params, _ = pendulum_ppo(policy_params_fn=certify)
     assert compiled[0] > 0
     assert not any(compiled[1:])
     assert len(compiled) == len(one.checkpoints) > 3
@@ -65,33 +60,29 @@ def test_the_certificate_rises_and_the_policy_is_kept(tmp_path, compiled):
     assert first.safety.safety[0] < 0.1
     assert last.safety.safety[0] > 0.6
     assert last.step >= 1_000_000
-    assert seen[-1][0] == last.step
+    assert [entry.get("done", False) for entry in logged(tmp_path / "log.jsonl")] == [False, True] * len(compiled)
+    assert logged(tmp_path / "log.jsonl")[-1]["deterministic"] is True
     assert not hasattr(jax, "device_put_replicated") or jax.__version_info__ < (0, 10)
-    # The file holds the same policy.
-    save_policy(tmp_path / "policy.npz", trained.params, environment="pendulum")
+    file = tmp_path / "policy.npz"
+    save_policy(file, params, environment="pendulum", num_steps=last.step)
+    assert policy_facts(file) == {"environment": "pendulum", "network": "brax", "num_steps": last.step}
     tasks = pendulum.ENV.sample_tasks(jax.random.key(0), 5)
-    found = [
-        collect(pendulum.ENV, policy, tasks, jax.random.key(1), num_rollouts=3)
-        for policy in (
-            load_policy(tmp_path / "policy.npz", environment="pendulum"),
-            brax_policy(trained.make_policy, trained.params),
-        )
-    ]
+    policies = load_policy(file, environment="pendulum"), brax_policy(make_policy, params)
+    found = [collect(pendulum.ENV, each, tasks, jax.random.key(1), num_rollouts=3) for each in policies]
     np.testing.assert_allclose(*found, rtol=1e-4)
 
 
-def test_a_checkpoint_that_was_not_certified_is_certified_when_training_goes_on(tmp_path):
-    """As after a kill between the two; and once it is, the same call does nothing more."""
-    settings = dataclasses.replace(SHORT, num_timesteps=100_000, num_evals=2)
-    train(pendulum.ENV, settings, checkpoints=tmp_path)
-    numbers = []
-    for _ in range(2):
-        one = hook()
-        train(pendulum.ENV, settings, hook=one, checkpoints=tmp_path)
-        numbers.append([checkpoint.number for checkpoint in one.checkpoints])
-    assert numbers == [[1], []]
-    with pytest.raises(ValueError, match="give the MultiTaskEnv a name"):
-        train(dataclasses.replace(pendulum.ENV, name=""), settings, checkpoints=tmp_path)
+def test_training_goes_on_and_stops_early(tmp_path):
+    """With the parameters so far and the same log: no part of delta is spent twice."""
+    log = tmp_path / "certificates.jsonl"
+    _, params, _ = pendulum_ppo(policy_params_fn=hook(log=log), num_timesteps=300_000, num_evals=2)
+    other = hook(log=log, stop=lambda checkpoint: bool(checkpoint.safety.safety[0] > 0.3))
+    with pytest.raises(Reached) as reached:
+        pendulum_ppo(policy_params_fn=other, restore_params=params)
+    assert reached.value.checkpoint is other.checkpoints[-1]
+    assert reached.value.checkpoint.step < 1_500_000
+    # Two checkpoints before: the untrained one and the last of the first run.
+    assert other.checkpoints[0].number == 3
 
 
 def test_tasks_are_drawn_anew_between_evaluations():
@@ -104,105 +95,15 @@ def test_tasks_are_drawn_anew_between_evaluations():
         return task
 
     env = dataclasses.replace(pendulum.ENV, sample_task=sample_task)
-    sizes = {"num_envs": 16, "num_eval_envs": 1, "batch_size": 16, "num_timesteps": 60_000, "num_evals": 4}
-    train(env, dataclasses.replace(SHORT, **sizes))
+    pendulum_ppo(env, num_envs=16, num_eval_envs=1, batch_size=16, num_timesteps=60_000, num_evals=4)
     assert len(set(seen)) > 3 * 16
 
 
-TINY = dataclasses.replace(PENDULUM, num_timesteps=200_000, num_evals=3)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with three checkpoints, certified as they came."""
-    folder = tmp_path_factory.mktemp("trained")
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        train(pendulum.ENV, TINY, hook=hook(num_tasks=50, num_rollouts=4), checkpoints=folder)
-    return folder
-
-
-def last_policy(folder):
-    return max(folder.glob("*.npz"))
-
-
-def logged(folder):
-    return [json.loads(line) for line in (folder / "certificates.jsonl").read_text().splitlines()]
-
-
-def test_every_checkpoint_is_a_policy_file_and_one_of_brax(folder):
-    files = sorted(folder.glob("*.npz"))
-    assert [file.with_suffix("").is_dir() for file in files] == [True] * 3
-    assert policy_facts(files[-1])["environment"] == "pendulum"
-    assert policy_facts(files[-1])["num_steps"] == int(files[-1].stem) >= 200_000
-    assert files[-1].stat().st_size < 40_000
-    assert [entry.get("done", False) for entry in logged(folder)] == [False, True] * 3
-    assert logged(folder)[-1]["deterministic"] is True
-
-
-def test_a_finished_training_trains_no_more_and_a_longer_one_goes_on(folder, tmp_path):
-    copy = tmp_path / "copy"
-    shutil.copytree(folder, copy)
-    before = last_policy(copy)
-    train(pendulum.ENV, TINY, checkpoints=copy)
-    assert last_policy(copy) == before
-    # A checkpoint that was cut short is passed over.
-    cut = copy / "000099999999"
-    cut.mkdir()
-    (cut / "_METADATA").write_text("{")
-    (cut / "ppo_network_config.json").write_text("")
-    train(pendulum.ENV, dataclasses.replace(TINY, num_timesteps=300_000), checkpoints=copy)
-    after = last_policy(copy)
-    assert int(after.stem) >= 300_000
-    assert int(after.stem) > int(before.stem)
-
-
-def test_training_that_has_stopped_at_the_wanted_certificate_stays_so(tmp_path):
-    reached = []
-    for _ in range(2):
-        one = hook(thresholds=[0.0], safeties=(), stop=lambda checkpoint: bool(checkpoint.safety.safety[0] >= 0.5))
-        reached.append(train(pendulum.ENV, TINY, hook=one, checkpoints=tmp_path).reached)
-    assert (reached[0].step, reached[1]) == (0, None)
-    assert len(logged(tmp_path)) == 2
-    assert int(last_policy(tmp_path).stem) == 0
-
-
-TRAINING = """
-import dataclasses, sys
-from jaxcert.tasks import pendulum
-from jaxcert.tasks.locomotion import cheetah
-from jaxcert.training import PENDULUM, train
-
-steps, evaluations = map(int, sys.argv[1:])
-settings = dataclasses.replace(PENDULUM, num_timesteps=steps, num_evals=evaluations)
-train(pendulum.ENV, settings, checkpoints="run", progress_fn=lambda step, metrics: print(step, flush=True))
-"""
-
-
-def test_a_killed_training_goes_on_from_its_last_checkpoint(tmp_path):
-    """A real process, killed as soon as its second checkpoint is on the disk."""
-    folder, program = tmp_path / "run", [sys.executable, "-c", TRAINING]
-    options = {"cwd": tmp_path, "stdout": subprocess.PIPE, "text": True}
-    process = subprocess.Popen([*program, str(PENDULUM.num_timesteps), "41"], stderr=subprocess.STDOUT, **options)
-    end = time.monotonic() + 300
-    while len(list(folder.glob("*.npz"))) < 2:
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < end
-        time.sleep(0.2)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    complete = sorted(int(path.parent.name) for path in folder.glob("*/ppo_network_config.json"))
-    done = subprocess.run([*program, str(complete[-1] + 1), "2"], check=True, **options)
-    assert int(done.stdout.split()[0]) == complete[-1]
-
-
-def test_a_folder_of_another_environment_is_refused(folder):
-    pytest.importorskip("mujoco_playground", reason="needs the extra brax")
-    with pytest.raises(ValueError, match="is of 'pendulum', not of 'cheetah'; choose another folder"):
-        train(cheetah(), SMALL, checkpoints=folder)
-
-
-def test_a_missing_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "brax.training.agents.ppo.train", None)
-    with pytest.raises(ImportError, match=r"brax is needed for this: pip install '\.\[brax\]' in the checkout"):
-        train(pendulum.ENV, TINY, checkpoints=tmp_path / "t")
-    assert not list(tmp_path.iterdir())
+def test_adaptive_checkpoints_take_no_more_rollouts_than_they_may(tmp_path):
+    log = tmp_path / "log.jsonl"
+    one = hook(thresholds=[2.0], safeties=(), num_tasks=50, num_rollouts=20, adaptive=True, until=0.5, log=log)
+    pendulum_ppo(policy_params_fn=one, num_timesteps=200_000, num_evals=3)
+    done = [entry for entry in logged(log) if entry.get("done")]
+    assert len(done) == 3
+    assert all(entry["bound"] == "sequential" and entry["until"] == 0.5 for entry in done)
+    assert all(0 < entry["certify/rollouts"] <= 1000 for entry in done)

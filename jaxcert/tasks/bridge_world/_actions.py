@@ -1,7 +1,5 @@
 """Policies as tables of actions: over the left bridge, over the right one, or the user's own."""
 
-from typing import Any
-
 import chex
 import jax
 import jax.numpy as jnp
@@ -63,15 +61,14 @@ def table_policy(actions: chex.Array, *, world: World = STANDARD) -> Policy:
     """The policy that takes the action of its cell.
 
     Args:
-        actions: the action in each cell, int [num_cells]: ``left_policy``, ``right_policy`` or any other; may be
-            traced.
+        actions: the action in each cell, int [num_cells]: ``left_policy``, ``right_policy`` or any other.
         world: the map.
 
     Returns:
         A deterministic ``Policy`` for ``env(world=world)``.
 
     Raises:
-        ValueError: if there is not one action from 0 to 3 for each cell.
+        ValueError: if there is not one action from 0 to 3 for each cell, or the table is traced.
 
     Example:
         >>> import jax
@@ -79,7 +76,7 @@ def table_policy(actions: chex.Array, *, world: World = STANDARD) -> Policy:
         >>> int(policy.apply(policy.params, 71, jax.random.key(0)))
         0
     """
-    return Policy(look_up, jnp.asarray(as_table(actions, world)), deterministic=True)
+    return Policy(look_up, jnp.asarray(check_policy(actions, world)), deterministic=True)
 
 
 def look_up(table: jax.Array, cell: jax.Array, key: jax.Array) -> jax.Array:
@@ -91,15 +88,8 @@ def check_policy(policy: ArrayLike, world: World) -> np.ndarray:
     """One action for each cell, checked to be concrete."""
     if not is_concrete(policy):
         raise ValueError("policy is traced; expected a table that is known when the function is traced")
-    return np.asarray(as_table(policy, world))
-
-
-def as_table(policy: ArrayLike, world: World) -> Any:
-    """``check_policy`` for a table that may be traced: then its values cannot be checked."""
-    known = is_concrete(policy)
-    table: Any = np.asarray(policy) if known else policy
-    fits = table.shape == (world.num_cells,) and jnp.issubdtype(table.dtype, jnp.integer)
-    if not fits or (known and not np.all((table >= 0) & (table < 4))):
+    table = np.asarray(policy)
+    integers = table.shape == (world.num_cells,) and table.dtype.kind in "iu"
+    if not (integers and np.all((table >= 0) & (table < 4))):
         raise ValueError(f"policy is {policy!r}; expected an action, 0 to 3, for each of {world.num_cells} cells")
-    # A wider integer must not wrap to an action.
-    return (table if known else jnp.where((table >= 0) & (table < 4), table, 4)).astype(np.int32)
+    return table.astype(np.int32)

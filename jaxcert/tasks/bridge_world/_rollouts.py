@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxcert._validation import check_count
 from jaxcert.rollouts._policy import Policy, task_keys
-from jaxcert.tasks.bridge_world._actions import as_table, look_up
+from jaxcert.tasks.bridge_world._actions import check_policy, look_up
 from jaxcert.tasks.bridge_world._world import (
     STANDARD,
     Tasks,
@@ -78,7 +78,7 @@ def trajectories(
 
     Returns:
         Cells, int32[n, m, horizon + 1]; -1 after the end, and from the start on for a slip probability that is NaN or
-        outside [0, 1], and everywhere if a traced policy has other actions.
+        outside [0, 1].
 
     Raises:
         ValueError: if ``num_rollouts`` is not a positive integer, a task is not two numbers, or the policy does not
@@ -94,7 +94,7 @@ def trajectories(
     slip = as_tasks(tasks)
     if slip.ndim != 2:
         raise ValueError(f"tasks have shape {slip.shape}; expected [n, 2]")
-    return _trajectories(key, slip, jnp.asarray(as_table(policy, world)), num_rollouts, world)
+    return _trajectories(key, slip, jnp.asarray(check_policy(policy, world)), num_rollouts, world)
 
 
 @functools.partial(jax.jit, static_argnums=(3, 4))
@@ -110,8 +110,7 @@ def _trajectories(key: jax.Array, slip: jax.Array, table: jax.Array, num_rollout
         _, cells = jax.lax.scan(advance, (key, start, jnp.zeros(start.shape, bool)), length=world.horizon)
         return jnp.concatenate([start[None], cells]).T
 
-    possible = is_possible(slip) & jnp.all((table >= 0) & (table < 4))
-    return jnp.where(possible[:, None, None], jax.vmap(one)(task_keys(key, len(slip)), slip), -1)
+    return jnp.where(is_possible(slip)[:, None, None], jax.vmap(one)(task_keys(key, len(slip)), slip), -1)
 
 
 def _advance(

@@ -11,6 +11,6 @@ Reference:
 """
 
 from jaxcert.tasks.locomotion._environments import cheetah, walker
-from jaxcert.tasks.locomotion._task import Task, task_distribution
+from jaxcert.tasks.locomotion._task import Task
 
-__all__ = ["Task", "cheetah", "task_distribution", "walker"]
+__all__ = ["Task", "cheetah", "walker"]

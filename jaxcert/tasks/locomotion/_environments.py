@@ -1,8 +1,10 @@
 """The two robots as environments of a task."""
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import chex
@@ -11,9 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.rollouts._mujoco_warnings import mujoco_warnings
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks.locomotion._task import KNOWN_WARNING, Fields, Task, Torso, as_the_authors, physical, sample_task
+from jaxcert.tasks.locomotion._task import Fields, Task, Torso, as_the_authors, physical, sample_task
 
 EPISODE_LENGTH = 1000
 
@@ -129,12 +130,33 @@ def walker(*, authors_version: bool = False) -> MultiTaskEnv:
 @functools.lru_cache  # so that equal environments share compiled programs
 def _multi_task(name: str, of_playground: str, build: Callable[..., Robot], *, authors_version: bool) -> MultiTaskEnv:
     suite = import_extra("mujoco_playground", "brax").dm_control_suite
-    with mujoco_warnings(KNOWN_WARNING):
+    with _without_known_warning():
         base = suite.load(of_playground, config_overrides={"impl": "jax"})
     robot = build(base.mj_model, base.mjx_model, authors_version=authors_version)
     environment, support = functools.partial(Locomotion, robot), (0.0, float(EPISODE_LENGTH))
     name = f"{name} (authors' version)" if authors_version else name
     return MultiTaskEnv(environment, sample_task, EPISODE_LENGTH, support, name=name)
+
+
+# Of MuJoCo, about an attribute in a model file of Playground, which a user cannot change.
+_KNOWN_WARNING = "settotalmass"
+
+
+@contextlib.contextmanager
+def _without_known_warning() -> Iterator[None]:
+    """A context in which MuJoCo's other warnings are Python's, and none is written to a file in the current folder."""
+    mujoco = import_extra("mujoco", "brax")
+    before = mujoco.get_mju_user_warning()
+
+    def warn(text: str) -> None:
+        if _KNOWN_WARNING not in text:
+            warnings.warn(f"MuJoCo: {text}", RuntimeWarning, stacklevel=2)
+
+    mujoco.set_mju_user_warning(warn)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
 
 
 def _cheetah(mj: Any, model: Any, *, authors_version: bool) -> Robot:

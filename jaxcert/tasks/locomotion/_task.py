@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.tasks._scales import joint_scales, sample_scales
+from jaxcert.tasks._scales import sample_scales
 
 
 class Task(NamedTuple):
@@ -28,32 +28,6 @@ def sample_task(key: chex.PRNGKey) -> Task:
     """Both scales are 2^u with u uniform on (-1, 1), independent."""
     return Task(*sample_scales(key, 2))
 
-
-def task_distribution(
-    *, mass_scale: tuple[float, float] = (0.5, 2.0), size_scale: tuple[float, float] = (0.5, 2.0)
-) -> Any:
-    """The law of both robots' tasks as a distribution of TensorFlow Probability, or one with other ends.
-
-    Args:
-        mass_scale: ends of the factor on all masses, whose logarithm is uniform.
-        size_scale: ends of the factor on the torso's length, likewise.
-
-    Returns:
-        A ``JointDistributionNamed`` of a ``Task``.
-
-    Raises:
-        ValueError: for ends that are not positive, or not in order.
-
-    Example:
-        >>> heavy = task_distribution(mass_scale=(1.0, 2.0))
-        >>> bool(heavy.sample(seed=jax.random.key(0)).mass_scale > 1)
-        True
-    """
-    return joint_scales(Task, mass_scale=mass_scale, size_scale=size_scale)
-
-
-# About an attribute in a model file of Playground, which a user cannot change.
-KNOWN_WARNING = "settotalmass"
 
 # Fields of a model by name, as ``Model.replace`` takes them.
 Fields = dict[str, jax.Array]

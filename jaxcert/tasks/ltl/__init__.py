@@ -1,17 +1,16 @@
-"""Reach-avoid tasks in linear temporal logic (LTL): formulas as text and as arrays, and their progression.
+"""Reach-avoid tasks in linear temporal logic (LTL) as arrays, their formulas, and their progression.
 
 Reference: Schnitzer, Jackermeier, Abate, Parker, ICML 2026, arXiv 2602.02098, for the distribution of tasks.
 """
 
-from jaxcert.tasks.ltl._parser import from_formula
 from jaxcert.tasks.ltl._progression import Remaining, initial_state, is_satisfied, is_violated, remaining, step
-from jaxcert.tasks.ltl._reach_avoid import ReachAvoid, to_formula
+from jaxcert.tasks.ltl._reach_avoid import ReachAvoid, from_stages, to_formula
 from jaxcert.tasks.ltl._task_sampler import sample_reach_avoid
 
 __all__ = [
     "ReachAvoid",
     "Remaining",
-    "from_formula",
+    "from_stages",
     "initial_state",
     "is_satisfied",
     "is_violated",

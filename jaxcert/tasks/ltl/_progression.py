@@ -35,7 +35,7 @@ def initial_state(task: ReachAvoid) -> jax.Array:
 
     Example:
         >>> from jaxcert.tasks import ltl
-        >>> initial_state(ltl.from_formula("F(a & F b)", ["a", "b"])).tolist()
+        >>> initial_state(ltl.from_stages([(["a"], []), (["b"], [])], ["a", "b"])).tolist()
         [True, False, False]
     """
     return jnp.arange(task.reach.shape[-2] + 1) == 0
@@ -49,7 +49,7 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
 
     .. math:: S' = \{ i \in E : i < n, A_i \text{ does not hold} \} \cup (E \cap \{ n \}),
 
-    where E is S, each stage that follows one in E whose propositions to reach hold, and n if one in E finishes.
+    where E is S, and each stage that follows one in E whose propositions to reach hold.
 
     This is exact: a trace satisfies the task if and only if n is in S at its end, and then every continuation does. If
     S is empty, none does; if not, one position with all propositions does.
@@ -71,7 +71,7 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
 
     Example:
         >>> from jaxcert.tasks import ltl
-        >>> task = ltl.from_formula("F(a & (!b U c))", ["a", "b", "c"])
+        >>> task = ltl.from_stages([(["a"], []), (["c"], ["b"])], ["a", "b", "c"])
         >>> state = initial_state(task)
         >>> for letter in "abac":
         ...     state = step(task, state, jnp.array([letter == name for name in "abc"]))
@@ -92,17 +92,15 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
     reached = [state[0]]
     for stage in range(depth):
         reached.append(state[stage + 1] | reached[stage] & passed[stage])
-    finished = jnp.any(task.finish & holds, axis=-1) & ~after
-    reached[-1] |= jnp.any(jnp.stack(reached[:-1]) & finished)
     return jnp.stack(reached) & jnp.append(kept, True)
 
 
 def _check_task(task: ReachAvoid) -> tuple[int, int]:
     """Its numbers of rows and of propositions."""
-    reach, avoid, count, finish = task
-    if reach.ndim != 2 or any(part.shape != reach.shape or part.dtype != bool for part in (reach, avoid, finish)):
-        shapes = ", ".join(f"{part.dtype}{list(part.shape)}" for part in (reach, avoid, finish))
-        raise ValueError(f"reach, avoid and finish are {shapes}; expected bool[depth, propositions] of one task")
+    reach, avoid, count = task
+    if reach.ndim != 2 or any(part.shape != reach.shape or part.dtype != bool for part in (reach, avoid)):
+        shapes = ", ".join(f"{part.dtype}{list(part.shape)}" for part in (reach, avoid))
+        raise ValueError(f"reach and avoid are {shapes}; expected bool[depth, propositions] of one task")
     if jnp.ndim(count) or not jnp.issubdtype(jnp.result_type(count), jnp.integer):
         raise ValueError(f"num_stages is {count!r}; expected a whole number")
     return reach.shape[0], reach.shape[1]
@@ -149,8 +147,7 @@ def is_violated(state: chex.Array) -> jax.Array:
 def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
     """A policy's view of a task: the remaining stages, from the most advanced one.
 
-    An earlier stage that is also left is not shown. If the most advanced one fails, it is shown again. A stage in which
-    some propositions finish the task is shown as the last one, with these to reach, as the shorter way to the end.
+    An earlier stage that is also left is not shown. If the most advanced one fails, it is shown again.
 
     Args:
         task: one task; a batch of them by ``vmap``.
@@ -164,7 +161,7 @@ def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
 
     Example:
         >>> from jaxcert.tasks import ltl
-        >>> task = ltl.from_formula("F(a & (!b U c))", ["a", "b", "c"])
+        >>> task = ltl.from_stages([(["a"], []), (["c"], ["b"])], ["a", "b", "c"])
         >>> remaining(task, jnp.array([True, True, False])).avoid.tolist()
         [[False, True, False], [False, False, False]]
     """
@@ -174,8 +171,4 @@ def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
     places = stage + jnp.arange(depth, dtype=jnp.int32)
     mask = places < task.num_stages
     rows = jnp.minimum(places, depth - 1)
-    finish = task.finish[rows] & mask[:, None]
-    last = jnp.any(finish, axis=-1) & (places < task.num_stages - 1)
-    reach = jnp.where(last[:, None], finish, task.reach[rows])
-    mask &= jnp.cumsum(last, dtype=jnp.int32) <= last.astype(jnp.int32)
-    return Remaining(reach & mask[:, None], task.avoid[rows] & mask[:, None], mask)
+    return Remaining(task.reach[rows] & mask[:, None], task.avoid[rows] & mask[:, None], mask)

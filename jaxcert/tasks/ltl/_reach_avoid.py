@@ -1,13 +1,14 @@
-"""Reach-avoid tasks as arrays, and as formulas."""
+"""Reach-avoid tasks as arrays, from names, and as formulas."""
 
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
+from jaxcert._validation import check_count, is_concrete
 
 _NAME = re.compile(r"[a-z_][A-Za-z0-9_]*")
 
@@ -15,14 +16,12 @@ _NAME = re.compile(r"[a-z_][A-Za-z0-9_]*")
 class ReachAvoid(NamedTuple):
     r"""A sequence of stages, one after the other: reach one of some propositions, and avoid others until then.
 
-    With stages :math:`i = 0, \dots, n - 1` that reach :math:`R_i`, avoid :math:`A_i` and finish by :math:`D_i`, it is
-    the first formula of
+    With stages :math:`i = 0, \dots, n - 1` that reach :math:`R_i` and avoid :math:`A_i`, it is the first formula of
 
-    .. math:: \varphi_i = \neg \bigvee A_i \; \mathsf U \; \big(\bigvee D_i \vee \bigvee R_i \wedge \varphi_{i+1}\big),
+    .. math:: \varphi_i = \neg \bigvee A_i \; \mathsf U \; \big(\bigvee R_i \wedge \varphi_{i+1}\big),
         \qquad \varphi_n = \mathsf{true},
 
-    where an until with nothing to avoid is an F. Most tasks have no :math:`D_i`, which are what follows from
-    parentheses that are left out: ``F(a | b & F c)`` is ``F(a | (b & F c))``.
+    where an until with nothing to avoid is an F.
 
     Arrays, so that it is the task of a ``MultiTaskEnv``: it goes through ``jit``, and many tasks have a leading axis.
     Rows from ``num_stages`` on are not read.
@@ -31,7 +30,6 @@ class ReachAvoid(NamedTuple):
         reach: the propositions to reach, bool[depth, propositions]; at least one a stage.
         avoid: the propositions to avoid, bool[depth, propositions].
         num_stages: the number of stages, from 1 to depth, int32[].
-        finish: the propositions that satisfy the whole task in a stage, bool[depth, propositions].
 
     Reference: Jackermeier and Abate, DeepLTL, ICLR 2025, arXiv 2410.04631, section 4.
     """
@@ -39,39 +37,77 @@ class ReachAvoid(NamedTuple):
     reach: jax.Array
     avoid: jax.Array
     num_stages: jax.Array
-    finish: jax.Array
 
 
-def to_formula(task: ReachAvoid, names: Sequence[str]) -> str:
-    """A task as a formula, with as few parentheses as ``from_formula`` needs to read it back.
+Names = Sequence[str]
+
+
+def from_stages(stages: Sequence[tuple[Names, Names]], names: Names, *, depth: int | None = None) -> ReachAvoid:
+    """The task of these stages, by the names of the propositions.
+
+    Args:
+        stages: what each stage reaches, and what it avoids until then.
+        names: the names of all propositions, in their order; each begins with a small letter or an underscore.
+        depth: the number of rows of the arrays; by default the number of stages.
+
+    Returns:
+        The task, with rows of False after its last stage.
+
+    Raises:
+        ValueError: for names that do not fit, a stage that reaches nothing, and no stages or more than ``depth``.
+
+    Example:
+        >>> names = ["red", "green", "purple", "yellow"]
+        >>> task = from_stages([(["red", "green"], ["yellow"]), (["purple"], [])], names)
+        >>> task.avoid.tolist()
+        [[False, False, False, True], [False, False, False, False]]
+
+    Reference: Pnueli, The Temporal Logic of Programs, FOCS 1977; on finite traces De Giacomo and Vardi, IJCAI 2013.
+    """
+    _check_names(names)
+    depth = max(len(stages), 1) if depth is None else depth
+    check_count("depth", depth)
+    if not 1 <= len(stages) <= depth:
+        raise ValueError(f"there are {len(stages)} stages; expected from 1 to depth = {depth}")
+    rows = np.zeros((2, depth, len(names)), bool)
+    for stage, parts in enumerate(stages):
+        for row, part in zip(rows[:, stage], map(set, parts), strict=True):
+            if unknown := part - set(names):
+                raise ValueError(f"stage {stage} has {sorted(unknown)}; expected some of {', '.join(names)}")
+            row[:] = [name in part for name in names]
+        if not rows[0, stage].any():
+            raise ValueError(f"stage {stage} reaches nothing; expected at least one proposition to reach")
+    return ReachAvoid(jnp.asarray(rows[0]), jnp.asarray(rows[1]), jnp.int32(len(stages)))
+
+
+def to_formula(task: ReachAvoid, names: Names) -> str:
+    """A task as a formula; ``!`` and ``F`` bind tightest, then ``U``, then ``&``, then ``|``.
 
     Args:
         task: one task; concrete, not traced.
         names: the names of the propositions, in their order.
 
     Returns:
-        ``F(reach & rest)`` where there is nothing to avoid, ``!avoid U (reach & rest)`` where there is; with
-        ``finish |`` before ``reach`` where a proposition finishes the task, and without the rest in the last stage.
+        ``F(reach & rest)`` where there is nothing to avoid, ``!avoid U (reach & rest)`` where there is; without
+        the rest in the last stage.
 
     Raises:
         ValueError: for a traced task or several of them, names that do not fit, a number of stages outside of
             1 to depth, or a stage that reaches nothing.
 
     Example:
-        >>> reach, avoid = np.array([[1, 1, 0, 0], [0, 0, 1, 0]]) > 0, np.array([[0, 0, 0, 1], [0, 0, 0, 0]]) > 0
-        >>> task = ReachAvoid(reach, avoid, np.int32(2), np.zeros_like(reach))
-        >>> print(to_formula(task, ["red", "green", "purple", "yellow"]))
+        >>> names = ["red", "green", "purple", "yellow"]
+        >>> print(to_formula(from_stages([(["red", "green"], ["yellow"]), (["purple"], [])], names), names))
         !yellow U ((red | green) & F purple)
     """
-    check_names(names)
+    _check_names(names)
     *parts, num_stages = _on_the_host(task, len(names))
     rest = ""
     for stage in reversed(range(num_stages)):
-        reach, avoid, finish = ([name for name, on in zip(names, part[stage], strict=True) if on] for part in parts)
+        reach, avoid = ([name for name, on in zip(names, part[stage], strict=True) if on] for part in parts)
         if not reach:
             raise ValueError(f"task.reach[{stage}] is False for every proposition; expected at least one to reach")
-        target = [*finish, f"{_operand(reach)} & {rest}"] if rest else [*finish, *reach]
-        body = _operand(target) if len(target) > 1 or not rest else f"({target[0]})"
+        body = f"({_operand(reach)} & {rest})" if rest else _operand(reach)
         rest = f"!{_operand(avoid)} U {body}" if avoid else f"F{body}" if body.startswith("(") else f"F {body}"
     return rest
 
@@ -81,7 +117,7 @@ def _operand(alternatives: list[str]) -> str:
     return f"({joined})" if len(alternatives) > 1 else joined
 
 
-def check_names(names: Sequence[str]) -> None:
+def _check_names(names: Names) -> None:
     """Raise ValueError unless these are different names that a formula can hold; a set has no order."""
     if isinstance(names, str) or not isinstance(names, Sequence) or not names or len(set(names)) < len(names):
         raise ValueError(f"names is {names!r}; expected a list of different names")
@@ -90,14 +126,14 @@ def check_names(names: Sequence[str]) -> None:
             raise ValueError(f"name is {name!r}; expected a small letter or _, then letters, digits and _")
 
 
-def _on_the_host(task: ReachAvoid, num_propositions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def _on_the_host(task: ReachAvoid, num_propositions: int) -> tuple[np.ndarray, np.ndarray, int]:
     if not is_concrete(task):
         raise ValueError("task is traced; expected concrete arrays, outside of jit and vmap")
-    reach, avoid, num_stages, finish = map(np.asarray, task)
-    for name, array in (("reach", reach), ("avoid", avoid), ("finish", finish)):
+    reach, avoid, num_stages = map(np.asarray, task)
+    for name, array in (("reach", reach), ("avoid", avoid)):
         if array.shape != (len(reach), num_propositions) or array.dtype != bool:
             wanted = f"bool[depth, {num_propositions}], a column for each name"
             raise ValueError(f"task.{name} is {array.dtype}{list(array.shape)}; expected {wanted}")
     if num_stages.ndim or num_stages.dtype.kind not in "iu" or not 1 <= num_stages <= len(reach):
         raise ValueError(f"task.num_stages is {num_stages}; expected a whole number from 1 to {len(reach)}")
-    return reach, avoid, finish, int(num_stages)
+    return reach, avoid, int(num_stages)

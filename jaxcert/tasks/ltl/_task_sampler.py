@@ -73,7 +73,7 @@ def _sample(
 
     _, (reach, avoid) = jax.lax.scan(stage, jnp.zeros(num_propositions, bool), draws[:depth])
     used = jnp.arange(depth, dtype=jnp.int32)[:, None] < number
-    return ReachAvoid(reach & used, avoid & used, number, jnp.zeros_like(reach))
+    return ReachAvoid(reach & used, avoid & used, number)
 
 
 def _subset(draws: jax.Array, available: jax.Array, ends: jax.Array) -> jax.Array:
