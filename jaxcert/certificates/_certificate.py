@@ -130,7 +130,7 @@ class Certificate(ByThreshold):
             return nothing(f"{what} of at least {shown}")
         claim, count = at_least(safety)
         about = f"{self._new_task.removeprefix('a new task ')} {reach(count)} {what} of {shown}"
-        note = self._note(index, Status.INFEASIBLE, Status.INVALID_INPUT)
+        note = self._note(index, Status.INFEASIBLE, Status.INVALID_INPUT, Status.UNSOUND)
         if status == Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
             note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
             claim, about = NOTHING, "about more than the lower end of the support"

@@ -18,6 +18,7 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
 from jaxcert.certificates._counting import solved
+from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import EVEN_METHODS, METHODS, WEIGHTED_METHODS, defaults, proven, warned
 from jaxcert.certificates._witness import of_counts
@@ -184,8 +185,7 @@ def certify_lower_bounds(
         lower_bounds: float[..., n]; -inf where nothing is known.
         thresholds: float[t], or a scalar for one.
         delta: failure probability of each certificate, in (0, 1); a scalar.
-        beta: failure probability of one lower bound, in (0, 1), or 0 for "binomial" if performances are known exactly,
-            the limit of infinitely many rollouts. Averages of rollouts are no known performances.
+        beta: failure probability of one lower bound, in (0, 1), or 0 for "binomial" if performances are known exactly.
         method: as in ``certify``, but for "soft", which needs returns.
         validate: as in ``certify``.
 
@@ -211,11 +211,16 @@ def certify_lower_bounds(
     checks = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, lower.dtype, "down", **checks)
     beta = probability("beta", beta, lower.dtype, "up", zero_allowed=chosen.zero_beta, **checks)
-    levels: Any = prepare_thresholds(thresholds, lower.dtype, validate)
-    sample = sample_of_numbers(lower)
-    fields = solved(chosen, None, sample, padded_rows(levels, sample), beta, delta)
-    certificate = certificate_of(Certificate, fields, sample.num_tasks, len(levels), "given", method, None)
+    thresholds = prepare_thresholds(thresholds, lower.dtype, validate)
+    certificate = certify_given("given", chosen, lower, thresholds, beta, delta)
     return warned(certificate) if validate and chosen.caveat else certificate
+
+
+def certify_given(name: str, method: Method, lower: Any, thresholds: Any, beta: Any, delta: Any) -> Certificate:
+    """From lower bounds [..., n], rounded down, to a certificate [..., t]; NaN, and not -inf, is invalid input."""
+    sample = sample_of_numbers(lower)
+    fields = solved(method, None, sample, padded_rows(thresholds, sample), beta, delta)
+    return certificate_of(Certificate, fields, sample.num_tasks, len(thresholds), name, method.name, None)
 
 
 def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, thresholds: chex.Array) -> Certificate:

@@ -10,6 +10,7 @@ import pytest
 
 import jaxcert
 from jaxcert import Certificate, Status, certify_lower_bounds, certify_shift, shifted_epsilon
+from jaxcert.baselines import certify_plug_in
 from jaxcert.certificates import BandCertificate
 from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.planning import advise
@@ -108,8 +109,8 @@ def of_every_kind() -> dict:
     }
 
 
-# The upper end of an interval would be lost, and two shifts are one by both.
-_NOT_SHIFTED = {"IntervalCertificate", "ShiftCertificate"}
+# The upper end of an interval would be lost, an estimate is no certificate, and two shifts are one by both.
+_NOT_SHIFTED = {"IntervalCertificate", "PlugInEstimate", "ShiftCertificate"}
 
 
 def test_each_kind_keeps_what_it_says_of_its_tasks():
@@ -182,11 +183,13 @@ def test_refused_certificates():
     interval = jaxcert.certify_interval(CHEETAH, 400.0, **GOOD, complete=True)
     mean = jaxcert.certify_mean(CHEETAH, **GOOD)
     episode = jaxcert.certify_episode(CHEETAH, 400.0, delta=0.01)
+    estimate = certify_plug_in(np.full((20, 5), 0.9), 0.5, delta=0.1)
     with_rollouts = jaxcert.PolicyCertificate(sampled(), returns=jnp.ones((200, 5)), tasks=None, deterministic=None)
     for refused, message in (
         (interval, "an IntervalCertificate, whose upper end would be lost"),
         (mean, "a MeanCertificate; expected one of a share of new tasks"),
         (episode, "an EpisodeCertificate; expected one of a share of new tasks"),
+        (estimate, "certificate is a PlugInEstimate; expected one of a share of new tasks"),
         (with_rollouts, r"a PolicyCertificate with rollouts; expected its \.certificate"),
         (0.0228, "a float; expected one of a share of new tasks"),
     ):
@@ -202,6 +205,10 @@ def test_what_starts_from_the_lower_bounds_again_refuses_it():
         step_curve(found)
     with pytest.raises(ValueError, match="one of a shift; expected the one of the sampled tasks, and a larger safety"):
         advise(found, support=(0, 1000), safety=0.9)
+    estimate = certify_plug_in(np.full((20, 5), 0.9), 0.5, delta=0.1)
+    for surface in (step_curve, lambda one: advise(one, support=(0, 1), safety=0.99)):
+        with pytest.raises(ValueError, match=r"certificate is a PlugInEstimate[;,] "):
+            surface(estimate)
     curve = certify_shift(step_curve(sampled()), **KL)
     np.testing.assert_array_equal(curve.epsilon[0], found.epsilon[0])
 

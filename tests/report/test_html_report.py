@@ -11,6 +11,7 @@ import pytest
 from browser import needed_widths, printed_pages, visit
 
 import jaxcert
+from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import certify_lower_bounds_band
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import advise
@@ -191,14 +192,13 @@ def test_missing_rollouts_are_counted(tmp_path):
 def test_what_has_no_report(tmp_path, certificate):
     fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(certificate)}
     shift = jaxcert.certify_shift(certificate, performance_shift=0.1)
-    own = type("Own", (jaxcert.Certificate,), {})(**fields)
     with pytest.raises(ValueError, match=r"suffix '\.pdf'"):
         write_report(tmp_path / "a.pdf", certificate, returns=RETURNS, support=(0, 1))
     for found, given, message in (
         (certificate, {"returns": RETURNS[1:]}, r"certificate is of 40 tasks, returns have shape \(39, 20\)"),
         (jax.tree.map(lambda leaf: leaf[None], certificate), {}, r"a batch of 1; expected a single one, such as cert"),
         (shift, {}, "certificate is a ShiftCertificate; a page shows what one policy or two do"),
-        (own, {}, "certificate is an Own, which answers no known question"),
+        (PlugInEstimate(**fields), {}, "certificate is a PlugInEstimate, which answers no known question"),
     ):
         with pytest.raises(ValueError, match=message):
             write(tmp_path, found, **given)

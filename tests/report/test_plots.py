@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import jax
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from handmade import make_certificate
@@ -106,3 +107,15 @@ def test_what_is_not_needed_is_not_imported(tmp_path):
     root, command = Path(jaxcert.__file__).parents[1], [sys.executable, "-c", code, str(tmp_path / "trials.csv")]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\nFalse\n"
+
+
+def test_an_estimate_is_not_called_certified():
+    estimate = jaxcert.baselines.certify_plug_in(np.full((50, 4), 0.75, np.float32), [0.5, 0.7], delta=0.01)
+    certificate = jaxcert.certify_lower_bounds(np.full(50, 0.75), [0.5, 0.7], delta=0.01, beta=0.05)
+    alone = plot_certificates(estimate)
+    assert (alone.get_title(), alone.get_ylabel()) == ("No certificate, but as with confidence 0.99", "safety 1−ε")
+    assert list(drawn(alone)) == ["no certificate"]
+    plt.close("all")
+    both = plot_certificates({"binomial": certificate, "averages": estimate})
+    assert both.get_title() == "Confidence 0.99"
+    assert list(drawn(both)) == ["binomial", "averages (no certificate)"]

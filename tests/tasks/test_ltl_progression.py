@@ -146,8 +146,6 @@ def test_the_share_that_greedy_progression_misses():
     assert abs(exact - by_greed - 382) < 100
 
 
-
-
 def run(task, word):
     """The states over a word of letters, of which - is a position where nothing holds."""
     trace = np.array([[letter == name for name in NAMES] for letter in word], bool).reshape(1, -1, len(NAMES))

@@ -255,8 +255,6 @@ def test_settings_are_refused_before_delta_is_spent(tmp_path, changes, words):
     assert not list(tmp_path.iterdir())
 
 
-
-
 _SPENDER = """
 import pathlib, sys, time
 from jaxcert.training import CheckpointBudget
