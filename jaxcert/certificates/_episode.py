@@ -54,6 +54,8 @@ class EpisodeCertificate(ByThreshold):
     num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
     of_successes: bool = dataclasses.field(default=False, metadata={"static": True})
 
+    question = "episode"
+
     @property
     def not_about(self) -> str:
         return "a given task"

@@ -16,9 +16,9 @@ from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row
 from jaxcert.certificates._attained import ATTAINED_LEVELS, curve_of
 from jaxcert.certificates._averages import bound_over_tasks
-from jaxcert.certificates._band import BandCertificate, steps_of
+from jaxcert.certificates._band import steps_of
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
+from jaxcert.certificates._certificate import EXPECTED_RETURN, Certificate, Status
 from jaxcert.certificates._counting import bad_levels
 from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
@@ -76,7 +76,7 @@ class TailCertificate(ByThreshold):
 
 
 def certify_tail(
-    band: BandCertificate, shares: chex.Numeric | Sequence[float], *, validate: bool = True
+    band: Certificate, shares: chex.Numeric | Sequence[float], *, validate: bool = True
 ) -> TailCertificate:
     r"""Quantiles of the performance over tasks, and means over the worst share of them.
 
@@ -114,7 +114,7 @@ def certify_tail(
 
     Reference: the theory page, section 15.3; Rockafellar & Uryasev (2000) for the mean.
     """
-    if not isinstance(band, BandCertificate):
+    if not isinstance(band, Certificate) or band.level is None or band.sampled is not None:
         raise ValueError(f"band has type {type(band).__name__}; expected a certificate of certify_band")
     dtype = band.level.dtype
     wanted = as_row("shares", probability("shares", shares, dtype, "down", validate=validate))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._validation import kind_of
-from jaxcert.certificates import ShiftCertificate, Status, ceil_figures, floor_figures, floor_to, sentence
+from jaxcert.certificates import Status, ceil_figures, floor_figures, floor_to, sentence
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._figures import ceil_to, level_figures
@@ -30,17 +30,16 @@ def question_of(certificate: Any) -> Question:
         'safety'
     """
     answer = sampled(certificate)
-    of_its_type = {name: each for name, each in QUESTIONS.items() if each.certificate is type(answer)}
-    names = list(of_its_type)
-    name = getattr(answer, "question", names[0] if len(names) == 1 else None)
-    if name not in of_its_type:
+    question = QUESTIONS.get(getattr(answer, "question", ""))
+    if question is None or type(answer) is not question.certificate:
         raise ValueError(f"certificate is {kind_of(answer)}, which answers no known question")
-    return of_its_type[name]
+    return question
 
 
 def sampled(certificate: Any) -> Any:
     """The certificate for the sampled tasks: the certificate itself, except after a shift."""
-    return certificate.sampled if isinstance(certificate, ShiftCertificate) else certificate
+    before = getattr(certificate, "sampled", None)
+    return certificate if before is None else before
 
 
 def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
@@ -63,8 +62,9 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
         'certified'
     """
     check_single(certificate)
-    if type(sampled(certificate)) is not question.certificate:
-        raise ValueError(f"certificate is {kind_of(sampled(certificate))}, which answers no question {question.name!r}")
+    answer = sampled(certificate)
+    if type(answer) is not question.certificate or answer.question != question.name:
+        raise ValueError(f"certificate is {kind_of(answer)}, which answers no question {question.name!r}")
     if not question.rows.columns:
         raise ValueError(
             f"the question {question.name!r} has no rows: {question.unrepeated} (to_json writes any answer)"
@@ -163,6 +163,6 @@ def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
     text, entries = _column_of(name, question).text, np.atleast_1d(np.asarray(getattr(certificate, field)))
     if field == "thresholds":
         # Print them as the certificate does: an upper end does not hold at a lower threshold.
-        return [certificate._decimals[field](entry) for entry in entries]
+        return [certificate._decimal(field, entry) for entry in entries]
     # Keep NumPy's entry, so that figures have its precision.
     return [text(entry if name == "beta" else entry.item(), certificate) for entry in entries]

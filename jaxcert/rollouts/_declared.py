@@ -9,11 +9,11 @@ import numpy as np
 from jaxcert._validation import as_numbers, check_count
 from jaxcert.certificates._arguments import choose
 from jaxcert.returns._prepared import probability
+from jaxcert.rollouts._outlook import fewest_to_pass
 from jaxcert.rollouts._single_trial import Trial, check_labels, one_number, two_ends
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.sequential import SequentialState, init, update
 from jaxcert.sequential._rule import MOST_ROLLOUTS, usual_rule
-from jaxcert.sequential._wealth import fewest_to_pass
 
 # Trials of a task after which it is left, for successes: the rule for these is a table, and needs such a number.
 _MOST_TRIALS = 100

@@ -9,11 +9,11 @@ import numpy as np
 
 from jaxcert._chained import ChainedLog
 from jaxcert.rollouts._declared import Declared, declare
+from jaxcert.rollouts._outlook import fewest_to_pass
 from jaxcert.rollouts._recorded_trials import RecordedTrials
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.rollouts._trial_log import begun, first_entry, run_of, with_trials
-from jaxcert.sequential._wealth import fewest_to_pass
 from jaxcert.tables._labels import ask_about_labels
 from jaxcert.tables._spelling import ask_about_alike
 
