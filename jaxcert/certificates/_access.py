@@ -16,7 +16,6 @@ from jaxcert.certificates._figures import (
     LISTED,
     SAMPLED,
     STATUSES,
-    Headline,
     Status,
     Told,
     ceil_figures,
@@ -180,7 +179,8 @@ class Answer(Batched):
     @property
     def _start(self) -> str:
         """How sure it is, as a sentence begins."""
-        return f"With confidence {confidence(float(self.delta))}"
+        together = " for all together" if getattr(self, "simultaneous", False) else ""
+        return f"With confidence {confidence(float(self.delta))}{together}"
 
     def _held(self, index: int, *names: str) -> list[Any]:
         """The numbers of a row, by the names of their fields."""
@@ -263,9 +263,3 @@ def listed(line: Callable[[int], str], count: int) -> str:
     ends = [*range(_ENDS), *range(count - _ENDS, count)]
     lines = [line(i) for i in ends]
     return "\n".join([*lines[:_ENDS], f"... {count - 2 * _ENDS} more ...", *lines[_ENDS:]])
-
-
-def headline(certificate: Answer, index: int) -> Headline:
-    """The statement of one row of a concrete certificate without batch axes; figures are on the safe side."""
-    _, claim, about = certificate._told(index)
-    return Headline(claim, f"{about}, w{certificate._start[1:]}")

@@ -246,9 +246,8 @@ class Certificate(ByThreshold):
 
     @property
     def _start(self) -> str:
-        together = " for all together" if self.simultaneous else ""
         when = ", at every moment of the sampling of tasks" if self.question == "anytime" else ""
-        return f"{super()._start}{together}{when}"
+        return f"{super()._start}{when}"
 
 
 def sentence(certificate: Certificate, index: int) -> str:

@@ -138,9 +138,7 @@ class Question:
 
     def metrics_of(self, answer: Any) -> tuple[str, ...]:
         """The same of an answer."""
-        if not self.takes("requirements"):
-            return ()
-        return self.metrics({name: getattr(answer, field) for name, field in self.settings.items()})
+        return tuple(dict.fromkeys(getattr(answer, "metrics", ())))
 
     @property
     def declared(self) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
+from jaxcert._validation import as_numbers, is_concrete, kind_of, refuse, require_real
 from jaxcert.bounds._bound import finish
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row
@@ -56,6 +56,7 @@ class TailCertificate(ByThreshold):
     delta: jax.Array
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata={"static": True})
 
+    simultaneous = True
     _shown: ClassVar = ("shares", "quantiles", "cvar", "delta")
 
     def _told(self, index: int) -> Told:
@@ -69,10 +70,6 @@ class TailCertificate(ByThreshold):
         where = f"{average}on a new task" if mean > -np.inf else "on a new task is"
         sentence = f"the {self.quantity} {where} {least}.{self._note(index)}"
         return Told(sentence, least.capitalize(), f"is the {self.quantity} on a new task")
-
-    @property
-    def _start(self) -> str:
-        return f"{super()._start} for all together"
 
 
 def certify_tail(
@@ -115,7 +112,7 @@ def certify_tail(
     Reference: the theory page, section 15.3; Rockafellar & Uryasev (2000) for the mean.
     """
     if not isinstance(band, Certificate) or band.level is None or band.sampled is not None:
-        raise ValueError(f"band has type {type(band).__name__}; expected a certificate of certify_band")
+        raise ValueError(f"band is {kind_of(band)}; expected one of certify_band, of the sampled tasks")
     dtype = band.level.dtype
     wanted = as_row("shares", probability("shares", shares, dtype, "down", validate=validate))
     attained = band.method == ATTAINED_LEVELS

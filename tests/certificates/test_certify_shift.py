@@ -125,6 +125,12 @@ def test_each_kind_keeps_what_it_says_of_its_tasks():
         assert start in text
         assert (quantity or ", the expected return is at least 400 with") in text
         assert str(certify_shift(before, performance_shift=0.0)) == str(before)
+    # What a shift does not move is not read from it.
+    with pytest.raises(ValueError, match="certificate has no history; expected one of certify_anytime"):
+        certify_shift(kinds["anytime"][0], **TV).first_reached(0.9)
+    for other in (certify_shift(kinds["band"][0], **TV), sampled()):
+        with pytest.raises(ValueError, match="band is a Certificate; expected one of certify_band, of the sampled"):
+            jaxcert.certify_tail(other, 0.1)
 
 
 def test_thresholds_move_down_by_at_least_the_shift(precision):
