@@ -13,14 +13,18 @@ from jaxcert.certificates._in_a_row import consecutive_successes_threshold
 from jaxcert.certificates._interval import certify_interval
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
 from jaxcert.certificates._method import Solution, binomial_epsilon
-from jaxcert.certificates._pairs_and_weights import certify_improvement, certify_mean_difference, certify_weighted
+from jaxcert.certificates._pairs_and_weights import (
+    certify_improvement,
+    certify_mean_difference,
+    certify_stratified,
+    certify_weighted,
+)
 from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._ranking import RankingCertificate, certify_ranking
 from jaxcert.certificates._requirements import certify_requirements, certify_suite_requirements
 from jaxcert.certificates._requirements_certificate import RequirementsCertificate
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import scenario_epsilon
-from jaxcert.certificates._stratified import certify_stratified
 from jaxcert.certificates._suite import SuiteCertificate, certify_suite
 from jaxcert.certificates._suite_mean import certify_suite_mean
 from jaxcert.certificates._worst_tasks import TailCertificate, certify_cvar, certify_tail
