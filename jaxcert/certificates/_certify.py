@@ -21,7 +21,6 @@ from jaxcert.certificates._counting import solved
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import EVEN_METHODS, METHODS, WEIGHTED_METHODS, defaults, proven, warned
-from jaxcert.certificates._witness import of_counts
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import sample_of, sample_of_numbers
@@ -162,7 +161,7 @@ def certified(
         if sample.weights is not None and not weighted.strata:
             fields["max_weight"] = sample.weights.largest
     names = per_task.name, chosen.name, plain
-    found = certificate_of(Certificate, fields, sample.num_tasks, len(rounded), *names, **settings)
+    found = certificate_of(fields, sample.num_tasks, len(rounded), *names, **settings)
     return warned(found) if validate and chosen.caveat else found
 
 
@@ -220,15 +219,13 @@ def certify_given(name: str, method: Method, lower: Any, thresholds: Any, beta: 
     """From lower bounds [..., n], rounded down, to a certificate [..., t]; NaN, and not -inf, is invalid input."""
     sample = sample_of_numbers(lower)
     fields = solved(method, None, sample, padded_rows(thresholds, sample), beta, delta)
-    return certificate_of(Certificate, fields, sample.num_tasks, len(thresholds), name, method.name, None)
+    return certificate_of(fields, sample.num_tasks, len(thresholds), name, method.name, None)
 
 
 def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, thresholds: chex.Array) -> Certificate:
     """The certificate of other lower bounds [n] and thresholds by the same settings."""
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "method": certificate.method}
     found = certify_lower_bounds(lower_bounds, thresholds, **settings)
-    if type(certificate) is not Certificate:
-        return found
     return dataclasses.replace(found, question=certificate.question, quantity=certificate.quantity)
 
 
@@ -240,6 +237,5 @@ SAFETY = Question(
     shortcut="",
     advised=True,
     curve=curve_of_counts,
-    witness=of_counts,
     missing=Certificate.violated,
 )

@@ -139,13 +139,6 @@ def confidence(delta: float) -> str:
 SOURCES = SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
 
 
-class Headline(NamedTuple):
-    """One line that anyone understands, without a full stop: a short claim, and how the line goes on about it."""
-
-    claim: str  # At least 97 in 100 new tasks
-    about: str  # from the same distribution reach an expected return of 0.8, with confidence 0.99
-
-
 NOTHING = "Nothing is certified"
 
 

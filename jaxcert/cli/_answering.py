@@ -21,11 +21,11 @@ from jaxcert.diagnostics._diagnose import WEAKER_BOUND
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import column_texts
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._curve import every_step
 from jaxcert.report._exact_check import check_witnessed
+from jaxcert.report._in_words import column_texts
 from jaxcert.report._open_pairs import why_open
 from jaxcert.report.html._report_tables import sample_of
 from jaxcert.report.html._report_words import too_few_trials

@@ -9,8 +9,7 @@ from jaxcert.certificates import confidence
 from jaxcert.cli._tables import as_given
 from jaxcert.cli._trial_texts import declared_in, most_of, withdrawn_in
 from jaxcert.rollouts import PairedTrials
-from jaxcert.sequential._pairs import pairs_to_go
-from jaxcert.sequential._wealth import fewest_to_pass
+from jaxcert.rollouts._outlook import fewest_to_pass, pairs_to_go
 from jaxcert.tables._returns import how_many
 
 # A smaller lead that is still needed is not mentioned.

@@ -13,7 +13,7 @@ from jaxcert.certificates import Certificate, ceil_figures, floor_to
 from jaxcert.certificates._question import Question
 from jaxcert.cli._reading import told, told_of_metrics
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import texts_of
+from jaxcert.report._in_words import texts_of
 from jaxcert.report.html._report_tables import level_words, shortened
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many

@@ -9,8 +9,8 @@ from jaxcert.certificates import floor_to
 from jaxcert.cli._tables import as_given, plain_table
 from jaxcert.cli._typed import in_shell
 from jaxcert.rollouts import RecordedTrials, Trials
+from jaxcert.rollouts._outlook import fewest_to_pass, if_all_pass
 from jaxcert.sequential import certificate
-from jaxcert.sequential._wealth import fewest_to_pass, if_all_pass
 from jaxcert.tables._returns import how_many
 
 _AT_ANY_TIME = "This holds at every moment of the experiment: go on, or stop, whenever you like."

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import MEAN_ROWS, Question
-from jaxcert.questions._answers import column_texts, heading, texts_of
+from jaxcert.report._in_words import column_texts, heading, texts_of
 from jaxcert.report.plots._interval_plot import Interval
 from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order

@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._question import Question
+from jaxcert.questions._answers import sampled
 from jaxcert.report._recompute import support_of
 from jaxcert.tables._readers import ReturnsFile
 
@@ -47,7 +48,8 @@ def _room(name: str, computed: Mapping[str, Any], question: Question, u: float, 
     For a probability this is its risk, for its complement 2 u more; for a number that was found, the slack. One that
     was fixed or given has no room, unless a shift changes it.
     """
-    is_shifted, is_given, risks = "sampled" in computed, name in question.given, question.rows.risks
+    is_shifted, risks = "sampled" in computed, question.rows.risks
+    is_given = name == question.each or question.rows.columns.get(name) in question.settings.values()
     if name in risks and (is_shifted or not is_given):
         risk = risks[name]
         return UNITS * u * (1.0 if risk is None else float(computed.get(risk) or 0)) + 2 * u * (
@@ -68,7 +70,7 @@ def slack_of(
     a have terms of the size of the others. No difference of two returns is larger than the lower end a - b of its
     support.
     """
-    answer, (low, high) = getattr(found, "sampled", found), support_of(record)
+    answer, (low, high) = sampled(found), support_of(record)
     support = (low - high, high - low) if is_difference(getattr(answer, "quantity", "")) else (low, high)
     if question.curve is None:
         ends = [support[0], *((low, high) if len(data) > 1 else ())]

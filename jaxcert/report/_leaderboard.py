@@ -12,12 +12,12 @@ from jaxcert.certificates import ceil_figures, certify_ranking, confidence
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import column_texts, heading
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._by_name import observed_means
 from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._document import certificate_document
+from jaxcert.report._in_words import column_texts, heading
 from jaxcert.report._protocol_check import equal
 from jaxcert.report._recompute import precision, support_of
 from jaxcert.report._writers import certificate_record

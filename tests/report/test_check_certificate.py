@@ -25,6 +25,7 @@ import jaxcert
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_record, check_certificate, check_exactly, check_trials, write_certificates
 from jaxcert.report._document import FORMAT, FORMAT_VERSION
+from jaxcert.report._witness import WITNESSES
 from jaxcert.report.check_certificate import read_csv
 from jaxcert.tables import read_returns
 
@@ -106,7 +107,7 @@ def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
 
 
 def test_it_knows_the_questions_that_have_witnesses_and_the_format():
-    assert set(check_certificate.STATEMENTS) == {name for name, each in QUESTIONS.items() if each.witness is not None}
+    assert set(check_certificate.STATEMENTS) == set(WITNESSES)
     assert all(QUESTIONS[name].each == each for name, (each, *_) in check_certificate.STATEMENTS.items())
     assert (check_certificate.FORMAT, check_certificate.FORMAT_VERSION) == (FORMAT, FORMAT_VERSION)
 

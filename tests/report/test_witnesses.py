@@ -13,7 +13,6 @@ from scipy import optimize
 from tool_files import monitor
 
 import jaxcert
-from jaxcert.certificates._witness import Sample, bets, decimal, divided_delta, rounded
 from jaxcert.report import (
     certificate_record,
     certificate_schema,
@@ -22,6 +21,7 @@ from jaxcert.report import (
     verify,
     write_certificates,
 )
+from jaxcert.report._witness import Sample, bets, decimal, divided_delta, rounded
 from jaxcert.tables import read_returns
 
 RNG = np.random.default_rng(0)

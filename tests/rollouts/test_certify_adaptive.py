@@ -303,7 +303,7 @@ def test_bad_settings_are_refused_before_any_rollout(change, message):
 def test_another_run_is_not_resumed(whole, change, message):
     with pytest.raises(ValueError, match=message):
         adaptive(resume=whole, **change)
-    with pytest.raises(ValueError, match="resume is a SequentialCertificate"):
+    with pytest.raises(ValueError, match="resume is a Certificate"):
         adaptive(resume=whole.certificate)
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import ceil_figures, confidence
-from jaxcert.certificates._access import headline
-from jaxcert.certificates._figures import Headline
 from jaxcert.report._by_name import Groups
+from jaxcert.report._in_words import Headline, headline
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._report_figures import intervals_svg
 from jaxcert.report.html._report_tables import (

@@ -15,6 +15,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._by_name import axis_of, intervals_of
+from jaxcert.report._witness import WITNESSES
 from jaxcert.report.html._report_figures import (
     TOGETHER,
     alone,
@@ -131,6 +132,7 @@ def write_report(
         title=title or ("Certificate" if data is None else data.path.name),
         date=date,
         asked=asked,
+        witnessed=asked.name in WITNESSES,
         certificate=certificate,
         sample=sample,
         together=together,

@@ -5,13 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.certificates._access import headline
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._figures import Headline
 from jaxcert.certificates._question import Question
 from jaxcert.planning import advise
 from jaxcert.planning._least_tasks import least_number
-from jaxcert.questions._answers import column_texts
+from jaxcert.report._in_words import Headline, column_texts, headline
 from jaxcert.report._recompute import precision
 from jaxcert.report.html._report_tables import Sample
 from jaxcert.returns import paired
