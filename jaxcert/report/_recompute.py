@@ -28,15 +28,11 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
     if question.has_support:
         options["support"] = support_of(record)
     if "method" in options:
-        options["method"] = method_asked(options["method"])
+        # An answer for weighted tasks names its method differently.
+        options["method"] = str(options["method"]).removeprefix("weighted_") if options["method"] else None
     with precision(settings["dtype"]):
         fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
         return shifted(ask(question, data, fixed, options, max_weight=settings.get("max_weight")), settings)
-
-
-def method_asked(method: Any) -> Any:
-    """The requested method; an answer for weighted tasks names it differently."""
-    return method.removeprefix("weighted_") if isinstance(method, str) else method
 
 
 def _value(value: Any, dtype: np.dtype) -> Any:
