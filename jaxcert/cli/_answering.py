@@ -10,6 +10,7 @@ import numpy as np
 from jaxcert.certificates import Status, floor_figures
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import naming
+from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer_files import write_outputs
 from jaxcert.cli._question_options import check_rows
@@ -23,9 +24,9 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
+from jaxcert.report._by_name import observed_means
 from jaxcert.report._curve import every_step
 from jaxcert.report._exact_check import check_witnessed
-from jaxcert.report._open_pairs import why_open
 from jaxcert.report.html._report_tables import sample_of
 from jaxcert.report.html._report_words import too_few_trials
 from jaxcert.tables import ReturnsFile
@@ -164,9 +165,28 @@ def _print(answer: Answer) -> None:
         _console.show_table(table)
         _console.say(naming(note, answer.policies))
     _console.say(*reasons(answer))
-    if answer.policies:
-        found, *_ = answer.certificates.values()
-        _console.say(*filter(None, [why_open(answer.data, found, answer.support, answer.policies)]))
+    _console.say(*_not_shown(answer))
+
+
+def how_many_show(question: Question) -> str:
+    """Which plan says how much more data a difference takes."""
+    return f"how many new {'trials of each task' if question.listed else 'tasks'} it takes: jaxcert plan with --against"
+
+
+def _not_shown(answer: Answer) -> Iterator[str]:
+    """Say by how much A was better on average, if that was asked and not certified."""
+    for question, found in answer.answered if answer.policies else ():
+        means = observed_means(answer.data)
+        is_open = question.rows is MEAN_ROWS and found.status != Status.INVALID_INPUT and float(found.mean) < 0
+        if means is None or not is_open:
+            continue
+        (a, b), ahead = answer.policies, float(means.mean())
+        said = f"Not shown: that {a} is better than {b} on average. In these data it is"
+        if ahead > 0:
+            yield f"{said} by {ahead:.3g}; {how_many_show(question)}."
+        else:
+            how = f"worse by {-ahead:.3g}" if ahead else "equal"
+            yield f"{said} {how}, so that more of the same would not show it; swap the files for the other way round."
 
 
 def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:

@@ -1,6 +1,7 @@
 """`jaxcert compare`: two policies on the same tasks, from a file of returns of each; of more their leaderboard."""
 
 import functools
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
-from jaxcert.cli._answering import advice_of, answer_files, reasons
+from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
 from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
 from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, with_group
 from jaxcert.cli._outputs import Outputs
@@ -23,12 +24,12 @@ from jaxcert.cli._role_options import reading_of, with_roles
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
-from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
 
 _ASKED = askable(num_inputs=2)
+_MOST_PAIRS = 5
 
 
 @with_asking(
@@ -164,7 +165,16 @@ def _print(found: Leaderboard) -> None:
     _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
     _console.say(*told(*data))
     _console.show_table(_tables.plain_table(found.table))
-    _console.say(*filter(None, [found.together, open_pairs(found)]))
+    _console.say(found.together, *_not_told_apart(found))
+
+
+def _not_told_apart(found: Leaderboard) -> Iterator[str]:
+    """The pairs of policies whose order is open."""
+    every = itertools.combinations(enumerate(found.names), 2)
+    pairs = [f"{a} and {b}" for (i, a), (j, b) in every if found.is_open(i, j)]
+    more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
+    if pairs:
+        yield f"Not told apart: {', '.join(pairs[:_MOST_PAIRS])}{more}; {how_many_show(found.board.mean)}."
 
 
 def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:

@@ -138,6 +138,10 @@ class Leaderboard(NamedTuple):
         why = "since the worst return of its unfinished rollouts would help the other"
         return f" No policy is certified to be at least as good as {' or '.join(names)}, {why}."
 
+    def is_open(self, i: int, j: int) -> bool:
+        """Whether neither of two policies is certified to be at least as good as the other."""
+        return not (self.order[i, j] or self.order[j, i])
+
     def not_better(self, i: int) -> list[str]:
         """The policies that i is certified to be at least as good as."""
         return [self.names[j] for j in np.flatnonzero(self.order[i]).tolist() if j != i]
