@@ -11,7 +11,7 @@ from typing import Any
 from jaxcert._files import write_whole
 from jaxcert.certificates import confidence
 from jaxcert.certificates._question import Question
-from jaxcert.cli import _tables
+from jaxcert.cli import _console
 from jaxcert.cli._outputs import write_plot, writing
 from jaxcert.cli._request import Answer, Request, together
 from jaxcert.cli._typed import in_shell, no_option
@@ -23,9 +23,8 @@ from jaxcert.report import (
     plot_intervals,
     write_report,
 )
-from jaxcert.report._by_name import Groups
+from jaxcert.report._by_name import Groups, latex_text
 from jaxcert.report._curve import curve_or_rows
-from jaxcert.report._latex import latex_text
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.report.html._report_tables import shown_facts
@@ -106,7 +105,7 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
             return draw_intervals(_groups(request, answers, shown[0][0]), title, ax)
         found = [(group, _curve(each)) for group, each in answers.items()]
-        curves = {group or _tables.way(each): each for group, each in found}
+        curves = {group or _console.way(each): each for group, each in found}
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
         heading = title if len(curves) > 1 else f"{title}, {found[0][1].num_tasks} tasks"
         return plot_certificates(curves, points=points, title=heading, policies=first.policies, ax=ax)

@@ -11,7 +11,7 @@ from jaxcert.certificates import Status, floor_figures
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import MEAN_ROWS, Question
-from jaxcert.cli import _console, _tables
+from jaxcert.cli import _console
 from jaxcert.cli._answer_files import write_outputs
 from jaxcert.cli._question_options import check_rows
 from jaxcert.cli._reading import as_stated
@@ -27,8 +27,8 @@ from jaxcert.questions._registry import usual_questions
 from jaxcert.report._by_name import observed_means
 from jaxcert.report._curve import every_step
 from jaxcert.report._exact_check import check_witnessed
+from jaxcert.report.html._report_parts import too_few_trials
 from jaxcert.report.html._report_tables import sample_of
-from jaxcert.report.html._report_words import too_few_trials
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import policies_of
@@ -154,14 +154,14 @@ def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
 
 def _print(answer: Answer) -> None:
     """Print the table, the sentence of each row except for a curve, and why no more is certified."""
-    _console.say(_tables.heading(answer.data, answer.support, answer.certificates))
+    _console.say(_console.heading(answer.data, answer.support, answer.certificates))
     for name, certificate in answer.certificates.items():
         question = QUESTIONS[name]
         if answer.is_curve:
-            table, note = _tables.curve_table(certificate, question), _tables.curve_note(certificate, question)
+            table, note = _console.curve_table(certificate, question), _console.curve_note(certificate, question)
         else:
             given = answer.request.asked.numbers[name] or []
-            table, note = _tables.answer_table(certificate, question, given), str(certificate)
+            table, note = _console.answer_table(certificate, question, given), str(certificate)
         _console.show_table(table)
         _console.say(naming(note, answer.policies))
     _console.say(*reasons(answer))

@@ -11,16 +11,15 @@ import numpy as np
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Status, ceil_figures
-from jaxcert.cli import _console, _tables
+from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
 from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
 from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
-from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, with_group
+from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable, required_words
 from jaxcert.cli._reading import PolicySource, aligned, as_stated, read_two, sources_of, told
 from jaxcert.cli._request import OF_EVERY, Answer, Request, check_listed, completed
-from jaxcert.cli._role_options import reading_of, with_roles
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
@@ -161,10 +160,10 @@ def _of_list(board: Board, asking: Asking) -> str | None:
 
 def _print(found: Leaderboard) -> None:
     data, tasks = found.data, how_many(len(found.data[0].tasks), "task")
-    rollouts = "; ".join(dict.fromkeys(_tables.rollouts_words(each.num_rollouts) for each in data))
+    rollouts = "; ".join(dict.fromkeys(_console.rollouts_words(each.num_rollouts) for each in data))
     _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
     _console.say(*told(*data))
-    _console.show_table(_tables.plain_table(found.table))
+    _console.show_table(_console.plain_table(found.table))
     _console.say(found.together, *_not_told_apart(found))
 
 

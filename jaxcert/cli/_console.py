@@ -1,17 +1,29 @@
-"""Output to the terminal."""
+"""Output to the terminal: lines, tables of certificates, progress. Every figure is rounded to the safe side."""
 
 import contextlib
 import functools
 import io
+import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
+from jaxcert.certificates import Certificate, ceil_figures, floor_to
+from jaxcert.certificates._question import Question
 from jaxcert.cli._program_cache import emptied_after
+from jaxcert.cli._reading import told, told_of_metrics
+from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import texts_of
+from jaxcert.report.html._report_tables import level_words, shortened
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._returns import how_many
 
 # Wide enough for every table, since a pipe has no width and cells must not be cut.
 _PIPE_WIDTH = 400
@@ -70,3 +82,127 @@ def warnings_on_stderr() -> Iterator[None]:
     for line in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
         if not emptied_after(line):
             print(f"warning: {line}", file=sys.stderr)
+
+
+_WIDEST = 10_000
+_CURVE_NOTE = (
+    "Each point holds for a threshold fixed before the data were seen, not for one chosen after a look at the curve."
+)
+
+
+def curve_table(certificate: Certificate, question: Question) -> Table:
+    """The points of a curve up to the last at which anything is certified; or the first, if nothing is."""
+    count = _num_shown(certificate, question)
+    columns = _texts(certificate, question, [])
+    return plain_table(shortened({name: texts[:count] for name, texts in columns.items()}, "..."))
+
+
+def _num_shown(certificate: Certificate, question: Question) -> int:
+    certified = np.asarray(getattr(certificate, question.rows.columns[question.rows.certified]))
+    return int(max(np.flatnonzero(certified > 0), default=0)) + 1
+
+
+def curve_note(certificate: Certificate, question: Question) -> str:
+    """The note below a curve: the meaning of its points, and how many steps are not shown."""
+    left_out = len(certificate) - _num_shown(certificate, question)
+    points = f"{left_out:,} points" if left_out > 1 else "point"
+    above = f"Nothing is certified at the {points} above these.\n" if left_out else ""
+    return above + _steps_note(certificate)
+
+
+def _steps_note(certificate: Certificate) -> str:
+    bounds = np.asarray(certificate.lower_bounds)
+    steps = len(np.unique(bounds[np.isfinite(bounds)]))
+    if steps <= len(certificate):
+        return _CURVE_NOTE
+    kept = f"{len(certificate):,} of {steps:,} steps: between two points, the certified safety of the upper one holds."
+    return f"{_CURVE_NOTE}\n{kept}"
+
+
+def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
+    """The question and settings, for one policy or two."""
+    certificate, *_ = certificates.values()
+    tasks = how_many(certificate.num_tasks, "task")
+    lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
+    delta = f"delta {ceil_figures(float(certificate.delta))}"
+    if len(data) > 1 and QUESTIONS[next(iter(certificates))].metrics_of(certificate):
+        rollouts = "; ".join(dict.fromkeys(rollouts_words(each.num_rollouts) for each in data))
+        lines = told_of_metrics(data)
+        return "\n".join([f"{data[0].path}: {tasks}, {rollouts}", *lines, ", ".join([*_settings(certificates), delta])])
+    if len(data) > 1:
+        a, b = data
+        rollouts = f"A: {rollouts_words(a.num_rollouts)}; B: {rollouts_words(b.num_rollouts)}"
+        first = f"A is {a._name}, B is {b._name}: {tasks}, {way(certificate)}"
+        return "\n".join([first, f"{rollouts}; {lies}, {delta}", *told(*data)])
+    first = ", ".join(filter(None, [f"{data[0].path}: {tasks}", rollouts_words(data[0].num_rollouts), lies]))
+    return "\n".join([first, *told(*data), ", ".join([*_settings(certificates), delta])])
+
+
+def _settings(certificates: Mapping[str, Any]) -> list[str]:
+    """Bound, method and beta, which may depend on the fixed numbers."""
+    certificate, *_ = certificates.values()
+    each = {name: QUESTIONS[name].each for name in certificates}
+    betas = {each[name]: level_words(getattr(one, "beta", None)) for name, one in certificates.items()}
+    same = len(set(betas.values())) == 1
+    beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
+    named = {name: getattr(certificate, name, "") for name in ("bound", "method")} | {"beta": beta}
+    return [f"{name} {value}" for name, value in named.items() if value]
+
+
+def rollouts_words(counts: np.ndarray) -> str:
+    """The number of rollouts of each task, [n]."""
+    fewest, most = counts.min(), counts.max()
+    return (
+        f"{how_many(most, 'rollout')} each" if fewest == most else f"{fewest} to {most} rollouts, {counts.sum()} in all"
+    )
+
+
+def way(certificate: Any) -> str:
+    """How it was certified, in a few words."""
+    named = [getattr(certificate, name, "") for name in ("bound", "method")]
+    level = level_words(getattr(certificate, "beta", None))
+    return ", ".join(filter(None, [*named, f"beta {level}" if level else ""]))
+
+
+def answer_table(certificate: Any, question: Question, given: Sequence[float]) -> Table:
+    """The certified statements, row by row; ``given``: the numbers fixed beforehand, as typed."""
+    return plain_table(shortened(_texts(certificate, question, given), "..."))
+
+
+def _texts(certificate: Any, question: Question, given: Sequence[float]) -> dict[str, list[str]]:
+    """The columns as text; ``given``: the fixed numbers as the user wrote them."""
+    shown = {name: performances(certificate) for name, field in question.rows.columns.items() if field == "thresholds"}
+    if question.each and len(given):
+        shown[question.each] = list(map(as_given, given))
+    return texts_of(certificate, question, shown=shown)
+
+
+def as_given(value: float) -> str:
+    """A number chosen by the user, with the figures that identify the float."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def performances(certificate: Certificate) -> list[str]:
+    """The thresholds, rounded down to five digits of the largest one."""
+    thresholds = np.asarray(certificate.thresholds)
+    digits = _decimals(float(np.abs(thresholds).max()))
+    return [floor_to(float(value), digits) for value in thresholds]
+
+
+def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Table:
+    """Columns of text by their heading, aligned to the right; a wide table breaks lines on a narrow terminal."""
+    padding = (0, 0) if is_wide else (0, 1)
+    table = Table(box=box.SIMPLE_HEAD, padding=padding, show_edge=False, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=not is_wide, overflow="fold")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
+    if not is_wide:
+        # A narrow terminal breaks lines; rich would cut figures off.
+        table.width = Console(width=_WIDEST).measure(table).maximum
+    return table
+
+
+def _decimals(scale: float) -> int:
+    """The number of decimals that shows numbers of this size to five digits: 2 for 1000, 5 for 1."""
+    return max(0, 5 - math.ceil(math.log10(scale))) if scale > 0 else 0

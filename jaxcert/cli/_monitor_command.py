@@ -13,9 +13,8 @@ import typer
 
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
-from jaxcert.cli._options import argument, flag, option, options, with_group
+from jaxcert.cli._options import TASK, VALUE, argument, columns_in, flag, option, options, reading_of, with_group
 from jaxcert.cli._outputs import FORCE, check_outputs, write_plot
-from jaxcert.cli._role_options import TASK, VALUE, columns_in, reading_of
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
 from jaxcert.monitoring._monitor_declared import Declared, check_same

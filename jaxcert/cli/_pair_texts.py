@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from jaxcert.certificates import confidence
-from jaxcert.cli._tables import as_given
+from jaxcert.cli._console import as_given
 from jaxcert.cli._trial_texts import declared_in, most_of, withdrawn_in
 from jaxcert.rollouts import PairedTrials
 from jaxcert.sequential._pairs import pairs_to_go

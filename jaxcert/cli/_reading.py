@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.cli._options import option, options
-from jaxcert.cli._role_options import others_given, reading_of, role_option, words_of
+from jaxcert.cli._options import option, options, others_given, reading_of, role_option, words_of
 from jaxcert.cli._typed import in_shell, typed_with
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary

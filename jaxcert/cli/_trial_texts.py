@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import floor_to
-from jaxcert.cli._tables import as_given, plain_table
+from jaxcert.cli._console import as_given, plain_table
 from jaxcert.cli._typed import in_shell
 from jaxcert.rollouts import RecordedTrials, Trials
 from jaxcert.sequential import certificate

@@ -14,9 +14,8 @@ from jaxcert.certificates._certificate import is_difference, naming
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._compared_numbers import differing, of_row, slack_of, told
 from jaxcert.report._curve import at_bounds
-from jaxcert.report._recompute import precision, recompute, shifted, support_of
+from jaxcert.report._recompute import differing, of_row, precision, recompute, shifted, slack_of, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables._readers import ReturnsFile
 

@@ -16,10 +16,9 @@ from jaxcert.questions._answers import column_texts, heading
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._by_name import observed_means
-from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._document import certificate_document
 from jaxcert.report._protocol_check import equal
-from jaxcert.report._recompute import precision, support_of
+from jaxcert.report._recompute import differing, precision, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
 from jaxcert.tables import Returns

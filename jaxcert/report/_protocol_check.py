@@ -11,9 +11,8 @@ import numpy as np
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
-from jaxcert.report._compared_numbers import UNITS, differing, told
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._recompute import fixed_of, precision
+from jaxcert.report._recompute import UNITS, differing, fixed_of, precision, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.returns._required import requirements_of
 from jaxcert.returns._strata import frequencies_of, stratified

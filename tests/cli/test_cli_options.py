@@ -8,7 +8,7 @@ from cli_harness import command, refused, said
 from rich.console import Console
 
 import jaxcert
-from jaxcert.cli._tables import answer_table
+from jaxcert.cli._console import answer_table
 from jaxcert.questions import QUESTIONS
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20))

@@ -11,7 +11,7 @@ from cli_harness import command, session, table
 from rich.console import Console
 from tool_files import DROP, TAU2, edited, written
 
-from jaxcert.cli._tables import plain_table
+from jaxcert.cli._console import plain_table
 from jaxcert.planning import plan, plan_suite, task_table
 
 RNG = np.random.default_rng(0)

@@ -21,7 +21,7 @@ from jaxcert.certificates._figures import level_figures
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import advise
 from jaxcert.report import step_curve, write_report
-from jaxcert.report.html import _report_figures, _report_tables
+from jaxcert.report.html import _report_parts, _report_tables
 from jaxcert.tables import read_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
@@ -314,16 +314,16 @@ def test_missing_jinja_is_named_with_its_extra(tmp_path, certificate, monkeypatc
 def test_a_page_of_very_many_tasks_and_thresholds_is_short(tmp_path, monkeypatch):
     """Points of a million tasks took a browser's memory, and their band hours."""
     for name, limit in (("_MOST_POINTS", 20), ("_MOST_IN_BAND", 39)):
-        monkeypatch.setattr(_report_figures, name, limit)
+        monkeypatch.setattr(_report_parts, name, limit)
     for name, limit in (("_MOST_ROWS", 6), ("_ENDS", 2)):
         monkeypatch.setattr(_report_tables, name, limit)
-    sizes, plot = [], _report_figures.plot_certificates
+    sizes, plot = [], _report_parts.plot_certificates
 
     def drawn(curves, **options):
         sizes.extend(len(curve) for curve in curves.values())
         return plot(curves, **options)
 
-    monkeypatch.setattr(_report_figures, "plot_certificates", drawn)
+    monkeypatch.setattr(_report_parts, "plot_certificates", drawn)
     found = jaxcert.certify_lower_bounds(RETURNS.mean(axis=1), np.linspace(0.1, 0.9, 7), delta=0.05, beta=0.05)
     text = write(tmp_path, found).read_text()
     assert sizes == [20]

@@ -12,7 +12,7 @@ from matplotlib.transforms import Bbox
 from jaxcert.certificates import certify_lower_bounds
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Interval, plot_bounds, plot_certificates, plot_intervals, plot_plan, plot_training
-from jaxcert.report.html import _report_figures
+from jaxcert.report.html import _report_parts
 from jaxcert.report.html._report_tables import Sample
 
 LONG = "a_file_with_a_name_without_any_blank_" * 3 + "and one with many blanks " * 5
@@ -86,24 +86,24 @@ def of_means(means) -> Sample:
 
 
 def test_figures_of_a_report_are_not_covered(monkeypatch):
-    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_report_parts, "_svg", lambda axes: axes)
     certificate = make_certificate()
-    shown = {_report_figures.alone(QUESTIONS["safety"]): certificate, _report_figures.TOGETHER: certificate}
-    check_nothing_is_covered(_report_figures.curve_svg(shown, certificate, of_means(SORTED)))
-    check_nothing_is_covered(_report_figures.tasks_svg(certificate, of_means(np.asarray(certificate.lower_bounds))))
+    shown = {_report_parts.alone(QUESTIONS["safety"]): certificate, _report_parts.TOGETHER: certificate}
+    check_nothing_is_covered(_report_parts.curve_svg(shown, certificate, of_means(SORTED)))
+    check_nothing_is_covered(_report_parts.tasks_svg(certificate, of_means(np.asarray(certificate.lower_bounds))))
 
 
 @pytest.mark.parametrize("num_tasks", [1, 3, 10_000])
 @pytest.mark.parametrize("threshold", [0.5, 1.0], ids=["little", "nothing"])
 def test_figures_of_a_page_that_certifies_little_are_not_covered(monkeypatch, num_tasks, threshold):
     """Also a point at the edge: of one threshold, few tasks, and where nothing is certified."""
-    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_report_parts, "_svg", lambda axes: axes)
     lower = np.linspace(0, 0.9, num_tasks)
     certificate = certify_lower_bounds(lower, [threshold], delta=0.01, beta=0.05)
     assert (float(certificate.safety[0]) > 0) == (threshold < 1 and num_tasks > 3)
-    shown = _report_figures.curves(certificate, QUESTIONS["safety"], 0.0)
+    shown = _report_parts.curves(certificate, QUESTIONS["safety"], 0.0)
     assert len(shown) == 2
-    axes = _report_figures.curve_svg(shown, certificate, of_means(lower + 0.05))
+    axes = _report_parts.curve_svg(shown, certificate, of_means(lower + 0.05))
     check_nothing_is_covered(axes)
     assert [text.get_text() for text in axes.get_legend().get_texts()][-2:] == ["requested", "sampled tasks"]
-    check_nothing_is_covered(_report_figures.tasks_svg(certificate, of_means(lower + 0.05)))
+    check_nothing_is_covered(_report_parts.tasks_svg(certificate, of_means(lower + 0.05)))

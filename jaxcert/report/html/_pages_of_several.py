@@ -10,7 +10,7 @@ from jaxcert.certificates._access import headline
 from jaxcert.certificates._figures import Headline
 from jaxcert.report._by_name import Groups
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._report_figures import intervals_svg
+from jaxcert.report.html._report_parts import intervals_svg
 from jaxcert.report.html._report_tables import (
     confidence_of,
     facts_table,

@@ -15,13 +15,16 @@ from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._by_name import axis_of, intervals_of
-from jaxcert.report.html._report_figures import (
+from jaxcert.report.html._report_parts import (
     TOGETHER,
     alone,
     curve_svg,
     curves,
+    headlines_of,
     intervals_svg,
     level_of,
+    misses_of,
+    reasons_of,
     tasks_svg,
 )
 from jaxcert.report.html._report_tables import (
@@ -34,7 +37,6 @@ from jaxcert.report.html._report_tables import (
     settings_table,
     write_page,
 )
-from jaxcert.report.html._report_words import headlines_of, misses_of, reasons_of
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 

@@ -1,21 +1,132 @@
-"""The opening of a page, for readers who skip the numbers: headline, tasks that miss, and why not more."""
+"""The parts of a page: its opening, for readers who skip the numbers, and its figures, as elements in its colours."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert._extras import import_extra
+from jaxcert.certificates import Certificate, certify_lower_bounds_band
 from jaxcert.certificates._access import headline
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._figures import Headline
+from jaxcert.certificates._figures import Headline, level_figures
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.planning import advise
 from jaxcert.planning._least_tasks import least_number
 from jaxcert.questions._answers import column_texts
+from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report._recompute import precision
 from jaxcert.report.html._report_tables import Sample
+from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
+from jaxcert.report.plots._interval_plot import Interval, plot_intervals
+from jaxcert.report.plots._line_plots import plot_bounds
+from jaxcert.report.plots._share_plot import plot_certificates
 from jaxcert.returns import paired
 from jaxcert.tables._returns import how_many
+
+# Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
+_SIZE = (4.6, 3.1)
+# Points of a line: more take megabytes, and no eye tells them apart.
+_MOST_POINTS = 1000
+# Requested points: more would hide the curve.
+_MOST_REQUESTED = 20
+# Tasks for which a band takes seconds.
+_MOST_IN_BAND = 10_000
+# Text stays text, so that it can be searched and read aloud; identifiers are the same in every run.
+_SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font.family": "sans-serif"}
+TOGETHER = "all thresholds at once"
+# The page's style sheet gives them other values on a dark screen.
+_VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)"} | {
+    colour: f"var(--curve-{i + 1})" for i, colour in enumerate(COLOURS[:2])
+}
+
+
+def alone(question: Question) -> str:
+    """The name of a curve of which each point holds for a number that was fixed beforehand."""
+    return f"each {question.each} by itself"
+
+
+def curves(certificate: Certificate, question: Question, low: float) -> dict[str, Certificate]:
+    """Certified safety by threshold: for each threshold separately and for all together, if such curves exist."""
+    curve = step_curve(certificate, max_points=_MOST_POINTS) if counts_bounds(certificate) else certificate
+    found = {TOGETHER if curve.simultaneous else alone(question): curve}
+    is_counted = certificate.method in COUNTING and counts_bounds(certificate)
+    if certificate.num_tasks <= _MOST_IN_BAND and is_counted and not certificate.simultaneous:
+        settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": low}
+        bounds, levels = certificate.lower_bounds, np.asarray(curve.thresholds)
+        found[TOGETHER] = certify_lower_bounds_band(bounds, levels, **settings)
+    return found
+
+
+def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: Sample) -> str:
+    """The curves, the requested points if they are few and not all of a curve, and the share of the sampled tasks."""
+    points, is_all = [], len(shown) == 1 and asked is not None and all(len(each) == 1 for each in shown.values())
+    if asked is not None and len(asked) <= _MOST_REQUESTED and not is_all:
+        points = list(zip(asked.thresholds.tolist(), asked.safety.tolist(), strict=True))
+    with _axes() as ax:
+        some = thinned(np.sort(sample.means), _MOST_POINTS)
+        plot_certificates(next(iter(shown.values())) if is_all else shown, points=points, sampled=some, ax=ax)
+        ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
+        ax.get_legend().remove() if is_all else place_legend(ax)
+        return _svg(ax)
+
+
+def level_of(certificate: Certificate) -> str:
+    """Upper limit on the probability that a drawn lower bound is too high; empty where none was computed.
+
+    Where each threshold has a level of its own, the bounds are at the smallest that it may have.
+    """
+    method = METHODS.get(certificate.method)
+    counts = counts_bounds(certificate) or (method is not None and method.counts_successes)
+    return level_figures(np.min(np.asarray(certificate.beta))) if counts else ""
+
+
+def tasks_svg(certificate: Certificate, sample: Sample) -> str:
+    """The lower bound and the mean return of each task, or of its difference."""
+    means = sample.means
+    some = thinned(np.argsort(means, kind="stable"), _MOST_POINTS)
+    with _axes() as ax:
+        plot_bounds({"lower bound": np.asarray(certificate.lower_bounds)[some]}, performances=means[some], ax=ax)
+        if len(some) < len(means):
+            ax.set_xlabel(f"{len(some):,} of {len(means):,} tasks, from the worst")
+        ax.lines[0].set_label(f"mean {sample.returned}")
+        ax.set_ylabel(sample.returned)
+        place_legend(ax)
+        return _svg(ax)
+
+
+def intervals_svg(rows: Mapping[str, Interval], **axis: Any) -> str:
+    """The certificate of each name."""
+    with _axes() as ax:
+        plot_intervals(rows, ax=ax, **axis)
+        ax.figure.set_figheight(_SIZE[1] + more_lines(ax))
+        return _svg(ax)
+
+
+@contextlib.contextmanager
+def _axes() -> Iterator[Any]:
+    """Axes of a figure that pyplot does not know, with the settings of a report."""
+    with import_extra("matplotlib", "plot").rc_context(_SVG), any_letters():
+        figure = import_extra("matplotlib.figure", "plot").Figure(figsize=_SIZE, layout="constrained")
+        yield figure.add_subplot()
+
+
+def _svg(ax: Any) -> str:
+    """The figure as an element in the page's colours; matplotlib's prologue and metadata name other servers."""
+    buffer = io.StringIO()
+    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    ax.figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
+    element = buffer.getvalue()
+    element = re.sub(r"<metadata>.*?</metadata>", "", element[element.index("<svg") :], flags=re.DOTALL)
+    element = re.sub(r'<g id="[^"]*">', "<g>", element)  # the same in both figures, and not useful
+    for colour, variable in _VARIABLES.items():
+        element = element.replace(colour, variable)
+    return element
+
 
 # Rows that have a headline, their tasks and their advice: the first ones, as they were fixed before the data were seen.
 MOST_HEADLINES = 3
