@@ -10,7 +10,7 @@ import numpy as np
 from jaxcert.certificates import Status, floor_figures
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import naming
-from jaxcert.certificates._question import MEAN_ROWS, Question
+from jaxcert.certificates._question import MEAN_ROWS
 from jaxcert.cli import _console
 from jaxcert.cli._answer_files import write_outputs
 from jaxcert.cli._question_options import check_rows
@@ -168,9 +168,9 @@ def _print(answer: Answer) -> None:
     _console.say(*_not_shown(answer))
 
 
-def how_many_show(question: Question) -> str:
+def how_many_show(*, listed: bool) -> str:
     """Which plan says how much more data a difference takes."""
-    return f"how many new {'trials of each task' if question.listed else 'tasks'} it takes: jaxcert plan with --against"
+    return f"how many new {'trials of each task' if listed else 'tasks'} it takes: jaxcert plan with --against"
 
 
 def _not_shown(answer: Answer) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _not_shown(answer: Answer) -> Iterator[str]:
         (a, b), ahead = answer.policies, float(means.mean())
         said = f"Not shown: that {a} is better than {b} on average. In these data it is"
         if ahead > 0:
-            yield f"{said} by {ahead:.3g}; {how_many_show(question)}."
+            yield f"{said} by {ahead:.3g}; {how_many_show(listed=question.listed)}."
         else:
             how = f"worse by {-ahead:.3g}" if ahead else "equal"
             yield f"{said} {how}, so that more of the same would not show it; swap the files for the other way round."
