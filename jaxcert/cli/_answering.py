@@ -158,10 +158,9 @@ def _print(answer: Answer) -> None:
     for name, certificate in answer.certificates.items():
         question = QUESTIONS[name]
         if answer.is_curve:
-            table, note = _console.curve_table(certificate, question), _console.curve_note(certificate, question)
+            table, note = _console.curve_table(certificate, question)
         else:
-            given = answer.request.asked.numbers[name] or []
-            table, note = _console.answer_table(certificate, question, given), str(certificate)
+            table, note = _console.answer_table(certificate, question), str(certificate)
         _console.show_table(table)
         _console.say(naming(note, answer.policies))
     _console.say(*reasons(answer))

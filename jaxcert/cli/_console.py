@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import io
-import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from jaxcert.certificates import Certificate, ceil_figures, floor_to
+from jaxcert.certificates import Certificate, ceil_figures
 from jaxcert.certificates._question import Question
 from jaxcert.cli._program_cache import emptied_after
 from jaxcert.cli._reading import told, told_of_metrics
@@ -90,33 +89,26 @@ _CURVE_NOTE = (
 )
 
 
-def curve_table(certificate: Certificate, question: Question) -> Table:
-    """The points of a curve up to the last at which anything is certified; or the first, if nothing is."""
-    count = _num_shown(certificate, question)
-    columns = _texts(certificate, question, [])
-    return plain_table(shortened({name: texts[:count] for name, texts in columns.items()}, "..."))
+def answer_table(certificate: Any, question: Question) -> Table:
+    """The certified statements, row by row."""
+    return plain_table(shortened(texts_of(certificate, question), "..."))
 
 
-def _num_shown(certificate: Certificate, question: Question) -> int:
+def curve_table(certificate: Certificate, question: Question) -> tuple[Table, str]:
+    """The points of a curve up to the last at which anything is certified; and below it what they mean, and how many
+    steps are not shown.
+    """
     certified = np.asarray(getattr(certificate, question.rows.columns[question.rows.certified]))
-    return int(max(np.flatnonzero(certified > 0), default=0)) + 1
-
-
-def curve_note(certificate: Certificate, question: Question) -> str:
-    """The note below a curve: the meaning of its points, and how many steps are not shown."""
-    left_out = len(certificate) - _num_shown(certificate, question)
-    points = f"{left_out:,} points" if left_out > 1 else "point"
-    above = f"Nothing is certified at the {points} above these.\n" if left_out else ""
-    return above + _steps_note(certificate)
-
-
-def _steps_note(certificate: Certificate) -> str:
-    bounds = np.asarray(certificate.lower_bounds)
-    steps = len(np.unique(bounds[np.isfinite(bounds)]))
-    if steps <= len(certificate):
-        return _CURVE_NOTE
-    kept = f"{len(certificate):,} of {steps:,} steps: between two points, the certified safety of the upper one holds."
-    return f"{_CURVE_NOTE}\n{kept}"
+    count = int(max(np.flatnonzero(certified > 0), default=0)) + 1  # the first point, if nothing is
+    bounds, left_out, note = np.asarray(certificate.lower_bounds), len(certificate) - count, [_CURVE_NOTE]
+    if left_out:
+        points = f"{left_out:,} points" if left_out > 1 else "point"
+        note = [f"Nothing is certified at the {points} above these.", *note]
+    if (steps := len(np.unique(bounds[np.isfinite(bounds)]))) > len(certificate):
+        kept = f"{len(certificate):,} of {steps:,} steps"
+        note.append(f"{kept}: between two points, the certified safety of the upper one holds.")
+    texts = {name: entries[:count] for name, entries in texts_of(certificate, question).items()}
+    return plain_table(shortened(texts, "...")), "\n".join(note)
 
 
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
@@ -164,29 +156,9 @@ def way(certificate: Any) -> str:
     return ", ".join(filter(None, [*named, f"beta {level}" if level else ""]))
 
 
-def answer_table(certificate: Any, question: Question, given: Sequence[float]) -> Table:
-    """The certified statements, row by row; ``given``: the numbers fixed beforehand, as typed."""
-    return plain_table(shortened(_texts(certificate, question, given), "..."))
-
-
-def _texts(certificate: Any, question: Question, given: Sequence[float]) -> dict[str, list[str]]:
-    """The columns as text; ``given``: the fixed numbers as the user wrote them."""
-    shown = {name: performances(certificate) for name, field in question.rows.columns.items() if field == "thresholds"}
-    if question.each and len(given):
-        shown[question.each] = list(map(as_given, given))
-    return texts_of(certificate, question, shown=shown)
-
-
 def as_given(value: float) -> str:
     """A number chosen by the user, with the figures that identify the float."""
     return repr(float(value)).removesuffix(".0")
-
-
-def performances(certificate: Certificate) -> list[str]:
-    """The thresholds, rounded down to five digits of the largest one."""
-    thresholds = np.asarray(certificate.thresholds)
-    digits = _decimals(float(np.abs(thresholds).max()))
-    return [floor_to(float(value), digits) for value in thresholds]
 
 
 def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Table:
@@ -201,8 +173,3 @@ def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Tabl
         # A narrow terminal breaks lines; rich would cut figures off.
         table.width = Console(width=_WIDEST).measure(table).maximum
     return table
-
-
-def _decimals(scale: float) -> int:
-    """The number of decimals that shows numbers of this size to five digits: 2 for 1000, 5 for 1."""
-    return max(0, 5 - math.ceil(math.log10(scale))) if scale > 0 else 0

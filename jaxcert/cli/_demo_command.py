@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 import jaxcert
-from jaxcert.certificates import Certificate, floor_to
+from jaxcert.certificates import Certificate, floor_figures, floor_to
 from jaxcert.cli import _console
 from jaxcert.cli._options import QUIET, option
 from jaxcert.cli._outputs import FORCE, check_new, write_plot, writing
@@ -139,5 +139,8 @@ def _columns(case: Case, results: dict[str, _Certified]) -> dict[str, list[str]]
         columns["exact"] = [f"{value:.4f}" for value in at]
     for label, (at_thresholds, at_safety) in results.items():
         found = np.asarray(at_thresholds.safety)[: len(case.thresholds)]
-        columns[label] = [*(floor_to(float(value), 4) for value in found), *_console.performances(at_safety)]
+        columns[label] = [
+            *(floor_to(float(value), 4) for value in found),
+            *map(floor_figures, at_safety.thresholds.tolist()),
+        ]
     return columns

@@ -43,7 +43,7 @@ def test_several_numbers(file, given, meant):
 
 def test_safeties_too(file):
     _, out, _ = command("certify", file, *SETTINGS, "--safety", "0.5,0.7")
-    assert certified(out) == ["0.5", "0.7"]
+    assert certified(out) == ["0.5000", "0.7000"]
 
 
 def test_a_support_with_a_comma(file):
@@ -77,7 +77,7 @@ def test_the_curve_has_a_page_too(file, tmp_path):
 def test_a_narrow_terminal_keeps_the_figures():
     certificate = jaxcert.certify(RETURNS.astype(np.float32), [0.25, 0.5], support=(0, 1), delta=0.05)
     console = Console(width=30, file=io.StringIO())
-    console.print(answer_table(certificate, QUESTIONS["safety"], [0.25, 0.5]), soft_wrap=False, crop=False)
+    console.print(answer_table(certificate, QUESTIONS["safety"]), soft_wrap=False, crop=False)
     shown = console.file.getvalue()
     assert all(f"{k} of 40   certified" in shown for k in certificate.num_violations.tolist())
 
