@@ -17,7 +17,7 @@ from rich.table import Table
 from jaxcert.certificates import Certificate, ceil_figures
 from jaxcert.certificates._question import Question
 from jaxcert.cli._program_cache import emptied_after
-from jaxcert.cli._reading import told, told_of_metrics
+from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import texts_of
 from jaxcert.report.html._report_tables import level_words, shortened
@@ -117,16 +117,13 @@ def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, ce
     tasks = how_many(certificate.num_tasks, "task")
     lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
     delta = f"delta {ceil_figures(float(certificate.delta))}"
-    if len(data) > 1 and QUESTIONS[next(iter(certificates))].metrics_of(certificate):
-        rollouts = "; ".join(dict.fromkeys(rollouts_words(each.num_rollouts) for each in data))
-        lines = told_of_metrics(data)
-        return "\n".join([f"{data[0].path}: {tasks}, {rollouts}", *lines, ", ".join([*_settings(certificates), delta])])
-    if len(data) > 1:
+    if len(data) > 1 and not QUESTIONS[next(iter(certificates))].metrics_of(certificate):
         a, b = data
         rollouts = f"A: {rollouts_words(a.num_rollouts)}; B: {rollouts_words(b.num_rollouts)}"
         first = f"A is {a._name}, B is {b._name}: {tasks}, {way(certificate)}"
         return "\n".join([first, f"{rollouts}; {lies}, {delta}", *told(*data)])
-    first = ", ".join(filter(None, [f"{data[0].path}: {tasks}", rollouts_words(data[0].num_rollouts), lies]))
+    rollouts = "; ".join(dict.fromkeys(rollouts_words(each.num_rollouts) for each in data))
+    first = ", ".join(filter(None, [f"{data[0].path}: {tasks}", rollouts, lies]))
     return "\n".join([first, *told(*data), ", ".join([*_settings(certificates), delta])])
 
 
