@@ -139,7 +139,7 @@ def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
 def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **how: Any) -> None:
     (answer,) = answers.values()
     of_policies = answer.data[:1] if request.metrics else answer.data
-    (first,), (own, *others) = answer.certificates.values(), in_one_order(*of_policies)
+    ((name, first),), (own, *others) = answer.certificates.items(), in_one_order(*of_policies)
     facts = [shown_facts(each.path) for each in of_policies]
     page = {
         **page_of(request, answer.data),
@@ -147,14 +147,17 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
         "where": own.where,
         "data": own,
         "findings": answer.findings,
+        "support": answer.support,
+        "wanted": request.wanted,
+        "advice": answer.advice.get(name),
+        "is_curve": answer.is_curve,
+        "tasks": own.tasks if request.outputs.names else None,
     }
     if answer.policies:
         facts = [{f"{of} of {x}": value for of, value in each.items()} for x, each in zip("AB", facts, strict=True)]
         page |= {"against": others[0], "policies": answer.policies}
         page["title"] = page["title"] or " against ".join(answer.policies)
-    page |= {"support": answer.support, "wanted": request.wanted, "is_curve": answer.is_curve}
-    page |= {"tasks": own.tasks if request.outputs.names else None, "facts": functools.reduce(operator.or_, facts)}
-    write_report(path, first, protocol=request.digest, **page, **how)
+    write_report(path, first, protocol=request.digest, facts=functools.reduce(operator.or_, facts), **page, **how)
 
 
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:

@@ -13,7 +13,7 @@ import typer
 
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
-from jaxcert.cli._options import TASK, VALUE, argument, columns_in, flag, option, options, reading_of, with_group
+from jaxcert.cli._options import TASK, VALUE, argument, flag, option, options, reading_of, with_group
 from jaxcert.cli._outputs import FORCE, check_outputs, write_plot
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
@@ -175,7 +175,8 @@ def command(
     with _console.warnings_on_stderr():
         watching = opened(state, certificate, wished, complete=complete)
         certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
-    columns = {**columns_in(reading_of({"task": task, "value": value})), "trial": None}
+    reading = reading_of({"task": task, "value": value})
+    columns = {"task": reading["task"], "trial": None, "value": reading["value"]}
     said, is_whole = sys.stderr if rows else sys.stdout, False
     try:
         feed(watching, columns, certified, rows=rows)

@@ -231,11 +231,6 @@ def columns_of(metrics: Sequence[str], reading: Mapping[str, Any]) -> list[dict[
     return [{**reading, "value": name, "metric": True} for name in metrics]
 
 
-def columns_in(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """The three columns among the roles."""
-    return {name: reading[name] for name in Columns._fields}
-
-
 def others_given(given: Mapping[str, Any]) -> list[str]:
     """The options that were given, without the three columns."""
     return [f"--{name}" for name in _OPTIONS if name not in Columns._fields and given.get(name) not in (None, ())]

@@ -121,7 +121,7 @@ def test_it_says_why_nothing_is_certified_as_certify_does(files, tmp_path):
     assert advice[0] is None
     assert line == f"Why not more at margin 0.9: {advice[1]['text']}."
     text = re.sub("<[^>]+>", "", html.unescape((tmp_path / "c.html").read_text()))
-    assert "Why not a safety of 0.5 at margin 0.9: no lower bound can pass 0.7218" in text
+    assert line in text
 
 
 @pytest.mark.slow

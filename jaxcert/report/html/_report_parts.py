@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.certificates import Certificate, certify_lower_bounds_band
+from jaxcert.certificates import Certificate, Status, certify_lower_bounds_band
 from jaxcert.certificates._access import headline
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._figures import Headline, level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
-from jaxcert.planning import advise
+from jaxcert.planning import Advice
+from jaxcert.planning._advice import misses
 from jaxcert.planning._least_tasks import least_number
 from jaxcert.questions._answers import column_texts
 from jaxcert.report._curve import step_curve, thinned
@@ -132,8 +133,9 @@ def _svg(ax: Any) -> str:
 MOST_HEADLINES = 3
 # Tasks that are named; more are counted.
 _NAMED = 20
-# Safeties that are wanted next, if none is named.
-_STEPS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+# Rows of which is said why they claim no more: to read, not to compute with, and each may take a second.
+MOST_REASONS = 5
+_UNKNOWN = "not for too few tasks alone; no more is known "
 # Returns up to this number share their programs.
 _MOST_RETURNS, _MOST_TRIALS = 32_768, 200
 
@@ -181,26 +183,26 @@ def _missed(line: str, sample: Sample, places: np.ndarray, means: np.ndarray | N
 
 
 def reasons_of(
-    certificate: Any, question: Question, sample: Sample, num_rows: int, wanted: float | None
+    certificate: Any, question: Question, sample: Sample, advice: Sequence[Advice | None], wanted: float | None
 ) -> list[tuple[str, str]]:
-    """Why not more, for each row with a headline: the safety ``wanted`` or the next usual one; empty without advice."""
-    if sample.support is None or not question.each or not (question.advised or question.listed):
+    """What is not shown, and why: of the inspected rows that miss the safety ``wanted``, of a list of each row at which
+    nothing is certified.
+
+    ``advice``: of these rows, as far as it is known.
+    """
+    if question.metrics_of(certificate):
+        return [("more", certificate.why_not_more)] if certificate.why_not_more else []
+    if question.each is None or not all(each.has_rollouts for each in sample.data if question.listed):
         return []
-    each: Any = question.each
-    fixed, found = column_texts(certificate, question, each), []
+    at, each = column_texts(certificate, question, question.each), question.each
     if question.listed:
-        whys = [too_few_trials(certificate, question, i, sample) for i in range(min(num_rows, MOST_HEADLINES))]
-        return [(f"all tasks at {each} {at}", why) for at, why in zip(fixed, whys, strict=False) if why]
-    for i in range(min(num_rows, MOST_HEADLINES)):
-        step = None
-        if not question.finds_threshold:
-            above = [*([wanted] if wanted is not None else []), *_STEPS]
-            step = next((each for each in above if each > float(certificate.safety[i])), None)
-        known = {"support": sample.support, "num_rollouts": sample.num_rollouts}
-        (why,) = advise(certificate[i], safety=step, **known)
-        if why is not None:
-            found.append((f"{'more' if step is None else f'a safety of {step:g}'} at {each} {fixed[i]}", str(why)))
-    return found
+        open_rows = np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:MOST_REASONS]
+        whys = [(i, too_few_trials(certificate, question, i, sample)) for i in open_rows]
+        return [(f"all tasks at {each} {at[i]}", why) for i, why in whys if why]
+    of = "of unequal numbers of rollouts" if any(one.missing for one in sample.data) else "with these settings"
+    missed = misses(certificate, safety=wanted).tolist() if advice else []
+    rows = zip(at, advice, missed, strict=False)
+    return [(f"more at {each} {place}", str(why or _UNKNOWN + of)) for place, why, miss in rows if why or miss]
 
 
 def too_few_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str | None:
