@@ -15,9 +15,8 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import sampled
-from jaxcert.report._compared_numbers import differing, of_row, slack_of, told
 from jaxcert.report._curve import at_bounds
-from jaxcert.report._recompute import precision, recompute, shifted, support_of
+from jaxcert.report._recompute import differing, of_row, precision, recompute, shifted, slack_of, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables._readers import ReturnsFile
 

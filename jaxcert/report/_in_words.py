@@ -1,7 +1,6 @@
 """Answers as people read them: the columns of their rows as text, and the line at the top of a page."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,13 +43,8 @@ _TEXTS = {
 }
 
 
-def texts_of(
-    certificate: Any, question: Question, *, shown: Mapping[str, list[str]] = MappingProxyType({})
-) -> dict[str, list[str]]:
-    """The columns of an answer [t] as text, by their headings: the fixed number first, the status last.
-
-    ``shown``: text that replaces the usual text of some columns, by their names.
-    """
+def texts_of(certificate: Any, question: Question) -> dict[str, list[str]]:
+    """The columns of an answer [t] as text, by their headings: the fixed number first, the status last."""
     fields = {**fields_of_rows(certificate, question), "status": "status"}
     # Leave out columns that follow from others, such as the number of valid tasks unless the method chooses it.
     method = METHODS.get(getattr(certificate, "method", ""))
@@ -58,8 +52,7 @@ def texts_of(
     first = [question.each] if question.each else []
     names = [name for name in dict.fromkeys([*first, *fields]) if name not in left_out]
     return {
-        heading(name, question, certificate): shown.get(name) or column_texts(certificate, question, name)
-        for name in (*names, "status")
+        heading(name, question, certificate): column_texts(certificate, question, name) for name in (*names, "status")
     }
 
 

@@ -30,7 +30,6 @@ and its X is at most c on average. A pair with a withdrawn trial counts as lost 
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
@@ -38,7 +37,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import accumulate
 from json import dumps, loads
-from math import lcm, prod
+from math import lcm
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -50,6 +49,7 @@ if __package__:
         Case,
         Number,
         exact_number,
+        gain,
         main,
         need,
         printed,
@@ -57,7 +57,18 @@ if __package__:
     )
     from jaxcert.report.check_certificate import check as check_with
 else:  # a file beside this one
-    from check_certificate import COUNTED, READING, Case, Number, exact_number, main, need, printed, share_of_new_tasks
+    from check_certificate import (
+        COUNTED,
+        READING,
+        Case,
+        Number,
+        exact_number,
+        gain,
+        main,
+        need,
+        printed,
+        share_of_new_tasks,
+    )
     from check_certificate import check as check_with
 
 LOG, PAIRS = "jaxcert-trials-1", "jaxcert-pairs-1"
@@ -76,17 +87,6 @@ _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 Passes = Callable[[list[Fraction]], list[bool]]  # after each of the returns
-
-
-def gain(bets: list[Fraction], returns: Any, low: Fraction, threshold: Fraction, goal: Fraction) -> int:
-    """An integer with the sign of W_t - goal, for counted returns; all factors are scaled alike."""
-    counts, one = Counter(returns), lcm(*(bet.denominator for bet in bets))
-    unit = lcm(low.denominator, threshold.denominator, *(x.denominator for x in counts))
-    least, width, won = int(low * unit), int((threshold - low) * unit), 0
-    excess = [(x.numerator * (unit // x.denominator) - least, count) for x, count in counts.items()]
-    for bold in (int(bet * one) for bet in bets):
-        won += prod(((one - bold) * width + bold * x) ** count for x, count in excess)
-    return won * goal.denominator - goal.numerator * len(bets) * (one * width) ** counts.total()
 
 
 def by_wealth(bets: list[Fraction], case: Case, threshold: Fraction, beta: Fraction) -> Passes:

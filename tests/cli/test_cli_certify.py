@@ -57,7 +57,7 @@ def test_performance_certified_on_nine_tasks_of_ten(samples, name, settings, per
     arguments = ["certify", samples / f"{name}.npz", *SUPPORT, "--delta", 0.01, "--safety", 0.9, *settings]
     status, out, err = command(*arguments)
     ((safety, certified, *_),) = rows(out)
-    assert (status, safety, round(float(certified))) == (0, "0.9", performance)
+    assert (status, safety, round(float(certified))) == (0, "0.9000", performance)
     assert "the expected return is at least" in out
     assert "out of range" not in out
     assert all(line.startswith("warning: scenario") for line in err.splitlines())
@@ -84,7 +84,7 @@ def test_thresholds_and_safety_with_files_as_a_process(samples, tmp_path):
     assert first["data"]["sha256"] == hashlib.sha256((samples / "cheetah.npz").read_bytes()).hexdigest()
 
     printed = rows(done.out)
-    assert [row[0] for row in printed] == ["500", "600.1", "0.9"]
+    assert [row[0] for row in printed] == ["500", "600.1", "0.9000"]
     assert [row[1] for row in printed[:2]] == [f"{np.floor(safety * 1e4) / 1e4:.4f}" for safety in first_safety]
     for sentence in f"{at_thresholds}\n{at_safety}".splitlines():
         assert sentence in done.out.splitlines()

@@ -10,8 +10,6 @@ import pytest
 from cli_harness import command, refused, said
 from tool_files import DROP, TAU, TAU2, edited, written
 
-from jaxcert import certify_mean_difference, certify_suite_mean, paired
-
 RNG = np.random.default_rng(0)
 A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
 B = (0.8 * A).astype(np.float32)
@@ -108,7 +106,7 @@ def test_it_says_why_nothing_is_certified_as_certify_does(files, tmp_path):
     assert advice[0] is None
     assert line == f"Why not more at margin 0.9: {advice[1]['text']}."
     text = re.sub("<[^>]+>", "", html.unescape((tmp_path / "c.html").read_text()))
-    assert "Why not a safety of 0.5 at margin 0.9: no lower bound can pass 0.7218" in text
+    assert line in text
 
 
 @pytest.mark.slow
@@ -124,27 +122,16 @@ def test_a_list_hears_how_many_trials_it_takes_where_nothing_is_certified(files,
         assert line in re.sub("<[^>]+>", "", html.unescape((tmp_path / f"{count}.html").read_text()))
 
 
-@pytest.mark.parametrize("kind", ["--suite", "--sampled"])
-def test_what_would_show_a_difference_that_is_not_certified(tmp_path, kind):
-    """As many trials, or tasks, as are said certify it in nine of ten cases, if policies differ as in the data."""
+@pytest.mark.parametrize(("kind", "what"), [("--suite", "trials of each task"), ("--sampled", "tasks")])
+def test_what_would_show_a_difference_that_is_not_certified(tmp_path, kind, what):
     rng, files = np.random.default_rng(0), [tmp_path / "a.npz", tmp_path / "b.npz"]
-    data = [rng.random((20, 10)) < skill for skill in (0.72, 0.6)]
-    for file, returns in zip(files, data, strict=True):
-        np.savez(file, returns=returns)
-    out = said("compare", *files, kind, "--delta", 0.05)
-    (line,) = [line for line in out.splitlines() if line.startswith("Not shown: that a.npz is better than b.npz")]
-    (number,) = map(int, re.findall(r"it takes about (\d+) new", line))
-    if kind == "--suite":
-        pool, size = (data[0] * 1.0 - data[1]).ravel(), (300, 20, number)
-        drawn = rng.choice(pool, size)
-        pairs = paired((drawn > 0) * 1.0, (drawn < 0) * 1.0)
-        reached = certify_suite_mean(pairs, support=(0, 1), delta=0.05).mean
-    else:
-        tasks = rng.integers(20, size=(300, number))
-        reached = certify_mean_difference(data[0][tasks], data[1][tasks], delta=0.05, validate=False).mean
-    assert 0.85 <= np.mean(np.asarray(reached) >= 0) <= 0.99
+    for file, skill in zip(files, (0.72, 0.6), strict=True):
+        np.savez(file, returns=rng.random((20, 10)) < skill)
+    start = "Not shown: that a.npz is better than b.npz on average. In these data it is by 0.08"
+    expected = f"{start}; how many new {what} it takes: jaxcert plan with --against.\n"
+    assert expected in said("compare", *files, kind, "--delta", 0.05)
     out = said("compare", *files[::-1], kind, "--delta", 0.05)
-    assert re.search(r"In these data it is worse by 0.\d+, so that more of the same would not show it", out)
+    assert "In these data it is worse by 0.08, so that more of the same would not show it" in out
     np.savez(files[1], returns=np.zeros((20, 10), bool))
     assert "Not shown" not in said("compare", *files, kind, "--delta", 0.05)
 

@@ -125,18 +125,17 @@ def test_unfinished_rollouts_count_as_the_worst_and_help_no_other(tmp_path, kind
     order = {each["policy"]: each["at_least_as_good_as"] for each in document["leaderboard"]["order"]}
     assert order == {"a.csv": ["c.csv"], "b.csv": ["c.csv"], "c.csv": []}
     assert command("verify", tmp_path / "board.json", best, cut, worst)[0] == 0
-    assert re.search(r"^Not told apart: a.csv and b.csv\.$", out, re.MULTILINE)
+    assert re.search(r"^Not told apart: a.csv and b.csv; how many new t", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
     ("kind", "needed"),
-    [("--suite", r"about \d+ new trials of each task"), ("--sampled", r"about \d+ new tasks with 6")],
+    [("--suite", "trials of each task"), ("--sampled", "tasks")],
 )
-def test_pairs_that_are_open_are_named_with_what_would_tell_them_apart(tmp_path, kind, needed):
+def test_pairs_that_are_open_are_named_with_the_plan_that_would_tell_them_apart(tmp_path, kind, needed):
     both = trials(tmp_path / "a.csv", 0.7, 5), trials(tmp_path / "b.csv", 0.85, 6)
     out = said("compare", *both, trials(tmp_path / "c.csv", 0.1, 7), kind, "--delta", 0.1)
-    assert re.search(rf"^Not told apart: b.csv and a.csv \(0.\d+: {needed}", out, re.MULTILINE)
-    assert "So many would tell them apart in 9 of 10 cases, if they differ as in these data." in out
+    assert f"\nNot told apart: a.csv and b.csv; how many new {needed} it takes: jaxcert plan with --against.\n" in out
     assert "c.csv and" not in out
     assert "and c.csv" not in out
 

@@ -85,7 +85,7 @@ def test_a_vacuous_certificate_says_why_unasked():
     why = "Why not more at threshold 0.9: no lower bound can pass"
     session(f"""
         certify pilot.npz {SUPPORT} --delta 0.01 --threshold 0.5 --threshold 0.9 -> !at threshold 0.5: | {why}
-        certify pilot.npz {SUPPORT} --delta 0.01 --safety 0.99 -> at safety 0.99: 40 tasks can certify 0.8912 at most
+        certify pilot.npz {SUPPORT} --delta 0.01 --safety 0.99 -> at safety 0.9900: 40 tasks can certify 0.8912 at most
     """)
 
 

@@ -58,9 +58,9 @@ def test_what_a_bet_wins_by_its_definition(bet, excess, low):
     returns = [low + x for x in excess]
     won = math.prod(1 - bet + bet * (x - low) / (threshold - low) for x in returns)
     if won > 0:
-        assert check_certificate.wins(bet, returns, Fraction(low), threshold, 1 / won)
+        assert check_certificate.gain([bet], returns, Fraction(low), threshold, won) == 0
     tiny = Fraction(1, 10**60)
-    assert not check_certificate.wins(bet, returns, Fraction(low), threshold, 1 / (won + tiny))
+    assert check_certificate.gain([bet], returns, Fraction(low), threshold, won + tiny) < 0
 
 
 @pytest.mark.parametrize("p", [Fraction(-1, 10**9), Fraction(1) + Fraction(1, 10**9), Fraction(-3)])

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_training
-from jaxcert.report.html import _report_figures
+from jaxcert.report.html import _report_parts
 from jaxcert.report.html._report_tables import Sample
 from jaxcert.report.plots._axes import MARKERS
 from jaxcert.sweep import Grid, sweep
@@ -111,11 +111,11 @@ def read_off(line, level: float) -> float:
 
 
 def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
-    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_report_parts, "_svg", lambda axes: axes)
     means = np.array([0.7, 0.2, 0.5, 0.5])
     certificate = make_certificate()
     sample = Sample(means, (0.0, 1.0))
-    *_, on_page = _report_figures.curve_svg({"one": certificate, "two": certificate}, None, sample).lines
+    *_, on_page = _report_parts.curve_svg({"one": certificate, "two": certificate}, None, sample).lines
     *_, alone = plot_certificates(certificate, sampled=means).lines
     assert alone.get_label() == "sampled tasks"
     np.testing.assert_allclose(alone.get_xydata(), [[0.2, 1], [0.5, 0.75], [0.5, 0.5], [0.7, 0.25], [0.7, 0]])

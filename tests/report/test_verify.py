@@ -157,10 +157,13 @@ def test_the_document_claims_nothing_else(tmp_path, change, reason):
     ("options", "reason"),
     [
         ({"beta": 0.25}, "settings beta is 0.25, the protocol gives 0.05"),
-        ({"certify": jaxcert.certify_safety_level, "asked": [0.3]}, "the protocol says none"),
-        ({"certify": jaxcert.certify_band}, "method is equal_local_levels, the protocol says binomial"),
+        (
+            {"certify": jaxcert.certify_safety_level, "asked": [0.3]},
+            "question is 'safety_level', the protocol gives 'safety'",
+        ),
+        ({"certify": jaxcert.certify_band}, "question is 'band', the protocol gives 'safety'"),
         ({"certify": shifted}, "settings divergence is 'kl', the protocol gives None"),
-        ({"asked": LEVELS[:2]}, "thresholds is 0.25, 0.5, the protocol says 0.25, 0.5, 0.99"),
+        ({"asked": LEVELS[:2]}, "threshold is [0.25, 0.5], the protocol gives [0.25, 0.5, 0.99"),
     ],
 )
 def test_what_was_chosen_afterwards_breaks_the_protocol(tmp_path, options, reason):
@@ -197,7 +200,7 @@ def test_the_protocol_is_the_one_named(tmp_path):
     assert "names the protocol" in str(verify(path, tmp_path / "returns.npz", protocol=tmp_path / "other.toml"))
     altered(path, lambda document: document["certificates"][0]["settings"].update(support=[0.0, 2.0]))
     found = verify(path, tmp_path / "returns.npz", protocol=tmp_path / "p.toml")
-    assert found.differences == ("certificate 1: support is 0, 2, the protocol says 0, 1",)
+    assert found.differences == ("certificate 1: settings support 2 is 2.0, the protocol gives 1.0",)
     altered(path, lambda document: document.update(protocol=None))
     assert "it names no protocol" in str(verify(path, tmp_path / "returns.npz", protocol=tmp_path / "p.toml"))
 

@@ -10,14 +10,18 @@ from jaxcert._validation import kind_of
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._certificate import naming
 from jaxcert.questions import question_of
-from jaxcert.report.plots._axes import GREY, drawing, dress, name, styles
-from jaxcert.report.plots._seed_spread import (
+from jaxcert.report.plots._axes import (
+    GREY,
     Quantiles,
     check_batch,
     check_quantiles,
     draw,
+    drawing,
+    dress,
     explain_band,
     median_words,
+    name,
+    styles,
     thresholds_of,
 )
 from jaxcert.sweep import SweepResult
