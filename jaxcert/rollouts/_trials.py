@@ -14,7 +14,7 @@ from jaxcert.rollouts._resumption import AdaptiveCertificate
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.rollouts._trial_log import begun, first_entry, run_of, with_trials
 from jaxcert.sequential._wealth import fewest_to_pass
-from jaxcert.tables._labels import ask_about_labels
+from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._spelling import ask_about_alike
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import parsed
 from jaxcert.tables._coded import plain_type
-from jaxcert.tables._entries import ask
+from jaxcert.tables._doubts import tell
 from jaxcert.tables._json_records import places_in, records_in
+from jaxcert.tables._names import tells
 from jaxcert.tables._picked_rows import conditions_in
 from jaxcert.tables._roles import Roles, checked
 from jaxcert.tables._spelling import check_spelled_once
-from jaxcert.tables._told_names import tells
 
 _HEAD = 1000  # lines that say which fields there are, and of which type
 _DELIMITERS = ",;\t"
@@ -125,10 +125,7 @@ def _with_points(column: Any, name: str, *, may_be_commas: bool) -> Any:
     may_be_thousands = all(map(_THOUSANDS.fullmatch, marked)) and len(marked) + len(short) == len(entries)
     # If all entries have three decimals, commas may separate thousands, but not beside whole numbers below 1000.
     if marked and may_be_thousands and (may_be_commas or short):
-        ask(
-            f"column {name} holds numbers such as {marked[0]}, read as decimals: if the mark sets thousands apart, "
-            "write them without"
-        )
+        tell("thousands", name=name, number=marked[0])
     replace = import_extra("pyarrow.compute", "io").replace_substring
     return replace(column, ",", ".") if may_be_commas and commas else column
 

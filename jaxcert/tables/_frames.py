@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._arranged import arrange_table
-from jaxcert.tables._entries import told_of
+from jaxcert.tables._arranged import arrange_table, padded
+from jaxcert.tables._doubts import told_of
+from jaxcert.tables._label_doubts import check_tasks
 from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Roles, conditions
-from jaxcert.tables._single_rollouts import padded
-from jaxcert.tables._summary_rows import check_tasks
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:

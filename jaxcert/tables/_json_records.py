@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import Any, NamedTuple
 
-from jaxcert.tables._told_names import tells
+from jaxcert.tables._names import tells
 
 _MOST_NAMED = 8
 # What names a task.

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series
+from jaxcert.tables._column_doubts import are_endings, how_set_aside, set_aside
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import as_number, as_text, ask
+from jaxcert.tables._doubts import tell
+from jaxcert.tables._entries import as_number, as_text
+from jaxcert.tables._label_doubts import sums_up
+from jaxcert.tables._names import tells
 from jaxcert.tables._roles import Roles, check_column
-from jaxcert.tables._set_aside import are_endings, ask_about_set_aside, set_aside
 from jaxcert.tables._spelling import ask_about_alike
-from jaxcert.tables._summary_rows import sums_up
-from jaxcert.tables._told_names import tells
 
 # Columns that are kept for the next look: each takes eight bytes a row.
 _MOST_HELD = 8
@@ -172,9 +173,6 @@ def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.nd
             "not chosen by their outcome; expected a condition on another column"
         )
     if chosen or (is_known and by_ending and left.max() == taken.min() < taken.max()):
-        ask(
-            f"the condition on {str(name)!r:.42} leaves out trials that all went badly: if it tells how they ended, "
-            "the rest looks better than the policy is"
-        )
+        tell("left_out", name=str(name))
     elif (aside := set_aside(name, every.column(name).at(among)) & ~kept).any():
-        ask_about_set_aside(name, aside, outcomes, "left out")
+        tell("trials_aside", **how_set_aside(name, aside, outcomes, "left out"))

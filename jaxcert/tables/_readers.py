@@ -11,12 +11,12 @@ import numpy as np
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import ask, told_of
+from jaxcert.tables._doubts import tell, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
+from jaxcert.tables._label_doubts import check_tasks
 from jaxcert.tables._picked_rows import policies_in
 from jaxcert.tables._returns import Returns, ReturnsFile, check_missing, how_many
 from jaxcert.tables._roles import Roles, conditions
-from jaxcert.tables._summary_rows import check_tasks
 from jaxcert.tables._written import read_npy, read_npz
 from jaxcert.tables.formats import FORMATS, read_content, read_folder
 from jaxcert.tables.formats._recipes import recipe_in
@@ -164,8 +164,7 @@ def _of_table(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[st
     table, is_whole = _table(kind, content, roles)
     found, columns = arrange_table(table, roles)
     if not is_whole:
-        maybe_cut = "its last line has no line ending: if the file was cut short, its last number may be, too"
-        ask(f"{maybe_cut}; expected a line ending")
+        tell("last_line")
     usual = Columns.unnamed_in(table.column_names)
     return found, {"columns": columns, "usual_columns": usual, "told": _told(found, columns, roles)}
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert.tables._columns import Columns, NotNamedError, alike, guessed, rate_in
 from jaxcert.tables._entries import number_of, words_like
-from jaxcert.tables._told_names import check_no_curve, check_same_policy, lowered, number_trials, tells
+from jaxcert.tables._names import check_no_curve, check_same_policy, lowered, number_trials, tells
 
 # Facts that a record states besides the columns; the value if it is a rate of the trials that another column counts.
 PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "value")

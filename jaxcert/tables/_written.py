@@ -15,15 +15,15 @@ from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import ask, words_in
+from jaxcert.tables._doubts import tell
 from jaxcert.tables._file_tables import arrow_damage_told
+from jaxcert.tables._names import tells
+from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._senses import check_sense
-from jaxcert.tables._told_names import tells
+from jaxcert.tables._vocabulary import WORDS, words_in
 
 _SUFFIXES = (".npz", ".parquet")
-_MOMENTS = words_in("epoch epochs checkpoint checkpoints step steps timestep timesteps")
 # Names with a meaning for readers, in either kind of file.
 _TAKEN = {*Columns(), "about", "file", "returns", "where"}
 
@@ -122,9 +122,6 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
     return target
 
 
-_TASKS = words_in("task tasks problem problems id ids name names label labels")  # and not their groups, as level
-
-
 def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     """The array named as value, by default `returns`, and `where`, if there is one; other arrays are not read."""
     if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
@@ -167,7 +164,7 @@ def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> 
 
     Warn of one by whose name tasks are labelled, with an entry for each column of returns, and not for each row.
     """
-    moments = [name for name in names if tells(name).moment or words_in(name) & _MOMENTS]
+    moments = [name for name in names if tells(name).moment or words_in(name) & WORDS.moments]
     for name, array in read_arrays(content, [], moments).items():
         is_of_rows = array.shape == returns.shape[:1] and len(array) > 1
         if is_of_rows and array.dtype.kind in "iuf" and np.all(np.diff(array) > 0):
@@ -183,18 +180,12 @@ def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
     """Warn of an array of labels of tasks, with an entry for each column of returns, or with labels that repeat."""
     with contextlib.suppress(ValueError):  # pickled arrays are not opened
         array, rows = read_arrays(content, [name])[name], returns.shape
-        shape, of_tasks = array.shape, words_in(name) <= _TASKS
+        shape, of_tasks = array.shape, words_in(name) <= WORDS.labels
         are_labels = of_tasks and array.dtype.kind != "f"  # parameters of drawn tasks may coincide
         if are_labels and shape == rows[:1] and (count := len(np.unique(array))) < len(array):
-            ask(
-                f"array {name!r:.40} has {count} labels for {len(array)} rows of returns, each of which is read as a "
-                "task: if rows with one label are trials of one task, put them into one row"
-            )
+            tell("labels_of_array", name=name, count=count, rows=len(array))
         if shape == rows[1:] != rows[:1]:
-            ask(
-                f"array {name!r:.40} has shape {shape}, returns {rows}: each row of returns is read as a task; if the "
-                "columns are tasks, transpose them"
-            )
+            tell("transposed", name=name, shape=shape, rows=rows)
 
 
 def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:

@@ -10,15 +10,15 @@ from typing import Any
 from jaxcert._extras import import_extra
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
-from jaxcert.tables._coded import as_objects, as_totals, coded
+from jaxcert.tables._coded import as_objects, coded, crossing
 from jaxcert.tables._columns import Columns, NotNamedError
-from jaxcert.tables._entries import ask, words_in
-from jaxcert.tables._labels import ask_about_trials_of
-from jaxcert.tables._pooled import MOST_CONDITIONS, crossing
+from jaxcert.tables._doubts import tell
+from jaxcert.tables._label_doubts import ask_about_trials_of, sums_up
+from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, stems_of, tells
+from jaxcert.tables._outcomes import as_totals
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._summary_rows import sums_up
-from jaxcert.tables._told_names import DIGITS, stems_of, tells
+from jaxcert.tables._vocabulary import WORDS
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import Format, Rollouts, arranged, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK
@@ -26,8 +26,6 @@ from jaxcert.tables.formats._one_task import OF_ONE_TASK
 PLACE, TRIAL = "{task}", "{trial}"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow")
 _SEED = re.compile("[^a-z0-9]*seed[=_-]?[0-9]+$", re.IGNORECASE)
-# Names of files that tell of all tasks.
-_NO_TASKS = words_in("results summary metrics aggregate aggregated report leaderboard config")
 _WILD = "*"
 # The parts of each file's path, by the names of the places in the pattern.
 _Labels = Mapping[str, dict[str, str]]
@@ -122,15 +120,12 @@ def _ask_about_names(trials: Sequence[str], tasks: Sequence[str]) -> None:
     words = coded(as_objects(trials))
     few = 1 < len(words.entries) <= MOST_CONDITIONS and len(stems_of(words.listed())) > 1
     if few and crossing(words, coded(as_objects(tasks))) > 0.9:
-        ask(
-            f"names in the paths are {' and '.join(map(repr, sorted(words.listed())[:2])):.90}, each with every task: "
-            "if these are policies or conditions, all of them are taken for one policy here; expected the files of one"
-        )
+        tell("names_in_paths", told=" and ".join(map(repr, sorted(words.listed())[:2])))
 
 
 def _check_are_tasks(folder: Path, task: str, paths: Mapping[str, str]) -> None:
     """Raise ValueError for files that sum up others and for labels with seeds; ``paths`` by the labels of tasks."""
-    if summary := next((path for label, path in paths.items() if sums_up(label) or label in _NO_TASKS), None):
+    if summary := next((path for label, path in paths.items() if sums_up(label) or label in WORDS.no_tasks), None):
         raise ValueError(f"holds {summary!r:.60}, which by its name sums up others; expected the files of tasks alone")
     seeds = [_SEED.search(label) for label in paths]
     if seeds[0] and all(seeds) and 1 < len({_SEED.sub("", label) for label in paths}) < len(paths):
@@ -140,10 +135,7 @@ def _check_are_tasks(folder: Path, task: str, paths: Mapping[str, str]) -> None:
             f"seed apart from the task, such as {apart!r}"
         )
     if all(label.isdecimal() for label in paths) and any(folder.glob("**/.hydra")):
-        ask(
-            "the files of numbered runs of Hydra are read as tasks: if some runs are of one task, name its column "
-            f"and let the path name the trials ({task.replace(PLACE, TRIAL)!r})"
-        )
+        tell("runs_of_hydra", pattern=task.replace(PLACE, TRIAL))
 
 
 def _not_named(folder: Path) -> ValueError:

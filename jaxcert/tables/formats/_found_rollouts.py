@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._arranged import check_read
-from jaxcert.tables._coded import Coded, Read, as_objects, check_labels_whole, coded
+from jaxcert.tables._arranged import arrange, check_pairs
+from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
 from jaxcert.tables._columns import Columns, NotNamedError
 from jaxcert.tables._json_records import Place
-from jaxcert.tables._labels import ask_about_labels
+from jaxcert.tables._label_doubts import ask_about_labels
+from jaxcert.tables._names import tells
+from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._single_rollouts import arrange, check_pairs, with_worst
-from jaxcert.tables._told_names import tells
 from jaxcert.tables.formats._content import Content
 
 # A file may ask for any number of rollouts, and those that it lacks are made here.
@@ -110,28 +110,24 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     columns, unfinished = _chosen(found, roles), roles.unfinished
     tasks, trials = (coded(as_objects(row[part] for row in found.rows)) for part in (0, 1))
     check_labels_whole(tasks, columns.task)
-    read = Read(columns, tasks, trials if columns.trial else None, [*found.others], found.others.__getitem__)
-    check_pairs(read)  # so that none of them counts as unfinished first
     given = [row.values.get(columns.value) for row in found.rows]
+    values, trial = coded(as_objects(given)), trials if columns.trial else None
+    others = [*found.others], found.others.__getitem__
+    read = Read(columns, tasks, trial, *others, [values], are_picked=False)
+    check_pairs(read)  # so that none of them counts as unfinished first
     ended = [
         row.ended or ("without a score" if value is None else "") for row, value in zip(found.rows, given, strict=True)
     ]
     lost, lacking = _lost(found, ended, unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
-    values, support = coded(as_objects(given)), found.supports.get(columns.value)
-    pooled, constant = check_read(read, [values], are_picked=False)
-    if not found.counted:
-        totals, lacking = with_worst(values, columns.value, lacking, unfinished, support)
-        values = coded(totals)
-    count = int(lacking.sum())
-    returns = dataclasses.replace(
-        arrange(read, values, counted=found.counted), rows=None, num_unfinished=count, pooled=pooled, constant=constant
-    )
+    support = found.supports.get(columns.value)
+    returns = arrange(read, values, roles, counted=found.counted, lacking=lacking, support=support)
+    count = returns.num_unfinished
     told = found.told or f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
     said = {"columns": columns, "usual_columns": found.columns, "told": "; ".join(filter(None, words))}
-    return returns, {**said, "fixed_list": kind.fixed_list, "known_support": support}
+    return dataclasses.replace(returns, rows=None), {**said, "fixed_list": kind.fixed_list, "known_support": support}
 
 
 def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> str:
