@@ -34,13 +34,15 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
         is_plain = not any(expected.values()) and not {"task", "value"} & expected.keys()
         if is_plain and _has_single_rollouts(path, options):
             return read_returns(path, **options)
+        if "records" in expected and "trials" not in expected and not _can_be_read(path, options, expected):
+            raise
         raise ValueError(f"{error}; {_remedy(path, options, expected, cause.unread)}") from error
 
 
 def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | None], unread: Sequence[str]) -> str:
     """The end of a message about unnamed columns: a command, if one works."""
     if "trials" in expected:  # of successes, or of the rate that is the value
-        parts = ("task", "successes", "trials") if "successes" in expected else ("task", "value", "trials")
+        parts = ("records", "task", "successes" if "successes" in expected else "value", "trials")
         counts = {name: expected[name] for name in parts if expected.get(name)}
         return (
             f"if {expected['trials']} is how often the policy tried a task, and no number of tests or of "
@@ -52,9 +54,8 @@ def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | No
             f"{', '.join(map(repr, unread))} would be ignored: name the column of trial numbers with --trial; if a "
             f"column separates policies or groups of tasks, make one file of each; otherwise: {typed_with(added)}"
         )
-    is_known = all(expected.get(name, name) for name in ("task", "value"))
-    may_leave_out = is_known and bool(expected.get("trial")) and _holds_returns(path, options)
-    if unread or may_leave_out or not (is_known and _can_be_read(path, options)):
+    is_known = _can_be_read(path, options, expected)
+    if unread or not is_known or (expected.get("trial") and _holds_returns(path, options)):
         *most, last = added
         wanted = f"{', '.join(most)} and {last}" if most else last
         return f"expected {wanted} with column names of a table with one row per trial"
@@ -84,8 +85,10 @@ def _has_single_rollouts(path: Path, options: Mapping[str, Any]) -> bool:
     return rows is not None and bool(np.all((rows == rows[:, :1]) | (rows == 0)))
 
 
-def _can_be_read(path: Path, options: Mapping[str, Any]) -> bool:
-    """Whether a file can be read with these options; if not, another column must be named, which is reported."""
+def _can_be_read(path: Path, options: Mapping[str, Any], expected: Mapping[str, str | None]) -> bool:
+    """Whether a file can be read with what is expected; if not, another column must be named, which is reported."""
+    if not all(expected.get(name, name) for name in ("task", "value")):
+        return False
     try:
         _quietly(path, options)
     except ValueError as error:

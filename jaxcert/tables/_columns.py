@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from jaxcert.tables._names import lowered, tells
@@ -103,6 +103,7 @@ def _counted(names: list[Any], wanted: str, found: Columns) -> str:
         message = f"has no column {wanted}, and {found.value!r} and {pair!r}; expected one of these by name"
         are_successes = successes or words_in(found.value) <= WORDS.counted_successes
         both: dict[str, str | None] = dict(zip(("successes", "trials"), pair.split("/"), strict=True))
+        both |= only_other(names, found, pair.split("/"))
         raise NotNamedError(message, both if are_successes else {"value": found.value})
     return pair if len(successes) == len(totals) == 1 and lowered(totals[0]) == "trials" else found.value
 
@@ -121,6 +122,12 @@ def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
         found[part] = fitting[0] if is_one else None
         left = [name for name in left if name not in fitting]
     return found
+
+
+def only_other(names: Sequence[Any], columns: Columns, read: Collection[Any]) -> dict[str, str]:
+    """The one column that is left to label tasks, where none has a name that does."""
+    left = [str(name) for name in names if name not in read]
+    return {"task": left[0]} if len(left) == 1 and columns.task not in names and not tells(left[0]).looked_at else {}
 
 
 def rate_in(names: Sequence[Any]) -> dict[str, str | None]:

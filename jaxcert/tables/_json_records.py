@@ -174,10 +174,15 @@ def _not_records(value: Any, path: str) -> str:
 
 def places_in(value: Any, path: str = "") -> str:
     """Possible places of records, to append to an error; empty if there are none."""
-    found = list(dict.fromkeys(map(quote, _places(value, f"{path}." if path else ""))))
+    found = [*map(quote, places_of(value, path))]
     if len(found) > 1:
         return f", or the place of one of their lists by records (--records): {', '.join(found)[:200]}"
     return f", or their place by records (--records {found[0]})" if found else ""
+
+
+def places_of(value: Any, path: str = "") -> list[str]:
+    """Possible places of records."""
+    return list(dict.fromkeys(_places(value, f"{path}." if path else "")))
 
 
 def _places(value: Any, path: str) -> Iterator[str]:
