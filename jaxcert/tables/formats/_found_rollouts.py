@@ -40,7 +40,6 @@ class Rollouts(NamedTuple):
     stopped: str = ""  # why the run itself is not complete
     supports: Mapping[str, tuple[float, float]] = {}  # of the values for which the tool fixes it
     remark: str = ""  # what is worth knowing, after the rest
-    stage: Any = None  # when the policy was evaluated, which has to be the same for every task
     counted: bool = False  # whether each value is of several rollouts, as 31/50
     others: Mapping[str, Coded] = {}  # what its records hold besides, unless the format is known
 
@@ -52,8 +51,6 @@ class Format(NamedTuple):
     recognises: Callable[[Content], bool]  # by its content; another version of it is of this kind, too
     read: Callable[[Content], Rollouts]
     fixed_list: bool = True  # whether its tasks are a list that somebody made, such as a benchmark
-    alone: str = ""  # why one such file is no sample of tasks, if it holds the episodes of a single task
-    is_log: bool = False  # whether a trainer writes such files, too, as it goes along
 
 
 def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
@@ -61,7 +58,7 @@ def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
     return lambda content: any(all(any(Place(content.json).find(path)) for path in each) for each in alternatives)
 
 
-def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format | None:
+def kind_of(content: Content, kinds: Iterable[Any], *, own: bool) -> Any:
     """The first kind that fits a file; damage to jaxcert's ``own`` files is reported elsewhere."""
     try:
         return next((each for each in kinds if each.recognises(content)), None)
