@@ -77,12 +77,13 @@ def log_of_training(it: Beside) -> Found:
 
 def policies_on_own_tasks(it: Beside) -> Found:
     """Rows of different tasks are of several policies, by the name of the column."""
-    names = [str(each) for each in it.entries.listed() if isinstance(each, str | int | float)]
-    if it.is_trial or it.differs or not (it.several and names):
+    are_prompts = it.words - WORDS.of_policies == {"prompt"}
+    if it.is_trial or it.differs or not it.several or not (it.told.policies or are_prompts):
         return False
+    names = [str(each) for each in it.entries.listed() if isinstance(each, str | int | float)]
     are_few = len(it.entries.entries) <= min(len(it.read.task.entries) - 1, MOST_CONDITIONS)
-    are_prompts = it.words - WORDS.of_policies == {"prompt"} and are_few and max(map(len, names)) <= _LONGEST_WORD
-    return {"picked": _picked(it)} if it.told.policies or are_prompts else None
+    are_short = are_few and max(map(len, names), default=0) <= _LONGEST_WORD
+    return {"picked": _picked(it)} if names and (it.told.policies or are_short) else None
 
 
 def _are_few(it: Beside) -> bool:
@@ -151,15 +152,15 @@ def _picked(it: Beside) -> str:
 
 def attempts(it: Beside) -> Found:
     """A row has several attempts, by the name of the column, unless each attempt is a trial."""
-    words, entries = words_in(it.name.rsplit(".", 1)[-1]), it.entries.listed()
+    words = words_in(it.name.rsplit(".", 1)[-1])
     told_by = words_in(f"{it.read.columns.trial} {it.read.columns.value}")
     if it.is_trial or told_by & ({"attempt", "try"} | {word.removesuffix("s") for word in words}):
         return None
     if _number_attempts(it, words):
-        return {"told": f"is {as_text(entries[0]):.20} in all rows"}
+        return {"told": f"is {as_text(it.entries.listed()[0]):.20} in all rows"}
     if _list_attempts(it, words):
         return {"told": "holds several entries in a row"}
-    are_selected = says(it.name, WORDS.selected, {"is", "was"}) and [*map(as_number, entries)] == [1]
+    are_selected = says(it.name, WORDS.selected, {"is", "was"}) and [*map(as_number, it.entries.listed())] == [1]
     return {"told": "says that all rows were selected"} if are_selected else None
 
 
