@@ -63,6 +63,7 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1 and str(name).strip())
     values, said = [rows.column(name) for name in names], {name for name, *_ in conditions_in(rows.names, roles)}
     read = Read(columns, task, episode, others, rows.column, values, said)
+    check_rows(read)
     if len(parts) == 1:
         ask_about_labels(task.listed())
         ask_about_unique_labels(read)
@@ -81,6 +82,12 @@ def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     return dataclasses.replace(found, rows=numbers, strata=strata, pooled=(*found.pooled, *twice), of_tasks=of_tasks)
 
 
+def check_rows(read: Read) -> None:
+    """Check that rows are trials of one policy, by the columns that are not read, and sum up no others."""
+    check_beside(read)
+    check_labels_of(read)
+
+
 def arrange(
     read: Read,
     value: Coded,
@@ -95,8 +102,6 @@ def arrange(
     ``counted``, ``lacking`` and ``support`` are as in ``single``. A row may hold several values, one after another.
     """
     names, labels = read.columns, read.task.entries
-    check_beside(read)
-    check_labels_of(read)
     if labels.dtype.kind in "OUS":  # of files that were put together
         check_spelled_once(labels.tolist(), f"column {names.task} holds")
         ask_about_alike(labels.tolist(), f"column {names.task} holds")

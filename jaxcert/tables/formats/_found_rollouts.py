@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._arranged import arrange, check_pairs
+from jaxcert.tables._arranged import arrange, check_pairs, check_rows
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
 from jaxcert.tables._columns import Columns, NotNamedError
 from jaxcert.tables._json_records import Place
@@ -117,6 +117,7 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     ]
     lost, lacking = _lost(found, ended, unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
+    check_rows(read)
     support = found.supports.get(columns.value)
     returns = arrange(read, values, roles, counted=found.counted, lacking=lacking, support=support)
     count = returns.num_unfinished
