@@ -109,7 +109,7 @@ def arrange(
     how = {"counted": counted, "unfinished": roles.unfinished, "lacking": lacking, "support": support}
     of_rows, totals, num_lacking = single(value, names.value, **how)
     tasks = read.task.repeated(len(value.places) // len(read.task.places))
-    check_outcomes(Outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks)), metric=roles.metric)
+    check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
     rows = np.nan_to_num(padded(tasks.places[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
     known = {"counted": len(of_rows) > len(tasks.places), "pooled": read.pooled, "constant": read.constant}

@@ -1,6 +1,7 @@
 """What outcomes tell, by the name of their column and by their order: costs, failures, sums, copies, lost trials."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,8 @@ class Outcomes(NamedTuple):
 
     name: str
     returns: np.ndarray
-    of_rows: np.ndarray | None = None  # the row of each; several rows count more than one
-    read: Read | None = None
+    read: Any = None  # the rows
+    counts: Sequence[np.ndarray] = ()  # the outcome of each row, or its successes and its trials
 
     @property
     def are_coins(self) -> bool:
@@ -77,24 +78,18 @@ def _told_failures(name: str) -> set[str]:
 # --- outcomes in the order of trials ----------------------------------------------------------------------------------
 
 
-def check_outcomes(it: Outcomes, *, metric: bool) -> None:
+def check_outcomes(name: str, returns: np.ndarray, of_rows: np.ndarray, read: Read, *, metric: bool) -> None:
     """Refuse failures as successes, unless it is a ``metric``; warn of outcomes that are counted again or go on."""
-    judge(() if metric else (failures,), it)
-    judge((trials_of_counts, running, copies_of_counts), it)
-
-
-def _counts(it: Outcomes) -> list[np.ndarray]:
-    """The outcome of each row, or its successes and its trials."""
-    assert it.of_rows is not None
-    several = len(it.of_rows) > it.of_rows[-1] + 1
-    return [np.bincount(it.of_rows, it.returns), np.bincount(it.of_rows)] if several else [it.returns]
+    several = len(of_rows) > len(read.task.places)
+    counts = [np.bincount(of_rows, returns), np.bincount(of_rows)] if several else [returns]
+    found = (trials_of_counts, running, copies_of_counts)
+    judge(found if metric else (failures, *found), Outcomes(name, returns, read, counts))
 
 
 def trials_of_counts(it: Outcomes) -> Found:
     """Rows count trials, and yet a column numbers them."""
-    assert it.read is not None
     trial = it.read.columns.trial
-    return {"trial": trial} if len(_counts(it)) > 1 and trial is not None else None
+    return {"trial": trial} if len(it.counts) > 1 and trial is not None else None
 
 
 def running(it: Outcomes) -> Found:
@@ -103,8 +98,7 @@ def running(it: Outcomes) -> Found:
     Outcomes in an order of chance do so with a probability of at most 2**-10. Rows without numbers may be sorted: of
     them single outcomes are looked at only if they count up by one at most.
     """
-    assert it.read is not None
-    tasks, trial, counts = it.read.task.places, it.read.trial, _counts(it)
+    tasks, trial, counts = it.read.task.places, it.read.trial, it.counts
     is_known = trial is not None and trial.are_numbers
     numbers = trial.numbers()[trial.places] if trial is not None and is_known else np.zeros(len(tasks))
     order = np.lexsort((numbers, tasks))
@@ -116,10 +110,9 @@ def running(it: Outcomes) -> Found:
 
 def copies_of_counts(it: Outcomes) -> Found:
     """Each task has several rows with the same counts."""
-    assert it.read is not None
-    (labels, tasks), counts = it.read.task, _counts(it)
+    labels, tasks = it.read.task
     is_even = len(labels) < len(tasks) and len(tasks) % len(labels) == 0
-    return len(counts) > 1 and is_even and len(np.unique(np.stack([tasks, *counts]), axis=1).T) == len(labels)
+    return len(it.counts) > 1 and is_even and len(np.unique(np.stack([tasks, *it.counts]), axis=1).T) == len(labels)
 
 
 # --- rows that sum up others, and trials that were lost ---------------------------------------------------------------
