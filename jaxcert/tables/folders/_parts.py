@@ -230,7 +230,7 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
     """The entries that name the policy of a file; ValueError for several policies, or for trials that are set aside."""
     schema, columns, is_nested = parquet.schema_arrow, layout.columns, import_extra("pyarrow", "io").types.is_nested
     once = {name: tells(name) for name in schema.names if schema.names.count(name) == 1 and name not in columns}
-    told = {name: each for name, each in once.items() if each.apart or each.moment or each.aside}
+    told = {name: each for name, each in once.items() if each.apart or each.moment or each.variant or each.aside}
     names = [name for name in told if not is_nested(schema.field(name).type)]
     if not names or not parquet.metadata.num_rows:
         return {}
@@ -243,10 +243,11 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
             "expected files without this column, in which each of them is a failure"
         )
     task = Coded(as_objects([label]), np.zeros(len(table), np.int64)) if label else entries[columns.task]
-    others = [name for name in names if told[name].apart or told[name].moment]
+    others = [name for name in names if told[name].apart or told[name].moment or told[name].variant]
     read = Read(columns, task, None, others, entries.__getitem__, are_picked=False)
     check_one_policy(read)
-    return {name: entry for name, entry in read.constant.items() if entry and (told[name].policies or told[name].curve)}
+    of_policy = (name for name, each in told.items() if each.policies or each.curve or each.variant)
+    return {name: read.constant[name] for name in of_policy if read.constant.get(name)}
 
 
 def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:
