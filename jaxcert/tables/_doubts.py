@@ -7,7 +7,8 @@ from typing import Any
 
 from jaxcert.tables._vocabulary import data_of
 
-DOUBTS = {name: {**each, "says": " ".join(each["says"].split())} for name, each in data_of("doubts.toml").items()}
+_REFUSED, _WARNED = (data_of("doubts.toml")[kind] for kind in ("refused", "warned"))
+DOUBTS = {name: " ".join(says.split()) for name, says in {**_REFUSED, **_WARNED}.items()}
 
 
 def judge(doubts: Iterable[Callable[[Any], Mapping[str, Any] | bool | None]], it: Any, *, first: bool = False) -> None:
@@ -21,8 +22,8 @@ def judge(doubts: Iterable[Callable[[Any], Mapping[str, Any] | bool | None]], it
 
 def tell(doubt: str, /, **found: Any) -> None:
     """Warn of a doubt, or raise ValueError for one that refuses the rows."""
-    said = DOUBTS[doubt]["says"].format(**found)
-    if DOUBTS[doubt].get("refuses"):
+    said = DOUBTS[doubt].format(**found)
+    if doubt in _REFUSED:
         raise ValueError(said)
     ask(said)
 
