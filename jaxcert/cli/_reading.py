@@ -14,7 +14,7 @@ from jaxcert.cli._typed import in_shell, typed_with
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
 from jaxcert.tables._columns import NotNamedError
-from jaxcert.tables._doubts import told_of
+from jaxcert.tables._doubts import listed, told_of
 from jaxcert.tables._readers import policies_of
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
@@ -177,9 +177,7 @@ def told(*files: ReturnsFile) -> list[str]:
 
 
 def _pooled(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    listed = ", ".join(name[:40] for name in names[:_MOST_NAMED]) + more
-    return f"not read, so all rows count as one policy: {listed}" if names else ""
+    return f"not read, so all rows count as one policy: {listed(names, _MOST_NAMED)}" if names else ""
 
 
 @options

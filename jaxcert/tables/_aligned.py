@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from jaxcert.returns._paired import refuse_summary
-from jaxcert.tables._doubts import tell
+from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._names import is_of_run
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._spelling import as_seen
 
 # Returns larger by this factor than returns up to 1 may be per cent, or marks up to 5 or 10.
 _OTHER_UNIT = 4
-_MOST_NAMED, _NO_ENTRY = 4, {"", "nan"}
+_NO_ENTRY = {"", "nan"}
 
 
 def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
@@ -92,9 +92,9 @@ def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> 
         found = {name: each[column] for name, each in held.items() if each.get(column, "") not in _NO_ENTRY}
         entries = list(dict.fromkeys(found.values()))
         if len(entries) > 1 and not is_of_run(column, found):
-            differ.append(f"{column:.40} ({', '.join(entry[:20] for entry in entries[:6])})")
+            differ.append(f"{column:.40} ({listed(entries, width=20)})")
     if differ:
-        tell("conditions", differ=", ".join(differ[:8]))
+        tell("conditions", differ=listed(differ, 8, 200))
 
 
 def _ask_about_other_tasks(names: Sequence[str], held: Sequence[Mapping[str, Mapping[Any, str]]]) -> None:
@@ -109,7 +109,7 @@ def _ask_about_other_tasks(names: Sequence[str], held: Sequence[Mapping[str, Map
                 told = f"task {label!s:.40} has {one!r:.40} in {names[0]}, {other!r:.40} in {name}"
                 differ[column] = f"{column:.40} ({told}; {len(others)} of {len(pairs)} tasks)"
     if differ:
-        tell("other_tasks", differ=", ".join([*differ.values()][:_MOST_NAMED]))
+        tell("other_tasks", differ=listed(differ.values(), 4, 200))
 
 
 def stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:

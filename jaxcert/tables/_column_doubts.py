@@ -124,7 +124,8 @@ def every_number(it: Beside) -> Found:
 
 def variant(it: Beside) -> Found:
     """Zeros and ones mark the rows of a variant, such as the new one or the quantized one."""
-    marks = {*map(as_number, it.entries.listed())} if it.told.variant and not it.is_trial else ()
+    is_told = it.told.variant and not (it.told.policies or it.is_trial)
+    marks = {*map(as_number, it.entries.listed())} if is_told else ()
     return {"picked": _picked(it)} if marks == {0, 1} else None
 
 

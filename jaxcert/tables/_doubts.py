@@ -46,7 +46,7 @@ def told_of(place: str, strict: bool, stacklevel: int) -> Iterator[None]:
         warnings.warn(f"{place}{message}", category, stacklevel=stacklevel)
 
 
-def listed(entries: Iterable[Any], most: int = 6) -> str:
-    """The first entries with commas between them, and how many more there are."""
-    texts = [f"{entry!s:.40}" for entry in entries]
+def listed(entries: Iterable[Any], most: int = 6, width: int = 42) -> str:
+    """The first entries, each of at most so many characters, with commas between them, and how many more there are."""
+    texts = [f"{entry!s:.{width}}" for entry in entries]
     return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import Any, NamedTuple
 
+from jaxcert.tables._doubts import listed
 from jaxcert.tables._names import tells
 
-_MOST_NAMED = 8
 # What names a task.
 LABEL = "label"
 _KINDS: dict[Any, tuple[Any, str]] = {
@@ -35,7 +35,7 @@ class Place(NamedTuple):
         """A required field."""
         fields = self.of(dict)
         if name not in fields:
-            found = ", ".join(repr(other[:40]) for other in list(fields)[:_MOST_NAMED]) or "none"
+            found = listed(map(repr, fields), 8) or "none"
             raise ValueError(f"{self._named} has no field {name!r}; found {found}")
         return Place(fields[name], f"{self.name}.{name[:40]}" if self.name else name[:40])
 

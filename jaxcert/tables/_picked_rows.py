@@ -10,7 +10,7 @@ import numpy as np
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series
 from jaxcert.tables._column_doubts import are_endings, how_set_aside, set_aside
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._doubts import tell
+from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._entries import as_number, as_text
 from jaxcert.tables._label_doubts import sums_up
 from jaxcert.tables._names import tells
@@ -110,8 +110,7 @@ def _masks(every: Rows, roles: Roles) -> list[tuple[Any, np.ndarray]]:
         column = every.column(name)
         texts = [as_text(entry) for entry in column.listed()]
         if unknown := [each for each in wanted if each not in texts]:  # with != it would hold for every row
-            found = ", ".join(each[:40] for each in dict.fromkeys(texts[:1000]))[:160]
-            raise ValueError(f"column {name} has no entry {unknown[0]!r:.60}; found {found}")
+            raise ValueError(f"column {name} has no entry {unknown[0]!r:.60}; found {listed(dict.fromkeys(texts))}")
         holds = np.asarray([(text in wanted) != (sign == "!=") for text in texts], bool)
         masks.append((name, holds[column.places]))
     return masks
@@ -125,9 +124,8 @@ def _kept(every: Rows, roles: Roles, masks: list[tuple[Any, np.ndarray]]) -> Row
     rows = every if holds is None else every.at(np.flatnonzero(holds))
     found = _policies(rows, roles.policy) if roles.policy is not None and roles.only is None else []
     if len(found) > 1:
-        listed = ", ".join(each[:40] for each in found[:8])
         raise ValueError(
-            f"column {roles.policy} names {len(found)} policies, {listed}; expected one by only (--only "
+            f"column {roles.policy} names {len(found)} policies, {listed(found, 8)}; expected one by only (--only "
             f"{found[0]!r}), or all of them in jaxcert compare"
         )
     return rows

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert.tables._columns import Columns, NotNamedError, alike, guessed, only_other, rate_in
+from jaxcert.tables._doubts import listed
 from jaxcert.tables._entries import number_of, words_like
 from jaxcert.tables._names import check_no_curve, check_same_policy, lowered, number_trials
 
@@ -81,7 +82,7 @@ def conditions(where: str | Sequence[str]) -> tuple[str, ...]:
 def check_column(name: str, names: Sequence[Any]) -> None:
     """Raise ValueError for a column that a table has not."""
     if name not in names:
-        raise ValueError(f"has no column {name!r:.42}; found {', '.join(repr(each)[:42] for each in names[:12])}")
+        raise ValueError(f"has no column {name!r:.42}; found {listed(map(repr, names), 12)}")
 
 
 def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
@@ -90,8 +91,8 @@ def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
     columns = roles.columns(names).in_table(names)
     missing = [name for name in columns.read(names) if name not in names]
     twice = [name for name in columns.read(names) if names.count(name) > 1]
-    found = ", ".join(repr(name)[:42] for name in names[:12]) + (", ..." if len(names) > 12 else "")
-    absent = f"has no column {', '.join(missing)}; found {found or 'none'}"
+    found = listed(map(repr, names), 12) or "none"
+    absent = f"has no column {', '.join(missing)}; found {found}"
     if missing and (told := _of_header(names)):
         raise ValueError(f"{absent}{told}")
     check_no_curve(names, columns[:2], is_missing=bool(missing))

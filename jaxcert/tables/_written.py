@@ -15,7 +15,7 @@ from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._doubts import tell
+from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._names import tells
 from jaxcert.tables._outcome_doubts import check_sense
@@ -190,10 +190,10 @@ def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
 
 def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
     """Advice on a file without an array `returns`."""
-    listed = ", ".join(f"{name[:40]!r} {shape}" for name, shape in [*shapes.items()][:8]) or "no array at all"
+    found = listed((f"{name[:40]!r} {shape}" for name, shape in shapes.items()), 8, 80) or "no array at all"
     fitting = [name for name, shape in shapes.items() if len(shape) == 2] or ["NAME"]
     return (
-        f"has no array 'returns', found {listed}; expected one of that name, as np.savez(returns=...) writes, or the "
+        f"has no array 'returns', found {found}; expected one of that name, as np.savez(returns=...) writes, or the "
         f"name of the one of returns [num_tasks, num_rollouts] by value (--value {fitting[0][:40]})"
     )
 

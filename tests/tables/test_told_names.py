@@ -69,7 +69,7 @@ CASES = {
     "if a trial is the best of several attempts": [{"num_generations": 16}, {"votes": 3}],
     "says that all rows were selected": [{each: 1} for each in ("selected", "is_chosen", "picked")],
     "of a variant of the policy": [
-        *({each: SOME} for each in ("ours", "is_new", "finetuned", "quant", "uses_lora")),
+        *({each: SOME} for each in ("ours", "is_new", "finetuned", "quant", "uses_lora", "is_old")),
         *({"ours": each} for each in (SOME.astype(int), np.where(SOME, "yes", "no"), np.repeat([1, 0], 100))),
     ],
     HELP: [

@@ -10,6 +10,7 @@ import numpy as np
 from jaxcert.tables._arranged import arrange, check_pairs, check_rows
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
 from jaxcert.tables._columns import Columns, NotNamedError
+from jaxcert.tables._doubts import listed
 from jaxcert.tables._json_records import Place
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import tells
@@ -71,7 +72,7 @@ def kind_of(content: Content, kinds: Iterable[Any], *, own: bool) -> Any:
 def check_one_policy(labels: Iterable[str], by: str) -> None:
     """Raise ValueError for several policies that are named, by a field."""
     if len(found := dict.fromkeys(labels)) > 1:
-        raise ValueError(f"holds several policies ({', '.join([*found][:4]):.200}), by {by}; expected a file of each")
+        raise ValueError(f"holds several policies ({listed(found, 4)}), by {by}; expected a file of each")
 
 
 def check_same_policy(records: Iterable[Any]) -> None:
@@ -153,10 +154,10 @@ def _chosen(found: Rollouts, wanted: Roles) -> Columns:
             raise ValueError(f"has each {part} under {own!r}; expected no other name, {given!r}")
     if not names:
         raise ValueError("holds no value of any rollout; expected scores")
-    listed = " and ".join(map(repr, names[:8]))
+    shown = " and ".join(map(repr, names[:8]))
     value = found.columns.value if wanted.value == usual.value and usual.value not in names else wanted.value
     if value not in names:
-        message = f"has no value {value!r:.42}; found {listed}"
-        message = message if value else f"has the values {listed}; expected one of these by name"
+        message = f"has no value {value!r:.42}; found {shown}"
+        message = message if value else f"has the values {shown}; expected one of these by name"
         raise NotNamedError(message, {"value": found.columns.value or names[0]})
     return found.columns._replace(value=value)
