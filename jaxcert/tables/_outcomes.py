@@ -39,7 +39,7 @@ def single(
     ``counted``: whether entries are of successes and trials; ``lacking``: rows without an outcome, if these are known
     otherwise than by their entries; ``support``: the possible returns, if they are known.
     """
-    counts = counts_in(value, name, sure=counted)
+    counts = counts_in(value, name, sure=counted) if counted or lacking is None else None  # 3/5 may be a grade there
     if counts is not None:
         if words_in(name) & WORDS.points and not counted:
             tell("points", name=name, entry=value.listed()[0])
