@@ -89,9 +89,9 @@ class Files:
         for group in range(parquet.num_row_groups):
             start, place = 0, f"row group {group}"
             for batch in _batches(parquet, group, [value] if label is not None else [task, value]):
-                values = _values(batch.column(value), value, support, place, start)
+                values = _values(batch.column(value), value, self.layout.values, support, place, start)
                 given = import_extra("pyarrow", "io").repeat(label, len(values)) if label else batch.column(task)
-                yield _tasks(given, task, self.layout.tasks, place, start), values
+                yield _entries(given, task, self.layout.tasks, place, start), values
                 start += len(values)
 
 
@@ -258,28 +258,24 @@ def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:
     raise ValueError(f"column {field.name} holds {field.type}, expected {expected}")
 
 
-def _tasks(column: Any, name: str, kind: str, place: str, start: int) -> Any:
-    """The labels in one type, so that labels of several files can be compared; none of them may be empty."""
+def _entries(column: Any, name: str, kind: str, place: str, start: int) -> Any:
+    """The entries in one type, so that those of several files can be compared; none of them may be empty."""
     pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
+    kinds = {"integers": pa.int64(), "text": pa.large_string()}
     try:
-        column = column.cast(plain_type(column.type)).cast(pa.int64() if kind == "integers" else pa.large_string())
+        column = column.cast(plain_type(column.type)).cast(kinds.get(kind, pa.float64()))
     except pa.ArrowInvalid as error:
-        raise ValueError(f"{place}: column {name} holds integers beyond 64 bits ({error})") from error
-    empty = column.is_null() if kind == "integers" else compute.equal(column.fill_null(""), "")
+        raise ValueError(
+            f"{place}: column {name} holds integers that {kinds.get(kind, 'float64')} cannot hold ({error})"
+        ) from error
+    empty = compute.equal(column.fill_null(""), "") if kind == "text" else column.is_null()
     _check(empty.to_numpy(zero_copy_only=False), None, name, "an entry", place, start)
     return column
 
 
-def _values(column: Any, name: str, support: tuple[float, float], place: str, start: int) -> np.ndarray:
+def _values(column: Any, name: str, kind: str, support: tuple[float, float], place: str, start: int) -> np.ndarray:
     """The returns as float64, successes as 1; each of them possible."""
-    pa = import_extra("pyarrow", "io")
-    column = column.cast(plain_type(column.type))
-    _check(column.is_null().to_numpy(zero_copy_only=False), None, name, "an entry", place, start)
-    try:
-        column = column.cast(pa.float64()) if pa.types.is_integer(column.type) else column
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{place}: column {name} holds integers that float64 cannot hold ({error})") from error
-    values = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    values = _entries(column, name, kind, place, start).to_numpy(zero_copy_only=False)
     wrong = ~((values >= support[0]) & (values <= support[1]))
     _check(wrong, values, name, "a number in the support ({:g}, {:g})".format(*support), place, start)
     return values
