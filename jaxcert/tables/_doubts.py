@@ -7,8 +7,9 @@ from typing import Any
 
 from jaxcert.tables._vocabulary import data_of
 
-_REFUSED, _WARNED = (data_of("doubts.toml")[kind] for kind in ("refused", "warned"))
-DOUBTS = {name: " ".join(says.split()) for name, says in {**_REFUSED, **_WARNED}.items()}
+_SAID = data_of("doubts.toml")
+_REFUSED, NEARLY, WAYS = _SAID["refused"], _SAID["nearly"], _SAID["ways"]
+DOUBTS = {name: " ".join(says.split()) for name, says in {**_REFUSED, **_SAID["warned"]}.items()}
 
 
 def judge(doubts: Iterable[Callable[[Any], Mapping[str, Any] | bool | None]], it: Any, *, first: bool = False) -> None:

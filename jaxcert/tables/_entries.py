@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._doubts import NEARLY
 from jaxcert.tables._vocabulary import WORDS
 
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
@@ -19,15 +20,6 @@ _COUNTS = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", re.ASCII)
 _WORDS: list[dict[Any, bool]] = [dict(zip(pair, (True, False), strict=True)) for pair in WORDS.pairs]
 _WORDS.append({True: True, False: False})
 _OR_WORDS = ", or in all rows two words such as true and false, yes and no, pass and fail, success and failure"
-# Entries that hold a number, and what to write in their place.
-_NEARLY = {
-    r"-?[0-9.,]+\s*(%|percent)": "a share such as 0.95, and the number of trials in a column of its own (--trials)",
-    r"[0-9]+\s*(of|/|von)\s*[0-9]+.*": "successes and trials alone, such as 17/20",
-    r"-?[0-9.,]+\s*(\u00b1|\+-|\+/-|\().*": "single returns: a mean and its deviation hold no trials",
-    r"[0-9]{1,2}[-. ]?(jan|feb|m\u00e4r|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)[a-z]*": (
-        "successes and trials, such as 3/5, of which a spreadsheet made a date"
-    ),
-}
 
 
 def has_no_outcome(entry: Any) -> bool:
@@ -45,7 +37,7 @@ def is_empty(entry: Any) -> bool:
 def meant_by(entry: Any) -> str:
     """Say what is expected instead of an entry that is not a number."""
     text = entry.strip().lower() if isinstance(entry, str) else ""
-    if nearly := next((meant for pattern, meant in _NEARLY.items() if re.fullmatch(pattern, text)), None):
+    if nearly := next((meant for pattern, meant in NEARLY.items() if re.fullmatch(pattern, text)), None):
         return nearly
     is_word = text and not (text[0].isdecimal() or text[0] in "-+.")
     return f"a finite number{_OR_WORDS if is_word else ''}"

@@ -59,7 +59,7 @@ def arrow_damage_told(kind: str, place: str = "") -> Iterator[None]:
 def csv_table(content: bytes, roles: Roles) -> Any:
     """The rows of a CSV file: with commas, or with semicolons or tabs and then decimal points or commas."""
     if no_names := _NO_NAMES.match(content):
-        lines = no_names[0].count(b"\n")
+        lines = len(no_names[0].splitlines())
         first = f"begins with {'a line' if lines < 2 else f'{lines} lines'} without names of columns"
         names = ", or, if these are the names, without the #" if _NAMES_BEHIND.match(content) else ""
         raise ValueError(f"{first}; expected them in the first line (tail -n +{lines + 1} FILE > NEW){names}")

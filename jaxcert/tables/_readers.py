@@ -11,7 +11,7 @@ import numpy as np
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._doubts import tell, told_of
+from jaxcert.tables._doubts import WAYS, tell, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
 from jaxcert.tables._label_doubts import check_tasks
 from jaxcert.tables._picked_rows import policies_in
@@ -30,15 +30,6 @@ _TEXTS = {
     ".json": json_table,
 }
 _PACKED = ".gz"
-# Advice for files of other kinds.
-_WAYS = {
-    ".xlsx .xls .ods .numbers": "is a file of a spreadsheet; expected its table saved as CSV, in UTF-8",
-    ".pkl .pickle .joblib .pt .pth": (
-        "is a pickle, which may run any code when it is read; expected a table, such as one of frame.to_parquet"
-    ),
-    ".md .txt .html .tex": "is a text; expected its table as CSV: a line with the names of columns, a row per line",
-    ".db .sqlite .sqlite3": "is a database; expected one of its tables as CSV or Parquet",
-}
 _TABLES = {".parquet": parquet_table, ".arrow": arrow_table, ".feather": arrow_table} | _TEXTS
 _SUFFIXES = [*_ARRAYS, *_TABLES, *(f"{name}{_PACKED}" for name in _TEXTS)]
 
@@ -229,7 +220,7 @@ def _kind_of(path: Path) -> str | None:
 
 
 def _no_kind(path: Path) -> str:
-    if way := next((way for suffixes, way in _WAYS.items() if path.suffix.lower() in suffixes.split()), None):
+    if way := next((way for suffixes, way in WAYS.items() if path.suffix.lower() in suffixes.split()), None):
         return way
     of_tools = ", ".join(each.name for each in FORMATS)
     return f"suffix {path.suffix!r}, expected one of {', '.join(_SUFFIXES)}; nor is it {of_tools}"
