@@ -166,10 +166,7 @@ def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.nd
     is_known = bool(left.size and taken.size and np.all(np.isfinite(taken)))
     by_ending, chosen = tells(name).ending or are_endings(every.column(name)), is_known and left.max() < taken.min()
     if chosen and by_ending:
-        raise ValueError(
-            f"the condition on {str(name)!r:.42} keeps the trials that went well, and leaves out all others: rows are "
-            "not chosen by their outcome; expected a condition on another column"
-        )
+        tell("chosen_by_outcome", name=str(name))
     if chosen or (is_known and by_ending and left.max() == taken.min() < taken.max()):
         tell("left_out", name=str(name))
     elif (aside := set_aside(name, every.column(name).at(among)) & ~kept).any():

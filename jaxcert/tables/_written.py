@@ -125,10 +125,7 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
 def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     """The array named as value, by default `returns`, and `where`, if there is one; other arrays are not read."""
     if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
-        raise ValueError(
-            "holds an adaptive run, whose returns are no sample of a fixed size: its certificate is in the file "
-            "itself, and any other one needs new rollouts"
-        )
+        tell("adaptive_run")
     name, strata = "returns" if roles.value == Columns().value else roles.value, roles.strata
     arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where"])
     if name not in arrays:
@@ -168,10 +165,7 @@ def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> 
     for name, array in read_arrays(content, [], moments).items():
         is_of_rows = array.shape == returns.shape[:1] and len(array) > 1
         if is_of_rows and array.dtype.kind in "iuf" and np.all(np.diff(array) > 0):
-            raise ValueError(
-                f"holds the array {name!r:.40}, as a learning curve does: moments of a training run are no tasks; "
-                "expected the returns of the last policy, a row per task"
-            )
+            tell("array_of_moments", name=name)
     for name in (name for name in names if tells(name.rstrip("s")).task):
         _ask_about_labels(content, name, returns)
 

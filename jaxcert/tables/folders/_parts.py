@@ -16,6 +16,7 @@ from jaxcert._files import in_file, unreadable
 from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
 from jaxcert.tables._column_doubts import check_one_policy, set_aside
 from jaxcert.tables._columns import Columns
+from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._names import tells
 from jaxcert.tables._read import Read
@@ -204,10 +205,7 @@ def _layout(parquet: Any, outer: Mapping[str, str], roles: Roles, across: Sequen
     if columns.value in outer:
         raise ValueError(f"{columns.value} is a partition, expected a column of returns")
     if pooled := sorted(name for name in across if tells(name).apart or tells(name).ending or tells(name).moment):
-        raise ValueError(
-            f"lies in partitions {', '.join(pooled)}, which across may not name: the trials of several policies, "
-            "conditions or moments of training are none of one policy; expected the folder of one of them"
-        )
+        tell("partitions_across", names=listed(pooled))
     if unnamed := sorted(outer.keys() - {columns.task, *across}):
         raise ValueError(
             f"lies in partitions {', '.join(unnamed)}, which may tell tasks apart; expected the partition of tasks "
@@ -238,10 +236,7 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
         table = parquet.read(columns=[*([] if label else [columns.task]), *names], use_threads=False)
     entries = {name: of_series(table.column(name)) for name in table.column_names}
     for name in (name for name in names if told[name].aside and set_aside(name, entries[name]).any()):
-        raise ValueError(
-            f"column {name!r:.42} sets trials aside, as those in which a human helped or that are not to count; "
-            "expected files without this column, in which each of them is a failure"
-        )
+        tell("aside_in_folder", name=name)
     task = Coded(as_objects([label]), np.zeros(len(table), np.int64)) if label else entries[columns.task]
     others = [name for name in names if told[name].apart or told[name].moment or told[name].variant]
     read = Read(columns, task, None, others, entries.__getitem__, are_picked=False)

@@ -119,10 +119,7 @@ def _check_are_trials(trials: Sequence[str], tasks: Sequence[str], *, is_wild: b
     several = sorted({*trials})
     if len(several) > 1:
         if told := next((name for name in several if tells(name).no_trial), None):
-            raise ValueError(
-                f"has trials such as {told!r:.60}, which by their names are of several policies, conditions or moments "
-                "of training; expected the files of one"
-            )
+            tell("trials_in_paths", told=told)
         ask_about_trials_of(several)
     if is_wild:
         _ask_about_names(trials, tasks)
@@ -143,10 +140,7 @@ def _check_are_tasks(folder: Path, task: str, paths: Mapping[str, str]) -> None:
     seeds = [_SEED.search(label) for label in paths]
     if seeds[0] and all(seeds) and 1 < len({_SEED.sub("", label) for label in paths}) < len(paths):
         apart = task.replace(PLACE, f"{PLACE}{DIGITS.sub(_WILD, seeds[0][0])}")
-        raise ValueError(
-            f"has labels of tasks such as {next(iter(paths))!r:.60}, which hold a seed; expected a pattern with the "
-            f"seed apart from the task, such as {apart!r}"
-        )
+        tell("seeds_in_labels", label=next(iter(paths)), apart=apart)
     if all(label.isdecimal() for label in paths) and any(folder.glob("**/.hydra")):
         tell("runs_of_hydra", pattern=task.replace(PLACE, TRIAL))
 
