@@ -63,6 +63,8 @@ def csv_table(content: bytes, roles: Roles) -> Any:
         first = f"begins with {'a line' if lines < 2 else f'{lines} lines'} without names of columns"
         names = ", or, if these are the names, without the #" if _NAMES_BEHIND.match(content) else ""
         raise ValueError(f"{first}; expected them in the first line (tail -n +{lines + 1} FILE > NEW){names}")
+    if not content.endswith((b"\n", b"\r")):
+        tell("last_line")
     table, delimiter = text_table(content, roles.named)
     names, columns = table.column_names, checked(table.column_names, roles)
     trim = import_extra("pyarrow.compute", "io").utf8_trim_whitespace

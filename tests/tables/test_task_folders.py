@@ -308,3 +308,10 @@ def test_seeds_in_paths_are_trials(tmp_path):
         for task in "abc":
             monitor(tmp_path / f"seed_{seed}" / task / "monitor.csv", [0.5, 1.0])
     assert read_returns(tmp_path, task="*/{task}/monitor.csv").returns.shape == (3, 4)
+
+
+def test_a_table_of_a_folder_that_may_be_cut_is_told(tmp_path):
+    for name, end in (("a", "\n"), ("b", "")):
+        (tmp_path / f"{name}.csv").write_text(f"episode,success\n0,1\n1,0{end}")
+    with pytest.warns(UserWarning, match="its last line has no line ending"):
+        assert read_returns(tmp_path, task="{task}.csv").returns.shape == (2, 2)
