@@ -13,7 +13,7 @@ from jaxcert.cli._typed import in_shell, typed_with
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
 from jaxcert.tables._columns import NotNamedError
-from jaxcert.tables._entries import told_of
+from jaxcert.tables._doubts import listed, told_of
 from jaxcert.tables._readers import policies_of
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
@@ -33,13 +33,15 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
         is_plain = not any(expected.values()) and not {"task", "value"} & expected.keys()
         if is_plain and _has_single_rollouts(path, options):
             return read_returns(path, **options)
+        if "records" in expected and "trials" not in expected and not _can_be_read(path, options, expected):
+            raise
         raise ValueError(f"{error}; {_remedy(path, options, expected, cause.unread)}") from error
 
 
 def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | None], unread: Sequence[str]) -> str:
     """The end of a message about unnamed columns: a command, if one works."""
     if "trials" in expected:  # of successes, or of the rate that is the value
-        parts = ("task", "successes", "trials") if "successes" in expected else ("task", "value", "trials")
+        parts = ("records", "task", "successes" if "successes" in expected else "value", "trials")
         counts = {name: expected[name] for name in parts if expected.get(name)}
         return (
             f"if {expected['trials']} is how often the policy tried a task, and no number of tests or of "
@@ -51,9 +53,8 @@ def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | No
             f"{', '.join(map(repr, unread))} would be ignored: name the column of trial numbers with --trial; if a "
             f"column separates policies or groups of tasks, make one file of each; otherwise: {typed_with(added)}"
         )
-    is_known = all(expected.get(name, name) for name in ("task", "value"))
-    may_leave_out = is_known and bool(expected.get("trial")) and _holds_returns(path, options)
-    if unread or may_leave_out or not (is_known and _can_be_read(path, options)):
+    is_known = _can_be_read(path, options, expected)
+    if unread or not is_known or (expected.get("trial") and _holds_returns(path, options)):
         *most, last = added
         wanted = f"{', '.join(most)} and {last}" if most else last
         return f"expected {wanted} with column names of a table with one row per trial"
@@ -83,8 +84,10 @@ def _has_single_rollouts(path: Path, options: Mapping[str, Any]) -> bool:
     return rows is not None and bool(np.all((rows == rows[:, :1]) | (rows == 0)))
 
 
-def _can_be_read(path: Path, options: Mapping[str, Any]) -> bool:
-    """Whether a file can be read with these options; if not, another column must be named, which is reported."""
+def _can_be_read(path: Path, options: Mapping[str, Any], expected: Mapping[str, str | None]) -> bool:
+    """Whether a file can be read with what is expected; if not, another column must be named, which is reported."""
+    if not all(expected.get(name, name) for name in ("task", "value")):
+        return False
     try:
         _quietly(path, options)
     except ValueError as error:
@@ -168,9 +171,7 @@ def told(*files: ReturnsFile) -> list[str]:
 
 
 def _pooled(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    listed = ", ".join(name[:40] for name in names[:_MOST_NAMED]) + more
-    return f"not read, so all rows count as one policy: {listed}" if names else ""
+    return f"not read, so all rows count as one policy: {listed(names, _MOST_NAMED)}" if names else ""
 
 
 @options

@@ -11,21 +11,16 @@ import numpy as np
 
 from jaxcert._files import parsed
 from jaxcert.monitoring._claims import check_certified
-from jaxcert.tables._coded import Coded, Read, as_objects, coded
+from jaxcert.tables._coded import Coded, as_objects, coded
+from jaxcert.tables._column_doubts import check_one_policy, set_aside
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import (
-    ask,
-    number_of,
-    spelled,
-    words_like,
-)
-from jaxcert.tables._labels import ask_about_labels, ask_about_unique_labels
-from jaxcert.tables._pooled import check_one_policy
-from jaxcert.tables._senses import ask_about_cost, check_successes
-from jaxcert.tables._set_aside import set_aside
+from jaxcert.tables._doubts import ask, judge
+from jaxcert.tables._entries import number_of, spelled, words_like
+from jaxcert.tables._label_doubts import ask_about_labels, ask_about_unique_labels, check_labels
+from jaxcert.tables._names import check_no_curve, lowered, tells
+from jaxcert.tables._outcome_doubts import Outcomes, costs, failures
+from jaxcert.tables._read import Read
 from jaxcert.tables._spelling import COUNTED_TWICE, SPELLING_ALONE, as_seen, closely, loosely
-from jaxcert.tables._summary_rows import check_labels
-from jaxcert.tables._told_names import check_no_curve, lowered, tells
 
 _LARGEST = 1 << 16
 # How many rows are kept to compare with later ones, and how many tasks show that equal lengths are no chance.
@@ -151,7 +146,7 @@ class _Rows:
     def _check(self, columns: Columns) -> None:
         """Refuse a column whose ones are failures by its name."""
         if self._has_words:
-            check_successes(columns.value)
+            judge((failures,), Outcomes(columns.value, np.empty(0)))
 
     def _label(self, entry: Any) -> str:
         """The label of a task; another spelling of an earlier one would silently be another task."""
@@ -222,12 +217,14 @@ class _OtherColumns:
                 check_labels(list(dict.fromkeys(self._labels)), self._columns.task)
                 ask_about_labels(list(dict.fromkeys(self._labels)))
                 ask_about_unique_labels(read)
-                ask_about_cost(self._columns.value, np.empty(0))
+                judge((costs,), Outcomes(self._columns.value, np.empty(0)))
                 check_certified(self._certified, self._columns, every, self._entries)
-                pooled, _ = check_one_policy(read)
+                check_one_policy(read)
                 if aside:
                     ask(f"column {aside[0]!r:.42} sets trials aside, which count as they are")
-                if pooled := [name for name in pooled if not any(repr(name) in str(each.message) for each in caught)]:
+                if pooled := [
+                    name for name in read.pooled if not any(repr(name) in str(each.message) for each in caught)
+                ]:
                     ask(f"not read, so all rows count as one policy: {', '.join(pooled)}")
             except ValueError as error:
                 raise ValueError(_PICKED.sub("", str(error))) from error

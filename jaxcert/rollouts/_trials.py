@@ -16,7 +16,7 @@ from jaxcert.rollouts._single_trial import one_number, two_ends
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.rollouts._trial_log import begun, first_entry, run_of, with_trials
 from jaxcert.sequential._rule import usual_rule
-from jaxcert.tables._labels import ask_about_labels
+from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._spelling import ask_about_alike
 
 # Trials of a task after which it is left, for successes: the rule for these is a table, and needs such a number.

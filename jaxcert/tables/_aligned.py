@@ -1,21 +1,19 @@
 """Several policies on the same tasks: their returns in one order, and doubts that tasks, units and conditions agree."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxcert.returns._paired import refuse_summary
-from jaxcert.tables._coded import Coded, combined, pair_counts
-from jaxcert.tables._entries import as_text, ask
-from jaxcert.tables._pooled import nested
+from jaxcert.tables._doubts import listed, tell
+from jaxcert.tables._names import is_of_run
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._spelling import as_seen
-from jaxcert.tables._told_names import is_of_run, may_tell_tasks
 
 # Returns larger by this factor than returns up to 1 may be per cent, or marks up to 5 or 10.
 _OTHER_UNIT = 4
-_MOST_NAMED, _NO_ENTRY = 4, {"", "nan"}
+_NO_ENTRY = {"", "nan"}
 
 
 def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
@@ -84,10 +82,7 @@ def _ask_about_units(names: Sequence[str], policies: Sequence[Returns]) -> None:
     sizes = [float(np.nanmax(np.abs(each.returns.astype(np.float64)))) for each in policies]
     small, large = int(np.argmin(sizes)), int(np.argmax(sizes))
     if sizes[small] <= 1 and sizes[large] >= _OTHER_UNIT * max(sizes[small], 0.5):
-        ask(
-            f"the returns of {names[small]} are at most {sizes[small]:g}, those of {names[large]} up to "
-            f"{sizes[large]:g}: if they are in other units, such as per cent, no comparison of them holds"
-        )
+        tell("units", small=names[small], most=sizes[small], large=names[large], others=sizes[large])
 
 
 def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> None:
@@ -97,22 +92,9 @@ def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> 
         found = {name: each[column] for name, each in held.items() if each.get(column, "") not in _NO_ENTRY}
         entries = list(dict.fromkeys(found.values()))
         if len(entries) > 1 and not is_of_run(column, found):
-            differ.append(f"{column:.40} ({', '.join(entry[:20] for entry in entries[:6])})")
+            differ.append(f"{column:.40} ({listed(entries, width=20)})")
     if differ:
-        ask(
-            f"all rows of a policy have one entry in {', '.join(differ[:8])}, and those of another have another one: "
-            "if it is a condition of the evaluation and no part of a policy, they were not evaluated alike"
-        )
-
-
-def entries_of_tasks(names: Iterable[Any], task: Coded, column: Callable[[Any], Coded]) -> dict[str, dict[Any, str]]:
-    """For each column that may describe the tasks and has one entry per task: this entry by the task's label."""
-    several, found = len(task.places) >= 2 * len(task.entries), {}
-    for name, entries in (pair for each in names for pair in nested(each, column(each))):
-        is_one = len(entries.entries) > 1 and len(pair_counts(task, entries)) == len(task.entries)
-        if is_one and may_tell_tasks(name, several=several):
-            found[str(name)] = {label: as_text(entry) for label, entry in combined(task, entries)[0]}
-    return found
+        tell("conditions", differ=listed(differ, 8, 200))
 
 
 def _ask_about_other_tasks(names: Sequence[str], held: Sequence[Mapping[str, Mapping[Any, str]]]) -> None:
@@ -127,10 +109,7 @@ def _ask_about_other_tasks(names: Sequence[str], held: Sequence[Mapping[str, Map
                 told = f"task {label!s:.40} has {one!r:.40} in {names[0]}, {other!r:.40} in {name}"
                 differ[column] = f"{column:.40} ({told}; {len(others)} of {len(pairs)} tasks)"
     if differ:
-        ask(
-            f"tasks of the same label differ in {', '.join([*differ.values()][:_MOST_NAMED])}: if it tells which task "
-            "it was, the policies were not tried on the same tasks"
-        )
+        tell("other_tasks", differ=listed(differ.values(), 4, 200))
 
 
 def stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:

@@ -1,25 +1,32 @@
-"""The returns of a table, of a file or a frame: its rows as tasks and trials, which are checked first."""
+"""Returns [n, m] with a mask, from the rows of a table: the one place that makes them, for files, frames and tools."""
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Iterable
+from shlex import quote
 from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._aligned import entries_of_tasks
-from jaxcert.tables._coded import Coded, Read, as_counts, coded, of_rates
+from jaxcert.tables._coded import Coded, check_labels_whole, coded, combined, crossing, pair_counts
+from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import as_number, ask_if_pooled
-from jaxcert.tables._labels import ask_about_label, ask_about_labels, ask_about_trials_of, ask_about_unique_labels
+from jaxcert.tables._doubts import judge, tell
+from jaxcert.tables._entries import as_text
+from jaxcert.tables._label_doubts import (
+    ask_about_labels,
+    ask_about_parts,
+    ask_about_trials_of,
+    ask_about_unique_labels,
+    check_labels_of,
+)
+from jaxcert.tables._names import check_same_policy, may_tell_tasks, number_trials, tells
+from jaxcert.tables._outcome_doubts import Outcomes, ask_about_sums_and_gaps, check_outcomes, costs
+from jaxcert.tables._outcomes import as_counts, of_rates, single
 from jaxcert.tables._picked_rows import Rows, conditions_in, picked_rows, rows_of
-from jaxcert.tables._pooled import check_one_policy, nested
+from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, check_column, checked
-from jaxcert.tables._senses import ask_about_cost
-from jaxcert.tables._set_aside import ask_about_set_aside, ask_about_training, set_aside
-from jaxcert.tables._single_rollouts import arrange
-from jaxcert.tables._summary_rows import ask_about_copied_rows, ask_about_lost, ask_about_mean, check_rows_are_trials
-from jaxcert.tables._told_names import check_same_policy, number_trials, tells
+from jaxcert.tables._spelling import ask_about_alike, check_spelled_once
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -35,18 +42,18 @@ def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
     columns = checked(every.names, roles, hint)
     rows = picked_rows(every, roles, columns)
     try:
-        found = _arranged(rows, columns, roles)
+        found = _of_rows(rows, columns, roles)
     except ValueError as error:
         if rows.picked is None:
             raise
         raise ValueError(f"{error} (counted among the {len(rows.picked)} rows that are picked)") from error
     if not roles.metric:
-        ask_about_cost(columns.value, found.returns)
+        judge((costs,), Outcomes(columns.value, found.returns))
     trial = None if columns.is_wide(every.names) and columns.trial not in every.names else columns.trial
     return found, columns._replace(trial=trial)
 
 
-def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
+def _of_rows(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     task, parts, names = rows.labels(columns), columns.of_task(rows.names), columns.of_value(rows.names)
     if not len(task.places):
         raise ValueError("has no rows, expected one per rollout")
@@ -54,32 +61,91 @@ def _arranged(rows: Rows, columns: Columns, roles: Roles) -> Returns:
     episode = None if columns.trial is None or width > 1 else rows.column(columns.trial)
     others = [name for name in rows.names if name not in {*parts, *names, roles.strata} and rows.names.count(name) == 1]
     twice = dict.fromkeys(str(name) for name in rows.names if rows.names.count(name) > 1 and str(name).strip())
-    read, values = Read(columns, task, episode, others, rows.column), [rows.column(name) for name in names]
-    said = {name for name, *_ in conditions_in(rows.names, roles)}
-    pooled, constant = check_read(read, values, said=said)
-    if len(parts) > 1:
-        if roles.strata not in parts or len(parts) > 2:  # of two parts one is said to be a kind of tasks
-            ask_about_label(columns, parts, rows.labels)
-    else:
+    values, said = [rows.column(name) for name in names], {name for name, *_ in conditions_in(rows.names, roles)}
+    read = Read(columns, task, episode, others, rows.column, values, said)
+    check_rows(read)
+    if len(parts) == 1:
         ask_about_labels(task.listed())
         ask_about_unique_labels(read)
-    value, counted = _value(names, values, columns, roles, is_wide=width > 1), len(names) == 2 and width == 1
-    each = read._replace(task=task.repeated(width))
-    found = arrange(each, value, counted=counted, unfinished=roles.unfinished, metric=roles.metric)
+    elif roles.strata not in parts or len(parts) > 2:  # of two parts one is said to be a kind of tasks
+        ask_about_parts(columns, parts, rows.labels)
+    value = _value(names, values, columns, roles, is_wide=width > 1)
+    found = arrange(read, value, roles, counted=len(names) == 2 and width == 1)
     if episode is not None:
         ask_about_trials_of(episode.listed())
-        ask_about_lost(found, episode)
-    ask_about_mean(found)
-    assert found.rows is not None
-    strata = None if roles.strata is None else strata_of(roles.strata, rows, found, width)
+    ask_about_sums_and_gaps(found, episode)
+    strata = None if roles.strata is None else _strata_of(roles.strata, rows, found, width)
     places = np.arange(len(task.places)) if rows.picked is None else rows.picked
+    assert found.rows is not None
     numbers = np.where(found.rows == 0, 0, places[(found.rows - 1) // width] + 1)
-    of_tasks = entries_of_tasks([name for name in others if name != columns.trial], task, rows.column)
-    known = {"pooled": (*pooled, *twice), "constant": constant, "of_tasks": of_tasks}
-    return dataclasses.replace(found, rows=numbers, strata=strata, **known)
+    of_tasks = _of_tasks(each for each in read.beside if not each.is_trial)
+    return dataclasses.replace(found, rows=numbers, strata=strata, pooled=(*found.pooled, *twice), of_tasks=of_tasks)
 
 
-def strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
+def check_rows(read: Read) -> None:
+    """Check that rows are trials of one policy, by the columns that are not read, and sum up no others."""
+    check_beside(read)
+    check_labels_of(read)
+
+
+def arrange(
+    read: Read,
+    value: Coded,
+    roles: Roles,
+    *,
+    counted: bool = False,
+    lacking: np.ndarray | None = None,
+    support: Any = None,
+) -> Returns:
+    """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows.
+
+    ``counted``, ``lacking`` and ``support`` are as in ``single``. A row may hold several values, one after another.
+    """
+    names, labels = read.columns, read.task.entries
+    if labels.dtype.kind in "OUS":  # of files that were put together
+        check_spelled_once(labels.tolist(), f"column {names.task} holds")
+        ask_about_alike(labels.tolist(), f"column {names.task} holds")
+    check_pairs(read)
+    how = {"counted": counted, "unfinished": roles.unfinished, "lacking": lacking, "support": support}
+    of_rows, totals, num_lacking = single(value, names.value, **how)
+    tasks = read.task.repeated(len(value.places) // len(read.task.places))
+    check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
+    found = padded(tasks.places[of_rows], totals, labels)
+    rows = np.nan_to_num(padded(tasks.places[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
+    known = {"counted": len(of_rows) > len(tasks.places), "pooled": read.pooled, "constant": read.constant}
+    return dataclasses.replace(found, rows=rows, num_unfinished=num_lacking, **known)
+
+
+def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:
+    """Returns [n, m] with m the largest number of rollouts, from the index of each rollout's task."""
+    # Missing ones are NaN or, among successes, False: a forgotten mask gives an error, or counts them as failures.
+    counts = np.bincount(tasks, minlength=len(labels))
+    order = np.argsort(tasks, kind="stable")
+    rows, starts = tasks[order], np.cumsum(counts) - counts
+    columns = np.arange(len(tasks)) - starts[rows]
+    where = np.arange(counts.max()) < counts[:, None]
+    returns = np.full(where.shape, False if totals.dtype == bool else np.nan)
+    returns[rows, columns] = totals[order]
+    return Returns(returns, None if where.all() else where, labels)
+
+
+def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles, *, is_wide: bool) -> Coded:
+    """The entries of one column, joined entries of several, or counts such as 3/5 from columns of successes and
+    trials.
+    """
+    if is_wide:
+        check_same_policy(names)
+        if not number_trials(names):
+            tell("columns_as_trials", first=str(names[0]), last=str(names[-1]))
+        whole = np.stack([each.entries.astype(object)[each.places] for each in values], axis=1)
+        return coded(whole.reshape(-1))
+    won, *trials = values
+    if not trials:
+        return won
+    return of_rates(won, trials[0], columns.value) if roles.is_rate else as_counts(won, trials[0])
+
+
+def _strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
     """The stratum of each task [n], the entry that a column has in all rows of the task; each row holds this many
     rollouts.
     """
@@ -94,40 +160,45 @@ def strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
     return strata.entries[first[:, 0]]
 
 
-def check_read(
-    read: Read, values: list[Coded], *, are_picked: bool = True, said: Collection[Any] = ()
-) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Check the columns that are neither task nor value for signs of several policies; see ``check_one_policy``.
-
-    Conditions have ``said`` which entries of some columns are meant.
-    """
-    found = check_one_policy(read, are_picked=are_picked)
-    for each in read.others:
-        for name, entries in nested(each, read.column(each)):
-            if each not in said:
-                ask_about_training(name, entries)
-            if not tells(each).apart and (aside := set_aside(name, entries)).any():
-                outcomes = values[0].each(as_number)
-                if np.any(np.nan_to_num(outcomes[aside]) != 0):  # others count as failures do
-                    ask_about_set_aside(name, aside, outcomes, "counted as they are")
-    if len(values) == 1:
-        ask_about_copied_rows(read, values[0])
-    check_rows_are_trials(read)
+def _of_tasks(columns: Iterable[Beside]) -> dict[str, dict[Any, str]]:
+    """For each column that may describe the tasks and has one entry per task: this entry by the task's label."""
+    found = {}
+    for each in (each for each in columns if each.several and not each.differs):
+        task = each.read.task
+        if may_tell_tasks(each.name, several=len(task.places) >= 2 * len(task.entries)):
+            found[each.name] = {label: as_text(entry) for label, entry in combined(task, each.entries)[0]}
     return found
 
 
-def _value(names: list[Any], values: list[Coded], columns: Columns, roles: Roles, *, is_wide: bool) -> Coded:
-    """The entries of one column, joined entries of several, or counts such as 3/5 from columns of successes and
-    trials.
-    """
-    if is_wide:
-        check_same_policy(names)
-        if not number_trials(names):
-            seen = f"columns {str(names[0])!r:.42} to {str(names[-1])!r:.42} are read as trials"
-            ask_if_pooled(seen, "they are of several policies, versions or checkpoints")
-        whole = np.stack([each.entries.astype(object)[each.places] for each in values], axis=1)
-        return coded(whole.reshape(-1))
-    won, *trials = values
-    if not trials:
-        return won
-    return of_rates(won, trials[0], columns.value) if roles.is_rate else as_counts(won, trials[0])
+def check_pairs(read: Read) -> None:
+    """Check that each (task, episode) occurs once."""
+    names, task, episode = read.columns, read.task, read.trial
+    if episode is None:
+        return
+    check_labels_whole(episode, names.trial)
+    if len(pair_counts(task, episode)) < len(task.places):
+        places = combined(task, episode)[1]
+        again = int(np.argmax(places != np.arange(len(places))))  # the first pair that has been before
+        before, label = int(places[again]), task.listed()[task.places[again]]
+        pair = f"{names.task} {label!s:.60}, {names.trial} {episode.listed()[episode.places[again]]}"
+        told = f"rows {before + 1} and {again + 1} both are {pair}; expected each pair once"
+        raise ValueError(f"{told}{_told_apart(read, [before, again])}")
+
+
+def _told_apart(read: Read, pair: list[int]) -> str:
+    """The columns that distinguish two rows of the same task and trial, and how to read them."""
+    held = [name for name in read.others if not (tells(name).ending or tells(name).value)]
+    apart = [str(name) for name in held if len({*read.column(name).places[pair].tolist()}) > 1][:3]
+    if not apart:
+        return ""
+    first, told = apart[0], f"; they differ in {', '.join(apart)}"
+    if crossing(read.task, read.column(first)) == 1:  # what occurs with every task does not tell tasks apart
+        return (
+            f"{told}, of which each task has every entry: expected rows of one of them (--where), or a column that "
+            "numbers all trials of a task (--trial)"
+        )
+    as_trial = f"{told}: expected as trial what tells the trials of a task apart (--trial"
+    if tells(first).place:
+        both = quote(f"{read.columns.task},{first}")
+        return f"{as_trial}), or, where tasks of other {first} are other tasks, both as task (--task {both})"
+    return f"{as_trial} {quote(first)}), or rows of one policy alone (--policy, --where)"

@@ -1,27 +1,13 @@
 """A column stored by its distinct entries, so that each is interpreted once."""
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import (
-    counts_of,
-    decimals_of,
-    has_no_outcome,
-    is_empty,
-    meant_by,
-    number_of,
-    rated,
-    shown,
-    spelled,
-    whole,
-    words_like,
-    words_that_hold,
-)
+from jaxcert.tables._entries import is_empty, number_of, shown
 
 _MOST_TEXTS = 10
 _FEW = 2**16  # entries of an array that takes no time
@@ -47,6 +33,16 @@ class Coded(NamedTuple):
             return self.entries.astype(np.float64)
         return np.fromiter(map(number_of, self.listed()), np.float64, len(self.entries))
 
+    @property
+    def are_numbers(self) -> bool:
+        """Whether all entries are finite numbers."""
+        return bool(np.all(np.isfinite(self.numbers())))
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether all entries are whole numbers, as of tasks that may be numbered anew in each group of them."""
+        return self.are_numbers and bool(np.all(self.numbers() % 1 == 0))
+
     def at(self, rows: np.ndarray) -> "Coded":
         """Some rows, by a mask or by their numbers, with the entries that they have, in the order of appearance."""
         kept = coded(self.places[rows])
@@ -62,16 +58,6 @@ class Coded(NamedTuple):
             row = int(np.argmax(np.asarray(wrong)[self.places]))
             entry = self.listed()[self.places[row]]
             raise ValueError(f"row {row + 1}: {name} is {shown(entry)}, expected {expected}")
-
-
-class Read(NamedTuple):
-    """The read columns of a table, and names of the others; ``column`` gives the entries of any of them."""
-
-    columns: Columns
-    task: Coded
-    trial: Coded | None
-    others: Sequence[Any]
-    column: Callable[[Any], Coded]
 
 
 def coded(column: np.ndarray) -> Coded:
@@ -149,76 +135,6 @@ def few_texts(column: Coded) -> set[str]:
     return found if len(found) <= _MOST_TEXTS else set()
 
 
-# --- outcomes ------------------------------------------------------------------------------------------------------
-
-
-def lack_outcome(column: Coded) -> np.ndarray:
-    """Which rows have no outcome, bool [rows]."""
-    kind = column.entries.dtype.kind
-    if kind in "OU":
-        return column.each(has_no_outcome).astype(bool)
-    return np.isnan(column.entries)[column.places] if kind == "f" else np.zeros(len(column.places), bool)
-
-
-def as_totals(column: Coded, name: str) -> np.ndarray:
-    """The returns [rows]: bool if the first entry is a word of success or a bool, else finite float64."""
-    kind = column.entries.dtype.kind
-    if kind in "mM":  # NumPy would give the number of its units, such as nanoseconds
-        kinds = "durations" if kind == "m" else "dates"
-        raise ValueError(f"column {name} holds {kinds} ({column.entries.dtype}), expected numbers, such as seconds")
-    if kind == "b":
-        return column.entries[column.places]
-    if kind not in "iuf" and (words := _words_of(column)) is not None:
-        found = [words.get(spelled(entry)) for entry in column.listed()]
-        expected = f"{' or '.join(str(word).lower() for word in words)}, as in row 1"
-        column.check([each is None for each in found], name, expected)
-        return np.asarray(found, bool)[column.places]
-    values = column.numbers()
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        entry = column.listed()[column.places[np.argmax(wrong[column.places])]]
-        column.check(wrong, name, meant_by(entry))
-    return values[column.places]
-
-
-def _words_of(column: Coded) -> dict[Any, bool] | None:
-    """The words for success and failure in a column, from all entries if possible, else from the first."""
-    first = words_like(column.listed()[column.places[0]]) if len(column.places) else None
-    return first and (words_that_hold({*map(spelled, column.listed())}) or first)
-
-
-def counts_in(column: Coded, name: str, *, sure: bool) -> np.ndarray | None:
-    """Successes and trials of each row, int [rows, 2], if they are written as 31/50, or have to be; else None."""
-    if column.entries.dtype != object or not len(column.places):
-        return None
-    if not (sure or counts_of(column.entries[column.places[0]])):
-        return None
-    found = [counts_of(entry) for entry in column.listed()]
-    wrong = [each is None or not each[0] <= each[1] or not each[1] for each in found]
-    column.check(wrong, name, "successes of at least one trial, such as 31/50")
-    return np.asarray(found, np.int64)[column.places]
-
-
-def as_counts(successes: Coded, trials: Coded) -> Coded:
-    """Join two columns of numbers into entries such as 31/50."""
-    pairs, places = combined(successes, trials)
-    return Coded(as_objects(f"{whole(won)}/{whole(every)}" for won, every in pairs), places)
-
-
-def of_rates(rates: Coded, trials: Coded, name: str) -> Coded:
-    """Convert rates of success and numbers of trials to entries such as 31/50.
-
-    A rate may be rounded to the digits of the longest one in its column, if it still means one number of successes.
-    """
-    pairs, places = combined(rates, trials)
-    digits = max(map(decimals_of, rates.listed()), default=0)
-    won = [rated(rate, every, digits) for rate, every in pairs]
-    expected = "a rate from 0 to 1, with digits enough to tell how many of so many trials succeeded"
-    as_counts(rates, trials).check([each is None for each in won], name, expected)
-    counts = (f"{each}/{whole(every)}" for each, (_, every) in zip(won, pairs, strict=True))
-    return Coded(as_objects(counts), places)
-
-
 # --- several columns -----------------------------------------------------------------------------------------------
 
 
@@ -239,6 +155,15 @@ def pair_counts(one: Coded, other: Coded) -> np.ndarray:
         counts = np.bincount(codes, minlength=0)
         return counts[counts > 0]
     return np.unique(codes, return_counts=True)[1]
+
+
+def crossing(one: Coded, other: Coded) -> float:
+    """How far entries are crossed: 0 if the entries of one column determine those of the other, 1 if all pairs
+    occur.
+    """
+    least, most = sorted((len(one.entries), len(other.entries)))
+    num_pairs = len(pair_counts(one, other))
+    return (num_pairs - most) / ((least - 1) * most) if least > 1 else 0.0
 
 
 def _first_rows(places: np.ndarray) -> np.ndarray:

@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from jaxcert.tables._entries import words_in
-from jaxcert.tables._told_names import LIKE, lowered, tells
+from jaxcert.tables._names import lowered, tells
+from jaxcert.tables._vocabulary import WORDS, words_in
 
 
 class NotNamedError(ValueError):
@@ -82,46 +82,28 @@ def _parts(name: Any, names: Sequence[Any]) -> list[Any]:
     return [name] if name in names or not isinstance(name, str) else name.split(",")
 
 
-# Names that replace the usual ones, in upper or lower case; the first group with a match counts. Names of tasks and of
-# values are one group: of two that could be meant, none is chosen.
-_OTHER_NAMES = {
-    "task": ["task instance_id example_id doc_id problem_id problem instance scenario env env_id environment"],
-    "trial": ["episode trial rollout attempt", "run rep repeat repetition seed"],
-    "value": ["return score success passed pass resolved solved correct reward exact_match result outcome"],
-}
-# Columns that may count the trials of a row, beside a column of successes.
-_TOTALS = ("trials", "num_trials", "n_trials", "num_episodes", "total", "n")
-# Beside a number of trials, these may count how many of them succeeded.
-_SUCCESSES = words_in("successes success passed pass resolved solved correct")
-# Words beside them that change nothing: a price, a negative reward or the best of several says something else.
-_BESIDE = words_in("my the id name label key was is")
-_ALSO_BESIDE = {
-    "task": frozenset[str](),
-    "trial": words_in("number no nr index task"),
-    "value": words_in("task episode trial run total binary"),
-}
-_OF_RATES = words_in("success successes pass solve solved rate task my the")
 _DIGITS = re.compile("[0-9]+")
 
 
 def _meant(names: list[Any], part: str) -> list[Any]:
     """The columns that a usual name may mean: the column of that name, or if the table lacks it, others that fit."""
-    usual = getattr(Columns(), part)
-    groups = [[name for name in names if lowered(name) in group.split()] for group in _OTHER_NAMES[part]]
+    usual, others = getattr(Columns(), part), getattr(WORDS, f"other_names_{part}")
+    groups = [[name for name in names if lowered(name) in group] for group in others]
     return [usual] if usual in names else next(filter(None, groups), [usual])
 
 
 def _counted(names: list[Any], wanted: str, found: Columns) -> str:
     """The value that was found or, where none is named, the columns of successes and of trials."""
-    totals = [name for name in names if lowered(name) in _TOTALS]
+    totals = [name for name in names if lowered(name) in WORDS.totals]
     if wanted != Columns().value or wanted in names or found.trial in names or not totals:
         return found.value
     successes = [name for name in names if lowered(name) == "successes"]
     pair = f"{(successes or [found.value])[0]}/{totals[0]}"
     if found.value in names:
         message = f"has no column {wanted}, and {found.value!r} and {pair!r}; expected one of these by name"
-        are_successes = successes or words_in(found.value) <= _SUCCESSES
+        are_successes = successes or words_in(found.value) <= WORDS.counted_successes
         both: dict[str, str | None] = dict(zip(("successes", "trials"), pair.split("/"), strict=True))
+        both |= only_other(names, found, pair.split("/"))
         raise NotNamedError(message, both if are_successes else {"value": found.value})
     return pair if len(successes) == len(totals) == 1 and lowered(totals[0]) == "trials" else found.value
 
@@ -133,19 +115,25 @@ def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
     wanted = columns._asdict() | {"value": columns.of_value(names)[0]}
     found: dict[str, str | None] = {}
     for part in (part for part, name in wanted.items() if name is not None and name not in names):
-        fitting = [name for name in left if words_in(name) & LIKE[part]]
+        fitting = [name for name in left if words_in(name) & getattr(WORDS, part)]
         fitting = fitting or [name for name in left if part == "task" and lowered(name) == "id"]
-        known = LIKE[part] | _BESIDE | _ALSO_BESIDE[part]
+        known = getattr(WORDS, part) | getattr(WORDS, f"beside_roles_{part}")
         is_one = len(fitting) == 1 and words_in(fitting[0]) <= known and not tells(fitting[0]).best_of
         found[part] = fitting[0] if is_one else None
         left = [name for name in left if name not in fitting]
     return found
 
 
+def only_other(names: Sequence[Any], columns: Columns, read: Collection[Any]) -> dict[str, str]:
+    """The one column that is left to label tasks, where none has a name that does."""
+    left = [str(name) for name in names if name not in read]
+    return {"task": left[0]} if len(left) == 1 and columns.task not in names and not tells(left[0]).looked_at else {}
+
+
 def rate_in(names: Sequence[Any]) -> dict[str, str | None]:
     """A column with a rate of success and one with its number of trials, if the names of a table show both."""
-    rates = [str(name) for name in names if "rate" in words_in(name) and words_in(name) <= _OF_RATES]
-    totals = [str(name) for name in names if lowered(name) in (*_TOTALS, "episodes", "rollouts")]
+    rates = [str(name) for name in names if "rate" in words_in(name) and words_in(name) <= WORDS.of_rates]
+    totals = [str(name) for name in names if lowered(name) in WORDS.totals | {"episodes", "rollouts"}]
     return {"value": rates[0], "trials": totals[0]} if len(rates) == len(totals) == 1 else {}
 
 

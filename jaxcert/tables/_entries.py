@@ -1,52 +1,31 @@
 """Meaning of a table entry: label, number, success in words, count or rate of successes, or nothing."""
 
-import contextlib
 import decimal
 import math
 import numbers
 import re
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from jaxcert.tables._doubts import NEARLY
+from jaxcert.tables._vocabulary import WORDS
+
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
-_CAMEL, _WORD = re.compile("(?<=[a-z])(?=[A-Z])"), re.compile(r"[^\W\d_]+")
 _DECIMALS = re.compile(r"[0-9]*\.([0-9]+)", re.ASCII)
 # A count of successes and trials, such as 31/50.
 _COUNTS = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", re.ASCII)
-# Success and failure in words: a column uses one pair. An entry of 0 or 1 is a number.
-_PAIRS = (
-    *("true false", "yes no", "pass fail", "passed failed", "success failure", "success fail", "succeeded failed"),
-    *("solved unsolved", "resolved unresolved", "correct incorrect", "correct wrong", "t f", "y n", "wahr falsch"),
-    *("ja nein", "\u2713 \u2717", "\u2714 \u2718", "\u2705 \u274c"),
-)
-_WORDS: list[dict[Any, bool]] = [dict(zip(pair.split(), (True, False), strict=True)) for pair in _PAIRS]
+# Words for success and failure.
+_WORDS: list[dict[Any, bool]] = [dict(zip(pair, (True, False), strict=True)) for pair in WORDS.pairs]
 _WORDS.append({True: True, False: False})
 _OR_WORDS = ", or in all rows two words such as true and false, yes and no, pass and fail, success and failure"
-# Entries that hold a number, and what to write in their place.
-_NEARLY = {
-    r"-?[0-9.,]+\s*(%|percent)": "a share such as 0.95, and the number of trials in a column of its own (--trials)",
-    r"[0-9]+\s*(of|/|von)\s*[0-9]+.*": "successes and trials alone, such as 17/20",
-    r"-?[0-9.,]+\s*(\u00b1|\+-|\+/-|\().*": "single returns: a mean and its deviation hold no trials",
-    r"[0-9]{1,2}[-. ]?(jan|feb|m\u00e4r|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)[a-z]*": (
-        "successes and trials, such as 3/5, of which a spreadsheet made a date"
-    ),
-}
-# Entries that are no outcome, in upper or lower case; blanks and NaN are none either.
-_NO_OUTCOME = frozenset(
-    ("na", "n/a", "nan", "none", "null", "abandoned", "aborted", "cancelled", "canceled", "crash", "crashed", "error")
-    + ("errored", "exception", "incomplete", "infrastructure_error", "interrupted", "killed", "missing", "pending")
-    + ("skipped", "unfinished")
-)
 
 
 def has_no_outcome(entry: Any) -> bool:
     """Whether an entry of a column of outcomes is none: null, blank, NaN, or a word such as Abandoned."""
     if isinstance(entry, str):
-        return not (word := entry.strip().lower()) or word in _NO_OUTCOME
+        return not (word := entry.strip().lower()) or word in WORDS.no_outcome
     return is_empty(entry)
 
 
@@ -55,33 +34,10 @@ def is_empty(entry: Any) -> bool:
     return entry is None or (isinstance(entry, float | np.floating) and math.isnan(entry))
 
 
-def ask(message: str) -> None:
-    """Warn; ``told_of`` says it again, with the file and where it was asked for."""
-    warnings.warn(message, UserWarning, stacklevel=2)
-
-
-def ask_if_pooled(seen: str, kinds: str, instead: str = "") -> None:
-    """Warn of what may be of several policies or conditions."""
-    ask(f"{seen}: if {kinds}, all of them are taken for one policy here{instead}")
-
-
-@contextlib.contextmanager
-def told_of(place: str, strict: bool, stacklevel: int) -> Iterator[None]:
-    """Warnings begin with the place; with ``strict`` they are errors, to which it is added elsewhere."""
-    with warnings.catch_warnings(record=not strict) as said:
-        warnings.simplefilter("error" if strict else "always", UserWarning)
-        try:
-            yield
-        except UserWarning as warning:
-            raise ValueError(str(warning)) from None
-    for message, category in dict.fromkeys((str(each.message), each.category) for each in said or ()):
-        warnings.warn(f"{place}{message}", category, stacklevel=stacklevel)
-
-
 def meant_by(entry: Any) -> str:
     """Say what is expected instead of an entry that is not a number."""
     text = entry.strip().lower() if isinstance(entry, str) else ""
-    if nearly := next((meant for pattern, meant in _NEARLY.items() if re.fullmatch(pattern, text)), None):
+    if nearly := next((meant for pattern, meant in NEARLY.items() if re.fullmatch(pattern, text)), None):
         return nearly
     is_word = text and not (text[0].isdecimal() or text[0] in "-+.")
     return f"a finite number{_OR_WORDS if is_word else ''}"
@@ -165,16 +121,6 @@ def as_text(entry: Any) -> str:
 def is_name(label: Any) -> bool:
     """Whether a label is a text, and no number."""
     return isinstance(label, str) and not label.isdecimal()
-
-
-def words_in(name: Any) -> set[str]:
-    """The words of a label or of a name of a column, in lower case."""
-    return {*listed_words(name)}
-
-
-def listed_words(name: Any) -> list[str]:
-    """The words in their order; modelName has two."""
-    return _WORD.findall(_CAMEL.sub(" ", str(name)).lower())
 
 
 def shown(value: Any) -> str:

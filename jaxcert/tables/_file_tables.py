@@ -15,17 +15,20 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import parsed
 from jaxcert.tables._coded import plain_type
-from jaxcert.tables._entries import ask
-from jaxcert.tables._json_records import places_in, records_in
+from jaxcert.tables._columns import NotNamedError
+from jaxcert.tables._doubts import tell
+from jaxcert.tables._json_records import places_in, places_of, records_in
+from jaxcert.tables._names import tells
 from jaxcert.tables._picked_rows import conditions_in
 from jaxcert.tables._roles import Roles, checked
 from jaxcert.tables._spelling import check_spelled_once
-from jaxcert.tables._told_names import tells
 
 _HEAD = 1000  # lines that say which fields there are, and of which type
 _DELIMITERS = ",;\t"
 _THOUSANDS, _SHORT = re.compile(r"-?[1-9][0-9]{0,2}([.,][0-9]{3})+", re.ASCII), re.compile("-?[0-9]{1,3}", re.ASCII)
-_COMMENT = re.compile(rb"(\xef\xbb\xbf)?#[^,;\t]")  # and no column that is called #
+# Lines before the names, of a spreadsheet or as comments; no column that is called #.
+_NO_NAMES = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:sep=|#[^,;\t])[^\n]*(?:\n|$))+")
+_NAMES_BEHIND = re.compile(rb"(?:\xef\xbb\xbf)?#\s*[^\s,;\t][^\n]*[,;\t]")
 _LONGEST_HEADER = _LONGEST_LINE = 2**20  # bytes
 _LONGEST_LABEL, _FIRST = 64, 8  # bytes of a label that is no text, and entries that are looked at for their size
 
@@ -55,8 +58,13 @@ def arrow_damage_told(kind: str, place: str = "") -> Iterator[None]:
 
 def csv_table(content: bytes, roles: Roles) -> Any:
     """The rows of a CSV file: with commas, or with semicolons or tabs and then decimal points or commas."""
-    if content.lstrip(b"\xef\xbb\xbf").startswith(b"sep=") or _COMMENT.match(content):
-        raise ValueError("begins with a line that holds no names of columns; expected them in the first line")
+    if no_names := _NO_NAMES.match(content):
+        lines = len(no_names[0].splitlines())
+        first = f"begins with {'a line' if lines < 2 else f'{lines} lines'} without names of columns"
+        names = ", or, if these are the names, without the #" if _NAMES_BEHIND.match(content) else ""
+        raise ValueError(f"{first}; expected them in the first line (tail -n +{lines + 1} FILE > NEW){names}")
+    if not content.endswith((b"\n", b"\r")):
+        tell("last_line")
     table, delimiter = text_table(content, roles.named)
     names, columns = table.column_names, checked(table.column_names, roles)
     trim = import_extra("pyarrow.compute", "io").utf8_trim_whitespace
@@ -125,10 +133,7 @@ def _with_points(column: Any, name: str, *, may_be_commas: bool) -> Any:
     may_be_thousands = all(map(_THOUSANDS.fullmatch, marked)) and len(marked) + len(short) == len(entries)
     # If all entries have three decimals, commas may separate thousands, but not beside whole numbers below 1000.
     if marked and may_be_thousands and (may_be_commas or short):
-        ask(
-            f"column {name} holds numbers such as {marked[0]}, read as decimals: if the mark sets thousands apart, "
-            "write them without"
-        )
+        tell("thousands", name=name, number=marked[0])
     replace = import_extra("pyarrow.compute", "io").replace_substring
     return replace(column, ",", ".") if may_be_commas and commas else column
 
@@ -182,8 +187,26 @@ def _object(line: bytes) -> dict[str, Any]:
 def json_table(content: bytes, roles: Roles) -> Any:
     """The rows of an array of objects or an object of columns, which may stand deeper in the file."""
     value = json_value(content)
-    rows, around = records_in(value, roles.records or "")
+    try:
+        rows, around = records_in(value, roles.records or "")
+    except ValueError as error:
+        if roles.records is None and len(found := places_of(value)) == 1:
+            raise _at_place(str(error), value, roles._replace(records=found[0])) from error
+        raise
     return _table_of(rows, roles, around, "" if roles.records else places_in(value))
+
+
+def _at_place(message: str, value: Any, roles: Roles) -> ValueError:
+    """The error for records that stand deeper in a file, with all that has to be said to read them there."""
+    found: dict[str, str | None] = {"records": roles.records}
+    try:
+        rows, _ = records_in(value, roles.records or "")
+        checked(list(dict.fromkeys(name for row in rows for name in row)), roles)
+    except NotNamedError as error:
+        return NotNamedError(message, found | error.expected, error.unread)
+    except ValueError:
+        return ValueError(message)
+    return NotNamedError(message, found)
 
 
 def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] = (), hint: str = "") -> Any:

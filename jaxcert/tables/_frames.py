@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._arranged import arrange_table
-from jaxcert.tables._entries import told_of
+from jaxcert.tables._arranged import arrange_table, padded
+from jaxcert.tables._doubts import told_of
+from jaxcert.tables._label_doubts import check_tasks
 from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables._roles import Roles, conditions
-from jaxcert.tables._single_rollouts import padded
-from jaxcert.tables._summary_rows import check_tasks
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
@@ -39,21 +38,19 @@ def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]
                [0.25,  nan]])
     """
     given: Any = returns
-    is_text, is_list = isinstance(returns, str | bytes), isinstance(returns, Mapping | Sequence)
-    if is_text or not (is_list or np.ndim(given)):
+    if isinstance(given, str | bytes) or not (isinstance(given, Mapping | Sequence) or np.ndim(given)):
         raise ValueError(f"returns are {returns!r:.40}; expected a list or dictionary of lists of numbers")
-    given = given if is_list else np.asarray(given)  # one transfer, where rows of JAX would take one each
-    pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
-    rows = {label: _checked_row(label, row) for label, row in pairs}
+    if not isinstance(given, Mapping):  # an array in one transfer, where rows of JAX would take one each
+        given = dict(enumerate(given if isinstance(given, Sequence) else np.asarray(given)))
+    rows = {label: _checked_row(label, row) for label, row in given.items()}
     if not rows:
         raise ValueError("there is no task; expected a list of returns of each")
     kinds = {values.dtype == bool: label for label, values in rows.items()}
     if len(kinds) > 1:
         told = f"task {kinds[True]!r} has successes, of type bool, task {kinds[False]!r} numbers"
         raise ValueError(f"{told}; expected one kind")
-    return _of_rows(
-        [*rows.values()], np.fromiter(rows, object) if isinstance(given, Mapping) else np.arange(len(rows)), strict
-    )
+    labels = np.fromiter(rows, object) if isinstance(returns, Mapping) else np.arange(len(rows))
+    return _of_rows([*rows.values()], labels, strict)
 
 
 def _of_rows(rows: Sequence[np.ndarray], labels: np.ndarray, strict: bool) -> Returns:

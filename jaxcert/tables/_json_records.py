@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import Any, NamedTuple
 
-from jaxcert.tables._told_names import tells
+from jaxcert.tables._doubts import listed
+from jaxcert.tables._names import tells
 
-_MOST_NAMED = 8
 # What names a task.
 LABEL = "label"
 _KINDS: dict[Any, tuple[Any, str]] = {
@@ -35,7 +35,7 @@ class Place(NamedTuple):
         """A required field."""
         fields = self.of(dict)
         if name not in fields:
-            found = ", ".join(repr(other[:40]) for other in list(fields)[:_MOST_NAMED]) or "none"
+            found = listed(map(repr, fields), 8) or "none"
             raise ValueError(f"{self._named} has no field {name!r}; found {found}")
         return Place(fields[name], f"{self.name}.{name[:40]}" if self.name else name[:40])
 
@@ -174,10 +174,15 @@ def _not_records(value: Any, path: str) -> str:
 
 def places_in(value: Any, path: str = "") -> str:
     """Possible places of records, to append to an error; empty if there are none."""
-    found = list(dict.fromkeys(map(quote, _places(value, f"{path}." if path else ""))))
+    found = [*map(quote, places_of(value, path))]
     if len(found) > 1:
         return f", or the place of one of their lists by records (--records): {', '.join(found)[:200]}"
     return f", or their place by records (--records {found[0]})" if found else ""
+
+
+def places_of(value: Any, path: str = "") -> list[str]:
+    """Possible places of records."""
+    return list(dict.fromkeys(_places(value, f"{path}." if path else "")))
 
 
 def _places(value: Any, path: str) -> Iterator[str]:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, combined, of_series
+from jaxcert.tables._column_doubts import are_endings, how_set_aside, set_aside
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import as_number, as_text, ask
+from jaxcert.tables._doubts import listed, tell
+from jaxcert.tables._entries import as_number, as_text
+from jaxcert.tables._label_doubts import sums_up
+from jaxcert.tables._names import tells
 from jaxcert.tables._roles import Roles, check_column
-from jaxcert.tables._set_aside import are_endings, ask_about_set_aside, set_aside
 from jaxcert.tables._spelling import ask_about_alike
-from jaxcert.tables._summary_rows import sums_up
-from jaxcert.tables._told_names import tells
 
 # Columns that are kept for the next look: each takes eight bytes a row.
 _MOST_HELD = 8
@@ -109,8 +110,7 @@ def _masks(every: Rows, roles: Roles) -> list[tuple[Any, np.ndarray]]:
         column = every.column(name)
         texts = [as_text(entry) for entry in column.listed()]
         if unknown := [each for each in wanted if each not in texts]:  # with != it would hold for every row
-            found = ", ".join(each[:40] for each in dict.fromkeys(texts[:1000]))[:160]
-            raise ValueError(f"column {name} has no entry {unknown[0]!r:.60}; found {found}")
+            raise ValueError(f"column {name} has no entry {unknown[0]!r:.60}; found {listed(dict.fromkeys(texts))}")
         holds = np.asarray([(text in wanted) != (sign == "!=") for text in texts], bool)
         masks.append((name, holds[column.places]))
     return masks
@@ -124,9 +124,8 @@ def _kept(every: Rows, roles: Roles, masks: list[tuple[Any, np.ndarray]]) -> Row
     rows = every if holds is None else every.at(np.flatnonzero(holds))
     found = _policies(rows, roles.policy) if roles.policy is not None and roles.only is None else []
     if len(found) > 1:
-        listed = ", ".join(each[:40] for each in found[:8])
         raise ValueError(
-            f"column {roles.policy} names {len(found)} policies, {listed}; expected one by only (--only "
+            f"column {roles.policy} names {len(found)} policies, {listed(found, 8)}; expected one by only (--only "
             f"{found[0]!r}), or all of them in jaxcert compare"
         )
     return rows
@@ -167,14 +166,8 @@ def _check_not_by_outcome(every: Rows, columns: Columns, name: Any, holds: np.nd
     is_known = bool(left.size and taken.size and np.all(np.isfinite(taken)))
     by_ending, chosen = tells(name).ending or are_endings(every.column(name)), is_known and left.max() < taken.min()
     if chosen and by_ending:
-        raise ValueError(
-            f"the condition on {str(name)!r:.42} keeps the trials that went well, and leaves out all others: rows are "
-            "not chosen by their outcome; expected a condition on another column"
-        )
+        tell("chosen_by_outcome", name=str(name))
     if chosen or (is_known and by_ending and left.max() == taken.min() < taken.max()):
-        ask(
-            f"the condition on {str(name)!r:.42} leaves out trials that all went badly: if it tells how they ended, "
-            "the rest looks better than the policy is"
-        )
+        tell("left_out", name=str(name))
     elif (aside := set_aside(name, every.column(name).at(among)) & ~kept).any():
-        ask_about_set_aside(name, aside, outcomes, "left out")
+        tell("trials_aside", **how_set_aside(name, aside, outcomes, "left out"))

@@ -1,6 +1,7 @@
 """Returns from a file, whose content is checked here, once, with plain error messages."""
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -11,12 +12,12 @@ import numpy as np
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import ask, told_of
+from jaxcert.tables._doubts import WAYS, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
+from jaxcert.tables._label_doubts import check_tasks
 from jaxcert.tables._picked_rows import policies_in
 from jaxcert.tables._returns import Returns, ReturnsFile, check_missing, how_many
 from jaxcert.tables._roles import Roles, conditions
-from jaxcert.tables._summary_rows import check_tasks
 from jaxcert.tables._written import read_npy, read_npz
 from jaxcert.tables.formats import FORMATS, read_content, read_folder
 from jaxcert.tables.formats._recipes import recipe_in
@@ -30,15 +31,6 @@ _TEXTS = {
     ".json": json_table,
 }
 _PACKED = ".gz"
-# Advice for files of other kinds.
-_WAYS = {
-    ".xlsx .xls .ods .numbers": "is a file of a spreadsheet; expected its table saved as CSV, in UTF-8",
-    ".pkl .pickle .joblib .pt .pth": (
-        "is a pickle, which may run any code when it is read; expected a table, such as one of frame.to_parquet"
-    ),
-    ".md .txt .html .tex": "is a text; expected its table as CSV: a line with the names of columns, a row per line",
-    ".db .sqlite .sqlite3": "is a database; expected one of its tables as CSV or Parquet",
-}
 _TABLES = {".parquet": parquet_table, ".arrow": arrow_table, ".feather": arrow_table} | _TEXTS
 _SUFFIXES = [*_ARRAYS, *_TABLES, *(f"{name}{_PACKED}" for name in _TEXTS)]
 
@@ -148,24 +140,17 @@ def _of_folder(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[st
 
 
 def _of_file(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[str, Any]]:
-    content, kind = (
-        content_of(path, "returns"),
-        _kind_of(path),
-    )  # once: the digest is of the parsed content
+    content, kind = content_of(path, "returns"), _kind_of(path)  # once: the digest is of the parsed content
     with in_file(path), told_of(f"{path}: ", strict, 6):
         found = read_content(path, content, roles, own=kind is not None)
-        if found is None and kind is None:
-            raise ValueError(_no_kind(path))
-        returns, said = found or (_of_arrays if kind in _ARRAYS else _of_table)(f"{kind}", content, roles)
+        if found is None and kind in _ARRAYS:
+            found = _of_arrays(kind, content, roles)
+        returns, said = found or _of_table(table_in(path, content, roles), roles)
     return returns, {**said, "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def _of_table(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
-    table, is_whole = _table(kind, content, roles)
+def _of_table(table: Any, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     found, columns = arrange_table(table, roles)
-    if not is_whole:
-        maybe_cut = "its last line has no line ending: if the file was cut short, its last number may be, too"
-        ask(f"{maybe_cut}; expected a line ending")
     usual = Columns.unnamed_in(table.column_names)
     return found, {"columns": columns, "usual_columns": usual, "told": _told(found, columns, roles)}
 
@@ -180,25 +165,20 @@ def _of_arrays(kind: str, content: bytes, roles: Roles) -> tuple[Returns, dict[s
     return _ARRAYS[kind](content, roles)
 
 
-def _table(kind: str, content: bytes, roles: Roles) -> tuple[Any, bool]:
-    """The rows as a table of pyarrow, and whether the last line is certainly complete."""
-    text, suffix = unpacked(content) if kind.endswith(_PACKED) else content, kind.removesuffix(_PACKED)
-    return _TABLES[suffix](text, roles), suffix not in (".csv", ".tsv") or text.endswith((b"\n", b"\r"))
-
-
 def table_in(path: Path, content: bytes, roles: Roles) -> Any:
     """The rows as a table of pyarrow."""
     kind = _kind_of(path)
     if kind is None or kind in _ARRAYS:
         raise ValueError("holds arrays; expected a table" if kind else _no_kind(path))
-    return _table(kind, content, roles)[0]
+    text = unpacked(content) if kind.endswith(_PACKED) else content
+    return _TABLES[kind.removesuffix(_PACKED)](text, roles)
 
 
 def policies_of(path: Path, policy: str, where: str | Sequence[str] = ()) -> list[str]:
-    """The policies that a column of a table names, among the rows that are wanted."""
+    """The policies that a column of a table names, among the rows that are wanted; what is doubted is told later."""
     roles = Roles(policy=policy, where=conditions(where), given=("task_id", "episode_id", "total_return"))
     content = content_of(path, "returns")
-    with in_file(path):
+    with in_file(path), warnings.catch_warnings(action="ignore", category=UserWarning):
         return policies_in(table_in(path, content, roles), roles)
 
 
@@ -230,7 +210,7 @@ def _kind_of(path: Path) -> str | None:
 
 
 def _no_kind(path: Path) -> str:
-    if way := next((way for suffixes, way in _WAYS.items() if path.suffix.lower() in suffixes.split()), None):
+    if way := next((way for suffixes, way in WAYS.items() if path.suffix.lower() in suffixes.split()), None):
         return way
     of_tools = ", ".join(each.name for each in FORMATS)
     return f"suffix {path.suffix!r}, expected one of {', '.join(_SUFFIXES)}; nor is it {of_tools}"

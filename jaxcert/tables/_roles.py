@@ -1,14 +1,15 @@
 """Roles of the columns of a table: one value for every file, folder and frame."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._columns import Columns, NotNamedError, alike, guessed, rate_in
+from jaxcert.tables._columns import Columns, NotNamedError, alike, guessed, only_other, rate_in
+from jaxcert.tables._doubts import listed
 from jaxcert.tables._entries import number_of, words_like
-from jaxcert.tables._told_names import check_no_curve, check_same_policy, lowered, number_trials, tells
+from jaxcert.tables._names import check_no_curve, check_same_policy, lowered, number_trials
 
 # Facts that a record states besides the columns; the value if it is a rate of the trials that another column counts.
 PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "strata", "value")
@@ -81,7 +82,7 @@ def conditions(where: str | Sequence[str]) -> tuple[str, ...]:
 def check_column(name: str, names: Sequence[Any]) -> None:
     """Raise ValueError for a column that a table has not."""
     if name not in names:
-        raise ValueError(f"has no column {name!r:.42}; found {', '.join(repr(each)[:42] for each in names[:12])}")
+        raise ValueError(f"has no column {name!r:.42}; found {listed(map(repr, names), 12)}")
 
 
 def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
@@ -90,8 +91,8 @@ def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
     columns = roles.columns(names).in_table(names)
     missing = [name for name in columns.read(names) if name not in names]
     twice = [name for name in columns.read(names) if names.count(name) > 1]
-    found = ", ".join(repr(name)[:42] for name in names[:12]) + (", ..." if len(names) > 12 else "")
-    absent = f"has no column {', '.join(missing)}; found {found or 'none'}"
+    found = listed(map(repr, names), 12) or "none"
+    absent = f"has no column {', '.join(missing)}; found {found}"
     if missing and (told := _of_header(names)):
         raise ValueError(f"{absent}{told}")
     check_no_curve(names, columns[:2], is_missing=bool(missing))
@@ -99,7 +100,7 @@ def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
     if is_unread and columns.trial not in names and missing and (trials := alike(names, columns)):
         check_same_policy(trials)
         if number_trials(trials):
-            also = "".join(f"--task {quote(name)} " for name in _only_other(names, columns, trials).values())
+            also = "".join(f"--task {quote(name)} " for name in only_other(names, columns, trials).values())
             raise ValueError(
                 f"{absent}, which look like a column for each trial; expected one row per trial, with columns such as "
                 "task, trial and score; or, if each of several columns is one more trial of the same policy, all of "
@@ -110,12 +111,6 @@ def checked(names: list[Any], roles: Roles, hint: str = "") -> Columns:
     if twice:
         raise ValueError(f"has more than one column {', '.join(twice)}; found {found}")
     return columns
-
-
-def _only_other(names: list[Any], columns: Columns, read: Collection[Any]) -> dict[str, str]:
-    """The one column that is left to label tasks, where none has a name that does."""
-    left = [str(name) for name in names if name not in read]
-    return {"task": left[0]} if len(left) == 1 and columns.task not in names and not tells(left[0]).looked_at else {}
 
 
 def _of_header(names: list[Any]) -> str:
@@ -131,7 +126,7 @@ def _of_header(names: list[Any]) -> str:
 def _not_named(names: list[Any], columns: Columns, missing: list[Any], message: str) -> NotNamedError:
     """Columns are missing; others may be meant."""
     if columns.value in missing and (rate := rate_in(names)):
-        return NotNamedError(message, {**_only_other(names, columns, rate.values()), **rate})
+        return NotNamedError(message, {**only_other(names, columns, rate.values()), **rate})
     example = guessed(names, columns)
     meant = {*columns, *columns.of_value(names), *example.values()}
     unread = [str(name) for name in names if str(name) not in meant] if example.get("trial", "") is None else []

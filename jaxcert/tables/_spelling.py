@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._entries import ask, number_of
+from jaxcert.tables._doubts import ask
+from jaxcert.tables._entries import number_of
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0+)?", re.ASCII)  # 007 and 403e666 are texts, 1.1 and 1.10 two sections
 # Dashes of all kinds, blanks and underscores; quotes of all kinds.

@@ -15,15 +15,15 @@ from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import ask, words_in
+from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._file_tables import arrow_damage_told
+from jaxcert.tables._names import tells
+from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._senses import check_sense
-from jaxcert.tables._told_names import tells
+from jaxcert.tables._vocabulary import WORDS, words_in
 
 _SUFFIXES = (".npz", ".parquet")
-_MOMENTS = words_in("epoch epochs checkpoint checkpoints step steps timestep timesteps")
 # Names with a meaning for readers, in either kind of file.
 _TAKEN = {*Columns(), "about", "file", "returns", "where"}
 
@@ -122,16 +122,10 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
     return target
 
 
-_TASKS = words_in("task tasks problem problems id ids name names label labels")  # and not their groups, as level
-
-
 def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
     """The array named as value, by default `returns`, and `where`, if there is one; other arrays are not read."""
     if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
-        raise ValueError(
-            "holds an adaptive run, whose returns are no sample of a fixed size: its certificate is in the file "
-            "itself, and any other one needs new rollouts"
-        )
+        tell("adaptive_run")
     name, strata = "returns" if roles.value == Columns().value else roles.value, roles.strata
     arrays = read_arrays(content, [] if name == "returns" else [name], ["returns", "where"])
     if name not in arrays:
@@ -167,14 +161,11 @@ def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> 
 
     Warn of one by whose name tasks are labelled, with an entry for each column of returns, and not for each row.
     """
-    moments = [name for name in names if tells(name).moment or words_in(name) & _MOMENTS]
+    moments = [name for name in names if tells(name).moment or words_in(name) & WORDS.moments]
     for name, array in read_arrays(content, [], moments).items():
         is_of_rows = array.shape == returns.shape[:1] and len(array) > 1
         if is_of_rows and array.dtype.kind in "iuf" and np.all(np.diff(array) > 0):
-            raise ValueError(
-                f"holds the array {name!r:.40}, as a learning curve does: moments of a training run are no tasks; "
-                "expected the returns of the last policy, a row per task"
-            )
+            tell("array_of_moments", name=name)
     for name in (name for name in names if tells(name.rstrip("s")).task):
         _ask_about_labels(content, name, returns)
 
@@ -183,26 +174,20 @@ def _ask_about_labels(content: bytes, name: str, returns: np.ndarray) -> None:
     """Warn of an array of labels of tasks, with an entry for each column of returns, or with labels that repeat."""
     with contextlib.suppress(ValueError):  # pickled arrays are not opened
         array, rows = read_arrays(content, [name])[name], returns.shape
-        shape, of_tasks = array.shape, words_in(name) <= _TASKS
+        shape, of_tasks = array.shape, words_in(name) <= WORDS.labels
         are_labels = of_tasks and array.dtype.kind != "f"  # parameters of drawn tasks may coincide
         if are_labels and shape == rows[:1] and (count := len(np.unique(array))) < len(array):
-            ask(
-                f"array {name!r:.40} has {count} labels for {len(array)} rows of returns, each of which is read as a "
-                "task: if rows with one label are trials of one task, put them into one row"
-            )
+            tell("labels_of_array", name=name, count=count, rows=len(array))
         if shape == rows[1:] != rows[:1]:
-            ask(
-                f"array {name!r:.40} has shape {shape}, returns {rows}: each row of returns is read as a task; if the "
-                "columns are tasks, transpose them"
-            )
+            tell("transposed", name=name, shape=shape, rows=rows)
 
 
 def _not_named(shapes: dict[str, tuple[int, ...]]) -> str:
     """Advice on a file without an array `returns`."""
-    listed = ", ".join(f"{name[:40]!r} {shape}" for name, shape in [*shapes.items()][:8]) or "no array at all"
+    found = listed((f"{name[:40]!r} {shape}" for name, shape in shapes.items()), 8, 80) or "no array at all"
     fitting = [name for name, shape in shapes.items() if len(shape) == 2] or ["NAME"]
     return (
-        f"has no array 'returns', found {listed}; expected one of that name, as np.savez(returns=...) writes, or the "
+        f"has no array 'returns', found {found}; expected one of that name, as np.savez(returns=...) writes, or the "
         f"name of the one of returns [num_tasks, num_rollouts] by value (--value {fitting[0][:40]})"
     )
 

@@ -235,6 +235,18 @@ def test_a_rate_and_its_number_of_trials_are_proposed():
         session(f"certify r.csv {DELTA} --threshold 0.5 => {roles}\nPROPOSED ~> With confidence")
 
 
+@pytest.mark.parametrize("place", ["", "results", "*", "results.*"])
+def test_counts_in_json_are_proposed_with_all_that_has_to_be_said(place):
+    rows = [{"name": f"t{i}x", "passed": 9 + i % 2, "total": 10} for i in range(30)]
+    held = {row.pop("name"): row for row in map(dict, rows)} if "*" in place else rows
+    stored("r.json", {"results": held} if "results" in place else held)
+    task = "--task '$1'" if "*" in place else "--task name"
+    session(f"""
+        certify r.json {DELTA} --threshold 0.5 => {task} --successes passed --trials total
+        PROPOSED ~> 30 tasks | With confidence
+    """)
+
+
 def test_a_column_id_is_proposed_as_the_task():
     table("r.csv", "id,reward", [(i // 4, i % 3 > 0) for i in range(120)])
     session(f"certify r.csv {DELTA} --threshold 0.5 => --task id")

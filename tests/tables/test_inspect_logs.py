@@ -221,6 +221,14 @@ def test_scores_in_other_words_and_numbers(tmp_path, document):
     refused(path, "row 2: match is 'better', expected a finite number")
 
 
+def test_grades_in_words_are_no_counts_of_trials(tmp_path, document):
+    for sample in document["samples"]:
+        sample["scores"]["match"]["value"] = "3/5"
+    (tmp_path / "log.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="match is '3/5', expected successes and trials alone"):
+        read_returns(tmp_path / "log.json")
+
+
 def test_a_log_that_does_not_list_its_samples(tmp_path, document):
     """An older one: what is there is read if the run was complete, and only then."""
     document["eval"]["dataset"]["sample_ids"] = None

@@ -293,6 +293,14 @@ def test_a_folder_is_of_one_policy(tmp_path, name, entries):
     assert "expected, as in the first file" in refused("certify", parts(tmp_path / "two", *two), *ASK)
 
 
+def test_a_folder_is_of_one_variant(tmp_path):
+    folder = parts(tmp_path / "mixed", rows_of(ours=np.arange(600) % 7 == 0))
+    with pytest.warns(UserWarning, match="column 'ours' marks some of the rows"):
+        read_summary(folder)
+    two = parts(tmp_path / "two", rows_of(ours=np.ones(600, bool)), rows_of(ours=np.zeros(600, bool)))
+    assert "in no partition, ours False; expected, as in the first file" in refused("certify", two, *ASK)
+
+
 @pytest.mark.parametrize("other", [np.nan, None, np.float16("nan")])
 def test_the_head_of_a_file_tells_nothing_of_rows_without_an_entry(tmp_path, other):
     """The smallest and the largest number of a column are the same, and not all of its entries."""

@@ -222,7 +222,7 @@ def test_a_missing_category_is_no_task(tmp_path):
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
     assert column.null_count == 0
     with pytest.raises(ValueError, match="row group 3, row 8: task is empty, expected an entry; 1 of the 3 rows"):
-        _parts._tasks(column, "task", "text", "row group 3", 7)
+        _parts._entries(column, "task", "text", "row group 3", 7)
 
 
 def test_text_without_letters_is_no_task(tmp_path):
@@ -240,7 +240,7 @@ def test_text_without_letters_is_no_task(tmp_path):
         ({"task_id": [1], "total_return": ["yes"]}, "column total_return holds string, expected booleans or numbers"),
         ({"task_id": [1], "points": [0.5]}, "has no column total_return; found 'task_id', 'points'"),
         ({"task_id": [1], "total_return": [2**60 + 1]}, "holds integers that float64 cannot hold"),
-        ({"task_id": np.array([2**63], np.uint64), "total_return": [0.5]}, "holds integers beyond 64 bits"),
+        ({"task_id": np.array([2**63], np.uint64), "total_return": [0.5]}, "holds integers that int64 cannot hold"),
     ],
 )
 def test_files_of_another_layout_are_refused(tmp_path, other, words):

@@ -248,6 +248,8 @@ def test_an_array_of_several_policies_is_told_the_way_on(tmp_path):
         ("t.md", b"|task|score|\n", "its table as CSV"),
         ("t.csv", "task,score\na,1\n".encode("utf-16"), "UTF-16"),
         ("t.csv", b"sep=;\ntask;score\na;1\n", "expected them in the first line"),
+        ("t.csv", b"# of 3 May\n# by me\ntask;score\na;1\n", r"begins with 2 lines .* \(tail -n \+3 FILE > NEW\)$"),
+        ("t.csv", b"#task,score\na,1\n", r"\(tail -n \+2 FILE > NEW\), or, if these are the names, without the #$"),
         ("t.csv", b",Ours,,,Theirs,,\ntask,1,2,3,1,2,3\na,1,1,1,0,0,0\n", "two lines of names"),
         ("t.csv", b"a,1,1,1,0,1\nb,1,0,1,0,1\n", "expected the names of columns"),
         ("t.json", b'{"task": "a", "success": true}', "an object in each line"),

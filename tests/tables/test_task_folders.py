@@ -125,7 +125,7 @@ def test_what_else_a_monitor_logs_is_read_by_name(tmp_path):
         monitor(tmp_path / task / "monitor.csv", [1, 2], columns="r,l,t,is_success", more=f",{solved}")
     data = read_returns(tmp_path, task=MONITORS, value="is_success")
     assert (data.returns.dtype, data.returns.tolist()) == (bool, [[True, True], [False, False]])
-    refused(tmp_path, "has no value 'l'; found 'r' and 'is_success'", task=MONITORS, value="l")
+    refused(tmp_path, "has no column l; found 'r', 'is_success', '{task}'", task=MONITORS, value="l")
 
 
 CHANGED = {
@@ -288,12 +288,18 @@ def test_files_of_several_policies_are_no_trials(tmp_path, pattern):
         read_returns(tmp_path, task=pattern if "{trial}" in pattern else "*/{task}.csv", trial=None)
 
 
-@pytest.mark.parametrize("pattern", ["*/{task}/monitor.csv", "{trial}/{task}/monitor.csv"])
+OF_PATHS = {
+    "*/{task}/monitor.csv": "names in the paths are 'ppo' and 'sac', each with every task",
+    "{trial}/{task}/monitor.csv": "each task has every word of column '{trial}' equally often",
+}
+
+
+@pytest.mark.parametrize("pattern", OF_PATHS)
 def test_policies_in_paths_are_asked_about(tmp_path, pattern):
     for policy in ("ppo", "sac"):
         for task in "abc":
             monitor(tmp_path / policy / task / "monitor.csv", [0.5, 1.0])
-    with pytest.warns(UserWarning, match="names in the paths are 'ppo' and 'sac', each with every task"):
+    with pytest.warns(UserWarning, match=OF_PATHS[pattern]):
         read_returns(tmp_path, task=pattern)
 
 
@@ -302,3 +308,10 @@ def test_seeds_in_paths_are_trials(tmp_path):
         for task in "abc":
             monitor(tmp_path / f"seed_{seed}" / task / "monitor.csv", [0.5, 1.0])
     assert read_returns(tmp_path, task="*/{task}/monitor.csv").returns.shape == (3, 4)
+
+
+def test_a_table_of_a_folder_that_may_be_cut_is_told(tmp_path):
+    for name, end in (("a", "\n"), ("b", "")):
+        (tmp_path / f"{name}.csv").write_text(f"episode,success\n0,1\n1,0{end}")
+    with pytest.warns(UserWarning, match="its last line has no line ending"):
+        assert read_returns(tmp_path, task="{task}.csv").returns.shape == (2, 2)

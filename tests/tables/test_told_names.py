@@ -1,14 +1,19 @@
 """What names and entries of columns tell, in tables of cases: each is asked about or refused, its neighbours not."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from cli_harness import command, refused
 
+import jaxcert
 from jaxcert import from_frame
 from jaxcert.tables import read_returns
+from jaxcert.tables._doubts import DOUBTS
+from jaxcert.tables._vocabulary import WORDS, data_of
 
 ASK = ("--threshold", 0.5, "--delta", 0.1)
 SOME = np.arange(200) % 3 == 0
@@ -36,6 +41,7 @@ CASES = {
         *({"is_train": 0}, {"seen_in_training": False}, {"held_out": 1}, {"train_seed": 1}, {"seen": 7}),
         *({"task": [f"{each}_{i // 5}x" for i in range(200)]} for each in ("test", "restrain")),
         *({"object": np.repeat(["train", "car"], 100)}, {"selected": np.repeat([0, 1], 100)}, {"selected": 0}),
+        *({"ours": True}, {"is_new": 0}, {"quant": np.arange(200) % 7}, {"new_object": SOME}),
         *({"notes": each} for each in ("no help", "without assistance", "")),
         *({"video": [f"/home/human/{i}.mp4" for i in range(200)]}, {"instruction": "help the human"}),
         *({"command": [f"eval --seed {i} --out v{i}.mp4" for i in range(200)]}, {"link": "a.org/?x=1&y=2"}),
@@ -62,6 +68,10 @@ CASES = {
     ],
     "if a trial is the best of several attempts": [{"num_generations": 16}, {"votes": 3}],
     "says that all rows were selected": [{each: 1} for each in ("selected", "is_chosen", "picked")],
+    "of a variant of the policy": [
+        *({each: SOME} for each in ("ours", "is_new", "finetuned", "quant", "uses_lora", "is_old")),
+        *({"ours": each} for each in (SOME.astype(int), np.where(SOME, "yes", "no"), np.repeat([1, 0], 100))),
+    ],
     HELP: [
         {"tags": listed(np.where(SOME, '["human"]', "[]"))},
         {"events": listed(np.where(SOME, '[{"type": "takeover"}]', "[]"))},
@@ -174,3 +184,14 @@ def test_labels_that_look_alike_are_asked_about(one, other):
             from_frame(frame, trial=None)
     else:
         assert len(from_frame(frame, trial=None, strict=True).tasks) == 3
+
+
+def test_each_doubt_that_is_said_is_found_by_a_function_or_told():
+    """And no word of the vocabulary refers to nothing."""
+    source = "".join(path.read_text() for path in Path(jaxcert.tables.__file__).parent.rglob("*.py"))
+    found = {*re.findall(r"^def (\w+)\(it: ", source, re.MULTILINE), *re.findall(r'tell\(\s*"(\w+)"', source)}
+    assert {*DOUBTS} <= found
+    assert {*re.findall(r"\bWORDS\.(\w+)", source)} <= {*vars(WORDS)}
+    named = {*re.findall(r"\bWORDS\.(\w+)", source), *re.findall(r"@(\w+)", data_of("vocabulary.toml").__repr__())}
+    of_roles = {f"{each}_{role}" for each in ("beside_roles", "other_names") for role in ("task", "trial", "value")}
+    assert {*vars(WORDS)} - named <= of_roles

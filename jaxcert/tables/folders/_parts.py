@@ -13,13 +13,14 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
-from jaxcert.tables._coded import Coded, Read, as_objects, of_series, plain_type
+from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
+from jaxcert.tables._column_doubts import check_one_policy, set_aside
 from jaxcert.tables._columns import Columns
+from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._file_tables import arrow_damage_told
-from jaxcert.tables._pooled import check_one_policy
+from jaxcert.tables._names import tells
+from jaxcert.tables._read import Read
 from jaxcert.tables._roles import Roles, checked
-from jaxcert.tables._set_aside import set_aside
-from jaxcert.tables._told_names import tells
 
 _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.
@@ -31,23 +32,20 @@ _VALUES = {"is_boolean": "booleans", "is_integer": "numbers", "is_floating": "nu
 
 
 class Part(NamedTuple):
-    """A Parquet file: its path in the folder, with slashes; where it is; the partitions around it; its bytes."""
+    """A Parquet file: its path in the folder, with slashes; where it is; the partitions around it."""
 
     name: str
     path: Path
     partitions: Mapping[str, str]
-    size: int
 
 
 class Layout(NamedTuple):
-    """Properties that all files of a folder must share, except in unread columns."""
+    """Properties that all files of a folder must share."""
 
     columns: Columns  # of tasks and returns; there is none of episodes
     tasks: str  # "integers" or "text"
     values: str  # "booleans" or "numbers"
     partitions: tuple[str, ...]  # the names of the folders around the file
-    usual: Columns  # read if none is named
-    unread: tuple[str, ...] = ()
 
 
 class Files:
@@ -60,8 +58,9 @@ class Files:
         self.folder, self.parts, self._wanted = folder, _parts_of(folder), (Roles(task, None, value), across)
         self.digests: dict[str, str] = {}
         self._policy: dict[str, str] = {}
-        with _opened(self.parts[0]) as file:
-            self.layout = _layout(_parquet(file, self.parts[0].size), self.parts[0], *self._wanted)
+        first = self.parts[0]
+        with _opened(first.path) as file:
+            self.names, self.layout = _layout(_parquet(file), first.partitions, *self._wanted)
 
     def batches(self, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
         """The rows of all files: the label of each task, an array of pyarrow, and its return, float64.
@@ -70,10 +69,10 @@ class Files:
         """
         seen: dict[tuple[str, str | None], Part] = {}
         for part in self.parts:
-            with _opened(part) as file:
+            with _opened(part.path) as file:
                 digest = self.digests[part.name] = hashlib.file_digest(file, "sha256").hexdigest()
                 file.seek(0)
-                yield from self._rows(part, _parquet(file, part.size), support)
+                yield from self._rows(part, _parquet(file), support)
             other = seen.setdefault((digest, part.partitions.get(self.layout.columns.task)), part)
             if other is not part:  # rollouts would count twice
                 same = f"has the same content as {other.name}, byte for byte"
@@ -82,20 +81,18 @@ class Files:
             raise ValueError(f"{self.folder}: files were added or removed while it was read")
 
     def _rows(self, part: Part, parquet: Any, support: tuple[float, float]) -> Iterator[tuple[Any, np.ndarray]]:
-        pa, (task, _, value) = import_extra("pyarrow", "io"), self.layout.columns
-        layout, policy = _layout(parquet, part, *self._wanted), _policy_in(parquet, part, self.layout.columns)
-        is_other = layout._replace(unread=()) != self.layout._replace(unread=())
-        if is_other or policy | self._policy != self._policy | policy:
+        (task, _, value), label = self.layout.columns, part.partitions.get(self.layout.columns.task)
+        (_, layout), policy = _layout(parquet, part.partitions, *self._wanted), _policy_in(parquet, label, self.layout)
+        if layout != self.layout or policy | self._policy != self._policy | policy:
             expected = f"expected, as in the first file, {_shown(self.layout, self._policy)}"
             raise ValueError(f"has {_shown(layout, policy)}; {expected}")
         self._policy |= policy
-        label = part.partitions.get(task)
         for group in range(parquet.num_row_groups):
             start, place = 0, f"row group {group}"
             for batch in _batches(parquet, group, [value] if label is not None else [task, value]):
-                values = _values(batch.column(value), value, support, place, start)
-                given = batch.column(task) if label is None else pa.repeat(label, len(values))
-                yield _tasks(given, task, self.layout.tasks, place, start), values
+                values = _values(batch.column(value), value, self.layout.values, support, place, start)
+                given = import_extra("pyarrow", "io").repeat(label, len(values)) if label else batch.column(task)
+                yield _entries(given, task, self.layout.tasks, place, start), values
                 start += len(values)
 
 
@@ -116,27 +113,28 @@ def _parts_of(folder: Path) -> list[Part]:
         if folder.exists():
             raise ValueError(f"{folder}: is a file, expected a folder of Parquet files")
         raise FileNotFoundError(f"{folder}: no such folder")
-    found = sorted(_walked(folder), key=lambda part: part.name)
-    if not found:
-        raise ValueError(f"{folder}: holds no Parquet file, expected at least one")
-    return found
-
-
-def _walked(root: Path) -> Iterator[Part]:
-    partitions: dict[str, dict[str, str]] = {str(root): {}}
-    for place, folders, names in os.walk(root, onerror=_refuse):
+    partitions: dict[str, dict[str, str]] = {str(folder): {}}
+    found = []
+    for place, folders, names in os.walk(folder, onerror=_refuse):
         outer = partitions[place]
         partitions |= {os.path.join(place, name): outer | _partition(Path(place, name), outer) for name in folders}
-        for path in (Path(place, name) for name in names):
-            is_data = not path.name.startswith((".", "_"))
-            if is_data != path.name.endswith(_SUFFIX):
-                expected = f"expected Parquet files alone in this folder, with names such as part-0{_SUFFIX}"
-                raise ValueError(f"{path}: {expected}")
-            if is_data and not path.is_file():
-                kind = "a link to nothing" if path.is_symlink() else "not a regular file"
-                raise ValueError(f"{path}: is {kind}, expected a Parquet file")
-            if is_data:
-                yield Part(path.relative_to(root).as_posix(), path, outer, path.stat().st_size)
+        paths = filter(_is_data, map(Path(place).joinpath, names))
+        found += [Part(path.relative_to(folder).as_posix(), path, outer) for path in paths]
+    if not found:
+        raise ValueError(f"{folder}: holds no Parquet file, expected at least one")
+    return sorted(found, key=lambda part: part.name)
+
+
+def _is_data(path: Path) -> bool:
+    """Whether it is a Parquet file, rather than one that is no data."""
+    is_data = not path.name.startswith((".", "_"))
+    if is_data != path.name.endswith(_SUFFIX):
+        expected = f"expected Parquet files alone in this folder, with names such as part-0{_SUFFIX}"
+        raise ValueError(f"{path}: {expected}")
+    if is_data and not path.is_file():
+        kind = "a link to nothing" if path.is_symlink() else "not a regular file"
+        raise ValueError(f"{path}: is {kind}, expected a Parquet file")
+    return is_data
 
 
 def _refuse(error: OSError) -> None:
@@ -160,16 +158,16 @@ def _partition(path: Path, outer: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _opened(part: Part) -> Iterator[BufferedReader]:
+def _opened(path: Path) -> Iterator[BufferedReader]:
     """The file, which is refused if it changes meanwhile: its digest and its rows are of the same content."""
     try:
-        with part.path.open("rb") as file, in_file(part.path):
+        with path.open("rb") as file, in_file(path):
             before = _identity(os.fstat(file.fileno()))
             yield file
-            if {_identity(os.fstat(file.fileno())), _identity(part.path.stat())} != {before}:
+            if {_identity(os.fstat(file.fileno())), _identity(path.stat())} != {before}:
                 raise ValueError("changed while it was read")
     except OSError as error:
-        raise unreadable(part.path, error) from error
+        raise unreadable(path, error) from error
 
 
 def _identity(found: os.stat_result) -> tuple[int, ...]:
@@ -179,8 +177,8 @@ def _identity(found: os.stat_result) -> tuple[int, ...]:
 # --- what a file holds ---------------------------------------------------------------------------------------------
 
 
-def _parquet(file: Any, size: int) -> Any:
-    if not size:
+def _parquet(file: BufferedReader) -> Any:
+    if not file.peek(1):
         raise ValueError("is empty (0 bytes), expected a Parquet file")
     with arrow_damage_told("Parquet"):
         open_file = import_extra("pyarrow.parquet", "io").ParquetFile
@@ -197,9 +195,9 @@ def _batches(parquet: Any, group: int, columns: list[str]) -> Iterator[Any]:
         yield batch
 
 
-def _layout(parquet: Any, part: Part, roles: Roles, across: Sequence[str]) -> Layout:
-    """The columns of a file, read only from its head."""
-    schema, outer = parquet.schema_arrow, part.partitions
+def _layout(parquet: Any, outer: Mapping[str, str], roles: Roles, across: Sequence[str]) -> tuple[list[str], Layout]:
+    """The columns of a file, read only from its head, and their roles."""
+    schema = parquet.schema_arrow
     names = [*schema.names, *(name for name in outer if name not in across)]
     columns = checked(names, roles)
     if columns.value not in names:
@@ -207,10 +205,7 @@ def _layout(parquet: Any, part: Part, roles: Roles, across: Sequence[str]) -> La
     if columns.value in outer:
         raise ValueError(f"{columns.value} is a partition, expected a column of returns")
     if pooled := sorted(name for name in across if tells(name).apart or tells(name).ending or tells(name).moment):
-        raise ValueError(
-            f"lies in partitions {', '.join(pooled)}, which across may not name: the trials of several policies, "
-            "conditions or moments of training are none of one policy; expected the folder of one of them"
-        )
+        tell("partitions_across", names=listed(pooled))
     if unnamed := sorted(outer.keys() - {columns.task, *across}):
         raise ValueError(
             f"lies in partitions {', '.join(unnamed)}, which may tell tasks apart; expected the partition of tasks "
@@ -220,8 +215,7 @@ def _layout(parquet: Any, part: Part, roles: Roles, across: Sequence[str]) -> La
         raise ValueError(f"lies in no partition {', '.join(unknown)}, which across names")
     tasks = "text" if columns.task in outer else _kind(schema.field(columns.task), _TASKS, "integers or text")
     values = _kind(schema.field(columns.value), _VALUES, "booleans or numbers, integers or floats")
-    unread = tuple(name for name in names if name not in columns)
-    return Layout(columns, tasks, values, tuple(outer), Columns.unnamed_in(names), unread)
+    return names, Layout(columns, tasks, values, tuple(outer))
 
 
 def _shown(layout: Layout, policy: Mapping[str, str]) -> str:
@@ -230,46 +224,25 @@ def _shown(layout: Layout, policy: Mapping[str, str]) -> str:
     return f"{layout.values} in {layout.columns.value}, {layout.tasks} in {layout.columns.task}, {within}{entries}"
 
 
-def _policy_in(parquet: Any, part: Part, columns: Columns) -> dict[str, str]:
+def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str]:
     """The entries that name the policy of a file; ValueError for several policies, or for trials that are set aside."""
-    schema, task, is_nested = parquet.schema_arrow, columns.task, import_extra("pyarrow", "io").types.is_nested
-    once = {name: tells(name) for name in schema.names if schema.names.count(name) == 1}
-    others = [name for name, each in once.items() if name not in columns and (each.apart or each.moment)]
-    told = {name: each for name, each in once.items() if name in others or each.aside}
-    names, by = [name for name in told if not is_nested(schema.field(name).type)], [task] * (task in schema.names)
+    schema, columns, is_nested = parquet.schema_arrow, layout.columns, import_extra("pyarrow", "io").types.is_nested
+    once = {name: tells(name) for name in schema.names if schema.names.count(name) == 1 and name not in columns}
+    told = {name: each for name, each in once.items() if each.apart or each.moment or each.variant or each.aside}
+    names = [name for name in told if not is_nested(schema.field(name).type)]
     if not names or not parquet.metadata.num_rows:
         return {}
     with arrow_damage_told("Parquet"):
-        if _is_one_entry(parquet.metadata, names):  # for which the first row is enough
-            first = next(parquet.iter_batches(1, columns=[*by, *names], use_threads=False))
-            table = import_extra("pyarrow", "io").Table.from_batches([first])
-        else:
-            table = parquet.read(columns=[*by, *names], use_threads=False)
-    entries = {name: of_series(table.column(name)) for name in [*by, *names]}
+        table = parquet.read(columns=[*([] if label else [columns.task]), *names], use_threads=False)
+    entries = {name: of_series(table.column(name)) for name in table.column_names}
     for name in (name for name in names if told[name].aside and set_aside(name, entries[name]).any()):
-        raise ValueError(
-            f"column {name!r:.42} sets trials aside, as those in which a human helped or that are not to count; "
-            "expected files without this column, in which each of them is a failure"
-        )
-    label = entries[task] if by else Coded(as_objects([part.partitions[task]]), np.zeros(len(table), np.int64))
-    read = Read(columns, label, None, [name for name in names if name in others], entries.__getitem__)
-    _, constant = check_one_policy(read, are_picked=False)
-    return {name: entry for name, entry in constant.items() if entry and (told[name].policies or told[name].curve)}
-
-
-def _is_one_entry(head: Any, names: list[str]) -> bool:
-    """Whether each of these columns holds one entry in all rows, by the head of the file."""
-    found: dict[str, set[Any]] = {name: set() for name in names}
-    groups = (head.row_group(i) for i in range(head.num_row_groups))
-    for column in (group.column(i) for group in groups for i in range(group.num_columns)):
-        if column.path_in_schema in found:
-            told = column.statistics
-            if told is None or not (told.has_min_max and told.has_null_count) or told.null_count:
-                return False
-            if not isinstance(told.min, str | int):  # NaN is no part of it
-                return False
-            found[column.path_in_schema] |= {told.min, told.max}
-    return all(len(entries) == 1 for entries in found.values())
+        tell("aside_in_folder", name=name)
+    task = Coded(as_objects([label]), np.zeros(len(table), np.int64)) if label else entries[columns.task]
+    others = [name for name in names if told[name].apart or told[name].moment or told[name].variant]
+    read = Read(columns, task, None, others, entries.__getitem__, are_picked=False)
+    check_one_policy(read)
+    of_policy = (name for name, each in told.items() if each.policies or each.curve or each.variant)
+    return {name: read.constant[name] for name in of_policy if read.constant.get(name)}
 
 
 def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:
@@ -280,28 +253,24 @@ def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:
     raise ValueError(f"column {field.name} holds {field.type}, expected {expected}")
 
 
-def _tasks(column: Any, name: str, kind: str, place: str, start: int) -> Any:
-    """The labels in one type, so that labels of several files can be compared; none of them may be empty."""
+def _entries(column: Any, name: str, kind: str, place: str, start: int) -> Any:
+    """The entries in one type, so that those of several files can be compared; none of them may be empty."""
     pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
+    kinds = {"integers": pa.int64(), "text": pa.large_string()}
     try:
-        column = column.cast(plain_type(column.type)).cast(pa.int64() if kind == "integers" else pa.large_string())
+        column = column.cast(plain_type(column.type)).cast(kinds.get(kind, pa.float64()))
     except pa.ArrowInvalid as error:
-        raise ValueError(f"{place}: column {name} holds integers beyond 64 bits ({error})") from error
-    empty = column.is_null() if kind == "integers" else compute.equal(column.fill_null(""), "")
+        raise ValueError(
+            f"{place}: column {name} holds integers that {kinds.get(kind, 'float64')} cannot hold ({error})"
+        ) from error
+    empty = compute.equal(column.fill_null(""), "") if kind == "text" else column.is_null()
     _check(empty.to_numpy(zero_copy_only=False), None, name, "an entry", place, start)
     return column
 
 
-def _values(column: Any, name: str, support: tuple[float, float], place: str, start: int) -> np.ndarray:
+def _values(column: Any, name: str, kind: str, support: tuple[float, float], place: str, start: int) -> np.ndarray:
     """The returns as float64, successes as 1; each of them possible."""
-    pa = import_extra("pyarrow", "io")
-    column = column.cast(plain_type(column.type))
-    _check(column.is_null().to_numpy(zero_copy_only=False), None, name, "an entry", place, start)
-    try:
-        column = column.cast(pa.float64()) if pa.types.is_integer(column.type) else column
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{place}: column {name} holds integers that float64 cannot hold ({error})") from error
-    values = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    values = _entries(column, name, kind, place, start).to_numpy(zero_copy_only=False)
     wrong = ~((values >= support[0]) & (values <= support[1]))
     _check(wrong, values, name, "a number in the support ({:g}, {:g})".format(*support), place, start)
     return values

@@ -14,10 +14,11 @@ from jaxcert._files import in_file
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Histogram
 from jaxcert.returns.summaries._histogram import MOST
-from jaxcert.tables._entries import ask, told_of
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._doubts import tell, told_of
+from jaxcert.tables._label_doubts import check_labels, check_tasks
+from jaxcert.tables._names import name_several
 from jaxcert.tables._returns import ReturnsFile, check_missing
-from jaxcert.tables._summary_rows import check_labels, check_tasks
-from jaxcert.tables._told_names import name_several
 from jaxcert.tables.folders._parts import Files
 from jaxcert.tables.formats import folder_digest
 
@@ -93,7 +94,7 @@ def read_summary(
             found = labels.known.to_numpy(zero_copy_only=False)
             check_tasks(found, None)
         if name_several(files.digests):
-            ask("its files seem to be of several policies, by their names: all of them are taken for one policy here")
+            tell("policies_in_files")
     data = ReturnsFile(
         returns=tally.histogram(),
         where=None,
@@ -101,10 +102,10 @@ def read_summary(
         path=folder,
         sha256=folder_digest(files.digests),
         columns=layout.columns,
-        usual_columns=layout.usual,
+        usual_columns=Columns.unnamed_in(files.names),
         successes=successes,
         folder={"num_files": len(files.parts), "num_bins": 1 if successes else num_bins, "across": list(across)},
-        pooled=layout.unread,
+        pooled=tuple(name for name in files.names if name not in layout.columns),
     )
     check_missing(data, strict=strict, place=f"{folder}: ")
     return data

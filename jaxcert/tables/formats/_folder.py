@@ -10,24 +10,22 @@ from typing import Any
 from jaxcert._extras import import_extra
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
-from jaxcert.tables._coded import as_objects, as_totals, coded
+from jaxcert.tables._coded import as_objects, coded, crossing, of_series
 from jaxcert.tables._columns import Columns, NotNamedError
-from jaxcert.tables._entries import ask, words_in
-from jaxcert.tables._labels import ask_about_trials_of
-from jaxcert.tables._pooled import MOST_CONDITIONS, crossing
+from jaxcert.tables._doubts import tell
+from jaxcert.tables._label_doubts import ask_about_trials_of, sums_up
+from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, stems_of, tells
+from jaxcert.tables._outcomes import as_totals
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._summary_rows import sums_up
-from jaxcert.tables._told_names import DIGITS, stems_of, tells
+from jaxcert.tables._vocabulary import WORDS
 from jaxcert.tables.formats._content import Content
-from jaxcert.tables.formats._found_rollouts import Format, Rollouts, arranged, kind_of
-from jaxcert.tables.formats._one_task import OF_ONE_TASK
+from jaxcert.tables.formats._found_rollouts import kind_of
+from jaxcert.tables.formats._one_task import OF_ONE_TASK, STAGE, OneTask
 
 PLACE, TRIAL = "{task}", "{trial}"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow")
 _SEED = re.compile("[^a-z0-9]*seed[=_-]?[0-9]+$", re.IGNORECASE)
-# Names of files that tell of all tasks.
-_NO_TASKS = words_in("results summary metrics aggregate aggregated report leaderboard config")
 _WILD = "*"
 # The parts of each file's path, by the names of the places in the pattern.
 _Labels = Mapping[str, dict[str, str]]
@@ -40,18 +38,31 @@ def read_folder(
 ) -> tuple[Returns, dict[str, Any]]:
     """The returns of all files of a folder whose paths fit ``roles.task``, and what else is known of them.
 
-    ``table_in`` gives the rows of a file that is a table.
+    ``table_in`` gives the rows of a file that is a table. The rows of all files are one table, with columns for the
+    parts of the paths.
     """
     with in_file(folder):
         labels = _labels(folder, roles.task)
     contents = {name: content_of(folder / name, "episodes") for name in labels}
     kinds = {name: _kind_of(folder / name, data) for name, data in contents.items()}
-    if any(kinds.values()):
-        found, said = _of_kinds(folder, roles, labels, contents, kinds)
-    else:
-        found, said = _of_tables(folder, roles, labels, contents, table_in)
+    given = tuple(f"{{{part}}}" for part in next(iter(labels.values())))
+    task, trial = PLACE if PLACE in given else Columns().task, TRIAL if TRIAL in given else roles.trial
+    own, tables = roles._replace(given=given, task=task, trial=trial), {}
+    for name, data in contents.items():
+        with in_file(folder / name):  # whether its columns fit is seen with all files together
+            tables[name] = _episodes(kinds[name], data) if any(kinds.values()) else table_in(folder / name, data, own)
+    with in_file(folder):
+        if kind := kinds[next(iter(kinds))]:
+            own = _of_kind(tables, kinds, own._replace(trial=None), [each.get("task", "") for each in labels.values()])
+        found, columns = arrange_table(_together(tables, labels), own)
+    columns = columns._replace(task=roles.task, trial=Columns().trial if own.trial == TRIAL else columns.trial)
+    tasks, value = how_many(len(found.tasks), "task"), f"value {columns.value}"
+    told = f"read from {how_many(len(tables), 'table')}: {tasks}, {value}"
+    if kind is not None:
+        told = "; ".join(filter(None, [f"read as {kind.name}: {len(tables)} files of {tasks}, {value}", kind.remark]))
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
-    return found, {**said, "sha256": folder_digest(digests)}
+    said = {"columns": columns, "usual_columns": columns, "told": told, "sha256": folder_digest(digests)}
+    return dataclasses.replace(found, rows=None), said
 
 
 def folder_digest(digests: Mapping[str, str]) -> str:
@@ -108,10 +119,7 @@ def _check_are_trials(trials: Sequence[str], tasks: Sequence[str], *, is_wild: b
     several = sorted({*trials})
     if len(several) > 1:
         if told := next((name for name in several if tells(name).no_trial), None):
-            raise ValueError(
-                f"has trials such as {told!r:.60}, which by their names are of several policies, conditions or moments "
-                "of training; expected the files of one"
-            )
+            tell("trials_in_paths", told=told)
         ask_about_trials_of(several)
     if is_wild:
         _ask_about_names(trials, tasks)
@@ -122,28 +130,19 @@ def _ask_about_names(trials: Sequence[str], tasks: Sequence[str]) -> None:
     words = coded(as_objects(trials))
     few = 1 < len(words.entries) <= MOST_CONDITIONS and len(stems_of(words.listed())) > 1
     if few and crossing(words, coded(as_objects(tasks))) > 0.9:
-        ask(
-            f"names in the paths are {' and '.join(map(repr, sorted(words.listed())[:2])):.90}, each with every task: "
-            "if these are policies or conditions, all of them are taken for one policy here; expected the files of one"
-        )
+        tell("names_in_paths", told=" and ".join(map(repr, sorted(words.listed())[:2])))
 
 
 def _check_are_tasks(folder: Path, task: str, paths: Mapping[str, str]) -> None:
     """Raise ValueError for files that sum up others and for labels with seeds; ``paths`` by the labels of tasks."""
-    if summary := next((path for label, path in paths.items() if sums_up(label) or label in _NO_TASKS), None):
+    if summary := next((path for label, path in paths.items() if sums_up(label) or label in WORDS.no_tasks), None):
         raise ValueError(f"holds {summary!r:.60}, which by its name sums up others; expected the files of tasks alone")
     seeds = [_SEED.search(label) for label in paths]
     if seeds[0] and all(seeds) and 1 < len({_SEED.sub("", label) for label in paths}) < len(paths):
         apart = task.replace(PLACE, f"{PLACE}{DIGITS.sub(_WILD, seeds[0][0])}")
-        raise ValueError(
-            f"has labels of tasks such as {next(iter(paths))!r:.60}, which hold a seed; expected a pattern with the "
-            f"seed apart from the task, such as {apart!r}"
-        )
+        tell("seeds_in_labels", label=next(iter(paths)), apart=apart)
     if all(label.isdecimal() for label in paths) and any(folder.glob("**/.hydra")):
-        ask(
-            "the files of numbered runs of Hydra are read as tasks: if some runs are of one task, name its column "
-            f"and let the path name the trials ({task.replace(PLACE, TRIAL)!r})"
-        )
+        tell("runs_of_hydra", pattern=task.replace(PLACE, TRIAL))
 
 
 def _not_named(folder: Path) -> ValueError:
@@ -163,89 +162,67 @@ def _not_named(folder: Path) -> ValueError:
     return ValueError(f"is a directory, expected a file{more if suffix else ''}")
 
 
-def _kind_of(path: Path, data: bytes) -> Format | None:
+def _kind_of(path: Path, data: bytes) -> OneTask | None:
     """The kind of a file of one task; None for another one, which may be a table."""
     with in_file(path):
         return kind_of(Content(data), OF_ONE_TASK, own=path.suffix in _TABLES)
 
 
-# --- tables, and files with the episodes of one task ---------------------------------------------------------------
+# --- the rows of all files ------------------------------------------------------------------------------------------
 
 
-def _of_tables(
-    folder: Path, roles: Roles, labels: _Labels, contents: Mapping[str, bytes], table_in: Callable[..., Any]
-) -> tuple[Returns, dict[str, Any]]:
-    """The rows of all tables as one table, with columns for the parts of the paths."""
-    pa, tables = import_extra("pyarrow", "io"), []
-    given = tuple(f"{{{part}}}" for part in next(iter(labels.values())))
-    task, trial = PLACE if PLACE in given else Columns().task, TRIAL if TRIAL in given else roles.trial
-    own = roles._replace(given=given, task=task, trial=trial)
-    for name, data in contents.items():
-        with in_file(folder / name):  # whether its columns fit is seen with all files together
-            table = table_in(folder / name, data, own)
+def _together(tables: Mapping[str, Any], labels: _Labels) -> Any:
+    """One table of all rows, with columns for the parts of the paths."""
+    pa, found = import_extra("pyarrow", "io"), []
+    for name, table in tables.items():
         for part, label in labels[name].items():
             table = table.append_column(f"{{{part}}}", pa.array([label] * len(table), pa.string()))
-        tables.append(table)
-    with in_file(folder):
-        try:
-            whole = pa.concat_tables(tables, promote_options="permissive")
-        except pa.ArrowException as error:
-            raise ValueError(f"holds tables whose columns do not fit together ({error})") from error
-        found, columns = arrange_table(whole, own)
-    columns = columns._replace(task=roles.task, trial=Columns().trial if TRIAL in given else columns.trial)
-    told = f"read from {how_many(len(tables), 'table')}: {how_many(len(found.tasks), 'task')}, value {columns.value}"
-    return dataclasses.replace(found, rows=None), {"columns": columns, "usual_columns": columns, "told": told}
+        found.append(table)
+    try:
+        return pa.concat_tables(found, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise ValueError(f"holds tables whose columns do not fit together ({error})") from error
 
 
-def _of_kinds(
-    folder: Path, roles: Roles, labels: _Labels, contents: Mapping[str, bytes], kinds: Mapping[str, Format | None]
-) -> tuple[Returns, dict[str, Any]]:
-    """The episodes of all files, each with its task."""
-    if PLACE not in roles.task:
-        raise ValueError(f"{folder}: the pattern of its files is {roles.task!r:.60}; expected one with {PLACE}")
-    parts = {name: _episodes(folder / name, kinds[name], data) for name, data in contents.items()}
-    (kind, first), *_ = parts.values()
-    tasks = [each["task"] for each in labels.values()]
-    rows = [row._replace(task=labels[name]["task"]) for name, (_, part) in parts.items() for row in part.rows]
-    with in_file(folder):
-        _check_alike(parts, tasks)
-        _ask_about_names([each.get("trial", "") for each in labels.values()], tasks)
-        told = f"{len(parts)} files of {len(set(tasks))} tasks"
-        columns = first.columns._replace(task=roles.task, trial=None)
-        return arranged(kind, first._replace(columns=columns, rows=rows, told=told), roles)
-
-
-def _episodes(path: Path, kind: Format | None, data: bytes) -> tuple[Format, Rollouts]:
+def _episodes(kind: OneTask | None, data: bytes) -> Any:
     """The episodes in one file of a known kind. Their values are checked here, while rows still belong to one file."""
-    with in_file(path):
-        if kind is None:
-            raise ValueError(f"holds none of {' and '.join(each.name for each in OF_ONE_TASK)}; expected one of these")
-        found = kind.read(Content(data))
-        if not found.rows:
-            raise ValueError("has no episode; expected at least one")
-        usual = found.columns.value
-        as_totals(coded(as_objects(row.values[usual] for row in found.rows)), usual)
-        return kind, found
+    if kind is None:
+        raise ValueError(f"holds none of {' and '.join(each.name for each in OF_ONE_TASK)}; expected one of these")
+    table = kind.read(Content(data))
+    if not len(table):
+        raise ValueError("has no episode; expected at least one")
+    usual = table.column_names[0]
+    as_totals(of_series(table.column(usual)), usual)
+    return table
 
 
-def _check_alike(parts: Mapping[str, tuple[Format, Rollouts]], tasks: Sequence[str]) -> None:
-    """Refuse files of several kinds, with other values, or of policies that were trained for other times.
+def _of_kind(
+    tables: Mapping[str, Any], kinds: Mapping[str, OneTask | None], roles: Roles, tasks: Sequence[str]
+) -> Roles:
+    """The roles of the columns of files of one kind, with the same values, of policies that were trained as long.
 
-    Also refuse monitors of training runs: numbered runs with as many episodes as fit into their steps.
+    Monitors of training runs are refused: numbered runs with as many episodes as fit into their steps.
     """
+    if roles.task != PLACE:
+        raise ValueError(f"the pattern of its files names no task; expected one with {PLACE}")
+    stages = {name: (each.schema.metadata or {}).get(STAGE, b"").decode() for name, each in tables.items()}
     described = {
-        name: (kind.name, f"the values {', '.join(part.rows[0].values)}", f"its last evaluation at step {part.stage}")
-        for name, (kind, part) in parts.items()
+        name: (
+            kind.name,
+            f"the values {', '.join(tables[name].column_names)}",
+            f"its last evaluation at {stages[name]}",
+        )
+        for name, kind in kinds.items()
+        if kind is not None
     }
     (first, own), *others = described.items()
     for name, each in others:
         for one, other in zip(own, each, strict=True):
             if one != other:
                 raise ValueError(f"{first} has {one}, {name} has {other}; expected the same in each file")
-    lengths, stems = [len(part.rows) for _, part in parts.values()], {DIGITS.sub("", label) for label in tasks}
-    if parts[first][0].is_log and len(stems) == 1 < len({*tasks}) and len({*lengths}) > 1:
-        raise ValueError(
-            f"holds monitors of {min(lengths)} to {max(lengths)} episodes whose tasks differ in a number alone, as "
-            "those of training runs do: their policies were not fixed, and runs are no tasks; expected the monitors of "
-            "an evaluation, with as many episodes of each task"
-        )
+    lengths, stems = [*map(len, tables.values())], {DIGITS.sub("", label) for label in tasks}
+    is_log = any(kind is not None and kind.is_log for kind in kinds.values())
+    if is_log and len(stems) == 1 < len({*tasks}) and len({*lengths}) > 1:
+        tell("monitors_of_training", least=min(lengths), most=max(lengths))
+    is_usual = roles.value == Columns().value
+    return roles._replace(value=tables[first].column_names[0]) if is_usual else roles

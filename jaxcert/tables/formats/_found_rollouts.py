@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._arranged import check_read
-from jaxcert.tables._coded import Coded, Read, as_objects, check_labels_whole, coded
+from jaxcert.tables._arranged import arrange, check_pairs, check_rows
+from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
 from jaxcert.tables._columns import Columns, NotNamedError
+from jaxcert.tables._doubts import listed
 from jaxcert.tables._json_records import Place
-from jaxcert.tables._labels import ask_about_labels
+from jaxcert.tables._label_doubts import ask_about_labels
+from jaxcert.tables._names import tells
+from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._single_rollouts import arrange, check_pairs, with_worst
-from jaxcert.tables._told_names import tells
 from jaxcert.tables.formats._content import Content
 
 # A file may ask for any number of rollouts, and those that it lacks are made here.
@@ -40,7 +41,6 @@ class Rollouts(NamedTuple):
     stopped: str = ""  # why the run itself is not complete
     supports: Mapping[str, tuple[float, float]] = {}  # of the values for which the tool fixes it
     remark: str = ""  # what is worth knowing, after the rest
-    stage: Any = None  # when the policy was evaluated, which has to be the same for every task
     counted: bool = False  # whether each value is of several rollouts, as 31/50
     others: Mapping[str, Coded] = {}  # what its records hold besides, unless the format is known
 
@@ -52,8 +52,6 @@ class Format(NamedTuple):
     recognises: Callable[[Content], bool]  # by its content; another version of it is of this kind, too
     read: Callable[[Content], Rollouts]
     fixed_list: bool = True  # whether its tasks are a list that somebody made, such as a benchmark
-    alone: str = ""  # why one such file is no sample of tasks, if it holds the episodes of a single task
-    is_log: bool = False  # whether a trainer writes such files, too, as it goes along
 
 
 def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
@@ -61,7 +59,7 @@ def holds(*alternatives: Sequence[str]) -> Callable[[Content], bool]:
     return lambda content: any(all(any(Place(content.json).find(path)) for path in each) for each in alternatives)
 
 
-def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format | None:
+def kind_of(content: Content, kinds: Iterable[Any], *, own: bool) -> Any:
     """The first kind that fits a file; damage to jaxcert's ``own`` files is reported elsewhere."""
     try:
         return next((each for each in kinds if each.recognises(content)), None)
@@ -74,7 +72,7 @@ def kind_of(content: Content, kinds: Iterable[Format], *, own: bool) -> Format |
 def check_one_policy(labels: Iterable[str], by: str) -> None:
     """Raise ValueError for several policies that are named, by a field."""
     if len(found := dict.fromkeys(labels)) > 1:
-        raise ValueError(f"holds several policies ({', '.join([*found][:4]):.200}), by {by}; expected a file of each")
+        raise ValueError(f"holds several policies ({listed(found, 4)}), by {by}; expected a file of each")
 
 
 def check_same_policy(records: Iterable[Any]) -> None:
@@ -110,28 +108,25 @@ def arranged(kind: Format, found: Rollouts, roles: Roles) -> tuple[Returns, dict
     columns, unfinished = _chosen(found, roles), roles.unfinished
     tasks, trials = (coded(as_objects(row[part] for row in found.rows)) for part in (0, 1))
     check_labels_whole(tasks, columns.task)
-    read = Read(columns, tasks, trials if columns.trial else None, [*found.others], found.others.__getitem__)
-    check_pairs(read)  # so that none of them counts as unfinished first
     given = [row.values.get(columns.value) for row in found.rows]
+    values, trial = coded(as_objects(given)), trials if columns.trial else None
+    others = [*found.others], found.others.__getitem__
+    read = Read(columns, tasks, trial, *others, [values], are_picked=False)
+    check_pairs(read)  # so that none of them counts as unfinished first
     ended = [
         row.ended or ("without a score" if value is None else "") for row, value in zip(found.rows, given, strict=True)
     ]
     lost, lacking = _lost(found, ended, unfinished), np.asarray([bool(why) for why in ended])
     ask_about_labels(tasks.listed())
-    values, support = coded(as_objects(given)), found.supports.get(columns.value)
-    pooled, constant = check_read(read, [values], are_picked=False)
-    if not found.counted:
-        totals, lacking = with_worst(values, columns.value, lacking, unfinished, support)
-        values = coded(totals)
-    count = int(lacking.sum())
-    returns = dataclasses.replace(
-        arrange(read, values, counted=found.counted), rows=None, num_unfinished=count, pooled=pooled, constant=constant
-    )
+    check_rows(read)
+    support = found.supports.get(columns.value)
+    returns = arrange(read, values, roles, counted=found.counted, lacking=lacking, support=support)
+    count = returns.num_unfinished
     told = found.told or f"{len(returns.tasks)} tasks, {returns.num_rollouts.sum()} rollouts"
     counted = f"{lost or f'{count} without an outcome'}, counted as {unfinished:g}" if count else ""
     words = [f"read as {kind.name}: {told}, value {columns.value}", found.stopped, counted, found.remark]
     said = {"columns": columns, "usual_columns": found.columns, "told": "; ".join(filter(None, words))}
-    return returns, {**said, "fixed_list": kind.fixed_list, "known_support": support}
+    return dataclasses.replace(returns, rows=None), {**said, "fixed_list": kind.fixed_list, "known_support": support}
 
 
 def _lost(found: Rollouts, ended: Sequence[str], unfinished: float | None) -> str:
@@ -159,10 +154,10 @@ def _chosen(found: Rollouts, wanted: Roles) -> Columns:
             raise ValueError(f"has each {part} under {own!r}; expected no other name, {given!r}")
     if not names:
         raise ValueError("holds no value of any rollout; expected scores")
-    listed = " and ".join(map(repr, names[:8]))
+    shown = " and ".join(map(repr, names[:8]))
     value = found.columns.value if wanted.value == usual.value and usual.value not in names else wanted.value
     if value not in names:
-        message = f"has no value {value!r:.42}; found {listed}"
-        message = message if value else f"has the values {listed}; expected one of these by name"
+        message = f"has no value {value!r:.42}; found {shown}"
+        message = message if value else f"has the values {shown}; expected one of these by name"
         raise NotNamedError(message, {"value": found.columns.value or names[0]})
     return found.columns._replace(value=value)

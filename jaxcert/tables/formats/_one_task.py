@@ -1,17 +1,18 @@
 """Files that hold the episodes of one environment, which are one task: Stable-Baselines3's monitors and evaluations."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert._archive import read_arrays
+from jaxcert._extras import import_extra
 from jaxcert._files import parsed
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._file_tables import text_table
+from jaxcert.tables._file_tables import arrow_damage_told, text_table
 from jaxcert.tables._json_records import Place
 from jaxcert.tables.formats._content import Content
-from jaxcert.tables.formats._found_rollouts import Format, Rollouts, Row
 
+STAGE = b"stage"  # when the policy was evaluated, in the metadata of a table, which has to be the same for every task
 _HEADER = b"#{"
 _MONITOR = ("r", "l", "t")
 _EVALUATIONS = ("timesteps", "results", "ep_lengths")
@@ -24,7 +25,7 @@ def _is_monitor(content: Content) -> bool:
     return content.data.startswith(_HEADER) and content.data.split(b"\n", 1)[0].rstrip().endswith(b"}")
 
 
-def _read_monitor(content: Content) -> Rollouts:
+def _read_monitor(content: Content) -> Any:
     """Its rows after the head, one per episode: return `r`, length `l`, time `t`, and what else was logged."""
     if not content.data.endswith((b"\n", b"\r")):
         raise ValueError("its last line has no line ending, damaged or cut short")
@@ -34,7 +35,7 @@ def _read_monitor(content: Content) -> Rollouts:
     names = table.column_names
     if tuple(names[:3]) != _MONITOR or len(set(names)) < len(names):
         raise ValueError(f"has the columns {', '.join(names)[:80]}; expected {', '.join(_MONITOR)} first, each once")
-    return _episodes(table.drop_columns([*_MONITOR[1:]]).to_pydict(), remark=_OF_TRAINING)
+    return table.drop_columns([*_MONITOR[1:]])
 
 
 def _is_evaluations(content: Content) -> bool:
@@ -42,7 +43,7 @@ def _is_evaluations(content: Content) -> bool:
     return "returns" not in names and {*_EVALUATIONS[:2]} <= names
 
 
-def _read_evaluations(content: Content) -> Rollouts:
+def _read_evaluations(content: Content) -> Any:
     """Its last row: the episodes at the last checkpoint."""
     arrays = read_arrays(content.data, _EVALUATIONS, [_LATER])
     _check_arrays(arrays)
@@ -72,7 +73,7 @@ def _is_trainer(content: Content) -> bool:
     return head.lstrip().startswith(b"{") and b'"training_iteration"' in head and b'"evaluation"' in head
 
 
-def _read_trainer(content: Content) -> Rollouts:
+def _read_trainer(content: Content) -> Any:
     """The episodes of the evaluation in the last iteration that has one."""
     rows = [Place(parsed(line)) for line in content.data.splitlines() if line.strip()]
     for row in reversed(rows):
@@ -83,34 +84,43 @@ def _read_trainer(content: Content) -> Rollouts:
     raise ValueError("has no evaluation with the rewards of its episodes (hist_stats); expected one")
 
 
-def _episodes(values: dict[str, list[Any]], **more: Any) -> Rollouts:
-    """The episodes of a task that only its path names; the first of the values is the usual one."""
-    rows = [Row(None, None, dict(zip(values, entries, strict=True))) for entries in zip(*values.values(), strict=True)]
-    return Rollouts(Columns("task", None, next(iter(values))), rows, **more)
+def _episodes(values: dict[str, list[Any]], stage: Any) -> Any:
+    """A table of the episodes of a task that only its path names; the first of the values is the usual one."""
+    with arrow_damage_told("episodes"):
+        return import_extra("pyarrow", "io").table(values, metadata={STAGE: f"step {stage}"})
+
+
+class OneTask(NamedTuple):
+    """A kind of file with the episodes of one task."""
+
+    name: str
+    recognises: Callable[[Content], bool]  # by its content
+    read: Callable[[Content], Any]  # as a table of pyarrow, whose first column is the usual value
+    alone: str  # why one such file is no sample of tasks
+    remark: str = ""
+    is_log: bool = False  # whether a trainer writes such files, too, as it goes along
 
 
 # A file of these is one task; a folder of them is read with the tasks from their paths.
 OF_ONE_TASK = (
-    Format(
+    OneTask(
         "monitors of Stable-Baselines3",
         _is_monitor,
         _read_monitor,
-        fixed_list=False,
         alone="holds the episodes of one environment, which are one task, and no sample of tasks",
+        remark=_OF_TRAINING,
         is_log=True,
     ),
-    Format(
+    OneTask(
         "evaluations of Stable-Baselines3",
         _is_evaluations,
         _read_evaluations,
-        fixed_list=False,
         alone="its rows are checkpoints of one environment, not tasks; the last of them gives the mean of one task",
     ),
-    Format(
+    OneTask(
         "RLlib's evaluations",
         _is_trainer,
         _read_trainer,
-        fixed_list=False,
         alone="its lines are iterations of training; the evaluation in the last of them gives the episodes of one task",
     ),
 )

@@ -12,7 +12,7 @@ from jaxcert.tables._coded import Coded, as_objects, coded
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import has_no_outcome
 from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
-from jaxcert.tables._pooled import nested
+from jaxcert.tables._read import nested
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import (
     Format,

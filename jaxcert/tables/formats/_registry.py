@@ -7,7 +7,7 @@ from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import arranged, kind_of
-from jaxcert.tables.formats._one_task import OF_ONE_TASK
+from jaxcert.tables.formats._one_task import OF_ONE_TASK, OneTask
 from jaxcert.tables.formats._own_results import FORMATS_BY_HAND
 from jaxcert.tables.formats._recipes import known_recipes, recipe_of
 
@@ -35,7 +35,7 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
     if data.startswith(_LOGS):
         raise ValueError("is a log of single trials; jaxcert trial status says what it proves")
     kind = kind_of(content, (*OF_ONE_TASK, *FORMATS), own=own)
-    if kind is not None and kind.alone:
+    if isinstance(kind, OneTask):
         raise ValueError(f"{kind.alone}; {_a_file_per_task(path)}")
     return None if kind is None else arranged(kind, kind.read(content), roles)
 

@@ -1,0 +1,318 @@
+"""What columns beside tasks, trials and outcomes tell: several policies, training, help, attempts, copies.
+
+Rows of such tables look like tasks and trials, and a certificate of them would be false: moments of a training run are
+no tasks, and the pooled trials of two policies are trials of neither.
+"""
+
+import itertools
+import re
+from collections.abc import Collection, Iterator
+from shlex import quote
+from typing import Any
+
+import numpy as np
+
+from jaxcert.tables._coded import Coded, few_texts, pair_counts
+from jaxcert.tables._doubts import judge
+from jaxcert.tables._entries import as_number, as_text, number_of, words_like
+from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, lowered, says, stems_of, tells
+from jaxcert.tables._read import Beside, Read
+from jaxcert.tables._vocabulary import WORDS, words_in
+
+_LONGEST_WORD = 40
+_FEWEST_MOMENTS = 7  # rise by chance in one order of 5040
+_FEWEST_COPIES = 10
+_MARKS, _HELD_OUT = re.compile("[|,;]"), re.compile("held.out", re.IGNORECASE)
+_BY_HAND = re.compile("by hand|von hand|a mano|manually|manuell|\u4eba\u5de5", re.IGNORECASE)
+Found = dict[str, Any] | bool | None
+
+
+def check_one_policy(read: Read) -> None:
+    """Raise ValueError if rows of the same task belong to several policies, conditions or moments; ask if unsure."""
+    for each in read.beside:
+        judge((steps, pooled, log_of_training, policies_on_own_tasks), each)
+        judge((every_word, some_words, every_number, variant), each, first=True)
+    for each in read.beside:
+        judge((attempts,), each)
+
+
+def check_beside(read: Read) -> None:
+    """Check the columns that are neither task nor value for signs that rows are no single trials of one policy."""
+    check_one_policy(read)
+    for each in read.beside:
+        judge((trained_on, trials_aside, copies, counts_of_rows), each)
+
+
+# --- several policies, conditions or moments of training -------------------------------------------------------------
+
+
+def _is_looked_at(it: Beside) -> bool:
+    """Whether its name says more than the table; the length of an episode, unless it numbers the trials."""
+    return it.told.moment or it.told.apart or (it.told.looked_at and not it.is_trial)
+
+
+def steps(it: Beside) -> Found:
+    """Each row is a step of an episode."""
+    is_told = it.differs and _is_looked_at(it) and lowered(it.name) in WORDS.steps and it.entries.are_numbers
+    return is_told and bool(np.mean(np.diff(it.entries.numbers()[it.entries.places]) == 1) > 0.5)
+
+
+def pooled(it: Beside) -> Found:
+    """Rows of a task are of several policies."""
+    compared = f", or all of them in jaxcert compare (--policy {quote(it.name)})" if it.told.policies else ""
+    is_told = it.differs and _is_looked_at(it) and (it.told.apart or it.has_all)
+    return {"picked": _picked(it), "compared": compared} if is_told else None
+
+
+def log_of_training(it: Beside) -> Found:
+    """Rows are moments of training; numbers that hardly repeat, if they go on as the lengths of episodes hardly do."""
+    if not it.told.moment or it.is_trial or not it.several or (it.repeats and it.differs):
+        return False
+    numbers = it.entries.numbers()
+    if it.told.training or it.repeats or len(numbers) < _FEWEST_MOMENTS or not it.entries.are_numbers:
+        return it.told.training
+    gaps = np.diff(np.sort(numbers))
+    return bool(np.all(np.diff(numbers[it.entries.places]) >= 0) or np.allclose(gaps, gaps[0]))
+
+
+def policies_on_own_tasks(it: Beside) -> Found:
+    """Rows of different tasks are of several policies, by the name of the column."""
+    are_prompts = it.words - WORDS.of_policies == {"prompt"}
+    if it.is_trial or it.differs or not it.several or not (it.told.policies or are_prompts):
+        return False
+    names = [str(each) for each in it.entries.listed() if isinstance(each, str | int | float)]
+    are_few = len(it.entries.entries) <= min(len(it.read.task.entries) - 1, MOST_CONDITIONS)
+    are_short = are_few and max(map(len, names), default=0) <= _LONGEST_WORD
+    return {"picked": _picked(it)} if names and (it.told.policies or are_short) else None
+
+
+def _are_few(it: Beside) -> bool:
+    """Whether rows of a task differ in few entries of a column that its name does not explain."""
+    is_few = it.differs and len(it.entries.entries) <= MOST_CONDITIONS and len(it.read.task.entries) >= 3
+    return is_few and not (_is_looked_at(it) or it.told.ending or it.words & WORDS.dates)
+
+
+def _are_words(it: Beside) -> bool:
+    """Whether these are words, true or false, and no labels of trials such as r0 and r1."""
+    first = it.entries.listed()[it.entries.places[0]]
+    are_words = isinstance(first, bool) or (isinstance(first, str) and bool(np.isnan(number_of(first))))
+    return are_words and not (it.is_trial and len(stems_of(map(str, it.entries.listed()))) == 1)
+
+
+def every_word(it: Beside) -> Found:
+    """Each task has each word equally often."""
+    return {"picked": _picked(it)} if it.is_balanced and _are_few(it) and _are_words(it) else None
+
+
+def some_words(it: Beside) -> Found:
+    """Rows of a task differ in short words that are no success and failure."""
+    words = {*map(str, it.entries.listed())} if not it.is_trial and _are_few(it) and _are_words(it) else ()
+    are_short = all(len(word) <= _LONGEST_WORD and word[:1].isalnum() for word in words)
+    may_be = are_short and any(words_like(word) is None for word in words)
+    return {"where": " (--where)" if _picked(it) else ""} if may_be else None
+
+
+def every_number(it: Beside) -> Found:
+    """Each task has each number equally often, and they are not known to number the trials."""
+    if it.is_trial or not it.is_balanced or not _are_few(it) or _are_words(it) or not it.entries.are_numbers:
+        return False
+    are_once = len(it.read.task.places) == it.pairs.size
+    number_trials = are_once and bool(np.all(np.diff(np.sort(it.entries.numbers())) == 1))
+    is_known = (it.told.trial or it.told.value) and not it.words & (WORDS.policies | {"train", "training"})
+    return not is_known and not (number_trials and it.read.columns.trial is not None)
+
+
+def variant(it: Beside) -> Found:
+    """Zeros and ones mark the rows of a variant, such as the new one or the quantized one."""
+    is_told = it.told.variant and not (it.told.policies or it.is_trial)
+    marks = {*map(as_number, it.entries.listed())} if is_told else ()
+    return {"picked": _picked(it)} if marks == {0, 1} else None
+
+
+def _picked(it: Beside) -> str:
+    """Say how to read only the rows of one entry, if it can be typed and rows are not chosen by their outcome."""
+    told, columns = it.words & WORDS.apart, it.read.columns
+    # Outcomes of another policy, as "diffusion policy" holds beside pi0, do not distinguish rows of this one.
+    is_of_another = told and told <= WORDS.policies and not tells(columns.value).value and it.entries.are_numbers
+    if not it.read.are_picked or is_of_another or (it.told.moment and not it.is_balanced):
+        return ""
+    listed = it.entries.listed()
+    first = next((each for each in listed if isinstance(each, str | int | bool) and each != ""), None)
+    if it.told.moment and first is not None:  # the last one is of the policy that is used
+        first = max(listed, key=lambda each: (number_of(each), str(each)))
+    is_plain = first is not None and "." not in it.name and not str(first).startswith(("{", "["))
+    is_plain = is_plain and not are_endings(it.entries)
+    where = f", such as where={[f'{it.name} = {first}']!r:.80} (--where)" if is_plain else ""
+    is_anew = it.differs and it.words & WORDS.groups and it.read.task.are_whole
+    own = f", or, where each numbers tasks of its own, both as task (--task {it.name},{columns.task})"
+    return f"{where}{own if is_anew else ''}"
+
+
+# --- several attempts behind one outcome, which then is of no single attempt ------------------------------------------
+
+
+def attempts(it: Beside) -> Found:
+    """A row has several attempts, by the name of the column, unless each attempt is a trial."""
+    words = words_in(it.name.rsplit(".", 1)[-1])
+    told_by = words_in(f"{it.read.columns.trial} {it.read.columns.value}")
+    if it.is_trial or told_by & ({"attempt", "try"} | {word.removesuffix("s") for word in words}):
+        return None
+    if _number_attempts(it, words):
+        return {"told": f"is {as_text(it.entries.listed()[0]):.20} in all rows"}
+    if _list_attempts(it, words):
+        return {"told": "holds several entries in a row"}
+    are_selected = says(it.name, WORDS.selected, {"is", "was"}) and [*map(as_number, it.entries.listed())] == [1]
+    return {"told": "says that all rows were selected"} if are_selected else None
+
+
+def _number_attempts(it: Beside, words: set[str]) -> bool:
+    """Whether it holds one number above 1, of attempts by its name, and not of the trials that each task has."""
+    if it.several or not says(it.name, WORDS.attempts | WORDS.per_row, WORDS.beside_attempts):
+        return False
+    number, value = number_of(it.entries.listed()[0]), it.read.columns.value
+    each = np.bincount(it.read.task.places) * (1 + value.count(","))
+    are_trials = not words & WORDS.attempts and ("/" in value or np.all(each == number))
+    return number + ("retries" in words) > 1 and not are_trials
+
+
+def _list_attempts(it: Beside, words: set[str]) -> bool:
+    """Whether some row lists several attempts, by the name of the column; some names only by the outcomes in it."""
+    entries = it.entries.listed() if says(it.name, WORDS.attempt_outcomes, WORDS.beside_attempts) else []
+    several = [each for each in entries if _length(each) > 1]
+    of_logs = WORDS.again | WORDS.attempt_logs | WORDS.beside_attempts
+    if words & WORDS.again and words & WORDS.attempt_logs and words <= of_logs:
+        return bool(several) or any(isinstance(each, str) and _MARKS.search(each) for each in entries)
+    are_lists = says(it.name, WORDS.attempt_lists, WORDS.beside_attempts)
+    return bool(several) and (are_lists or any(map(_has_outcomes, several)))
+
+
+def _length(entry: Any) -> int:
+    """How many entries a list has, an object with numbers as names, or a text in brackets; 0 for anything else."""
+    if isinstance(entry, dict):
+        return sum(each is not None for each in entry.values()) if all(map(str.isdecimal, entry)) else 0
+    if isinstance(entry, str):
+        return 1 + entry.count(",") if entry.strip()[:1] == "[" else 0
+    return len(entry) if isinstance(entry, list | tuple | np.ndarray) else 0
+
+
+def _has_outcomes(entries: Any) -> bool:
+    """Whether entries of a list are outcomes or have some, and are no steps of an episode and no messages."""
+    inner = [*(entries.values() if isinstance(entries, dict) else entries)]
+    if isinstance(inner[0], dict):
+        return any(tells(each).value for each in inner[0]) and not WORDS.no_attempts & {*map(str, inner[0])}
+    return all(as_number(each) in (0, 1) for each in inner)
+
+
+# --- tasks of training, and trials that are set aside -----------------------------------------------------------------
+
+
+def trained_on(it: Beside) -> Found:
+    """As train among splits, or as yes under the name seen; conditions may have said that these are meant."""
+    told, name = of_training(few_texts(it.entries)), _HELD_OUT.sub("heldout", it.name)
+    if says(name, WORDS.seen | WORDS.unseen, WORDS.beside_seen) and {*map(as_number, it.entries.listed())} <= {0, 1}:
+        is_seen = not words_in(name) & WORDS.unseen
+        told = [each for each in it.entries.listed() if bool(as_number(each)) == is_seen]
+    return {"where": [f"{it.name} = {told[0]}"]} if told and it.column not in it.read.said else None
+
+
+def of_training(texts: Collection[Any]) -> list[Any]:
+    """The texts that name training, if each of them names a split of the tasks, such as train and test."""
+    words = [*itertools.takewhile(lambda each: each & WORDS.splits, map(words_in, texts))]
+    told = [text for text, each in zip(texts, words, strict=False) if each & WORDS.seen and not each & WORDS.neither]
+    return told if len(words) == len(texts) else []
+
+
+def trials_aside(it: Beside) -> Found:
+    """Trials are set aside, and not all of them count as failures."""
+    aside = np.zeros(1, bool) if it.told.apart else set_aside(it.name, it.entries)
+    outcomes = it.read.values[0].each(as_number) if aside.any() else aside
+    is_told = aside.any() and np.any(np.nan_to_num(outcomes[aside]) != 0)
+    return how_set_aside(it.name, aside, outcomes, "counted as they are") if is_told else None
+
+
+def how_set_aside(name: Any, aside: np.ndarray, outcomes: np.ndarray, how: str) -> dict[str, Any]:
+    """What is said of trials that are set aside [rows], whose outcomes are NaN where there is none."""
+    reached = np.nan_to_num(outcomes[aside])
+    won = f", {int(reached.sum())} of them successes" if np.all(reached == (reached == 1)) else ""
+    return {"name": str(name), "count": aside.sum(), "total": len(aside), "won": won, "how": how}
+
+
+def set_aside(name: Any, column: Coded) -> np.ndarray:
+    """The rows that a column sets aside, bool [rows]."""
+    listed = column.listed()
+    if says(name, WORDS.aside):
+        return np.asarray([as_number(each) > 0 or _is_reason(each) for each in listed], bool)[column.places]
+    told = {text for text in few_texts(column) if says(text, WORDS.aside)}
+    aside = _mentioned(name, listed)
+    aside[[listed.index(text) for text in told]] = True
+    if says(name, WORDS.counted):
+        values = np.asarray([*map(as_number, listed)])
+        aside |= (values == 0) & ~np.any(values > 1)
+    return aside[column.places]
+
+
+def _is_reason(entry: Any) -> bool:
+    """Whether it is a text that says why."""
+    is_text = isinstance(entry, str) and bool(entry.strip()) and np.isnan(as_number(entry))
+    return is_text and entry.strip().lower() not in WORDS.nothing and not says(entry, WORDS.counted)
+
+
+def _mentioned(name: Any, listed: list[Any]) -> np.ndarray:
+    """The entries that mention help, in notes and paths and in lists and objects of them."""
+    is_path, nothing = bool(words_in(name) & WORDS.paths), np.zeros(len(listed), bool)
+    if not (is_path or words_in(name) & WORDS.free):
+        return nothing
+    texts = [each if isinstance(each, str) else " ".join(_texts_in(each)) for each in listed]
+    kinds = [*map(_words_of, {*DIGITS.sub("", "\n".join(texts)).split("\n")})]  # few, of many numbered ones
+    told = WORDS.aside - (set.intersection(*kinds) if is_path else set())
+    if not any(each & told for each in kinds):
+        return nothing
+    return np.asarray([bool(each & told) and not each & WORDS.denials for each in map(_words_of, texts)], bool)
+
+
+def _words_of(text: str) -> set[str]:
+    return words_in(_BY_HAND.sub("helped", text))
+
+
+def _texts_in(entry: Any) -> Iterator[str]:
+    """All texts in an entry, which may be a list or an object."""
+    if isinstance(entry, str):
+        yield entry
+    for each in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list | np.ndarray) else ():
+        yield from _texts_in(each)
+
+
+def are_endings(column: Coded) -> bool:
+    """Whether words in a column say how trials ended, as ok and crashed do, or that they are set aside."""
+    return any(words_in(text) & WORDS.ended for text in few_texts(column)) or bool(set_aside("", column).any())
+
+
+# --- copies, and rows that stand for several trials -------------------------------------------------------------------
+
+
+def copies(it: Beside) -> Found:
+    """Each entry stands in several rows, all of one task and one outcome.
+
+    Tasks whose trials all ended alike show nothing: one scene may occur twice there.
+    """
+    task, num = it.read.task, len(it.entries.entries)
+    if it.is_trial or len(it.read.values) > 1 or not len(task.entries) < num <= len(task.places) / 2:
+        return False
+    value, first = it.read.values[0], np.zeros(len(task.entries), np.int64)
+    if not len(it.pairs) == len(pair_counts(it.entries, value)) == num:
+        return False
+    first[task.places] = value.places
+    differ = np.bincount(task.places, value.places != first[task.places]) > 0  # tasks with several outcomes
+    num_told = len(np.unique(it.entries.places[differ[task.places]]))
+    return num_told >= _FEWEST_COPIES and bool(np.bincount(it.entries.places).min() > 1)
+
+
+def counts_of_rows(it: Beside) -> Found:
+    """A row may stand for several trials; a column # may number all rows, or those of each task."""
+    if lowered(it.name) not in WORDS.repeats or not it.entries.are_numbers:
+        return False
+    numbers, rows = np.sort(it.entries.numbers()), it.read.task.places
+    are_numbered = len(it.pairs) == len(rows) and 1 < len(numbers) in (len(rows), np.bincount(rows).max())
+    return bool(
+        np.any(numbers != 1) and not (it.name.strip() == "#" and are_numbered and np.all(np.diff(numbers) == 1))
+    )

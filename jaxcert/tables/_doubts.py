@@ -1,0 +1,53 @@
+"""Doubts that rows are single trials of one policy on different tasks: found by functions, said by ``doubts.toml``."""
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from jaxcert.tables._vocabulary import data_of
+
+_SAID = data_of("doubts.toml")
+_REFUSED, NEARLY, WAYS = _SAID["refused"], _SAID["nearly"], _SAID["ways"]
+DOUBTS = {name: " ".join(says.split()) for name, says in {**_REFUSED, **_SAID["warned"]}.items()}
+
+
+def judge(doubts: Iterable[Callable[[Any], Mapping[str, Any] | bool | None]], it: Any, *, first: bool = False) -> None:
+    """Tell of each doubt whose function holds of ``it``, or of the ``first`` such one; what it returns is told, too."""
+    for doubt in doubts:
+        if found := doubt(it):
+            tell(doubt.__name__, it=it, **(found if isinstance(found, Mapping) else {}))
+            if first:
+                return
+
+
+def tell(doubt: str, /, **found: Any) -> None:
+    """Warn of a doubt, or raise ValueError for one that refuses the rows."""
+    said = DOUBTS[doubt].format(**found)
+    if doubt in _REFUSED:
+        raise ValueError(said)
+    ask(said)
+
+
+def ask(message: str) -> None:
+    """Warn; ``told_of`` says it again, with the file and where it was asked for."""
+    warnings.warn(message, UserWarning, stacklevel=2)
+
+
+@contextlib.contextmanager
+def told_of(place: str, strict: bool, stacklevel: int) -> Iterator[None]:
+    """Warnings begin with the place; with ``strict`` they are errors, to which it is added elsewhere."""
+    with warnings.catch_warnings(record=not strict) as said:
+        warnings.simplefilter("error" if strict else "always", UserWarning)
+        try:
+            yield
+        except UserWarning as warning:
+            raise ValueError(str(warning)) from None
+    for message, category in dict.fromkeys((str(each.message), each.category) for each in said or ()):
+        warnings.warn(f"{place}{message}", category, stacklevel=stacklevel)
+
+
+def listed(entries: Iterable[Any], most: int = 6, width: int = 42) -> str:
+    """The first entries, each of at most so many characters, with commas between them, and how many more there are."""
+    texts = [f"{entry!s:.{width}}" for entry in entries]
+    return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")

@@ -1,0 +1,272 @@
+"""What labels tell of more than tasks and trials: policies, moments of training, sums of others; and which lack."""
+
+import functools
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxcert.tables._coded import Coded, coded, crossing
+from jaxcert.tables._column_doubts import Found, of_training
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._doubts import judge, listed, tell
+from jaxcert.tables._entries import is_name
+from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, stems_of, tells
+from jaxcert.tables._read import Read
+from jaxcert.tables._vocabulary import WORDS, listed_words, words_in
+
+_LONG_STEP = 1000
+_LONG_NUMBER = re.compile("(.*[^0-9]|)([0-9]{1,15})(e[0-9]|[kKmM]|)([.][a-zA-Z]+|)")
+_ZEROS = {"": 0, "k": 3, "m": 6}
+# A day with its time, or seconds since 1970; an id after a word, and the marks that distinguish it from a numbered
+# word.
+_MOMENT = re.compile(
+    r"20[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9][T_ -]?[0-2][0-9][-_:.]?[0-5][0-9]([-_:.]?[0-5][0-9])?|1[5-9][0-9]{8}"
+)
+_ID = re.compile(r"(?<=[^\W_])[-_ #]+([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-zA-Z]{6,})$")
+_MIXED = re.compile("[0-9][a-zA-Z]")
+_COUNTED, _NUMBERED = re.compile(r"(.+?)\s*#\s*([0-9]+)"), re.compile(r"([^0-9]*)([0-9]{1,9})", re.ASCII)
+_FIRST_WORD, _LAST_WORD = re.compile(r"([^\W_]+)[\W_]+(.+)"), re.compile(r"(.+?)[\W_]+([^\W_]+)[\W_]*")
+
+
+class Labels:
+    """Different labels, ``of`` tasks or trials, in a column."""
+
+    def __init__(self, labels: Sequence[Any], of: str = "tasks", name: Any = None) -> None:
+        self.labels, self.of, self.name, self.texts = labels, of, name, [str(label) for label in labels]
+        self.first = self.texts[0] if self.texts else ""
+        self.ends = f"{self.first!r:.60} and {self.texts[-1]!r:.60}" if self.texts else ""
+
+    @functools.cached_property
+    def parts(self) -> list[np.ndarray]:
+        """The first word and the rest of each, and the last word and what stands before it, where all have both."""
+        found = ([pattern.fullmatch(text) for text in self.texts] for pattern in (_FIRST_WORD, _LAST_WORD))
+        return [np.asarray([each.groups() for each in matches if each]).T for matches in found if all(matches)]
+
+
+def ask_about_labels(labels: Sequence[Any]) -> None:
+    """Warn of labels that do not seem to number tasks, or that have two parts, such as pi0/push."""
+    tasks = Labels(labels)
+    judge((labels_of_training, done_again, moments), tasks)
+    if len(labels) >= 3 and any(map(is_name, labels)):
+        judge((known_policies, affixes, numbered_trials, two_parts), tasks, first=True)
+
+
+def ask_about_trials_of(labels: Sequence[Any]) -> None:
+    """Warn of trials that number policies or moments of training, as ckpt_1 and ckpt_2 do, or the trials of several."""
+    trials = Labels(labels, "trials")
+    judge((done_again, moments), trials)
+    if len(labels) > MOST_CONDITIONS:  # a few words are looked at with the tasks that have them
+        judge((known_policies, several_stems), trials, first=True)
+
+
+def labels_of_training(it: Labels) -> Found:
+    """As train/mug."""
+    told = of_training(it.texts)
+    return {"told": told[0]} if told else None
+
+
+def done_again(it: Labels) -> Found:
+    """As mug (redo)."""
+    some = words_in(" ".join(it.texts)) & WORDS.done_again  # of all at once, which is quick
+    return {"told": next(text for text in it.texts if words_in(text) & WORDS.done_again)} if some else None
+
+
+def moments(it: Labels) -> Found:
+    """As ckpt_1 and ckpt_2, or 1000, 2000 and 3000, and repetitions as seed_1."""
+    if it.of == "tasks" and len(it.texts) < 3:
+        return False
+    words = WORDS.policies | WORDS.labelled_moments | ({"seed", "epoch"} if it.of == "tasks" else {"epoch"})
+    stems = {DIGITS.sub("", text) for text in it.texts}
+    told = words_in(*stems) if len(stems) == 1 else set()
+    found = [each for text in it.texts if (each := _LONG_NUMBER.fullmatch(text))]
+    is_long = len(found) == len(it.texts) > 2 and len({each[1] + each[4] for each in found}) == 1
+    step = math.gcd(*np.diff(np.asarray([*map(_long_number, found)], object))) if is_long else 0
+    return bool(told & words and told <= words | WORDS.beside_moments) or step >= _LONG_STEP
+
+
+def _long_number(found: re.Match[str]) -> int:
+    """A number such as 100000, 100k or 1e5."""
+    return int(found[2]) * 10 ** (int(found[3][1:]) if found[3][:1] == "e" else _ZEROS[found[3].lower()])
+
+
+def known_policies(it: Labels) -> Found:
+    """As gpt-4o:1 and claude-3:1."""
+    return name_several(it.texts)
+
+
+def affixes(it: Labels) -> Found:
+    """An affix turns most labels of one half into the other half, as _ft in mug and mug_ft."""
+    known, lengths, found = {*it.texts}, {*map(len, it.texts)}, Counter[str]()
+    for text in it.texts:
+        found.update({text[i:] for i in lengths if 0 < i < len(text) and text[:i] in known})
+        found.update({text[:-i] for i in lengths if 0 < i < len(text) and text[-i:] in known})
+    affix, times = next(iter(found.most_common(1)), ("", 0))
+    return {"affix": affix} if words_in(affix) and times >= max(3, 0.4 * len(it.texts)) else None
+
+
+def numbered_trials(it: Labels) -> Found:
+    """As mug #1 or mug_trial_1."""
+    counted = [found[1] for text in it.texts if (found := _COUNTED.fullmatch(text))]
+    are_counted = len(counted) == len(it.texts) > len({*counted}) > 1
+    return are_counted or any(all(tells(each).trial for each in last) and len({*a}) < len(a) for a, last in it.parts)
+
+
+def two_parts(it: Labels) -> Found:
+    """As pi0/push and act/push, each with each, unless one part numbers the tasks of the other."""
+    for one, other in it.parts:
+        first, second, last = map(coded, (one, other, np.asarray([re.split(r"[\W_]+", each)[-1] for each in other])))
+        fewer, more = sorted((len(first.entries), len(second.entries)))
+        are_few = 2 <= fewer <= MOST_CONDITIONS and more > 2
+        if are_few and not (first.are_whole or second.are_whole or last.are_whole) and crossing(first, second) > 0.9:
+            return True
+    return False
+
+
+def several_stems(it: Labels) -> Found:
+    """As exp1_seed1 and exp2_seed1."""
+    return 1 < len(stems_of(it.texts)) <= len(it.texts) / 2
+
+
+# --- labels with the rows that have them ------------------------------------------------------------------------------
+
+
+def ask_about_parts(columns: Columns, parts: Sequence[Any], label: Callable[[Columns], Coded]) -> None:
+    """Warn of a label of several columns if one of them may vary from trial to trial; ``label`` joins some columns."""
+    whole = label(columns)
+    for part in () if all(words_in(part) & WORDS.places for part in parts) else parts[::-1]:
+        rest = ",".join(str(each) for each in parts if each != part)
+        entries, others = (label(columns._replace(task=each)) for each in (part, rest))
+        groups = [numbered for name, numbered in ((part, others), (rest, entries)) if words_in(name) & WORDS.groups]
+        are_anew = len(parts) == 2 and any(each.are_whole for each in groups)
+        is_own = len(whole.entries) == len(whole.places) > len(others.entries)  # a label for each row
+        if (tells(part).trial and is_own) or (crossing(others, entries) >= 0.5 and not are_anew):
+            return tell("label_of_parts", part=str(part), rest=rest)
+    return None
+
+
+def ask_about_unique_labels(read: Read) -> None:
+    """Warn of labels that number the rows, by times or ids of trials, or beside a column that labels the tasks."""
+    if 2 < len(read.task.entries) == len(read.task.places):
+        judge((marks_of_trials, labels_of_rows), read, first=True)
+
+
+def marks_of_trials(it: Read) -> Found:
+    """Each label holds a time or an id, and the rest of the labels repeats."""
+    texts = [str(label) for label in it.task.listed()]
+    for pattern in (_MOMENT, _ID):
+        marks = [found[0] for text in texts if (found := pattern.search(text))]
+        # Ids have one length and are not words.
+        are_ids = len({*map(len, marks)}) == 1 and sum(bool(_MIXED.search(mark)) for mark in marks) >= len(marks) / 3
+        repeat = len({pattern.sub("", text) for text in texts}) <= len(texts) / 2
+        if len(marks) == len(texts) and repeat and (pattern is _MOMENT or are_ids):
+            return {"label": texts[0]}
+    return None
+
+
+def labels_of_rows(it: Read) -> Found:
+    """Another column labels the tasks by its name, and its entries repeat."""
+    most, names = len(it.task.places) / 2, (name for name in it.others if tells(name).task)
+    return next(({"name": str(name)} for name in names if 1 < len(it.column(name).entries) <= most), None)
+
+
+# --- labels of rows that sum up others, such as a last row of totals --------------------------------------------------
+
+
+def sums_up(label: Any) -> bool:
+    """Whether a row with this label summarises others.
+
+    Example:
+        >>> [*map(sums_up, ("**Total**", "Mean HNS", "Gesamt", "all tasks", "total_recall", "mean_reversion"))]
+        [True, True, True, True, False, False]
+    """
+    if not is_name(label):
+        return False
+    words, (first, *others) = words_in(label), f"{label} ".lower().split(" ")
+    is_whole = bool(words & WORDS.summaries and words <= WORDS.summaries | WORDS.beside_summaries)
+    is_first = any(others) and bool({first, others[-2]} & WORDS.first_of_summaries)
+    return is_whole or is_first or first.startswith("n=") or words == {"success", "rate"}
+
+
+def _sums_up_trials(label: Any) -> bool:
+    return bool(words_in(label)) and words_in(label) <= WORDS.summaries_of_trials
+
+
+def check_labels(labels: Sequence[Any], name: Any) -> None:
+    """Raise ValueError where the last labels of tasks are of rows that sum up others; warn of one before them."""
+    judge((last_sums, sums), Labels(labels, name=name))
+
+
+def last_sums(it: Labels) -> Found:
+    """The last rows sum up others."""
+    last = [*itertools.takewhile(lambda each: sums_up(each) or _sums_up_trials(each), it.labels[:0:-1])][::-1]
+    where = [f"{it.name} != {label}" for label in last]
+    return {"label": last[-1], "where": where} if any(map(sums_up, last)) else None
+
+
+def sums(it: Labels) -> Found:
+    """A row sums up all others, or those of a group, by words that no task has."""
+    whole = " ".join(it.texts)
+    if "n=" not in whole.lower() and not words_in(whole) & (WORDS.summaries | {"success"}):
+        return None  # none of them has such a word
+    named = {label: listed_words(label) for label in it.labels if is_name(label)}
+    of_groups = {label for label, words in named.items() if {*words[:1], *words[-1:]} & WORDS.summaries}
+    of_tasks = WORDS.summaries.union(*(words for label, words in named.items() if label not in of_groups))
+    found = (label for label in named if sums_up(label) or (label in of_groups and of_tasks >= {*named[label]}))
+    return next(({"label": label} for label in found), None)
+
+
+def sums_of_trials(it: Labels) -> Found:
+    """A trial sums up those of its task."""
+    found = sorted(filter(_sums_up_trials, {*it.texts}))
+    return {"label": found[0], "where": [f"{it.name} != {found[0]}"]} if found else None
+
+
+def check_labels_of(read: Read) -> None:
+    """Raise ValueError for rows that sum up others, or name columns, as after joining files."""
+    names = read.columns
+    header = [str(label).strip() == names.task for label in read.task.listed()]
+    read.task.check(header, names.task, "the names of columns in the first line alone")
+    check_labels(read.task.listed(), names.task)
+    judge((sums_of_trials,), Labels([] if read.trial is None else read.trial.listed(), "trials", names.trial))
+
+
+# --- labels that are missing ------------------------------------------------------------------------------------------
+
+
+def check_tasks(labels: np.ndarray, wanted: Any) -> None:
+    """Raise ValueError unless the tasks have this number, these labels, or the labels in the lines of this file."""
+    lacking, found = gaps_in(labels), [str(label) for label in labels.tolist()]
+    if wanted is None:
+        return tell("gaps", it=lacking) if lacking else None
+    if isinstance(wanted, str) and not wanted.isdigit():
+        wanted = [line.strip() for line in Path(wanted).read_text(encoding="utf-8").splitlines() if line.strip()]
+    if isinstance(wanted, str | int):
+        if len(found) != int(wanted):
+            also = f"; {lacking}" if lacking else ""
+            raise ValueError(f"has {len(found)} tasks; expected {wanted}, as tasks says (--tasks){also}")
+        return None
+    expected = [str(each) for each in wanted]
+    missing, unknown = ([each for each in a if each not in set(b)] for a, b in ((expected, found), (found, expected)))
+    told = [f"{len(missing)} of {len(expected)} tasks have no row: {listed(missing)}"] if missing else []
+    told += [f"{len(unknown)} tasks are not among those expected: {listed(unknown)}"] if unknown else []
+    if told:
+        raise ValueError(f"{'; '.join(told)}; expected the tasks that are listed (--tasks)")
+    return None
+
+
+def gaps_in(labels: np.ndarray, of: str = "tasks") -> str:
+    """Name the labels that are missing in a numbering, if at least two thirds are there; empty for none."""
+    matches = [_NUMBERED.fullmatch(str(label)) for label in labels.tolist()]
+    if len(matches) < 3 or not all(matches) or len({each[1] for each in matches if each}) > 1:
+        return ""
+    found = {int(each[2]) for each in matches if each}
+    low, high = min(found), max(found)
+    missing = [] if 3 * len(found) < 2 * (high + 1 - low) else [i for i in range(low, high + 1) if i not in found]
+    told = f"labels of {of} go from {low} to {high} without {listed(missing)}: {len(missing)} of them have no row"
+    return told if missing else ""

@@ -1,0 +1,168 @@
+"""Meanings of names of columns, by their words: tasks, outcomes, policies, conditions, moments, how a trial ended."""
+
+import functools
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert.tables._doubts import tell
+from jaxcert.tables._vocabulary import WORDS, listed_words, words_in
+
+_BEST_OF = re.compile(r".*([@^]|_at_?)\s*([0-9]+|k)")
+# Moments of a training run, by the names that trainers and their logs give them.
+_MOMENT = re.compile(
+    r"(.*_)?(step|timestep|timesteps|iteration|iter|update|updates)"
+    r"|(total|num|n|env|environment|agent|training|train|global|gradient|grad|sampled)_(env_)?(time)?steps?(_.*)?"
+    r"|(timesteps|episodes|steps|time)_(total|this_iter).*|.*__(min|max)"
+)
+# A moment, a number as long as one, a hash, or a path.
+_MARK = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]:[0-9]{2}|[0-9]{9}|^[0-9a-f]{7,}$|/.*/|[.][a-z]{2,5}$")
+_LAST_NUMBER, DIGITS = re.compile("[0-9]+(?=[^0-9]*$)"), re.compile("([0-9]+)")
+_MOST_LOOKED_AT = 2000  # entries
+MOST_CONDITIONS = 10
+
+
+class Tells(NamedTuple):
+    """The meaning of a column's name."""
+
+    task: bool  # they label tasks
+    trial: bool  # they number trials
+    value: bool  # they are outcomes
+    best_of: bool  # each is of several trials, as pass@5
+    moment: bool  # they are moments of a training run
+    training: bool  # surely so: steps may be those of an episode, and n_iter is a planner's
+    curve: bool  # moments, and not the length of an episode, as num_steps
+    policies: bool  # they are policies, rather than something of them
+    apart: bool  # they may tell policies, conditions or groups of tasks apart
+    changes: bool  # each row may be of another policy: its version, weights or moment of training
+    variant: bool  # they mark the rows of one variant of a policy
+    place: bool  # they are groups or places of tasks
+    aside: bool  # they say which trials are set aside
+    ending: bool  # they may say how a trial ended, or that it is set aside
+    looked_at: bool  # they say more than the table, if they are no task, trial or value
+    no_trial: bool  # of columns as trials: each is a policy, a condition, a moment of training or a metric
+
+
+def lowered(name: Any) -> str:
+    """A name of a column without blanks around it, in lower case."""
+    return str(name).strip().lower()
+
+
+def tells(name: Any) -> Tells:
+    """The meaning of a name."""
+    return _tells(str(name))
+
+
+@functools.lru_cache(2**12)
+def _tells(name: str) -> Tells:
+    words, text = words_in(name), lowered(name)
+    moment = bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", text)))
+    # It is of trials of what its other words say, as agent_run, where run_agent is of agents.
+    is_of_trials = {*[word for word in listed_words(name) if word not in WORDS.numbers][-1:]} & WORDS.trial
+    policies = bool(words & WORDS.policies) and words <= WORDS.of_policies
+    of_conditions = words & WORDS.apart and not (words & (WORDS.measured | WORDS.endings) or is_of_trials)
+    apart = bool(of_conditions or policies or text in WORDS.apart_names)
+    of_seeds = words & WORDS.policies and "seed" in words  # of a policy, and not of a trial
+    of_versions = (words & WORDS.changes or apart or of_seeds) and not words & (WORDS.measured | WORDS.not_of_policies)
+    aside = says(name, WORDS.aside) or says(name, WORDS.counted)
+    return Tells(
+        task=bool(words & (WORDS.task | {"instruction"})),
+        trial=bool(words & WORDS.trial),
+        value=bool(words & WORDS.value),
+        best_of=bool(_BEST_OF.fullmatch(text)),
+        moment=moment,
+        training=moment and bool(words & WORDS.of_training),
+        curve=moment and "steps" not in text,
+        policies=policies,
+        apart=apart,
+        changes=bool(words & WORDS.trained or moment or of_versions),
+        variant=says(name, WORDS.variants, WORDS.beside_variants),
+        place=bool(words & (WORDS.groups | WORDS.places)) or name.startswith("$"),  # on the way to records of JSON
+        aside=aside,
+        ending=bool(words & WORDS.endings) or aside,
+        looked_at=moment or apart or text in WORDS.may_be_moments | WORDS.steps,
+        no_trial=bool(words & WORDS.no_trial) or bool(_BEST_OF.fullmatch(text)),
+    )
+
+
+def says(text: Any, words: set[str], beside: set[str] = WORDS.beside_aside) -> bool:
+    """Whether a name or an entry has one of these words, such as ``ASIDE``, and no word for something else."""
+    found = words_in(str(text).rsplit(".", 1)[-1])
+    return bool(found & words) and found <= words | beside
+
+
+def may_tell_tasks(name: Any, *, several: bool) -> bool:
+    """Whether a column may describe the tasks, rather than the outcome or the policy.
+
+    If tasks have ``several`` rows, other names count as well, since measurements differ between the rows of a task.
+    """
+    words, told = words_in(name), tells(name)
+    if words & (WORDS.measured | WORDS.endings) or told.value or told.aside:
+        return False
+    if told.task or words & WORDS.places:
+        return True
+    return several and ("seed" in words or not (words & (WORDS.of_run | WORDS.changes) or told.policies))
+
+
+def is_of_run(name: Any, found: Mapping[str, str]) -> bool:
+    """Whether the entry of each policy says which it is, how that was made, or what came of one run: no condition."""
+    words, told, entries = words_in(name), tells(name), [*found.values()]
+    are_names = all(_is_named(entry, policy) for policy, entry in found.items())
+    is_outcome = (told.value or told.ending) and not words & WORDS.of_measure
+    is_told = words & WORDS.of_run or words <= WORDS.of_policies | {"size"} or is_outcome
+    is_told = is_told or are_names or name_several(entries) or all(map(_MARK.search, entries))
+    return bool(is_told) and not words & WORDS.criteria
+
+
+def _is_named(entry: str, policy: str) -> bool:
+    """Whether a policy's name has this entry, as a whole, and no number."""
+    return not entry.isdecimal() and bool(re.search(rf"(?<![^\W_]){re.escape(entry)}(?![^\W_])", policy, re.IGNORECASE))
+
+
+def name_several(entries: Iterable[Any]) -> bool:
+    """Whether texts name several policies that are known, as gpt-4o and claude-3."""
+    texts = (each for each in itertools.islice(entries, _MOST_LOOKED_AT) if isinstance(each, str))
+    return len(WORDS.known_policies & words_in(" ".join(texts))) > 1
+
+
+def stems_of(labels: Iterable[str]) -> set[str]:
+    """Labels without their last number; labels that also differ in the place of the run become one."""
+    stems = {_LAST_NUMBER.sub("", label) for label in labels}
+    are_places = all(words_in(stem) and words_in(stem) <= WORDS.ran_on for stem in stems)
+    return {""} if are_places else stems
+
+
+def check_no_curve(names: Sequence[Any], chosen: Iterable[Any], *, is_missing: bool = False) -> None:
+    """Raise ValueError where tasks or trials would be moments of training; ``chosen`` are their columns.
+
+    If a column ``is_missing``, any other column of moments shows it.
+    """
+    found = [name for name in chosen if name in names and tells(name).moment]
+    found += [name for name in names if is_missing and tells(name).moment and lowered(name) not in WORDS.lengths]
+    if found:
+        tell("curve", name=found[0])
+
+
+def check_same_policy(names: Sequence[Any]) -> None:
+    """Raise ValueError for columns that are trials of their row each, unless their names count from one to the next."""
+    told = [name for name in names if tells(name).no_trial]
+    if told or not _count(names):
+        tell("wide", names=" and ".join(repr(str(name))[:42] for name in (told or names)[:2]))
+
+
+def _count(names: Sequence[Any]) -> bool:
+    """Whether names differ only in one whole number that counts them, such as s0, s1 and s2."""
+    parts = np.asarray([DIGITS.split(str(name)) for name in names], object)
+    if parts.ndim != 2 or len({*map(tuple, parts[:, ::2])}) > 1:
+        return False
+    differ = [column for column in parts[:, 1::2].T if len({*column}) > 1]
+    numbers = sorted(int(each) for each in differ[0]) if len(differ) == 1 else []
+    return bool(numbers) and numbers == [*range(numbers[0], numbers[0] + len(names))]
+
+
+def number_trials(names: Sequence[Any]) -> bool:
+    """Whether names that differ only in a number are known to number trials, such as s0 or trial_1."""
+    return all(words_in(name) <= WORDS.numbered for name in names)
