@@ -142,10 +142,12 @@ def computed() -> dict[str, dict[str, Any]]:
                 except ValueError as error:
                     found[f"{precision} | {name} | {question}"] = {"refused": str(error)[:40]}
                     continue
-            held = {field: getattr(answer, field) for field in (*LARGER, *SMALLER, *EQUAL) if hasattr(answer, field)}
+            held = {field: getattr(answer, field, None) for field in (*LARGER, *SMALLER, *EQUAL)}
             width = 10.0 if kind == "wide" else 1.0
             found[f"{precision} | {name} | {question}"] = {"width": width} | {
-                field: [float(f"{number:.9g}") for number in np.ravel(value)] for field, value in held.items()
+                field: [float(f"{number:.9g}") for number in np.ravel(value)]
+                for field, value in held.items()
+                if value is not None
             }
     return found
 

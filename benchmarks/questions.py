@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
+from jaxcert.report._witness import WITNESSES
 
 SURFACES: dict[str, Callable[[Question], bool]] = {
     "file": lambda question: bool(question.rows.columns),
     "verify": lambda question: bool(question.rows.columns) and not question.unrepeated,
-    "exact": lambda question: question.witness is not None,
+    "exact": lambda question: question.name in WITNESSES,
     "protocol": lambda question: len(question.inputs) == 1 and not question.unrepeated,
     "page": lambda question: bool(question.rows.columns) and "weights" not in question.inputs,
     "plot": lambda question: bool(question.rows.columns),

@@ -3,10 +3,11 @@
 import functools
 
 import numpy as np
-from subject import EVENTS, HITS, NAMES, RETURNS, Subject, of
+from subject import EVENTS, HITS, LEVELS, NAMES, RETURNS, WORST, Subject, of
 
 from jaxcert import (
     anytime_epsilon,
+    baselines,
     binomial_epsilon,
     bounds,
     consecutive_successes_threshold,
@@ -72,4 +73,12 @@ METRICS = {
     "truncated_return": of(returns.truncated_return, "r_t done_t discount min_reward"),
     "reach": Subject(returns.reach, (EVENTS[0], EVENTS[1]), (EVENTS[2], EVENTS[3]), dtype="float32"),
     "reach_avoid": Subject(returns.reach_avoid, tuple(EVENTS[:3]), tuple(EVENTS[1:]), dtype="float32"),
+}
+BASELINES = {
+    "certify_known_performances": of(
+        baselines.certify_known_performances, "performances thresholds delta", performances=WORST
+    ),
+    "certify_plug_in": of(
+        baselines.certify_plug_in, "returns thresholds delta where", thresholds=(LEVELS[0] + 0.4, LEVELS[1] + 0.2)
+    ),
 }

@@ -6,37 +6,41 @@ Guards of transfers and both precisions are in test_conformance.py, sweeps and t
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import jax
 import pytest
-from strict_program import MODES
+from strict_program import CHOSEN, MODES
+from subjects_of_certificates import CERTIFICATES
 
 QUICK = ("certify-hoeffding-binomial", "certify_mean")
 LIMIT = 900
-# JAX 0.7 has no `jax.set_mesh`.
-LACKING = [mode for mode in MODES if mode.startswith("set") and not hasattr(jax, "set_mesh")]
+PARTS = 4  # of all certificates, each in a process
+
+
+def here(modes: Iterable[str]) -> list[str]:
+    """Without those that need `jax.set_mesh`, which JAX 0.7 has not."""
+    return [mode for mode in modes if hasattr(jax, "set_mesh") or not mode.startswith("set")]
 
 
 def failures(modes: list[str], names: tuple[str, ...] = ()) -> str:
     """What the program prints, one line for each failure; "" if there is none."""
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
-    here = Path(__file__).parent
-    environment["PYTHONPATH"] = os.pathsep.join([str(here), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, str(here / "strict_program.py"), ",".join(modes), *names]
+    folder = Path(__file__).parent
+    environment["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, str(folder / "strict_program.py"), ",".join(modes), *names]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert ended.returncode == 0 or ended.stdout.strip(), ended.stderr[-2000:]
     return ended.stdout.strip()
 
 
 def test_the_certificates_that_are_asked_most_work_in_every_mode():
-    assert failures([mode for mode in MODES if mode not in LACKING], QUICK) == ""
+    assert failures(here(MODES), QUICK) == ""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", MODES)
-def test_every_certificate_works_in_this_mode(mode):
-    if mode in LACKING:
-        pytest.skip("JAX of this release has no set_mesh")
-    assert failures([mode]) == ""
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_certificate_works_in_one_mode_of_each_kind(part):
+    assert failures(here(CHOSEN), tuple(CERTIFICATES)[part::PARTS]) == ""

@@ -11,6 +11,7 @@ import numpy as np
 import jaxcert
 from benchmarks.coverage.cell import Cell
 from benchmarks.coverage.worlds import BETA, DELTA, WORLDS, Data, World, draw
+from jaxcert.baselines import certify_plug_in
 from jaxcert.certificates._registry import METHODS
 
 SHARE = 0.3  # of the worst tasks
@@ -51,8 +52,8 @@ def certify(world: World, data: Data, call: Any = jaxcert.certify, **options: An
 
 def plug_in(world: World, data: Data) -> np.ndarray:
     """The averages of the tasks, as if they were their performances."""
-    averages = jnp.mean(data.returns[0], axis=-1, where=data.mask(data.returns.shape[1]))
-    return _below(jaxcert.certify_lower_bounds(averages, world.threshold, delta=DELTA, beta=0.0).epsilon, world)
+    options = {name: value for name, value in _options(world, data).items() if name != "support"}
+    return _below(certify_plug_in(data.returns[0], world.threshold, **options).epsilon, world)
 
 
 def shift(world: World, data: Data, *, divergence: str, radius: float, risk: Callable[[float], float]) -> np.ndarray:

@@ -111,7 +111,7 @@ most-for-least certificates/_required_metrics.py
 one-cap-for-all certificates/_mean.py
 - _above_low(lower, room, alpha), low, good
 + _above_low(lower, room[:1], alpha), low, good
-sentence-rounded-down certificates/_interval.py
+sentence-rounded-down certificates/_certificate.py
 - and {ceil_to(upper, 4)}
 + and {floor_to(upper, 4)}
 rest-of-episode-forgotten returns/_metrics.py

@@ -3,8 +3,8 @@
     python -m benchmarks.tightness [--only NAME ...] [--plot docs/few_rollouts.png]
 
 bounds      the performance certified on 50, 80, 90 and 95 % of new tasks (delta = 0.01) by every bound and method, as a
-            share of what ``certify_lower_bounds(..., beta=0)`` certifies from the performances of the same tasks:
-            means over seeds for worlds in which these are known, and the sample returns, where the average of
+            share of what ``jaxcert.baselines.certify_known_performances`` certifies from the performances of the same
+            tasks: means over seeds for worlds in which these are known, and the sample returns, where the average of
             all rollouts of a task has to stand in for its performance; to benchmarks/results/tightness.csv
 successes   the same for the paper's domains whose returns are 0 or 1, few and many trials, by one lower bound per task
             and by attained levels; to benchmarks/results/tightness_successes.csv

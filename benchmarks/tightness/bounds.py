@@ -13,7 +13,8 @@ import numpy as np
 import jaxcert
 from benchmarks._common import RESULTS, markdown, write_csv
 from benchmarks.tightness.worlds import SUCCESSES, WORLDS, World, draw
-from jaxcert import certify, certify_lower_bounds, certify_safety_level
+from jaxcert import certify, certify_safety_level
+from jaxcert.baselines import certify_known_performances, certify_plug_in
 
 DELTA = 0.01
 SAFETIES = (0.5, 0.8, 0.9, 0.95)
@@ -134,7 +135,7 @@ def certified(returns: jax.Array, way: Way, high: float = 1.0) -> jax.Array:
     if way == SOFT:
         return _soft(returns, high)
     if way == PLUG_IN:
-        return certified_if_known(jnp.mean(returns, axis=-1))
+        return certified_if_known(certify_plug_in(returns, 0.0, delta=DELTA).lower_bounds)
     settings = {"support": (0.0, high), "delta": DELTA, **way._asdict()}
     # One call per safety, since each has a beta of its own.
     found = [certify_safety_level(returns, safety, **settings).thresholds for safety in SAFETIES]
@@ -149,7 +150,7 @@ def certified_if_known(performances: jax.Array) -> jax.Array:
 
 def _of_known(known: jax.Array) -> jax.Array:
     """The largest J with the wanted safety, as ``certify_safety_level`` takes the largest lower bound."""
-    safety = certify_lower_bounds(known, known, delta=DELTA, beta=0.0).safety
+    safety = certify_known_performances(known, known, delta=DELTA).safety
     return jnp.max(jnp.where(safety >= _wanted(known)[:, None], known, 0), axis=-1)
 
 

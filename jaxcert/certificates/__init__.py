@@ -1,47 +1,46 @@
 """From per-task lower bounds to statements about new tasks."""
 
-from jaxcert.certificates._anytime import AnytimeCertificate, anytime_epsilon, certify_anytime
-from jaxcert.certificates._band import BandCertificate, certify_band, certify_lower_bounds_band
+from jaxcert.certificates._anytime import anytime_epsilon, certify_anytime
+from jaxcert.certificates._band import certify_band, certify_lower_bounds_band
 from jaxcert.certificates._certificate import Certificate, Status, sentence
 from jaxcert.certificates._certify import certify, certify_lower_bounds
-from jaxcert.certificates._certify_shift import ShiftCertificate, certify_shift
+from jaxcert.certificates._certify_shift import certify_shift
 from jaxcert.certificates._divergence import shifted_epsilon
-from jaxcert.certificates._each_task import TasksCertificate, certify_each_task
+from jaxcert.certificates._each_task import certify_each_task
 from jaxcert.certificates._episode import EpisodeCertificate, certify_episode
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
 from jaxcert.certificates._in_a_row import consecutive_successes_threshold
-from jaxcert.certificates._interval import IntervalCertificate, certify_interval
+from jaxcert.certificates._interval import certify_interval
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
 from jaxcert.certificates._method import Solution, binomial_epsilon
-from jaxcert.certificates._pairs_and_weights import certify_improvement, certify_mean_difference, certify_weighted
+from jaxcert.certificates._pairs_and_weights import (
+    certify_improvement,
+    certify_mean_difference,
+    certify_stratified,
+    certify_weighted,
+)
 from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._ranking import RankingCertificate, certify_ranking
 from jaxcert.certificates._requirements import certify_requirements, certify_suite_requirements
 from jaxcert.certificates._requirements_certificate import RequirementsCertificate
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import scenario_epsilon
-from jaxcert.certificates._stratified import certify_stratified
 from jaxcert.certificates._suite import SuiteCertificate, certify_suite
 from jaxcert.certificates._suite_mean import certify_suite_mean
 from jaxcert.certificates._worst_tasks import TailCertificate, certify_cvar, certify_tail
 
 __all__ = [
-    "AnytimeCertificate",
-    "BandCertificate",
     "Certificate",
     "EpisodeCertificate",
-    "IntervalCertificate",
     "MeanCertificate",
     "Option",
     "Question",
     "RankingCertificate",
     "RequirementsCertificate",
-    "ShiftCertificate",
     "Solution",
     "Status",
     "SuiteCertificate",
     "TailCertificate",
-    "TasksCertificate",
     "anytime_epsilon",
     "binomial_epsilon",
     "ceil_figures",

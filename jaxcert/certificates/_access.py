@@ -16,7 +16,6 @@ from jaxcert.certificates._figures import (
     LISTED,
     SAMPLED,
     STATUSES,
-    Headline,
     Status,
     Told,
     ceil_figures,
@@ -38,12 +37,12 @@ _ENDS, _MOST = 5, 20
 class Answer(Batched):
     """A certificate: printed as a sentence for each row, or its settings where it is a batch or has no values.
 
-    A kind of answer tells a row by its place in words (``_told``). It may state ``stops`` (whether each task stops by
-    its own returns, so that no number of rollouts limits its evidence) and ``not_about``.
+    A kind of answer tells a row by its place in words (``_told``), and names its ``question``. It may state
+    ``not_about``.
     """
 
     delta: Any
-    stops: ClassVar[bool] = False
+    question: Any = ""
     # The fields in its repr, in this order: arrays, then settings.
     _shown: ClassVar[tuple[str, ...]]
 
@@ -53,16 +52,18 @@ class Answer(Batched):
         "shares": lambda value: ceil_figures(float(value)),
         "delta": lambda value: ceil_figures(float(value)),
         "beta": lambda value: f"{value:.6g}",
+        "betas": lambda value: f"{value:.6g}",
     }
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as numbers, strings and lists.
+        """The fields that it has as numbers, strings and lists.
 
         In single precision, thresholds, beta and delta are the decimals they stand for, as they are printed: 0.05, not
         0.05000000074505806. Everything else is the number that is held, and status the name.
         """
         _check_values(self)
-        return {field.name: self._plain(field.name, getattr(self, field.name)) for field in dataclasses.fields(self)}
+        held = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: self._plain(name, value) for name, value in held.items() if value is not None}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """``to_dict`` as strict JSON, in which null stands for a number that is not finite.
@@ -137,8 +138,12 @@ class Answer(Batched):
         values = np.asarray(value)
         if name not in self._decimals or values.dtype != np.float32:
             return values
-        decimals = [float(self._decimals[name](entry)) for entry in values.ravel()]
+        decimals = [float(self._decimal(name, entry)) for entry in values.ravel()]
         return np.asarray(decimals, np.float64).reshape(values.shape)
+
+    def _decimal(self, name: str, value: Any) -> str:
+        """The decimal that one number of an array stands for."""
+        return self._decimals[name](value)
 
     def __str__(self) -> str:
         return listed(self._sentence, max(self.status.size, 1)) if self._is_single() else repr(self)
@@ -146,7 +151,8 @@ class Answer(Batched):
     def __repr__(self) -> str:
         held = self._arrays()
         static = {name for name, field in self.__dataclass_fields__.items() if field.metadata.get("static")}
-        settings = [f"{name}={getattr(self, name)!r}" for name in self._shown if name in static]
+        shown = {name: getattr(self, name) for name in self._shown if name in static}
+        settings = [f"{name}={value!r}" for name, value in shown.items() if value is not None]
         if self._is_single():
             rows = [f"{name}={_figures(name, held[name])}" for name in self._shown if name in held]
         else:
@@ -173,7 +179,8 @@ class Answer(Batched):
     @property
     def _start(self) -> str:
         """How sure it is, as a sentence begins."""
-        return f"With confidence {confidence(float(self.delta))}"
+        together = " for all together" if getattr(self, "simultaneous", False) else ""
+        return f"With confidence {confidence(float(self.delta))}{together}"
 
     def _held(self, index: int, *names: str) -> list[Any]:
         """The numbers of a row, by the names of their fields."""
@@ -256,9 +263,3 @@ def listed(line: Callable[[int], str], count: int) -> str:
     ends = [*range(_ENDS), *range(count - _ENDS, count)]
     lines = [line(i) for i in ends]
     return "\n".join([*lines[:_ENDS], f"... {count - 2 * _ENDS} more ...", *lines[_ENDS:]])
-
-
-def headline(certificate: Answer, index: int) -> Headline:
-    """The statement of one row of a concrete certificate without batch axes; figures are on the safe side."""
-    _, claim, about = certificate._told(index)
-    return Headline(claim, f"{about}, w{certificate._start[1:]}")

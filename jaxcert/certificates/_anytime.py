@@ -13,15 +13,14 @@ import numpy as np
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padded_rows, thresholds_of
-from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._counting import any_of, fields_of_risk, reached
 from jaxcert.certificates._method import BINOMIAL, epsilon_arguments, inflate, whole
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._mixture_limit import sequence_limit
-from jaxcert.numerics._rounding import complement_down, compute_dtype, known
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.numerics._rounding import compute_dtype, known
+from jaxcert.returns._prepared import Support
 from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
 
 # Larger than any useful prior, and far from the overflow of float32.
@@ -114,50 +113,6 @@ def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array,
 # --- from returns ---------------------------------------------------------------------------------------------------
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class AnytimeCertificate(Certificate):
-    """A ``Certificate`` after all n tasks, with the risks after each earlier one; all of them hold together.
-
-    Epsilon is the smallest of all moments so far, so it never grows with a task.
-
-    Attributes:
-        history: certified risk after each task, float[..., n, t]; the last one is ``epsilon``.
-        prior: (alpha, gamma) of the mixture, float[2].
-    """
-
-    history: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
-    prior: jax.Array = dataclasses.field(metadata=along("parameter"))
-
-    def first_reached(self, safety: chex.Numeric) -> jax.Array:
-        """The number of tasks after which a safety was certified; 0 if it was not.
-
-        Args:
-            safety: the wanted safety in (0, 1), a scalar or one for each threshold, float[t].
-
-        Returns:
-            int32[..., t].
-
-        Raises:
-            ValueError: for a safety outside (0, 1) that is concrete.
-
-        Example:
-            >>> import jax.numpy as jnp
-            >>> from jaxcert import certify_anytime
-            >>> found = certify_anytime(jnp.full((200, 100), 0.9), [0.8, 0.9], support=(0, 1), delta=0.01)
-            >>> print(found.first_reached(0.95))
-            [133   0]
-        """
-        wanted = probability("safety", safety, self.history.dtype, "up", validate=True)
-        reached = complement_down(self.history) >= jnp.broadcast_to(wanted, self.history.shape)
-        first = jnp.argmax(reached, axis=-2) + 1
-        return jnp.where(jnp.any(reached, axis=-2), first, 0).astype(jnp.int32)
-
-    @property
-    def _when(self) -> str:
-        return "at every moment of the sampling of tasks"
-
-
 def certify_anytime(
     returns: Returns,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
@@ -169,7 +124,7 @@ def certify_anytime(
     prior: Prior = (1.0, 1.0),
     where: chex.Array | None = None,
     validate: bool = True,
-) -> AnytimeCertificate:
+) -> Certificate:
     r"""Certify a policy after each task, so that one may stop sampling tasks at any moment.
 
     At each threshold B, fixed before the data were seen:
@@ -190,7 +145,7 @@ def certify_anytime(
     A new n is a new shape, for which the call is compiled again; ``anytime_epsilon`` is for loops over tasks.
 
     Returns:
-        An ``AnytimeCertificate`` with arrays [..., t] after all tasks, and the history [..., n, t].
+        A ``Certificate`` with arrays [..., t] after all tasks, and the history [..., n, t].
 
     Raises:
         ValueError: as ``certify``, and for a prior that is no pair of positive numbers.
@@ -220,13 +175,13 @@ def certify_anytime(
 
 def _of_bounds(
     name: str, bound: Bound | None, sample: Sample, row: Any, levels: tuple, prior: tuple, returns: Any = None
-) -> AnytimeCertificate:
+) -> Certificate:
     """From ``task_bounds`` a sample, by the name of the bound, in the order of the tasks, at thresholds [t]."""
     (delta, beta), rows = levels, padded_rows(row, sample, 1)
     fields = _in_order(bound, *placed((sample, rows, beta, delta, prior)))
     fields |= {"thresholds": rows, "beta": beta, "delta": delta}
     names = name, "anytime", returns
-    return certificate_of(AnytimeCertificate, fields, sample.num_tasks, len(row), *names, question="anytime")
+    return certificate_of(fields, sample.num_tasks, len(row), *names, question="anytime")
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -247,7 +202,7 @@ def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta, prio
     return fields | {"history": history, "lower_bounds": lower, "prior": jnp.stack(prior)}
 
 
-def _curve(certificate: AnytimeCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> AnytimeCertificate:
+def _curve(certificate: Certificate, lower_bounds: chex.Array, levels: np.ndarray) -> Certificate:
     numbers = sample_of_numbers(jnp.asarray(lower_bounds)), jnp.asarray(levels)
     prior = certificate.prior[0], certificate.prior[1]
     return _of_bounds(certificate.bound, None, *numbers, (certificate.delta, certificate.beta), prior)

@@ -1,6 +1,5 @@
 """Certificates at all thresholds together: from returns, or from lower bounds."""
 
-import dataclasses
 import functools
 import math
 from collections.abc import Sequence
@@ -30,7 +29,6 @@ from jaxcert.certificates._arguments import (
     thresholds_of,
 )
 from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band, level_of_successes
-from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._counting import fields_of_bounds, only_smallest
 from jaxcert.certificates._method import BINOMIAL, TAIL, table_of
@@ -46,29 +44,6 @@ from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
 EQUAL_LOCAL_LEVELS = "equal_local_levels"
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class BandCertificate(Certificate):
-    """A ``Certificate`` that holds at all thresholds together, whether they are listed or not, looked at or not.
-
-    Attributes:
-        level: eta <= delta of the single limits, rounded down; float[...].
-        low: the lower end a of the support; -inf if it is not known; float[...].
-        num_smallest: nothing is certified from so many violations on; None if there is no such number (static).
-        num_successes: of each task, float[..., n], -1 for one with invalid returns; None but for "attained_levels".
-        num_rollouts: of each task, float[..., n], or one number where all have as many; None as above.
-
-    Its ``method`` is the kind of the band. For "attained_levels" ``beta`` is the level attained at each threshold,
-    float[..., t], and ``lower_bounds`` are computed at 0.05.
-    """
-
-    level: jax.Array
-    low: jax.Array
-    num_smallest: int | None = dataclasses.field(metadata={"static": True})
-    num_successes: jax.Array | None = dataclasses.field(default=None, metadata=along("task"))
-    num_rollouts: jax.Array | None = dataclasses.field(default=None, metadata=along("task", optional=True))
-
-
 def certify_band(
     returns: Returns,
     thresholds: chex.Numeric | Sequence[chex.Numeric] | None,
@@ -81,7 +56,7 @@ def certify_band(
     num_smallest: int | None = None,
     where: chex.Array | None = None,
     validate: bool = True,
-) -> BandCertificate:
+) -> Certificate:
     r"""Certify a policy at all thresholds together, so that one may be chosen after a look at the curve.
 
     .. math:: P\big[\, \varepsilon(B) \le \hat\varepsilon(B) \text{ for all } B \,\big] \ge 1 - \delta, \qquad
@@ -113,7 +88,8 @@ def certify_band(
     The first call for an n and a delta finds eta on the host: milliseconds up to n = 200, seconds at n = 10^4.
 
     Returns:
-        A ``BandCertificate`` with arrays [..., t].
+        A ``Certificate`` with arrays [..., t], whose ``method`` is the kind of the band. For "attained_levels" its
+        ``beta`` is the level attained at each threshold, [..., t], and its ``lower_bounds`` are computed at 0.05.
 
     Raises:
         ValueError: as ``certify``, and for a kind that does not exist or a num_smallest out of range or without effect.
@@ -174,7 +150,7 @@ def _level_of(delta: Any, sample: Sample, num_smallest: int | None) -> Any:
 
 def _of_bounds(
     name: str, bound: Bound | None, sample: Sample, row: Any, num_smallest: Any, levels: tuple, returns: Any = None
-) -> BandCertificate:
+) -> Certificate:
     """From ``task_bounds`` a sample, by the name of the bound, at thresholds [t], or at its own steps for None."""
     level, beta, delta = levels
     rows = row if row is None else padded_rows(row, sample)
@@ -194,11 +170,11 @@ def _fields(bound: Bound | None, num_smallest: int | None, sample: Sample, thres
 
 def _answer(
     name: str, kind: str, sample: Sample, row: Any, num_smallest: int | None, fields: dict[str, Any], returns: Any
-) -> BandCertificate:
+) -> Certificate:
     size = int(sample.num_tasks) if row is None else len(row)
     settings: dict[str, Any] = {"num_smallest": None if num_smallest is None else int(num_smallest)}
     settings |= {"simultaneous": True, "question": "band"}
-    return certificate_of(BandCertificate, fields, sample.num_tasks, size, name, kind, returns, **settings)
+    return certificate_of(fields, sample.num_tasks, size, name, kind, returns, **settings)
 
 
 def certify_lower_bounds_band(
@@ -210,7 +186,7 @@ def certify_lower_bounds_band(
     low: chex.Numeric = -math.inf,
     num_smallest: int | None = None,
     validate: bool = True,
-) -> BandCertificate:
+) -> Certificate:
     """Certify at all thresholds together from lower bounds that were computed elsewhere.
 
     Args:
@@ -219,7 +195,7 @@ def certify_lower_bounds_band(
         low: the lower end of the support, which no performance is below; ``certify_tail`` needs it for means.
 
     Returns:
-        A ``BandCertificate`` with arrays [..., t] and ``bound`` "given".
+        A ``Certificate`` with arrays [..., t] and ``bound`` "given".
 
     Raises:
         ValueError: as ``certify_lower_bounds`` and ``certify_band``, and for a low that is no number below infinity.
@@ -252,13 +228,13 @@ def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> Any:
     return (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, dtype))
 
 
-def _curve(certificate: BandCertificate, lower_bounds: chex.Array, thresholds: np.ndarray) -> BandCertificate:
+def _curve(certificate: Certificate, lower_bounds: chex.Array, thresholds: np.ndarray) -> Certificate:
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": certificate.low}
     settings |= {"num_smallest": certificate.num_smallest}
     return certify_lower_bounds_band(lower_bounds, thresholds, **settings)
 
 
-def steps_of(band: BandCertificate) -> tuple[jax.Array, jax.Array]:
+def steps_of(band: Certificate) -> tuple[jax.Array, jax.Array]:
     """The ordered lower bounds [..., n], at which the curve has its steps, and the certified risks there."""
     sample = sample_of_numbers(band.lower_bounds)
     found = _of_bounds(band.bound, None, sample, None, band.num_smallest, (band.level, band.beta, band.delta))

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
+# Metadata of a field that is no array.
+STATIC = {"static": True}
+
 Index = int | slice | EllipsisType | tuple[Any, ...]
 
 
@@ -198,7 +201,7 @@ def dataset_of(certificate: Any, dims: Dims, coords: Coords) -> "xarray.Dataset"
     labels: dict[str, Any] = {
         field.metadata["axes"][-1]: np.asarray(getattr(certificate, name))
         for name, field in fields.items()
-        if field.metadata.get("axes") and field.metadata.get("static")
+        if field.metadata.get("axes") and field.metadata.get("static") and getattr(certificate, name) is not None
     }
     variables: dict[str, Any] = {}
     for name, held in certificate._arrays().items():
@@ -261,7 +264,8 @@ def _fields(certificate: Any, rows: tuple[str, ...]) -> list[str]:
     """The fields that fit into rows: the fields with one entry per row first, then the settings."""
     fields, arrays = certificate.__dataclass_fields__, certificate._arrays()
     each = [name for name in arrays if certificate._own(name) == rows and fields[name].metadata.get("axes")]
-    whole = [name for name in fields if _is_setting(fields[name]) or (name in arrays and not certificate._own(name))]
+    settings = {name for name in fields if _is_setting(fields[name]) and getattr(certificate, name) is not None}
+    whole = [name for name in fields if name in settings or (name in arrays and not certificate._own(name))]
     return list(dict.fromkeys([*each, *whole]))
 
 

@@ -4,12 +4,16 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
+import chex
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._batch_axes import STATIC, along
+from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.certificates._figures import (
     NOTHING,
     REWEIGHTED,
@@ -17,13 +21,16 @@ from jaxcert.certificates._figures import (
     Status,
     Told,
     at_least,
+    ceil_to,
     floor_figures,
     floor_to,
+    in_hundred,
     nothing,
     reach,
 )
+from jaxcert.numerics._rounding import complement_down
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import is_successes
+from jaxcert.returns._prepared import is_successes, probability
 from jaxcert.returns._sample import placed
 from jaxcert.returns._weighted import Weighted
 
@@ -44,6 +51,11 @@ class Certificate(ByThreshold):
     rollouts, a new task from the same distribution has an expected return of at least B with probability at least
     ``safety`` = 1 - ``epsilon``. If ``simultaneous``, it does so at all thresholds together with probability at least
     1 - delta.
+
+    Some questions say more: of one at every moment of the sampling of tasks (``certify_anytime``), epsilon is the
+    smallest risk of all moments so far; ``certify_interval`` certifies the share from above, too, each end failing with
+    probability at most delta / 2. After a shift, ``epsilon``, ``safety``, ``thresholds`` and ``status`` are what holds
+    then, and all else comes from the certificate that was shifted.
 
     ``certificate[3]``, ``certificate[1:4]`` and ``certificate.at(0.5)`` are the certificates at some of the thresholds,
     again with an axis of thresholds; ``to_frame()`` is a table, ``to_xarray()`` a data set with named axes,
@@ -80,6 +92,25 @@ class Certificate(ByThreshold):
         chosen: which of the levels that were tried counts, from 0, int32[..., t]; None where only one was.
         tried: lower bounds at each level among which the data chose, float[..., levels, n]; None where they did not.
         missed: which tasks are violations, bool[..., n, t]; None where those with the smallest lower bounds are.
+        safety_upper: of an interval, at least P[J >= B], rounded up, float[..., t]. This and all below are None where
+            they do not apply.
+        num_below: of an interval, tasks whose upper bound is below B, int32[..., t].
+        upper_bounds: of an interval, per-task upper bounds, float[..., n]; inf for a task with invalid returns.
+        beta_upper: of an interval, failure probability of each upper bound, float[...].
+        level: of a band, eta <= delta of the single limits, rounded down; float[...].
+        low: of a band, the lower end a of the support; -inf if it is not known; float[...].
+        num_smallest: of a band, nothing is certified from so many violations on (static).
+        num_successes: of a band of successes, those of each task, float[..., n], -1 for one with invalid returns.
+        num_rollouts: of a band of successes, those of each task, float[..., n], or one number where all have as many.
+        history: of one at every moment, the certified risk after each task, float[..., n, t]; the last is ``epsilon``.
+        prior: of one at every moment, (alpha, gamma) of the mixture, float[2].
+        num_rollouts_used: of a sequential one, rollouts of each task until it passed, was given up or the data ended,
+            int32[..., n, t]. The lower bound of a task is then the largest threshold that it has passed, or the lower
+            end of the support; for binary returns, it must also have passed all smaller thresholds.
+        radius: of a shift, how far the distribution of new tasks may be from the certified one, rounded up, a scalar.
+        performance_shift: of a shift, c, by how much the performance on any task may be lower, rounded up, a scalar.
+        divergence: in what the radius is measured; None if the distribution is the one that was certified (static).
+        sampled: the certificate that was shifted, from which all this follows; None for one of the sampled tasks.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
@@ -91,24 +122,69 @@ class Certificate(ByThreshold):
     status: jax.Array = dataclasses.field(metadata=along("threshold"))
     beta: jax.Array = dataclasses.field(metadata=along("threshold", optional=True))
     delta: jax.Array
-    num_tasks: int = dataclasses.field(metadata={"static": True})
-    bound: str = dataclasses.field(metadata={"static": True})
-    method: str = dataclasses.field(metadata={"static": True})
-    simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
-    quantity: str = dataclasses.field(default=EXPECTED_RETURN, kw_only=True, metadata={"static": True})
-    question: str = dataclasses.field(default="safety", kw_only=True, metadata={"static": True})
-    source: str = dataclasses.field(default=SAMPLED, kw_only=True, metadata={"static": True})
-    max_weight: jax.Array | None = dataclasses.field(default=None, kw_only=True)
-    frequencies: tuple[str, ...] | None = dataclasses.field(default=None, kw_only=True, metadata={"static": True})
-    chosen: jax.Array | None = dataclasses.field(default=None, kw_only=True, metadata=along("threshold"))
-    tried: jax.Array | None = dataclasses.field(default=None, kw_only=True, metadata=along("level", "task"))
-    missed: jax.Array | None = dataclasses.field(default=None, kw_only=True, metadata=along("task", "threshold"))
+    num_tasks: int = dataclasses.field(metadata=STATIC)
+    bound: str = dataclasses.field(metadata=STATIC)
+    method: str = dataclasses.field(metadata=STATIC)
+    _: dataclasses.KW_ONLY
+    simultaneous: bool = dataclasses.field(default=False, metadata=STATIC)
+    quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata=STATIC)
+    question: str = dataclasses.field(default="safety", metadata=STATIC)
+    source: str = dataclasses.field(default=SAMPLED, metadata=STATIC)
+    max_weight: jax.Array | None = None
+    frequencies: tuple[str, ...] | None = dataclasses.field(default=None, metadata=STATIC)
+    chosen: Any = dataclasses.field(default=None, metadata=along("threshold"))
+    tried: Any = dataclasses.field(default=None, metadata=along("level", "task"))
+    missed: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
+    safety_upper: Any = dataclasses.field(default=None, metadata=along("threshold"))
+    num_below: Any = dataclasses.field(default=None, metadata=along("threshold"))
+    upper_bounds: Any = dataclasses.field(default=None, metadata=along("task"))
+    beta_upper: Any = None
+    level: Any = None
+    low: Any = None
+    num_smallest: int | None = dataclasses.field(default=None, metadata=STATIC)
+    num_successes: Any = dataclasses.field(default=None, metadata=along("task"))
+    num_rollouts: Any = dataclasses.field(default=None, metadata=along("task", optional=True))
+    history: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
+    prior: Any = dataclasses.field(default=None, metadata=along("parameter"))
+    num_rollouts_used: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
+    radius: Any = None
+    performance_shift: Any = None
+    divergence: str | None = dataclasses.field(default=None, metadata=STATIC)
+    sampled: Any = None
 
     _shown: ClassVar = ("thresholds", "safety", "beta", "delta", "num_tasks", "bound", "method")
+
+    def first_reached(self, safety: chex.Numeric) -> jax.Array:
+        """The number of tasks after which ``certify_anytime`` certified a safety; 0 if it was not.
+
+        Args:
+            safety: the wanted safety in (0, 1), a scalar or one for each threshold, float[t].
+
+        Returns:
+            int32[..., t].
+
+        Raises:
+            ValueError: for a safety outside (0, 1) that is concrete, or a certificate without a history.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from jaxcert import certify_anytime
+            >>> found = certify_anytime(jnp.full((200, 100), 0.9), [0.8, 0.9], support=(0, 1), delta=0.01)
+            >>> print(found.first_reached(0.95))
+            [133   0]
+        """
+        if self.history is None:
+            raise ValueError("certificate has no history; expected one of certify_anytime, of the sampled tasks")
+        wanted = probability("safety", safety, self.history.dtype, "up", validate=True)
+        reached = complement_down(self.history) >= jnp.broadcast_to(wanted, self.history.shape)
+        first = jnp.argmax(reached, axis=-2) + 1
+        return jnp.where(jnp.any(reached, axis=-2), first, 0).astype(jnp.int32)
 
     @property
     def _apart(self) -> str:
         """Label for plot legends; empty for an ordinary certificate of one policy."""
+        if self.sampled is not None:
+            return "shifted tasks"
         if is_difference(self.quantity):
             return _MINUS
         return {SAMPLED: "", REWEIGHTED: "reweighted tasks"}.get(self.source, "tasks from strata")
@@ -116,26 +192,41 @@ class Certificate(ByThreshold):
     @property
     def _new_task(self) -> str:
         """The tasks that it is about."""
-        return new_task_from(self.source)
+        if self.sampled is None:
+            return new_task_from(self.source)
+        shift = {"radius": float(self.radius), "performance_shift": float(self.performance_shift)}
+        return shifted_task(self.source, self.quantity, self.divergence, **shift)
 
-    @property
-    def _when(self) -> str:
-        """When it holds, if not just once; in words."""
-        return ""
+    def _decimal(self, name: str, value: Any) -> str:
+        """An upper end does not hold at a lower threshold, below the float before it."""
+        shown, held = super()._decimal(name, value), np.asarray(value)
+        if name != "thresholds" or self.safety_upper is None:
+            return shown
+        before = float(np.nextafter(held, held.dtype.type(-np.inf)))
+        return shown if float(shown) >= before else repr(float(held))
 
     def _told(self, index: int) -> Told:
-        threshold, safety, status = self._held(index, "thresholds", "safety", "status")
-        shown, what = floor_figures(threshold), with_article(self.quantity)
+        safety, status = self._held(index, "safety", "status")
+        shown, what = self._decimal("thresholds", np.asarray(self.thresholds)[index]), with_article(self.quantity)
+        none, words = nothing(f"{what} of at least {shown}"), f"on {self._new_task}, the {self.quantity} is at least"
+        about = self._new_task.removeprefix("a new task ")
+        if self.safety_upper is not None:
+            (upper,), certified = self._held(index, "safety_upper"), status == Status.CERTIFIED
+            ends = f"{shown} with a probability between {floor_to(safety, 4)} and {ceil_to(upper, 4)}"
+            note = "" if certified else f" ({Status(status).advice})"
+            least, most = in_hundred(safety), in_hundred(upper, up=True)
+            told = none if status == Status.VACUOUS else none._replace(sentence=f"{words} {ends}.{note}")
+            claim, about = f"Between {least} and {most} in 100 new tasks", f"{about} {reach(most)} {what} of {shown}"
+            return told._replace(claim=claim, about=about) if certified else told
         if not safety > 0:
-            return nothing(f"{what} of at least {shown}")
+            return none
         claim, count = at_least(safety)
-        about = f"{self._new_task.removeprefix('a new task ')} {reach(count)} {what} of {shown}"
-        note = self._note(index, Status.INFEASIBLE, Status.INVALID_INPUT)
+        about = f"{about} {reach(count)} {what} of {shown}"
+        note = self._note(index, Status.INFEASIBLE, Status.INVALID_INPUT, Status.UNSOUND)
         if status == Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
             note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
             claim, about = NOTHING, "about more than the lower end of the support"
-        words = f"on {self._new_task}, the {self.quantity} is at least {shown}"
-        return Told(f"{words} with probability at least {floor_to(safety, 4)}.{note}", claim, about)
+        return Told(f"{words} {shown} with probability at least {floor_to(safety, 4)}.{note}", claim, about)
 
     def violated(self, index: int) -> np.ndarray | None:
         """The tasks that count as violations at one threshold, bool[n]; None where tasks were weighed."""
@@ -151,13 +242,12 @@ class Certificate(ByThreshold):
     @property
     def delta_below(self) -> jax.Array:
         """The part of delta that the certified safety uses."""
-        return self.delta
+        return self.delta if self.safety_upper is None else 0.5 * self.delta
 
     @property
     def _start(self) -> str:
-        together = " for all together" if self.simultaneous else ""
-        when = f", {self._when}" if self._when else ""
-        return f"{super()._start}{together}{when}"
+        when = ", at every moment of the sampling of tasks" if self.question == "anytime" else ""
+        return f"{super()._start}{when}"
 
 
 def sentence(certificate: Certificate, index: int) -> str:
@@ -214,11 +304,11 @@ def answer(
 
 
 def certificate_of(
-    kind: type[Kind], fields: Any, num_tasks: Any, rows: int, bound: str, method: str, returns: Any, **settings: Any
-) -> Kind:
+    fields: Any, num_tasks: Any, rows: int, bound: str, method: str, returns: Any, **settings: Any
+) -> Certificate:
     """A certificate from its arrays, as ``answer``, which names the mean that these returns have."""
-    quantity = quantity_of(bound, returns)
-    return answer(kind, fields, num_tasks, rows, bound=bound, method=method, quantity=quantity, **settings)
+    words = {"bound": bound, "method": method, "quantity": quantity_of(bound, returns)}
+    return answer(Certificate, fields, num_tasks, rows, **words, **settings)
 
 
 def naming(sentence: str, policies: Sequence[str]) -> str:
@@ -249,3 +339,18 @@ def new_task_from(source: str, *, many: bool = False) -> str:
     """A new task of a distribution, or many: a new task from the same distribution, from the reweighted one."""
     known = {SAMPLED: "the same distribution", REWEIGHTED: "the reweighted distribution"}
     return f"{'new tasks' if many else 'a new task'} from {known.get(source, source)}"
+
+
+def shifted_task(source: str, quantity: str, divergence: str | None, *, radius: Any, performance_shift: Any) -> str:
+    """The tasks that a shift is about, in words.
+
+    A smaller radius or shift is covered, so both are rounded down.
+    """
+    task = new_task_from(source)
+    if divergence is not None:
+        near = choose("divergence", divergence, DIVERGENCES).distribution
+        one = f"the {source} one" if source in (SAMPLED, REWEIGHTED) else f"that of tasks from {source}"
+        task = f"a new task from {near.format(floor_figures(radius), one)}"
+    if not performance_shift:
+        return task
+    return f"{task}, in an environment that lowers the {quantity} by at most {floor_figures(performance_shift)}"

@@ -18,9 +18,9 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
 from jaxcert.certificates._counting import solved
+from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import EVEN_METHODS, METHODS, WEIGHTED_METHODS, defaults, proven, warned
-from jaxcert.certificates._witness import of_counts
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import sample_of, sample_of_numbers
@@ -161,7 +161,7 @@ def certified(
         if sample.weights is not None and not weighted.strata:
             fields["max_weight"] = sample.weights.largest
     names = per_task.name, chosen.name, plain
-    found = certificate_of(Certificate, fields, sample.num_tasks, len(rounded), *names, **settings)
+    found = certificate_of(fields, sample.num_tasks, len(rounded), *names, **settings)
     return warned(found) if validate and chosen.caveat else found
 
 
@@ -184,8 +184,7 @@ def certify_lower_bounds(
         lower_bounds: float[..., n]; -inf where nothing is known.
         thresholds: float[t], or a scalar for one.
         delta: failure probability of each certificate, in (0, 1); a scalar.
-        beta: failure probability of one lower bound, in (0, 1), or 0 for "binomial" if performances are known exactly,
-            the limit of infinitely many rollouts. Averages of rollouts are no known performances.
+        beta: failure probability of one lower bound, in (0, 1), or 0 for "binomial" if performances are known exactly.
         method: as in ``certify``, but for "soft", which needs returns.
         validate: as in ``certify``.
 
@@ -211,19 +210,22 @@ def certify_lower_bounds(
     checks = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, lower.dtype, "down", **checks)
     beta = probability("beta", beta, lower.dtype, "up", zero_allowed=chosen.zero_beta, **checks)
-    levels: Any = prepare_thresholds(thresholds, lower.dtype, validate)
-    sample = sample_of_numbers(lower)
-    fields = solved(chosen, None, sample, padded_rows(levels, sample), beta, delta)
-    certificate = certificate_of(Certificate, fields, sample.num_tasks, len(levels), "given", method, None)
+    thresholds = prepare_thresholds(thresholds, lower.dtype, validate)
+    certificate = certify_given("given", chosen, lower, thresholds, beta, delta)
     return warned(certificate) if validate and chosen.caveat else certificate
+
+
+def certify_given(name: str, method: Method, lower: Any, thresholds: Any, beta: Any, delta: Any) -> Certificate:
+    """From lower bounds [..., n], rounded down, to a certificate [..., t]; NaN, and not -inf, is invalid input."""
+    sample = sample_of_numbers(lower)
+    fields = solved(method, None, sample, padded_rows(thresholds, sample), beta, delta)
+    return certificate_of(fields, sample.num_tasks, len(thresholds), name, method.name, None)
 
 
 def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, thresholds: chex.Array) -> Certificate:
     """The certificate of other lower bounds [n] and thresholds by the same settings."""
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "method": certificate.method}
     found = certify_lower_bounds(lower_bounds, thresholds, **settings)
-    if type(certificate) is not Certificate:
-        return found
     return dataclasses.replace(found, question=certificate.question, quantity=certificate.quantity)
 
 
@@ -235,6 +237,5 @@ SAFETY = Question(
     shortcut="",
     advised=True,
     curve=curve_of_counts,
-    witness=of_counts,
     missing=Certificate.violated,
 )

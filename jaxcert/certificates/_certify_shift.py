@@ -11,64 +11,13 @@ import numpy as np
 
 from jaxcert._validation import kind_of
 from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._certificate import Certificate, Status, new_task_from
+from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._divergence import DIVERGENCES, TOTAL_VARIATION, Divergence, bounded, enlarged
-from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, floor_figures
-from jaxcert.certificates._interval import IntervalCertificate
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.numerics._summation import difference_down
 
 # The fields of a certificate that a shift changes.
 CHANGED = ("thresholds", "safety", "epsilon", "status")
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ShiftCertificate(Certificate):
-    """A ``Certificate`` for new tasks from another distribution, in an environment that may be worse, or both.
-
-    ``epsilon``, ``safety``, ``thresholds`` and ``status`` are what holds after the shift; ``lower_bounds``,
-    ``num_violations``, ``num_valid``, ``beta`` and ``delta`` come from the certificate that was shifted.
-
-    Attributes:
-        radius: how far the distribution of new tasks may be from the one that was certified, rounded up, a scalar.
-        performance_shift: c, by how much the performance on any task may be lower, rounded up, a scalar.
-        divergence: in what the radius is measured; None if the distribution is the one that was certified (static).
-        sampled: the certificate that was shifted, from which all this follows.
-    """
-
-    radius: jax.Array
-    performance_shift: jax.Array
-    divergence: str | None = dataclasses.field(metadata={"static": True})
-    sampled: Certificate
-
-    @property
-    def _apart(self) -> str:
-        return "shifted tasks"
-
-    @property
-    def _when(self) -> str:
-        return self.sampled._when
-
-    @property
-    def _new_task(self) -> str:
-        shift = {"radius": float(self.radius), "performance_shift": float(self.performance_shift)}
-        return shifted_task(self.source, self.quantity, self.divergence, **shift)
-
-
-def shifted_task(source: str, quantity: str, divergence: str | None, *, radius: Any, performance_shift: Any) -> str:
-    """The tasks that a shift is about, in words.
-
-    A smaller radius or shift is covered, so both are rounded down.
-    """
-    task = new_task_from(source)
-    if divergence is not None:
-        near = choose("divergence", divergence, DIVERGENCES).distribution
-        one = f"the {source} one" if source in (SAMPLED, REWEIGHTED) else f"that of tasks from {source}"
-        task = f"a new task from {near.format(floor_figures(radius), one)}"
-    if not performance_shift:
-        return task
-    return f"{task}, in an environment that lowers the {quantity} by at most {floor_figures(performance_shift)}"
 
 
 def certify_shift(
@@ -78,7 +27,7 @@ def certify_shift(
     radius: chex.Numeric | None = None,
     performance_shift: chex.Numeric | None = None,
     validate: bool = True,
-) -> ShiftCertificate:
+) -> Certificate:
     r"""Certify new tasks that differ from the sampled ones by a stated amount, from a certificate.
 
     If the certificate has the risk epsilon at B for tasks from D, then for every distribution D' within the radius, and
@@ -107,7 +56,7 @@ def certify_shift(
             certified for them.
 
     Returns:
-        A ``ShiftCertificate`` with arrays of the same shapes.
+        A ``Certificate`` with arrays of the same shapes; the one that was shifted is its ``sampled``.
 
     Raises:
         ValueError: for a certificate that does not bound a share of tasks from below alone, or is one of a shift;
@@ -132,10 +81,9 @@ def certify_shift(
     within = _scalar("radius", radius, dtype, kind.least, kind.largest, kind.expected, validate)
     expected = "a finite number of at least 0"
     lower = _scalar("performance_shift", performance_shift, dtype, 0.0, np.inf, expected, validate)
-    fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(Certificate)}
-    fields |= _shifted(kind, {name: fields[name] for name in CHANGED}, within, lower)
+    fields = _shifted(kind, {name: getattr(certificate, name) for name in CHANGED}, within, lower)
     shift = {"divergence": divergence, "radius": within, "performance_shift": lower}
-    return ShiftCertificate(**fields, **shift, sampled=certificate)
+    return dataclasses.replace(certificate, **fields, **shift, history=None, sampled=certificate)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -174,20 +122,19 @@ def _scalar(name: str, value: Any, dtype: np.dtype, *allowed: Any) -> jax.Array:
 
 
 def _check_certificate(certificate: Any) -> None:
-    if isinstance(certificate, ShiftCertificate):
+    if isinstance(getattr(certificate, "certificate", None), Certificate):
+        raise ValueError(f"certificate is {kind_of(certificate)} with rollouts; expected its .certificate")
+    if not (isinstance(certificate, Certificate) and certificate.question):  # an estimate answers none
+        raise ValueError(
+            f"certificate is {kind_of(certificate)}; expected one of a share of new tasks, such as certify returns"
+        )
+    if certificate.sampled is not None:
         raise ValueError(
             "certificate is shifted already; expected its .sampled, and one shift by both: total variation distances "
             "and performance shifts add up, ratios multiply"
         )
-    if isinstance(certificate, IntervalCertificate):
+    if certificate.safety_upper is not None:
         raise ValueError(
-            "certificate is an IntervalCertificate, whose upper end would be lost; apply shifted_epsilon to its "
-            "epsilon and to its safety_upper"
+            "certificate is of an interval, whose upper end would be lost; apply shifted_epsilon to its epsilon and to "
+            "its safety_upper"
         )
-    if isinstance(certificate, Certificate) and certificate.question:  # an estimate answers none
-        return
-    if isinstance(getattr(certificate, "certificate", None), Certificate):
-        raise ValueError(f"certificate is {kind_of(certificate)} with rollouts; expected its .certificate")
-    raise ValueError(
-        f"certificate is {kind_of(certificate)}; expected one of a share of new tasks, such as certify returns"
-    )

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import chex
 import jax
@@ -11,16 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
-from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, bound_for, padded_rows, thresholds_of
 from jaxcert.certificates._attained import counted
-from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import answer, with_article
+from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._counting import reached, valid_rows
-from jaxcert.certificates._figures import LISTED, NOTHING, Told, floor_figures, of_tasks, reach, status_where
+from jaxcert.certificates._figures import status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
 from jaxcert.certificates._levels import part_of, with_level
 from jaxcert.certificates._question import Option, Question, Rows, same
+from jaxcert.certificates._suite import SuiteCertificate
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._paired import Paired
@@ -32,68 +31,6 @@ from jaxcert.returns._sample import Sample, placed, sample_of
 _MOST_LEVELS = 256
 # Levels that are evaluated side by side, so that memory does not grow with the number of tasks.
 _AT_ONCE = 8
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class TasksCertificate(ByThreshold):
-    """The tasks of a fixed list that are named good or bad at each threshold; a pytree of arrays.
-
-    With probability at least 1 - delta over the rollouts, at each threshold B that was fixed beforehand: every task
-    that is named good has J >= B, and every task that is named bad has J < B.
-
-    Attributes:
-        thresholds: B, float[t].
-        num_good: how many tasks are named good, int32[..., t].
-        num_bad: how many are named bad, int32[..., t].
-        status: codes of ``Status``, int32[..., t].
-        good: which tasks are named good, bool[..., n, t].
-        bad: which are named bad, bool[..., n, t].
-        delta: failure probability at each threshold, a scalar.
-        num_tasks, bound, quantity: as of ``Certificate`` (static).
-        complete: whether bad tasks are named, too (static).
-        tasks: the names of the tasks, by default their places in the list, from 0 (static).
-        num_episodes: k, as of ``SuiteCertificate`` (static).
-    """
-
-    thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
-    num_good: jax.Array = dataclasses.field(metadata=along("threshold"))
-    num_bad: jax.Array = dataclasses.field(metadata=along("threshold"))
-    status: jax.Array = dataclasses.field(metadata=along("threshold"))
-    good: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
-    bad: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
-    delta: jax.Array
-    num_tasks: int = dataclasses.field(metadata={"static": True})
-    bound: str = dataclasses.field(metadata={"static": True})
-    quantity: str = dataclasses.field(metadata={"static": True})
-    complete: bool = dataclasses.field(metadata={"static": True})
-    tasks: tuple[str, ...] = dataclasses.field(metadata={"static": True, **along("task", column="task")})
-    num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
-
-    source = LISTED
-
-    _shown: ClassVar = ("thresholds", "num_good", "num_bad", "delta", "num_tasks", "bound", "complete")
-
-    def _told(self, index: int) -> Told:
-        threshold, num_good, num_bad = self._held(index, "thresholds", "num_good", "num_bad")
-        shown, what, n, note = floor_figures(threshold), with_article(self.quantity), self.num_tasks, self._note(index)
-        if not (num_good or num_bad):
-            sentence = f"no task is known to have {what} of at least {shown}.{note}"
-            return Told(sentence, NOTHING, f"about which of these {n} tasks reach {what} of {shown}")
-        good, bad = (self._named(np.asarray(each)[:, index]) for each in (self.good, self.bad))
-        parts = [f"at least {shown} on {good}"] * bool(good) + [f"below {shown} on {bad}"] * bool(bad)
-        sentence = f"the {self.quantity} is {', and '.join(parts)}.{note}"
-        not_so = "does not" if num_bad == 1 else "do not"
-        if not num_good:
-            return Told(sentence, of_tasks(num_bad, n), f"{not_so} reach {what} of {shown}")
-        others = f", and {num_bad} {not_so}" if num_bad else ""
-        return Told(sentence, of_tasks(num_good, n), f"{reach(num_good)} {what} of {shown}{others}")
-
-    def _named(self, chosen: np.ndarray) -> str:
-        """Tasks by their names, and how many of all they are; empty for none."""
-        names = [self.tasks[i] for i in np.flatnonzero(chosen)]
-        kind = ("task " if len(names) == 1 else "tasks ") if all(map(str.isdecimal, self.tasks)) else ""
-        return f"{kind}{', '.join(names)} ({len(names)} of {self.num_tasks})" if names else ""
 
 
 def certify_each_task(
@@ -108,7 +45,7 @@ def certify_each_task(
     num_episodes: int = 1,
     where: chex.Array | None = None,
     validate: bool = True,
-) -> TasksCertificate:
+) -> SuiteCertificate:
     r"""Name tasks of a fixed list on which a policy certainly performs well, and on request some where it does not.
 
     All n tasks of the list were run, and the claims about all of them hold together. With lower bounds L at level beta,
@@ -131,7 +68,7 @@ def certify_each_task(
         tasks: names of the tasks, [n], for the sentences; by default their places in the list.
 
     Returns:
-        A ``TasksCertificate`` with arrays [..., t].
+        A ``SuiteCertificate`` with arrays [..., t], which names tasks.
 
     Raises:
         ValueError: as ``certify``; for another number of names than tasks, or one twice or not printable; with
@@ -169,8 +106,9 @@ def certify_each_task(
         levels = part_of(delta, (1 / (n - so_far)).astype(sample.dtype))
         fields = _one_side(per_task, *placed((sample, rows, delta, levels, so_far)))
     settings = {"bound": per_task.name, "quantity": quantity, "complete": complete, "num_episodes": num_episodes}
+    settings |= {"tasks": _names(tasks, n), "question": "each_task"}
     fields |= {"thresholds": padded_rows(row, sample, 1), "delta": delta}
-    return answer(TasksCertificate, fields, n, len(row), tasks=_names(tasks, n), **settings)
+    return answer(SuiteCertificate, fields, n, len(row), **settings)
 
 
 def _names(tasks: Sequence[Any] | None, num_tasks: int) -> tuple[str, ...]:

@@ -54,6 +54,8 @@ class EpisodeCertificate(ByThreshold):
     num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
     of_successes: bool = dataclasses.field(default=False, metadata={"static": True})
 
+    question = "episode"
+
     @property
     def not_about(self) -> str:
         return "a given task"
@@ -143,25 +145,21 @@ def certify_episode(
     _check_rollouts("rollouts", rollouts)
     check_count("num_episodes", num_episodes)
     sample = sample_of(Needs("the next episode", support=False), returns, None, where, validate)
-    _check_enough(sample, num_episodes)
+    n, m = int(sample.num_tasks), int(sample.num_rollouts)
+    check_enough_rollouts("returns", m, None if sample.where is None else sample.where[..., :n, :], num_episodes)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     row = prepare_thresholds(thresholds, sample.dtype, validate)
     rows = padded_rows(row, sample, 1)
-    exact = rollouts == "first" or int(sample.num_rollouts) == num_episodes
+    exact = rollouts == "first" or m == num_episodes
     fields = _shares_reached(exact, num_episodes, *placed((sample, rows, delta)))
     fields |= {"thresholds": rows, "delta": delta}
     settings = {"rollouts": rollouts, "num_episodes": num_episodes, "of_successes": is_successes(returns)}
-    return answer(EpisodeCertificate, fields, sample.num_tasks, len(row), **settings)
+    return answer(EpisodeCertificate, fields, n, len(row), **settings)
 
 
 def _check_rollouts(name: str, value: str) -> None:
     if value not in ("all", "first"):
         raise ValueError(f"{name} is {value!r}; expected 'all' or 'first'")
-
-
-def _check_enough(sample: Sample, num_episodes: int) -> None:
-    n, m = int(sample.num_tasks), int(sample.num_rollouts)
-    check_enough_rollouts("returns", m, None if sample.where is None else sample.where[..., :n, :], num_episodes)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -189,7 +187,6 @@ def _shares_reached(first: bool, k: int, sample: Sample, thresholds, delta) -> d
     return {"safety": safety, "epsilon": complement_up(safety), "status": status}
 
 
-_NUM_EPISODES = "So many episodes on a new task all have to reach the threshold"
 _ROLLOUTS = "On which rollouts of a task it rests: all, or first"
 
 EPISODE = Question(
@@ -199,7 +196,7 @@ EPISODE = Question(
     rows=Rows({name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")}, of_successes=1.0),
     settings=same("delta", "num_episodes", "rollouts"),
     options=(
-        IN_A_ROW._replace(help=_NUM_EPISODES),
+        IN_A_ROW._replace(help="So many episodes on a new task all have to reach the threshold"),
         Option("rollouts", str, _ROLLOUTS, flag="which-rollouts", check=_check_rollouts),
     ),
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Status(enum.IntEnum):
-    """Outcome of one certificate. The certificate holds for every status; for some it says nothing.
+    """Outcome of one certificate. The certificate holds for every status except UNSOUND; for some it says nothing.
 
     Example:
         >>> print(Status.VACUOUS.advice)
@@ -25,6 +25,7 @@ class Status(enum.IntEnum):
     INFEASIBLE = 2
     INVALID_INPUT = 3
     OUT_OF_RANGE = 4
+    UNSOUND = 5
 
     @property
     def advice(self) -> str:
@@ -40,6 +41,7 @@ _ADVICE = {
     "certificate: call outside of jit and vmap to have them named",
     Status.OUT_OF_RANGE: "beta > sqrt(2 delta) / num_tasks, where the scenario theorem alone may not be sound: the "
     "value reported is the larger of it and the binomial certificate, which holds",
+    Status.UNSOUND: "no certificate: an estimate for comparison, which holds with no stated confidence",
 }
 
 
@@ -135,13 +137,6 @@ def confidence(delta: float) -> str:
 
 # The name of the distribution that the tasks of an answer are from; a fixed list is from none.
 SOURCES = SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
-
-
-class Headline(NamedTuple):
-    """One line that anyone understands, without a full stop: a short claim, and how the line goes on about it."""
-
-    claim: str  # At least 97 in 100 new tasks
-    about: str  # from the same distribution reach an expected return of 0.8, with confidence 0.99
 
 
 NOTHING = "Nothing is certified"

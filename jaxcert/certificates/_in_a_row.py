@@ -151,7 +151,7 @@ def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any, vali
     returns = as_successes(returns, None if of_coins else support, where)
     if not isinstance(returns, Paired):
         shares = _shares("returns", returns, where, num_episodes, validate)
-        return SeveralInARow(shares, _IN_A_ROW.format(num_episodes))
+        return SeveralInARow(shares, f"probability of {num_episodes} successes in a row")
     refuse_mask(where)
     a = _shares("returns_a", returns.returns_a, returns.where_a, num_episodes, validate)
     b = _shares("returns_b", returns.returns_b, returns.where_b, num_episodes, validate, up=True)
@@ -184,8 +184,6 @@ def _share_in_a_row(successes: jax.Array, where: jax.Array | None, k: int, up: b
     return jnp.where(count >= k, share_of_choices(hits, total, k, up=up), float(up))
 
 
-_IN_A_ROW = "probability of {} successes in a row"
 _ON_A_TASK = "So many trials in a row on a task all succeed with the probability of the threshold"
-_MEAN_IN_A_ROW = "So many trials in a row on a task all have to succeed"
 IN_A_ROW = Option("num_episodes", int, _ON_A_TASK, alias="in-a-row", check=check_count)
-MEAN_IN_A_ROW = IN_A_ROW._replace(help=_MEAN_IN_A_ROW)
+MEAN_IN_A_ROW = IN_A_ROW._replace(help="So many trials in a row on a task all have to succeed")

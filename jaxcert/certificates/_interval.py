@@ -1,9 +1,8 @@
 """The share of new tasks with a given performance, from below and from above."""
 
-import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import chex
 import jax
@@ -13,13 +12,10 @@ import numpy as np
 from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
 from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, thresholds_of
-from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import Certificate, Status, certificate_of, with_article
+from jaxcert.certificates._certificate import Certificate, Status, certificate_of
 from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
-from jaxcert.certificates._figures import Told, ceil_to, floor_figures, floor_to, in_hundred, nothing, reach
 from jaxcert.certificates._method import BINOMIAL, TAIL, solve, table_of
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
-from jaxcert.certificates._witness import of_both_sides
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
 from jaxcert.returns._paired import Paired
@@ -28,58 +24,6 @@ from jaxcert.returns._sample import Sample, placed, sample_of_numbers
 
 # The usual level of upper bounds: compared with 0.05 it says more where few tasks are bad, and hardly less elsewhere.
 _USUAL_UPPER = 0.02
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class IntervalCertificate(Certificate):
-    """A ``Certificate`` whose safety is also certified from above.
-
-    At each threshold B, fixed before the data were seen: with probability at least 1 - delta, P[J >= B] lies between
-    ``safety`` and ``safety_upper``; each end fails with probability at most delta / 2.
-
-    Attributes:
-        safety_upper: at least P[J >= B], rounded up, float[..., t].
-        num_below: h, tasks whose upper bound is below B, int32[..., t].
-        upper_bounds: per-task upper bounds, float[..., n]; inf for a task with invalid returns.
-        beta_upper: failure probability of each upper bound, float[...].
-    """
-
-    safety_upper: jax.Array = dataclasses.field(metadata=along("threshold"))
-    num_below: jax.Array = dataclasses.field(metadata=along("threshold"))
-    upper_bounds: jax.Array = dataclasses.field(metadata=along("task"))
-    beta_upper: jax.Array
-
-    @property
-    def delta_below(self) -> jax.Array:
-        return half_of(self.delta)
-
-    _decimals: ClassVar = {**Certificate._decimals, "thresholds": lambda value: _shown(value)}
-
-    def _told(self, index: int) -> Told:
-        safety, upper, code = self._held(index, "safety", "safety_upper", "status")
-        shown, what, status = _shown(self.thresholds[index]), with_article(self.quantity), Status(code)
-        told = nothing(f"{what} of at least {shown}")
-        if status is Status.VACUOUS:
-            return told
-        ends = f"between {floor_to(safety, 4)} and {ceil_to(upper, 4)}"
-        note = "" if status is Status.CERTIFIED else f" ({status.advice})"
-        told = told._replace(
-            sentence=f"on {self._new_task}, the {self.quantity} is at least {shown} with a probability {ends}.{note}"
-        )
-        if status is Status.INVALID_INPUT:
-            return told
-        least, most = in_hundred(safety), in_hundred(upper, up=True)
-        about = f"{self._new_task.removeprefix('a new task ')} {reach(most)} {what} of {shown}"
-        return told._replace(claim=f"Between {least} and {most} in 100 new tasks", about=about)
-
-
-def _shown(threshold: jax.Array | np.floating) -> str:
-    """The threshold rounded down, unless it would come to lie below the float before it, where the upper end holds."""
-    value = np.asarray(threshold)
-    shown = floor_figures(float(value))
-    before = float(np.nextafter(value, value.dtype.type(-np.inf)))
-    return shown if float(shown) >= before else repr(float(value))
 
 
 def certify_interval(
@@ -94,7 +38,7 @@ def certify_interval(
     complete: bool = False,
     where: chex.Array | None = None,
     validate: bool = True,
-) -> IntervalCertificate:
+) -> Certificate:
     r"""A two-sided interval for the share of new tasks with an expected return of at least B.
 
     With k and h the tasks whose lower bound is below B and whose upper bound is below B, the bounds at levels beta and
@@ -121,7 +65,7 @@ def certify_interval(
         beta, bound, where, validate: as in ``certify``, with the same warnings; the bound is for both sides.
 
     Returns:
-        An ``IntervalCertificate`` with arrays [..., t].
+        A ``Certificate`` with arrays [..., t], which has a ``safety_upper``.
 
     Raises:
         ValueError: as ``certify``; without complete=True, for a summary, or for a support without a finite upper end.
@@ -150,7 +94,7 @@ def certify_interval(
 
 def _of_both(
     name: str, bound: Bound | None, sample: Sample, raised: Sample, row: Any, levels: tuple, returns: Any = None
-) -> IntervalCertificate:
+) -> Certificate:
     """From both ``task_bounds`` two samples, by the name of the bound, at thresholds [t]."""
     rows, half = padded_rows(row, sample), half_of(levels[-1])
     table = table_of(TAIL, int(sample.num_tasks), sample.tasks[-1], half)
@@ -158,7 +102,7 @@ def _of_both(
     fields = _interval(bound, isinstance(returns, Paired), *arguments)
     fields |= {"thresholds": rows, **dict(zip(("beta", "beta_upper", "delta"), levels, strict=True))}
     names = name, BINOMIAL.name, returns
-    return certificate_of(IntervalCertificate, fields, sample.num_tasks, len(row), *names, question="interval")
+    return certificate_of(fields, sample.num_tasks, len(row), *names, question="interval")
 
 
 def half_of(delta: Any) -> Any:
@@ -194,7 +138,7 @@ def _interval(
     return {**fields, "num_below": below, "upper_bounds": upper, "safety_upper": above, "status": status}
 
 
-def _curve(certificate: IntervalCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> IntervalCertificate:
+def _curve(certificate: Certificate, lower_bounds: chex.Array, levels: np.ndarray) -> Certificate:
     settings = certificate.beta, certificate.beta_upper, certificate.delta
     lower, upper = (sample_of_numbers(np.asarray(bounds)) for bounds in (lower_bounds, certificate.upper_bounds))
     return _of_both(certificate.bound, None, lower, upper, np.asarray(levels), settings)
@@ -218,5 +162,4 @@ INTERVAL = Question(
     advised=True,
     curve=_curve,
     missing=Certificate.violated,
-    witness=of_both_sides,
 )

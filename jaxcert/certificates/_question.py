@@ -89,8 +89,6 @@ class Question:
         curve: (answer, lower bounds [n], thresholds [t]) -> the answer there, by its settings; None if there is none.
         missing: (answer, row) -> the tasks that it does not show to reach the threshold of that row, bool[n], as many
             as it counts; None where it is not known which; None for no tasks.
-        witness: (answer with host arrays, `_witness.Sample`, place of a row) -> what proves it in exact arithmetic,
-            None where it claims nothing; ValueError for an answer without such proof. None if no answer has one.
     """
 
     name: str
@@ -107,7 +105,6 @@ class Question:
     advised: bool = False
     curve: Callable[[Any, Any, np.ndarray], Any] | None = None
     missing: Callable[[Any, int], np.ndarray | None] | None = None
-    witness: Callable[[Any, Any, int], dict[str, Any] | None] | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for an entry that surfaces would read wrongly."""
@@ -141,9 +138,7 @@ class Question:
 
     def metrics_of(self, answer: Any) -> tuple[str, ...]:
         """The same of an answer."""
-        if not self.takes("requirements"):
-            return ()
-        return self.metrics({name: getattr(answer, field) for name, field in self.settings.items()})
+        return tuple(dict.fromkeys(getattr(answer, "metrics", ())))
 
     @property
     def declared(self) -> Mapping[str, Any]:
@@ -181,12 +176,6 @@ class Question:
         return self.rows.certified in self.rows.risks
 
     @property
-    def given(self) -> frozenset[str]:
-        """The columns with numbers that were fixed beforehand or given as settings."""
-        settings = {name for name, field in self.rows.columns.items() if field in self.settings.values()}
-        return frozenset(settings | ({self.each} if self.each else set()))
-
-    @property
     def of_strata(self) -> bool:
         """Whether it can be about new tasks from several strata."""
         return self.stratified or self.takes("strata")
@@ -215,7 +204,7 @@ class Question:
     @property
     def stops(self) -> bool:
         """Whether each task stops by its own returns, so that no number of rollouts limits its evidence."""
-        return self.certificate.stops
+        return self.takes("give_up")
 
     @property
     def _parameters(self) -> Mapping[str, inspect.Parameter]:

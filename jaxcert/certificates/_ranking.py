@@ -78,6 +78,7 @@ class RankingCertificate(Answer):
     num_tasks: int = dataclasses.field(metadata={"static": True})
     bound: str = dataclasses.field(metadata={"static": True})
 
+    question = "ranking"
     _shown: ClassVar = ("order", "delta", "num_tasks", "bound")
 
     def __str__(self) -> str:

@@ -20,7 +20,6 @@ from jaxcert.certificates._counting import any_of, bad_levels, count_violations,
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, Method, solve_every, table_of
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._registry import defaults, warned
-from jaxcert.certificates._witness import of_limits
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._calibration import joint_counts
 from jaxcert.numerics._programs import quickly
@@ -146,7 +145,7 @@ def certify_safety_level(
         both = (safety, wanted, delta) if simultaneous else None
         fields = _at_levels(counting, per_task, sample, rows, rounded, beta, validate, both)
     names, settings = (per_task.name, chosen.name, returns), {"simultaneous": simultaneous, "question": "safety_level"}
-    certificate = certificate_of(Certificate, fields, sample.num_tasks, len(wanted), *names, **settings)
+    certificate = certificate_of(fields, sample.num_tasks, len(wanted), *names, **settings)
     return warned(certificate) if validate and chosen.caveat else certificate
 
 
@@ -200,6 +199,5 @@ SAFETY_LEVEL = Question(
     options=(Option("simultaneous", bool, "All safeties are to hold together"),),
     advised=True,
     curve=curve_of_counts,
-    witness=of_limits,
     missing=Certificate.violated,
 )

@@ -15,14 +15,13 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row, bound_for, padded_rows, thresholds_of
 from jaxcert.certificates._attained import Tried
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._batch_axes import STATIC, along
 from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import at_least, valid_rows
-from jaxcert.certificates._figures import LISTED, Told, floor_figures, nothing, of_tasks, reach, status_where
+from jaxcert.certificates._figures import LISTED, NOTHING, Told, floor_figures, nothing, of_tasks, reach, status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
-from jaxcert.certificates._witness import of_lists
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
 from jaxcert.returns._prepared import Support, probability
@@ -32,41 +31,53 @@ from jaxcert.returns._sample import Sample, placed, sample_of
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class SuiteCertificate(ByThreshold):
-    """How many tasks of a fixed list are good at each threshold; a pytree of arrays.
+    """How many tasks of a fixed list are good at each threshold, or which of them; a pytree of arrays.
 
     With probability at least 1 - delta over the rollouts, at each threshold B that was fixed beforehand: at least
     ``num_good`` of these tasks have J >= B and, at the same time, of every part of the list at least as many as
-    ``among`` says. It says nothing about tasks that are not in the list.
+    ``among`` says. Where tasks are named, every task that is named good has J >= B, and every task that is named bad
+    has J < B. It says nothing about tasks that are not in the list.
 
     Attributes:
         thresholds: B, float[t].
-        num_good: at least how many of the tasks have J >= B, int32[..., t].
-        num_violations: k at the level that says most, the tasks that do not pass, int32[..., t].
+        num_good: at least how many of the tasks have J >= B, int32[..., t]: as many as are named, where tasks are.
         status: codes of ``Status``, int32[..., t].
+        delta: failure probability at each threshold, a scalar.
+        num_tasks, bound, quantity, question: as of ``Certificate`` (static).
+        num_episodes: k, trials in a row that all succeed with the probability of a threshold (static).
+        num_violations: k at the level that says most, the tasks that do not pass, int32[..., t]. This and the three
+            that follow are None where tasks are named.
         violations: tasks that do not pass, at each of the levels, bool[..., levels, n, t].
         allowance: how many of the others may be bad, at each of the levels, int32[..., levels, t].
         betas: the levels, float[levels].
-        delta: failure probability at each threshold, a scalar.
-        num_tasks, bound, quantity: as of ``Certificate`` (static).
-        num_episodes: k, trials in a row that all succeed with the probability of a threshold (static).
+        num_bad: how many tasks are named bad, int32[..., t]. This and all below are None where tasks are counted.
+        good: which tasks are named good, bool[..., n, t].
+        bad: which are named bad, bool[..., n, t].
+        complete: whether bad tasks are named, too (static).
+        tasks: the names of the tasks, by default their places in the list, from 0 (static).
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
     num_good: jax.Array = dataclasses.field(metadata=along("threshold"))
-    num_violations: jax.Array = dataclasses.field(metadata=along("threshold"))
     status: jax.Array = dataclasses.field(metadata=along("threshold"))
-    violations: jax.Array = dataclasses.field(metadata=along("level", "task", "threshold"))
-    allowance: jax.Array = dataclasses.field(metadata=along("level", "threshold"))
-    betas: jax.Array = dataclasses.field(metadata=along("level", column="level"))
     delta: jax.Array
-    num_tasks: int = dataclasses.field(metadata={"static": True})
-    bound: str = dataclasses.field(metadata={"static": True})
-    quantity: str = dataclasses.field(metadata={"static": True})
-    num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
+    num_tasks: int = dataclasses.field(metadata=STATIC)
+    bound: str = dataclasses.field(metadata=STATIC)
+    quantity: str = dataclasses.field(metadata=STATIC)
+    question: str = dataclasses.field(metadata=STATIC)
+    num_episodes: int = dataclasses.field(default=1, metadata=STATIC)
+    num_violations: Any = dataclasses.field(default=None, metadata=along("threshold"))
+    violations: Any = dataclasses.field(default=None, metadata=along("level", "task", "threshold"))
+    allowance: Any = dataclasses.field(default=None, metadata=along("level", "threshold"))
+    betas: Any = dataclasses.field(default=None, metadata=along("level", column="level"))
+    num_bad: Any = dataclasses.field(default=None, metadata=along("threshold"))
+    good: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
+    bad: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
+    complete: bool | None = dataclasses.field(default=None, metadata=STATIC)
+    tasks: Any = dataclasses.field(default=None, metadata=STATIC | along("task", column="task"))
 
     source = LISTED
-    _shown: ClassVar = ("thresholds", "num_good", "delta", "num_tasks", "bound")
-    _decimals: ClassVar = {**ByThreshold._decimals, "betas": lambda value: f"{value:.6g}"}
+    _shown: ClassVar = ("thresholds", "num_good", "num_bad", "delta", "num_tasks", "bound", "complete")
 
     @property
     def chosen(self) -> jax.Array:
@@ -99,6 +110,8 @@ class SuiteCertificate(ByThreshold):
     def _told(self, index: int) -> Told:
         threshold, good = self._held(index, "thresholds", "num_good")
         shown, what, n, note = floor_figures(threshold), with_article(self.quantity), self.num_tasks, self._note(index)
+        if self.tasks is not None:
+            return self._named(index, what, shown, note)
         if not good:
             of_these = f"how many of these {n} tasks"
             return nothing(f"{of_these} have {what} of at least {shown}", after=note)._replace(
@@ -107,6 +120,28 @@ class SuiteCertificate(ByThreshold):
         claim = of_tasks(good, n)
         sentence = f"on {claim[0].lower()}{claim[1:]}, the {self.quantity} is at least {shown}.{note}"
         return Told(sentence, claim, f"{reach(good)} {what} of {shown}")
+
+    def _named(self, index: int, what: str, shown: str, note: str) -> Told:
+        """With the names of the tasks."""
+        reached, n = f"{what} of {shown}", self.num_tasks
+        num_good, num_bad = self._held(index, "num_good", "num_bad")
+        if not (num_good or num_bad):
+            sentence = f"no task is known to have {what} of at least {shown}.{note}"
+            return Told(sentence, NOTHING, f"about which of these {n} tasks reach {reached}")
+        good, bad = (self._names(np.asarray(each)[:, index]) for each in (self.good, self.bad))
+        parts = [f"at least {shown} on {good}"] * bool(good) + [f"below {shown} on {bad}"] * bool(bad)
+        sentence = f"the {self.quantity} is {', and '.join(parts)}.{note}"
+        not_so = "does not" if num_bad == 1 else "do not"
+        if not num_good:
+            return Told(sentence, of_tasks(num_bad, n), f"{not_so} reach {reached}")
+        others = f", and {num_bad} {not_so}" if num_bad else ""
+        return Told(sentence, of_tasks(num_good, n), f"{reach(num_good)} {reached}{others}")
+
+    def _names(self, chosen: np.ndarray) -> str:
+        """Tasks by their names, and how many of all they are; empty for none."""
+        names = [self.tasks[i] for i in np.flatnonzero(chosen)]
+        kind = ("task " if len(names) == 1 else "tasks ") if all(map(str.isdecimal, self.tasks)) else ""
+        return f"{kind}{', '.join(names)} ({len(names)} of {self.num_tasks})" if names else ""
 
 
 def _chosen(tasks: Any, num_tasks: int) -> np.ndarray:
@@ -187,7 +222,7 @@ def certify_suite(
     tried = tried_for(per_task, sample, rows, levels, delta)
     fields = _counted(per_task, *placed((sample, rows, levels, delta, tried)))
     fields |= {"thresholds": padded_rows(row, sample), "betas": levels, "delta": delta}
-    settings = {"bound": per_task.name, "quantity": quantity, "num_episodes": num_episodes}
+    settings = {"bound": per_task.name, "quantity": quantity, "num_episodes": num_episodes, "question": "suite"}
     return answer(SuiteCertificate, fields, sample.num_tasks, len(row), **settings)
 
 
@@ -223,5 +258,4 @@ SUITE = Question(
     listed=True,
     missing=lambda found, index: np.asarray(found.violations)[int(found.chosen[index]), :, index],
     paired=True,
-    witness=of_lists,
 )

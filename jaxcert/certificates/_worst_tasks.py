@@ -10,15 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
+from jaxcert._validation import as_numbers, is_concrete, kind_of, refuse, require_real
 from jaxcert.bounds._bound import finish
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import Returns, as_row
 from jaxcert.certificates._attained import ATTAINED_LEVELS, curve_of
 from jaxcert.certificates._averages import bound_over_tasks
-from jaxcert.certificates._band import BandCertificate, steps_of
+from jaxcert.certificates._band import steps_of
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
+from jaxcert.certificates._certificate import EXPECTED_RETURN, Certificate, Status
 from jaxcert.certificates._counting import bad_levels
 from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
@@ -56,6 +56,7 @@ class TailCertificate(ByThreshold):
     delta: jax.Array
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata={"static": True})
 
+    simultaneous = True
     _shown: ClassVar = ("shares", "quantiles", "cvar", "delta")
 
     def _told(self, index: int) -> Told:
@@ -70,13 +71,9 @@ class TailCertificate(ByThreshold):
         sentence = f"the {self.quantity} {where} {least}.{self._note(index)}"
         return Told(sentence, least.capitalize(), f"is the {self.quantity} on a new task")
 
-    @property
-    def _start(self) -> str:
-        return f"{super()._start} for all together"
-
 
 def certify_tail(
-    band: BandCertificate, shares: chex.Numeric | Sequence[float], *, validate: bool = True
+    band: Certificate, shares: chex.Numeric | Sequence[float], *, validate: bool = True
 ) -> TailCertificate:
     r"""Quantiles of the performance over tasks, and means over the worst share of them.
 
@@ -114,8 +111,8 @@ def certify_tail(
 
     Reference: the theory page, section 15.3; Rockafellar & Uryasev (2000) for the mean.
     """
-    if not isinstance(band, BandCertificate):
-        raise ValueError(f"band has type {type(band).__name__}; expected a certificate of certify_band")
+    if not isinstance(band, Certificate) or band.level is None or band.sampled is not None:
+        raise ValueError(f"band is {kind_of(band)}; expected one of certify_band, of the sampled tasks")
     dtype = band.level.dtype
     wanted = as_row("shares", probability("shares", shares, dtype, "down", validate=validate))
     attained = band.method == ATTAINED_LEVELS

@@ -11,7 +11,7 @@ from typing import Any
 from jaxcert._files import write_whole
 from jaxcert.certificates import confidence
 from jaxcert.certificates._question import Question
-from jaxcert.cli import _tables
+from jaxcert.cli import _console
 from jaxcert.cli._outputs import write_plot, writing
 from jaxcert.cli._request import Answer, Request, together
 from jaxcert.cli._typed import in_shell, no_option
@@ -23,9 +23,8 @@ from jaxcert.report import (
     plot_intervals,
     write_report,
 )
-from jaxcert.report._by_name import Groups
+from jaxcert.report._by_name import Groups, latex_text
 from jaxcert.report._curve import curve_or_rows
-from jaxcert.report._latex import latex_text
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.report.html._report_tables import shown_facts
@@ -106,7 +105,7 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
             return draw_intervals(_groups(request, answers, shown[0][0]), title, ax)
         found = [(group, _curve(each)) for group, each in answers.items()]
-        curves = {group or _tables.way(each): each for group, each in found}
+        curves = {group or _console.way(each): each for group, each in found}
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
         heading = title if len(curves) > 1 else f"{title}, {found[0][1].num_tasks} tasks"
         return plot_certificates(curves, points=points, title=heading, policies=first.policies, ax=ax)
@@ -140,7 +139,7 @@ def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:
 def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **how: Any) -> None:
     (answer,) = answers.values()
     of_policies = answer.data[:1] if request.metrics else answer.data
-    (first,), (own, *others) = answer.certificates.values(), in_one_order(*of_policies)
+    ((name, first),), (own, *others) = answer.certificates.items(), in_one_order(*of_policies)
     facts = [shown_facts(each.path) for each in of_policies]
     page = {
         **page_of(request, answer.data),
@@ -148,14 +147,17 @@ def _write_page(request: Request, answers: Mapping[str, Answer], path: Path, **h
         "where": own.where,
         "data": own,
         "findings": answer.findings,
+        "support": answer.support,
+        "wanted": request.wanted,
+        "advice": answer.advice.get(name),
+        "is_curve": answer.is_curve,
+        "tasks": own.tasks if request.outputs.names else None,
     }
     if answer.policies:
         facts = [{f"{of} of {x}": value for of, value in each.items()} for x, each in zip("AB", facts, strict=True)]
         page |= {"against": others[0], "policies": answer.policies}
         page["title"] = page["title"] or " against ".join(answer.policies)
-    page |= {"support": answer.support, "wanted": request.wanted, "is_curve": answer.is_curve}
-    page |= {"tasks": own.tasks if request.outputs.names else None, "facts": functools.reduce(operator.or_, facts)}
-    write_report(path, first, protocol=request.digest, **page, **how)
+    write_report(path, first, protocol=request.digest, facts=functools.reduce(operator.or_, facts), **page, **how)
 
 
 def _verify_command(json: Path, data: Sequence[ReturnsFile], protocol: Path | None) -> str:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.certificates import Status, floor_figures
+from jaxcert.certificates import Status
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import naming
-from jaxcert.cli import _console, _tables
+from jaxcert.certificates._in_a_row import IN_A_ROW
+from jaxcert.certificates._question import MEAN_ROWS
+from jaxcert.cli import _console
 from jaxcert.cli._answer_files import write_outputs
 from jaxcert.cli._question_options import check_rows
 from jaxcert.cli._reading import as_stated
@@ -20,16 +22,14 @@ from jaxcert.diagnostics._diagnose import WEAKER_BOUND
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import column_texts
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
+from jaxcert.report._by_name import observed_means
 from jaxcert.report._curve import every_step
 from jaxcert.report._exact_check import check_witnessed
-from jaxcert.report._open_pairs import why_open
-from jaxcert.report.html._report_tables import sample_of
-from jaxcert.report.html._report_words import too_few_trials
+from jaxcert.report.html._report_parts import MOST_REASONS, reasons_of
+from jaxcert.report.html._report_tables import Sample
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._aligned import in_one_order
 from jaxcert.tables._readers import policies_of
 
 
@@ -127,19 +127,15 @@ def _findings(answer: Answer) -> tuple[Finding, ...] | None:
     of_data |= {name: settings[name] for name in ("support", "delta", "bound", "method") if name in settings}
     listed = all(question.listed and question.takes("bound") for question in questions)
     found = diagnose(data.returns, where=data.where, listed=listed, **of_data)
-    # Do not advise another method if the question has only one, nor another bound for new tasks.
-    has_choice = listed or all(question.chooses_method for question in questions)
+    # Do not advise another method if the question has only one, nor another bound for new tasks or trials in a row.
+    in_a_row = answer.request.asking.options.get(IN_A_ROW.name, 1) > 1
+    has_choice = not in_a_row and (listed or all(question.chooses_method for question in questions))
     findings = tuple(each for each in found if has_choice or each.name != WEAKER_BOUND)
     for finding in findings:
         if answer.request.strict:
             raise ValueError(f"{data.path}: {finding}")
         warnings.warn(f"{data.path}: {finding}", UserWarning, stacklevel=2)
     return findings
-
-
-# To read, not to compute with: each may take a second.
-_MOST_ADVICE = 5
-_UNKNOWN = "not for too few tasks alone; no more is known "
 
 
 def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
@@ -153,26 +149,44 @@ def print_answers(request: Request, answers: Mapping[str, Answer]) -> None:
 
 def _print(answer: Answer) -> None:
     """Print the table, the sentence of each row except for a curve, and why no more is certified."""
-    _console.say(_tables.heading(answer.data, answer.support, answer.certificates))
+    _console.say(_console.heading(answer.data, answer.support, answer.certificates))
     for name, certificate in answer.certificates.items():
         question = QUESTIONS[name]
         if answer.is_curve:
-            table, note = _tables.curve_table(certificate, question), _tables.curve_note(certificate, question)
+            table, note = _console.curve_table(certificate, question)
         else:
-            given = answer.request.asked.numbers[name] or []
-            table, note = _tables.answer_table(certificate, question, given), str(certificate)
+            table, note = _console.answer_table(certificate, question), str(certificate)
         _console.show_table(table)
         _console.say(naming(note, answer.policies))
     _console.say(*reasons(answer))
-    if answer.policies:
-        found, *_ = answer.certificates.values()
-        _console.say(*filter(None, [why_open(answer.data, found, answer.support, answer.policies)]))
+    _console.say(*_not_shown(answer))
+
+
+def how_many_show(*, listed: bool) -> str:
+    """Which plan says how much more data a difference takes."""
+    return f"how many new {'trials of each task' if listed else 'tasks'} it takes: jaxcert plan with --against"
+
+
+def _not_shown(answer: Answer) -> Iterator[str]:
+    """Say by how much A was better on average, if that was asked and not certified."""
+    for question, found in answer.answered if answer.policies else ():
+        means = observed_means(answer.data)
+        is_open = question.rows is MEAN_ROWS and found.status != Status.INVALID_INPUT and float(found.mean) < 0
+        if means is None or not is_open:
+            continue
+        (a, b), ahead = answer.policies, float(means.mean())
+        said = f"Not shown: that {a} is better than {b} on average. In these data it is"
+        if ahead > 0:
+            yield f"{said} by {ahead:.3g}; {how_many_show(listed=question.listed)}."
+        else:
+            how = f"worse by {-ahead:.3g}" if ahead else "equal"
+            yield f"{said} {how}, so that more of the same would not show it; swap the files for the other way round."
 
 
 def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:
     """The reasons why less is certified than wanted, by question, where they are known."""
     known: dict[str, Any] = {"num_rollouts": max(int(each.num_rollouts.max()) for each in answer.data)}
-    known |= {"safety": answer.request.wanted, "limit": _MOST_ADVICE}
+    known |= {"safety": answer.request.wanted, "limit": MOST_REASONS}
     return {
         name: advise(certificate, support=answer.support, **known)
         for name, certificate in answer.certificates.items()
@@ -182,34 +196,11 @@ def advice_of(answer: Answer) -> dict[str, tuple[Advice | None, ...]]:
 
 def reasons(answer: Answer) -> Iterator[str]:
     """Say why no more is certified: a line for each row that misses, if the reason is known."""
-    for name in answer.advice:
-        yield from _advised(answer, name)
+    sample = Sample(np.empty(0), answer.support, answer.data, policies=answer.policies)
     for name, certificate in answer.certificates.items():
-        question = QUESTIONS[name]
-        if answer.request.metrics and (why := certificate.why_not_more):
-            yield f"Why not more: {why}."
-        if question.listed and question.each and all(each.has_rollouts for each in answer.data):
-            yield from _too_few_trials(answer, certificate, question)
-
-
-def _advised(answer: Answer, name: str) -> Iterator[str]:
-    """A line for each inspected row that misses the wanted safety."""
-    is_ragged = any(each.missing for each in answer.data)
-    unknown = _UNKNOWN + ("of unequal numbers of rollouts" if is_ragged else "with these settings")
-    certificate, fixed, entries = answer.certificates[name], str(QUESTIONS[name].each), answer.advice[name]
-    missing = misses(certificate, safety=answer.request.wanted)
-    values = getattr(certificate, QUESTIONS[name].rows.columns[fixed])
-    for value, entry, missed in zip(values.tolist(), entries, missing.tolist(), strict=False):
-        if entry is not None or missed:
-            yield f"Why not more at {fixed} {floor_figures(value)}: {entry or unknown}."
-    if len(entries) < len(certificate):
-        yield f"Advice for the first {_MOST_ADVICE} of {missing.sum()} rows that miss."
-
-
-def _too_few_trials(answer: Answer, certificate: Any, question: Any) -> Iterator[str]:
-    """A line for each row of a fixed list at which nothing is certified because there are too few trials."""
-    sample = sample_of(certificate.num_tasks, in_one_order(*answer.data), answer.support or (0.0, 1.0))
-    shown = column_texts(certificate, question, question.each)
-    for place in np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:_MOST_ADVICE]:
-        if why := too_few_trials(certificate, question, place, sample):
-            yield f"Why not all tasks at {question.each} {shown[place]}: {why}."
+        entries = answer.advice.get(name, ())
+        for what, why in reasons_of(certificate, QUESTIONS[name], sample, entries, answer.request.wanted):
+            yield f"Why not {what}: {why}."
+        if name in answer.advice and len(entries) < len(certificate):
+            missing = misses(certificate, safety=answer.request.wanted).sum()
+            yield f"Advice for the first {MOST_REASONS} of {missing} rows that miss."

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
+from jaxcert.cli._console import as_given
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
 from jaxcert.cli._question_options import (
     askable,
@@ -18,7 +19,6 @@ from jaxcert.cli._question_options import (
     options_of_questions,
     required_words,
 )
-from jaxcert.cli._tables import as_given
 from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions

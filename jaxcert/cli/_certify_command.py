@@ -6,12 +6,11 @@ from typing import Any
 
 from jaxcert.cli._answering import answer_files
 from jaxcert.cli._asking import Asking, asked_of, with_asking
-from jaxcert.cli._options import QUIET, STRICT, argument, option, with_group
+from jaxcert.cli._options import QUIET, STRICT, argument, columns_of, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import FolderOptions
 from jaxcert.cli._request import PROTOCOL, Request, completed, locked_in
-from jaxcert.cli._role_options import columns_of, reading_of, with_roles
 from jaxcert.tables import ReturnsFile
 
 

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
-from jaxcert.cli._options import argument, flag
+from jaxcert.cli._console import as_given, rollouts_words
+from jaxcert.cli._options import argument, flag, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import aligned, as_stated, read_file, refuse_parquet_folder, told
-from jaxcert.cli._role_options import reading_of, with_roles, words_of
-from jaxcert.cli._tables import as_given, rollouts_words
 from jaxcert.cli._typed import in_shell
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._writers import sizes_of

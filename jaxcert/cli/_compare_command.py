@@ -1,6 +1,7 @@
 """`jaxcert compare`: two policies on the same tasks, from a file of returns of each; of more their leaderboard."""
 
 import functools
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,25 +11,24 @@ import numpy as np
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Status, ceil_figures
-from jaxcert.cli import _console, _tables
+from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
-from jaxcert.cli._answering import advice_of, answer_files, reasons
+from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
 from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
-from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, with_group
+from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable, required_words
 from jaxcert.cli._reading import PolicySource, aligned, as_stated, read_two, sources_of, told
 from jaxcert.cli._request import OF_EVERY, Answer, Request, check_listed, completed
-from jaxcert.cli._role_options import reading_of, with_roles
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
-from jaxcert.report._open_pairs import open_pairs
 from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many, names_of
 
 _ASKED = askable(num_inputs=2)
+_MOST_PAIRS = 5
 
 
 @with_asking(
@@ -90,7 +90,7 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
         show("reading")
         read = aligned([file.read(**request.roles) for file in files], strict=request.roles["strict"])
         data = as_stated(read, asking.support)
-        check_listed(data, board.mean, asking, of=board.at)
+        check_listed(data, board.answered[0], asking, of=board.answered[-1])
         show("certifying")
         found = _leaderboard(board, data, asking)
         write_files(
@@ -126,15 +126,15 @@ def _board(request: Request, num_policies: int) -> Board:
     bound = None if _of_list(board, asking) else asking.bound
     of_thresholds = {"--bound": bound, "--beta": asking.beta, "--method": asking.method}
     given = [name for name, value in of_thresholds.items() if value is not None]
-    if given and board.at is None:
+    if given and not asking.threshold:
         raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
     return board
 
 
 def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> Leaderboard:
     """The certificates, each at its share of delta; successes have a support."""
-    asked, delta = board.at or board.mean, float(asking.delta or 0.0)
-    of_each = [completed(asked, asking, each.like, each.known_support, instead=OF_EVERY) for each in data]
+    delta = float(asking.delta or 0.0)
+    of_each = [completed(board.answered[-1], asking, each.like, each.known_support, instead=OF_EVERY) for each in data]
     support = of_each[0]["support"]
     settled = asking._replace(support=support, delta=board.share(delta))
     answers = [_answers(board, each, settled) for each in data]
@@ -146,34 +146,41 @@ def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
     """The settings for one policy by question; bound, beta and method belong to the questions at thresholds."""
     of_mean = asking._replace(beta=None, method=None, bound=_of_list(board, asking))
     found: dict[str, Any] = {}
-    for question in board.questions:
-        fixed, own = (list(board.thresholds), asking) if question is board.at else (None, of_mean)
-        found[question.name] = ask(question, [data], fixed, completed(question, own, data.like))
+    for name, thresholds in board.asked.items():
+        settings = completed(QUESTIONS[name], of_mean if thresholds is None else asking, data.like)
+        found[name] = ask(QUESTIONS[name], [data], thresholds, settings)
     return found
 
 
 def _of_list(board: Board, asking: Asking) -> str | None:
     """The given bound for successes, if the means are over a list, which also allows it."""
     bound = asking.bound
-    return bound if board.mean.listed and bound in BOUNDS and BOUNDS[bound].binary else None
+    return bound if board.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
 
 def _print(found: Leaderboard) -> None:
     data, tasks = found.data, how_many(len(found.data[0].tasks), "task")
-    rollouts = "; ".join(dict.fromkeys(_tables.rollouts_words(each.num_rollouts) for each in data))
+    rollouts = "; ".join(dict.fromkeys(_console.rollouts_words(each.num_rollouts) for each in data))
     _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
     _console.say(*told(*data))
-    _console.show_table(_tables.plain_table(found.table))
-    _console.say(*filter(None, [found.together, open_pairs(found)]))
+    _console.show_table(_console.plain_table(found.table))
+    _console.say(found.together, *_not_told_apart(found))
+
+
+def _not_told_apart(found: Leaderboard) -> Iterator[str]:
+    """The pairs of policies whose order is open."""
+    every = itertools.combinations(enumerate(found.names), 2)
+    pairs = [f"{a} and {b}" for (i, a), (j, b) in every if found.is_open(i, j)]
+    more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
+    if pairs:
+        yield f"Not told apart: {', '.join(pairs[:_MOST_PAIRS])}{more}; {how_many_show(listed=found.board.listed)}."
 
 
 def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:
     """Say for which policies nothing is certified at thresholds, and why."""
-    at = found.board.at
-    if at is None:
-        return
     for name, data, answers in zip(found.names, found.data, found.answers, strict=True):
-        if np.any(np.asarray(answers[at.name].status) == Status.VACUOUS):
-            answer = Answer(request, [data], {"support": found.support}, {at.name: answers[at.name]})
+        at = {name: each for name, each in answers.items() if QUESTIONS[name].each}
+        if any(np.any(np.asarray(each.status) == Status.VACUOUS) for each in at.values()):
+            answer = Answer(request, [data], {"support": found.support}, at)
             yield f"{name}:"
             yield from reasons(answer._replace(advice=advice_of(answer)))

@@ -1,17 +1,28 @@
-"""Output to the terminal."""
+"""Output to the terminal: lines, tables of certificates, progress. Every figure is rounded to the safe side."""
 
 import contextlib
 import functools
 import io
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
+from jaxcert.certificates import Certificate, ceil_figures
+from jaxcert.certificates._question import Question
 from jaxcert.cli._program_cache import emptied_after
+from jaxcert.cli._reading import told
+from jaxcert.questions import QUESTIONS
+from jaxcert.report._in_words import texts_of
+from jaxcert.report.html._report_tables import level_words, shortened
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._returns import how_many
 
 # Wide enough for every table, since a pipe has no width and cells must not be cut.
 _PIPE_WIDTH = 400
@@ -70,3 +81,92 @@ def warnings_on_stderr() -> Iterator[None]:
     for line in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
         if not emptied_after(line):
             print(f"warning: {line}", file=sys.stderr)
+
+
+_WIDEST = 10_000
+_CURVE_NOTE = (
+    "Each point holds for a threshold fixed before the data were seen, not for one chosen after a look at the curve."
+)
+
+
+def answer_table(certificate: Any, question: Question) -> Table:
+    """The certified statements, row by row."""
+    return plain_table(shortened(texts_of(certificate, question), "..."))
+
+
+def curve_table(certificate: Certificate, question: Question) -> tuple[Table, str]:
+    """The points of a curve up to the last at which anything is certified; and below it what they mean, and how many
+    steps are not shown.
+    """
+    certified = np.asarray(getattr(certificate, question.rows.columns[question.rows.certified]))
+    count = int(max(np.flatnonzero(certified > 0), default=0)) + 1  # the first point, if nothing is
+    bounds, left_out, note = np.asarray(certificate.lower_bounds), len(certificate) - count, [_CURVE_NOTE]
+    if left_out:
+        points = f"{left_out:,} points" if left_out > 1 else "point"
+        note = [f"Nothing is certified at the {points} above these.", *note]
+    if (steps := len(np.unique(bounds[np.isfinite(bounds)]))) > len(certificate):
+        kept = f"{len(certificate):,} of {steps:,} steps"
+        note.append(f"{kept}: between two points, the certified safety of the upper one holds.")
+    texts = {name: entries[:count] for name, entries in texts_of(certificate, question).items()}
+    return plain_table(shortened(texts, "...")), "\n".join(note)
+
+
+def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
+    """The question and settings, for one policy or two."""
+    certificate, *_ = certificates.values()
+    tasks = how_many(certificate.num_tasks, "task")
+    lies = f"support [{', '.join(map(as_given, support))}]" if support else ""
+    delta = f"delta {ceil_figures(float(certificate.delta))}"
+    if len(data) > 1 and not QUESTIONS[next(iter(certificates))].metrics_of(certificate):
+        a, b = data
+        rollouts = f"A: {rollouts_words(a.num_rollouts)}; B: {rollouts_words(b.num_rollouts)}"
+        first = f"A is {a._name}, B is {b._name}: {tasks}, {way(certificate)}"
+        return "\n".join([first, f"{rollouts}; {lies}, {delta}", *told(*data)])
+    rollouts = "; ".join(dict.fromkeys(rollouts_words(each.num_rollouts) for each in data))
+    first = ", ".join(filter(None, [f"{data[0].path}: {tasks}", rollouts, lies]))
+    return "\n".join([first, *told(*data), ", ".join([*_settings(certificates), delta])])
+
+
+def _settings(certificates: Mapping[str, Any]) -> list[str]:
+    """Bound, method and beta, which may depend on the fixed numbers."""
+    certificate, *_ = certificates.values()
+    each = {name: QUESTIONS[name].each for name in certificates}
+    betas = {each[name]: level_words(getattr(one, "beta", None)) for name, one in certificates.items()}
+    same = len(set(betas.values())) == 1
+    beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
+    named = {name: getattr(certificate, name, "") for name in ("bound", "method")} | {"beta": beta}
+    return [f"{name} {value}" for name, value in named.items() if value]
+
+
+def rollouts_words(counts: np.ndarray) -> str:
+    """The number of rollouts of each task, [n]."""
+    fewest, most = counts.min(), counts.max()
+    return (
+        f"{how_many(most, 'rollout')} each" if fewest == most else f"{fewest} to {most} rollouts, {counts.sum()} in all"
+    )
+
+
+def way(certificate: Any) -> str:
+    """How it was certified, in a few words."""
+    named = [getattr(certificate, name, "") for name in ("bound", "method")]
+    level = level_words(getattr(certificate, "beta", None))
+    return ", ".join(filter(None, [*named, f"beta {level}" if level else ""]))
+
+
+def as_given(value: float) -> str:
+    """A number chosen by the user, with the figures that identify the float."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Table:
+    """Columns of text by their heading, aligned to the right; a wide table breaks lines on a narrow terminal."""
+    padding = (0, 0) if is_wide else (0, 1)
+    table = Table(box=box.SIMPLE_HEAD, padding=padding, show_edge=False, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=not is_wide, overflow="fold")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
+    if not is_wide:
+        # A narrow terminal breaks lines; rich would cut figures off.
+        table.width = Console(width=_WIDEST).measure(table).maximum
+    return table

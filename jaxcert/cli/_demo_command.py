@@ -10,8 +10,8 @@ import jax
 import numpy as np
 
 import jaxcert
-from jaxcert.certificates import Certificate, floor_to
-from jaxcert.cli import _console, _tables
+from jaxcert.certificates import Certificate, floor_figures, floor_to
+from jaxcert.cli import _console
 from jaxcert.cli._options import QUIET, option
 from jaxcert.cli._outputs import FORCE, check_new, write_plot, writing
 from jaxcert.report import plot_certificates
@@ -125,19 +125,22 @@ def _figure(case: Case, results: dict[str, _Certified]) -> Any:
 
 def _print(case: Case, results: dict[str, _Certified]) -> None:
     n, m = case.returns.shape
-    ways = [f"  {label}: {_tables.way(at_thresholds)}" for label, (at_thresholds, _) in results.items()]
+    ways = [f"  {label}: {_console.way(at_thresholds)}" for label, (at_thresholds, _) in results.items()]
     _console.say(f"{case.title}; {n} tasks, {m} rollouts each", *ways)
-    _console.show_table(_tables.plain_table(_columns(case, results)))
+    _console.show_table(_console.plain_table(_columns(case, results)))
 
 
 def _columns(case: Case, results: dict[str, _Certified]) -> dict[str, list[str]]:
     """Safety at the case's thresholds, and in the last row the performance at the safety level."""
-    columns = {"threshold": [*map(_tables.as_given, case.thresholds), f"on {_SAFETY:.0%} of tasks"]}
+    columns = {"threshold": [*map(_console.as_given, case.thresholds), f"on {_SAFETY:.0%} of tasks"]}
     if case.exact is not None:
         performance, safety = case.exact
         at = [*np.interp(case.thresholds, performance, safety), np.interp(-_SAFETY, -safety, performance)]
         columns["exact"] = [f"{value:.4f}" for value in at]
     for label, (at_thresholds, at_safety) in results.items():
         found = np.asarray(at_thresholds.safety)[: len(case.thresholds)]
-        columns[label] = [*(floor_to(float(value), 4) for value in found), *_tables.performances(at_safety)]
+        columns[label] = [
+            *(floor_to(float(value), 4) for value in found),
+            *map(floor_figures, at_safety.thresholds.tolist()),
+        ]
     return columns

@@ -13,12 +13,11 @@ import typer
 
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
-from jaxcert.cli._options import argument, flag, option, options, with_group
+from jaxcert.cli._options import TASK, VALUE, argument, flag, option, options, reading_of, with_group
 from jaxcert.cli._outputs import FORCE, check_outputs, write_plot
-from jaxcert.cli._role_options import TASK, VALUE, columns_in, reading_of
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
-from jaxcert.monitoring._monitor_declared import Declared, check_same
+from jaxcert.monitoring._monitor_declared import check_same, with_claim
 from jaxcert.monitoring._stream import tasks_from
 from jaxcert.report import document_digest, plot_evidence, read_certificate
 
@@ -47,60 +46,42 @@ class Wished(NamedTuple):
 
 
 def opened(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:
-    """Open the monitor of a file, or begin one; refuse settings that differ from those it began with."""
+    """Open the monitor of a file, or begin one; refuse settings that differ from those it began with.
+
+    Anyone who alters a monitor's file can recompute its hashes, so where the certificate is given, claim, support and
+    kind of returns are those of the certificate and the options. A monitor that began in Python, without a
+    certificate's file, accepts a file with exactly the claim it watches.
+    """
     if not state.exists():
+        claim, settings = _settled(certificate, wished)
+        if claim is None:
+            raise ValueError("expected CERTIFICATE, or --threshold and --epsilon, to begin a monitor")
         # Another process may begin it at the same moment: then this one shares it.
         with contextlib.suppress(FileExistsError):
-            return _begun(state, certificate, wished, complete=complete)
+            return Monitor.start(state, claim, complete=complete, **settings)
     watching = Monitor(state)
     with in_file(state):
-        if certificate is not None:
-            if watching.declared.certificate_sha256 is not None:
-                check_same(watching.declared, {"certificate_sha256": _sha256(certificate)})
-            watching.declared = _as_certified(watching.declared, certificate, wished)
-        check_same(watching.declared, wished.given)
+        claim, settings = _settled(certificate, wished, watching.declared.claim)
+        own = {name: value for name, value in wished.given.items() if name in ("threshold", "epsilon")}
+        if watching.declared.certificate_sha256 is None:
+            settings.pop("certificate_sha256", None)
+        check_same(watching.declared, settings | own)
+        if certificate is not None and claim is not None:
+            watching.declared = with_claim(watching.declared, claim)
     return watching
 
 
-def _begun(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:
+def _settled(
+    certificate: Path | None, wished: Wished, watched: MonitoredClaim | None = None
+) -> tuple[MonitoredClaim | None, dict[str, Any]]:
+    """The claim of a certificate or of the options, if they have one, and the other settings that they fix."""
     settings = {name: value for name, value in wished.given.items() if name not in ("threshold", "epsilon")}
-    if certificate is not None:
-        claim, support, successes = _certified(certificate, wished)
-        settings = {"successes": successes, "certificate_sha256": _sha256(certificate), **settings}
-        if support is not None and not settings["successes"]:
-            settings.setdefault("support", support)
-    elif wished.threshold is None or wished.epsilon is None:
-        raise ValueError("expected CERTIFICATE, or --threshold and --epsilon, to begin a monitor")
-    else:
-        claim = MonitoredClaim(wished.threshold, wished.epsilon)
-    return Monitor.start(state, claim, complete=complete, **settings)
-
-
-def _as_certified(declared: Declared, certificate: Path, wished: Wished) -> Declared:
-    """The declaration with the certificate's claim, which must be the watched one.
-
-    Anyone who alters a monitor's file can recompute its hashes, so the claim is not taken from there. A monitor that
-    began in Python, without a certificate's file, accepts a file with exactly the claim it watches.
-    """
-    claim, known, has_words = _certified(certificate, wished, watched=declared.claim)
-    if claim[:3] != declared.claim[:3]:
-        began = "began without a certificate's file, with" if declared.certificate_sha256 is None else "watches"
-        raise ValueError(
-            f"{began} the claim that {_in_full(declared.claim)}; {certificate} claims that {_in_full(claim)}; expected "
-            "a certificate of that claim, none, or a new --state"
-        )
-    successes = wished.successes or has_words
-    for name, expected in (("successes", successes), ("support", (0, 1) if successes else wished.support or known)):
-        if expected is not None and getattr(declared, name) != expected:
-            raise ValueError(
-                f"{name} is {getattr(declared, name)}; by {certificate} and the options it is {expected}: expected "
-                f"--{name} again if it began with it, or a new --state"
-            )
-    return declared._replace(claim=claim)
-
-
-def _in_full(claim: MonitoredClaim) -> str:
-    return f"{claim} (delta {claim.delta:g})"
+    if certificate is None:
+        known = wished.threshold, wished.epsilon
+        return None if known[0] is None or known[1] is None else MonitoredClaim(known[0], known[1]), settings
+    claim, support, successes = _certified(certificate, wished, watched)
+    settings = {"certificate_sha256": _sha256(certificate), "successes": successes, **settings}
+    return claim, settings if settings["successes"] or support is None else {"support": support, **settings}
 
 
 def _certified(
@@ -194,7 +175,8 @@ def command(
     with _console.warnings_on_stderr():
         watching = opened(state, certificate, wished, complete=complete)
         certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
-    columns = {**columns_in(reading_of({"task": task, "value": value})), "trial": None}
+    reading = reading_of({"task": task, "value": value})
+    columns = {"task": reading["task"], "trial": None, "value": reading["value"]}
     said, is_whole = sys.stderr if rows else sys.stdout, False
     try:
         feed(watching, columns, certified, rows=rows)

@@ -7,12 +7,11 @@ import numpy as np
 
 from jaxcert._files import write_whole
 from jaxcert.certificates._method import MOST_DELTA
-from jaxcert.cli import _console, _tables
+from jaxcert.cli import _console
 from jaxcert.cli._lock_command import write_locked
-from jaxcert.cli._options import QUIET, SUPPORT, argument, option, options, several, with_group
+from jaxcert.cli._options import QUIET, SUPPORT, argument, option, options, reading_of, several, with_group, with_roles
 from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot, writing
 from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
-from jaxcert.cli._role_options import reading_of, with_roles
 from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._known_designs import DESIGNS
 from jaxcert.planning._pilot import support_of
@@ -219,7 +218,7 @@ def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, strata: str | 
             write(write_whole, wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
         _console.say(*filter(None, [found.heading, found.notice]), "", *told(*data))
         _console.output().print(
-            _tables.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
+            _console.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
         )
         _console.say(*found.remarks, *drawn)
         if wanted.lock:

@@ -11,7 +11,7 @@ import typer
 from jaxcert.certificates._question import Option, Question
 from jaxcert.cli._options import flag, option, parameter, several
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import column_texts
+from jaxcert.report._in_words import column_texts
 
 _MOST_MISSED = 20
 

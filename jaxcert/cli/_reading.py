@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.cli._options import option, options
-from jaxcert.cli._role_options import others_given, reading_of, role_option, words_of
+from jaxcert.cli._options import option, options, others_given, reading_of, role_option, words_of
 from jaxcert.cli._typed import in_shell, typed_with
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
@@ -156,21 +155,16 @@ def read_two(files: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]
     return data
 
 
-def told_of_metrics(files: Sequence[ReturnsFile]) -> list[str]:
-    """A line about a file with several read columns."""
-    columns = {file.columns.value for file in files if file.columns is not None}
-    pooled = [name for name in files[0].pooled if name not in columns]
-    return list(filter(None, [*dict.fromkeys(file.told for file in files), _pooled(pooled)]))
-
-
 def told(*files: ReturnsFile) -> list[str]:
-    """Lines about files: the read columns, and unread ones that may separate policies."""
-    return [
-        line if len(files) == 1 else f"{file._name}: {line}"
+    """Lines about files: the read columns, and unread ones that may separate policies; with names, if they differ."""
+    read, several = {file.columns.value for file in files if file.columns}, len({file._name for file in files}) > 1
+    lines = {
+        f"{file._name}: {line}" if several else line: None
         for file in files
-        for line in (file.told, _pooled(file.pooled))
+        for line in (file.told, _pooled([name for name in file.pooled if name not in read]))
         if line
-    ]
+    }
+    return [*lines]
 
 
 def _pooled(names: Sequence[str]) -> str:

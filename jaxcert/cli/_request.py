@@ -13,10 +13,10 @@ from jaxcert.certificates import confidence
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import defaults
 from jaxcert.cli._asking import Asked, Asking
+from jaxcert.cli._console import as_given
 from jaxcert.cli._options import option
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import not_taken
-from jaxcert.cli._tables import as_given
 from jaxcert.cli._typed import refuse_both, typed_with
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice

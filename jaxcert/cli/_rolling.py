@@ -16,9 +16,9 @@ from rich.text import Text
 from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
+from jaxcert.cli._console import as_given
 from jaxcert.cli._outputs import writing
 from jaxcert.cli._run import FIXED, Rolling, Run, Unfinished, unfinished
-from jaxcert.cli._tables import as_given
 from jaxcert.planning import check
 from jaxcert.report import run_record, write_certificates
 from jaxcert.rollouts import AdaptiveCertificate, certify_adaptive, collect, save_adaptive

@@ -10,10 +10,10 @@ from jaxcert.cli import _console
 from jaxcert.cli._options import QUIET, STRICT, argument, flag
 from jaxcert.cli._outputs import FORCE, check_distinct, check_new
 from jaxcert.cli._reading import read_file, told
+from jaxcert.cli._sweep_config import Config, read_config
 from jaxcert.report import write_sweep
 from jaxcert.report._sweeps import FORMATS
 from jaxcert.sweep import SweepResult, sweep
-from jaxcert.sweep._config import Config, read_config
 from jaxcert.sweep._sweep import settled
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import stacked

@@ -2,13 +2,12 @@
 
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import typer
 
 from jaxcert._files import check_suffix
-from jaxcert.cli import _console, _pair_texts, _trial_texts
+from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
 from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness, writing
 from jaxcert.cli._rolling import check_archive_path
@@ -93,12 +92,7 @@ def start_trials(
         raise ValueError(f"{given[0]} is given; {of} does not take it")
     with _console.warnings_on_stderr():
         found = kind.start(log, successes=successes, support=support, delta=delta)
-    _console.say(*texts_of(found).beginning(found))
-
-
-def texts_of(found: Trials | PairedTrials) -> ModuleType:
-    """The texts for this kind of logs: `beginning`, `progress` and `standing`."""
-    return _pair_texts if isinstance(found, PairedTrials) else _trial_texts
+    _console.say(*_trial_texts.beginning(found))
 
 
 def _labels(tasks: str | None) -> list[str]:
@@ -141,7 +135,7 @@ def add_trial(
             wanted = outcomes_of(found.declared.successes, found.declared.support)
             raise ValueError(f"expected one of --success, --failure and --score, for {wanted}")
         found.add(label, given[0])
-    _console.say(texts_of(found).progress(found, label))
+    _console.say(_trial_texts.progress(found, label))
 
 
 @group.command("undo")
@@ -154,7 +148,7 @@ def undo_trial(
         gone = found.undo(why)
     label = found.declared.labels[gone.task]
     told = f"withdrawn: trial {gone.number}, of {label}; {len(found.withdrawn)} in all"
-    _console.say(told, texts_of(found).progress(found, label))
+    _console.say(told, _trial_texts.progress(found, label))
 
 
 @group.command("next")
@@ -186,7 +180,7 @@ def trial_status(
         _write_files(found, json, out, witness=witness, force=force)
     elif json is not None or out is not None:
         raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof_command(log)}")
-    _console.say(*texts_of(found).standing(found))
+    _console.say(*_trial_texts.standing(found))
 
 
 def _write_files(trials: Trials, json: Path | None, out: Path | None, *, witness: bool, force: bool) -> None:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, is_difference
-from jaxcert.certificates._certify_shift import shifted_task
+from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, is_difference, shifted_task
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, ceil_figures, ceil_to, floor_figures, floor_to
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS, question_of

@@ -16,8 +16,8 @@ from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_by, advice_on, impossible
-from jaxcert.planning._advice_on_successes import advice_on_level, advice_on_successes
 from jaxcert.planning._highest_safety import most_together
+from jaxcert.planning._successes import advice_on_level, advice_on_successes
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import sampled
 from jaxcert.returns._prepared import Support

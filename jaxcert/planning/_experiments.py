@@ -6,7 +6,6 @@ power is taken. These sizes are fixed before the fresh experiments are drawn, an
 together with 95 % confidence.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ import numpy as np
 from jaxcert.bounds import betting
 from jaxcert.bounds._bound import evaluate
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._ranking import discordant_bound
 from jaxcert.numerics._rounding import cast
 from jaxcert.planning._least_tasks import least_number
 from jaxcert.planning._simulation import TIMES, least_share
@@ -27,7 +25,6 @@ from jaxcert.returns._sample import numbers_as_sample
 REPEATS = 200
 # Sizes around the one that was found.
 _LARGER = (1, 1.02, 1.04, 1.07, 1.1, 1.15, 1.2, 1.3, 1.5, 2)
-_USUAL_POWER = 0.9
 
 
 class Experiments(NamedTuple):
@@ -89,30 +86,15 @@ class Margin(NamedTuple):
     width: float  # b - a, of the support of either policy
     delta: float  # failure probability of the certificate
     unit: int = 1  # how many differences a size of one has: a task has one, a trial of a list one of each of its tasks
-    counts_wins: bool = False  # whether the certificate counts the tasks on which exactly one of two policies succeeds
 
     def __call__(self, differences: np.ndarray, size: int) -> np.ndarray:
         dtype = np.dtype(np.float32)
         given = jnp.asarray(differences), cast(self.width, dtype, "up"), cast(self.delta, dtype, "down")
-        return np.asarray(_lower(self.counts_wins, *given, np.int32(size * self.unit))) >= self.margin
+        return np.asarray(_lower(*given, np.int32(size * self.unit))) >= self.margin
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _lower(counts_wins: bool, differences, width, delta, count) -> jax.Array:
+@jax.jit
+def _lower(differences, width, delta, count) -> jax.Array:
     """Lower bounds on the mean from the first differences of each row."""
     mask: Any = jnp.broadcast_to(jnp.arange(differences.shape[-1]) < count, differences.shape)
-    if counts_wins:
-        return discordant_bound(jnp.where(mask, differences, 0), delta)
     return evaluate(BOUNDS[betting.__name__], numbers_as_sample(differences, -width, width, mask), delta)
-
-
-def likely_size(differences: np.ndarray, most: int, margin: Margin) -> int:
-    """About the size with which new differences like these certify a margin in 9 of 10 cases; 0 for more than the most.
-
-    ``differences``: of tasks, or of rollouts of a list.
-    """
-
-    def draw(rng: np.random.Generator, num_repeats: int, size: int) -> np.ndarray:
-        return rng.choice(differences, size=(num_repeats, size * margin.unit))
-
-    return fewest(Experiments(draw, margin, most, margin.unit, most_fresh=2**22), _USUAL_POWER, (0, 6))

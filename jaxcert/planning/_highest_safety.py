@@ -19,6 +19,7 @@ from jaxcert.certificates._soft import least_evidence, shares
 from jaxcert.numerics._calibration import calibrated
 from jaxcert.numerics._rounding import cast, unit_roundoff
 from jaxcert.planning._least_tasks import MOST_TASKS, least_number, safety_of
+from jaxcert.questions import question_of
 from jaxcert.returns._sample import Sample, support_for
 from jaxcert.returns.summaries import Histogram
 
@@ -116,7 +117,7 @@ def most_together(certificate: Certificate, num_rollouts: int | None) -> Most | 
     if method.bound is None:
         assert method.choice
         return _of_levels(certificate, method.choice)
-    if num_rollouts or certificate.stops:
+    if num_rollouts or question_of(certificate).stops:
         return _of_shares(certificate, method.bound.name, num_rollouts)
     return None
 
@@ -124,7 +125,7 @@ def most_together(certificate: Certificate, num_rollouts: int | None) -> Most | 
 def _of_shares(certificate: Certificate, bound: str, num_rollouts: int | None) -> Most:
     """If each task has a share of 1."""
     dtype, alpha = certificate.safety.dtype, float(certificate.beta)
-    least = 0.0 if certificate.stops else least_evidence(num_rollouts or 0, dtype)
+    least = 0.0 if question_of(certificate).stops else least_evidence(num_rollouts or 0, dtype)
     _, low = shares(jnp.ones((), dtype), certificate.beta, least)
     best, delta = BestTask(bound, (float(low), 1.0), dtype), float(certificate.delta)
 

@@ -22,18 +22,20 @@ from jaxcert.returns._sample import Sample
 from jaxcert.sequential import certify_sequential
 
 
-def _bounds_per_task(bound: Bound, returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
-    """Lower bounds from the first m rollouts."""
+def _by_level(found: Callable[..., jax.Array], returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
+    """Lower bounds or scores of tasks from the first m rollouts.
+
+    They are found level by level, for memory, and so that one program serves any number of levels.
+    """
     dtype = returns.dtype
     low, high = cast(wish.support[0], dtype, "down"), cast(wish.support[1], dtype, "up")
-    given = bound, jnp.asarray(returns), np.int32(m)
-    # Level by level, for memory, and so that one program serves any number of them.
-    lower = np.stack([_bounds(*given, beta, low, high) for beta in cast(betas, dtype, "nearest")])
+    given = jnp.asarray(returns), np.int32(m), low, high
+    lower = np.stack([found(*given, beta) for beta in cast(betas, dtype, "nearest")])
     return PerTask(lower, np.full(lower.shape, m, np.int32))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _bounds(bound: Bound, returns, m, beta, low, high) -> jax.Array:
+def _bounds(bound: Bound, returns, m, low, high, beta) -> jax.Array:
     """Lower bounds [N] from the first m rollouts."""
     return evaluate(bound, _first(returns, low, high, m), beta)
 
@@ -46,7 +48,7 @@ def _first(returns: jax.Array, low: jax.Array, high: jax.Array, m: jax.Array) ->
 
 def _fixed(bound: str, suits: Callable[[bool], bool]) -> Kind:
     """Designs that count the tasks whose bound of that name misses the threshold."""
-    return Kind(bound, {"bound": bound}, functools.partial(_bounds_per_task, BOUNDS[bound]), suits)
+    return Kind(bound, {"bound": bound}, functools.partial(_by_level, functools.partial(_bounds, BOUNDS[bound])), suits)
 
 
 # The levels of a design are near these.
@@ -56,7 +58,7 @@ _NEAR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 def _successes_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
     """The threshold for tasks with enough successes, else the lower end; without a threshold, lower bounds."""
     if wish.threshold is None:
-        return _bounds_per_task(CLOPPER_PEARSON, returns, m, betas, wish)
+        return _by_level(functools.partial(_bounds, CLOPPER_PEARSON), returns, m, betas, wish)
     enough = _enough(m, betas, wish.threshold)
     passes = np.sum(returns[:, :m], axis=1) >= enough[:, None]
     lower = np.where(passes, wish.threshold, wish.support[0]).astype(returns.dtype)
@@ -105,17 +107,13 @@ def _weights(m: int, threshold: float) -> tuple[float, ...]:
 
 def _evidence_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
     """min(1, alpha E) from the first m rollouts."""
-    dtype = returns.dtype
     assert wish.threshold is not None
-    threshold = cast(np.asarray([wish.threshold]), dtype, "up")
-    low, high = cast(wish.support[0], dtype, "down"), cast(wish.support[1], dtype, "up")
-    given = jnp.asarray(returns), np.int32(m), threshold, low, high, least_evidence(m, dtype)
-    found = np.stack([_shares(*given, alpha) for alpha in cast(betas, dtype, "nearest")])
-    return PerTask(found, np.full(found.shape, m, np.int32))
+    own = cast(np.asarray([wish.threshold]), returns.dtype, "up"), least_evidence(m, returns.dtype)
+    return _by_level(functools.partial(_shares, *own), returns, m, betas, wish)
 
 
 @jax.jit
-def _shares(returns, m, threshold, low, high, least, alpha) -> jax.Array:
+def _shares(threshold, least, returns, m, low, high, alpha) -> jax.Array:
     """Shares [N] from the first m rollouts."""
     wealth, _ = evidence(_first(returns, low, high, m), threshold)
     return shares(wealth[..., 0], alpha, least)[0]

@@ -1,4 +1,4 @@
-r"""How many tasks a safety of successes needs, by the number of trials and the law of their probabilities.
+r"""Successes: how many tasks a safety needs, by the number of trials and the law of their probabilities; and advice.
 
 A task misses c with probability q_c = sum_p w_p P[Bin(m, p) < c]. So in a share P of all cases, at most k_c of n tasks
 miss it, the quantile of Bin(n, q_c) at P, and then
@@ -8,17 +8,23 @@ miss it, the quantile of Bin(n, q_c) at P, and then
 is certified at least. The best c of each case certifies a little more.
 """
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._levels import delta_of_sets, sets_of, usual_enough
+from jaxcert.certificates import Certificate, floor_figures, floor_to
+from jaxcert.certificates._levels import LEVELS, delta_of_sets, delta_shares, sets_of, usual_enough
 from jaxcert.certificates._method import BINOMIAL
+from jaxcert.certificates._safety_level import FEW
 from jaxcert.numerics import binomial_cdf
+from jaxcert.planning._advice_on_bounds import Advice, advice_by, wish_of
+from jaxcert.planning._highest_safety import TINY, most_of_all_numbers, most_of_successes
 from jaxcert.planning._least_tasks import MOST_TASKS, least_true, on_rows, safety_of
-from jaxcert.planning._pilot import Law
+from jaxcert.planning._pilot import Law, estimated
+from jaxcert.tables._returns import how_many
 
 # Numbers of trials to look for the fewest among; from 20 on in steps of about a sixth.
 TRIALS = tuple(sorted({*range(1, 21), *(round(20 * 1.17**i) for i in range(1, 26))}))
@@ -99,3 +105,102 @@ def prospects(
     trials = np.asarray(num_rollouts)[:, None, None]
     below = on_rows(binomial_cdf, levels.enough[..., None] - 1, trials, law.chances)
     return Prospects(levels, np.sum(below * law.weights, axis=-1), power)
+
+
+# The share of cases in which the proposed number of tasks is enough.
+_OFTEN = 0.9
+# Levels differ only by rounding if the number of rollouts is right.
+_SAME = 1e-3
+
+
+def advice_on_successes(
+    certificate: Certificate | int, num_rollouts: int, threshold: float, wanted: float, delta: Any = None
+) -> Advice | None:
+    """Say if there are too few tasks with this number of rollouts, and what more tasks or rollouts would certify.
+
+    ``certificate``: a certificate, or beforehand a number of tasks with its delta.
+    """
+    if threshold >= 1:
+        shown = floor_figures(threshold)
+        text = f"no number of successes certifies a probability of success of {shown}: expected a threshold below 1"
+        return Advice(threshold, wanted, 0.0, text=text)
+    sizes = f" with {how_many(num_rollouts, 'rollout')} each"
+    if isinstance(certificate, int):
+        _, levels, deltas = levels_of(num_rollouts, threshold, delta, np.dtype(np.float32))
+        return advice_by(most_of_successes(levels, deltas), certificate, sizes, threshold, wanted)
+    n, dtype = certificate.num_tasks, certificate.safety.dtype
+    _, levels, deltas = levels_of(num_rollouts, threshold, certificate.delta, dtype, _given(certificate))
+    most = most_of_successes(levels, deltas)
+    found = advice_by(most, n, sizes, threshold, wanted)
+    law = _law_of(certificate, num_rollouts)
+    if law is None or threshold <= 0:
+        return found
+    return _with_prospects(found or Advice(threshold, wanted, most.safety(n)), certificate, law, num_rollouts)
+
+
+def advice_on_level(certificate: Certificate, num_rollouts: int, safety: float) -> Advice | None:
+    """Say that there are too few tasks to certify anything at a wanted safety."""
+    given, dtype, delta = _given(certificate), certificate.safety.dtype, float(certificate.delta)
+    if given is not None:
+        most = most_of_successes(np.asarray([given]), np.asarray([certificate.delta]))
+    elif num_rollouts <= FEW and _law_of(certificate, num_rollouts) is not None:
+        most = most_of_all_numbers(num_rollouts, delta, dtype)
+    else:
+        deltas = (np.asarray(delta_shares(num_rollouts), np.float64) * delta).astype(dtype)
+        most = most_of_successes(np.full_like(deltas, TINY), deltas)
+    return advice_by(most, certificate.num_tasks, "", None, safety)
+
+
+def _given(certificate: Certificate) -> Any:
+    """The level that the user gave, if any."""
+    return None if certificate.beta.ndim else certificate.beta
+
+
+def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
+    """The law, from Clopper-Pearson bounds L, P[Bin(m, L) >= s] = beta; None if some tasks have fewer rollouts."""
+    lower, place = np.unique(np.asarray(certificate.lower_bounds, np.float64), return_inverse=True)
+    given = _given(certificate)
+    level, below = LEVELS[0] if given is None else float(given), np.arange(num_rollouts)
+    misses = np.abs(1 - on_rows(binomial_cdf, below, num_rollouts, np.clip(lower, 0, 1)[:, None]) - level)
+    successes = np.where(lower > 0, 1 + np.argmin(misses, axis=1), 0)
+    same = (lower <= 0) | (misses.min(axis=1) < _SAME)
+    return estimated(successes[place.reshape(-1)], num_rollouts).law if np.all(same) else None
+
+
+def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -> Advice:
+    """The likely certificates with more tasks, and with more trials."""
+    assert found.threshold is not None
+    n, settings = certificate.num_tasks, {"delta": certificate.delta, "power": _OFTEN}
+    settings |= {"dtype": certificate.safety.dtype, "beta": _given(certificate)}
+    wanted, trials = max(found.safety, 1e-6), [m, *(more for more in TRIALS if more > m)]
+    each = prospects(law, trials, found.threshold, **settings)
+    of_many, limit = each.reached(np.full(len(trials), n)), float(each.limit()[0])
+    share, tasks = law.share(found.threshold), int(each.tasks(wanted)[0])
+    enough = next((more for more, safety in zip(trials, of_many, strict=True) if safety >= wanted), 0)
+    start = found.text or (f"safety {wish_of(found.safety)} not reached" if found.safety else "nothing is certified")
+    if share <= wanted:
+        # An estimate is a sum of many weights: 1 may come as 1 - 1e-16, which is not 0.99.
+        good = f"about {floor_to(share + 1e-12, 2)} of such tasks reach {floor_figures(found.threshold)}"
+        said = f"No number of tasks and trials is likely to reach it: {good}. Lower the threshold or improve the policy"
+    else:
+        sizes = [(tasks, m)] * bool(tasks) + [(n, enough)] * bool(enough)
+        if not sizes:
+            # The fewest trials in all.
+            good = [(int(size), more) for size, more in zip(each.tasks(wanted), trials, strict=True) if size]
+            sizes = sorted(good, key=lambda pair: pair[0] * pair[1])[:1]
+        said = "No number does"
+        if sizes:  # such as 142 new tasks × 5 trials, or 60 × 14
+            (first, second), *others = sizes
+            words = [f"{first:,} new task{'s' * (first > 1)} × {second:,} trial{'s' * (second > 1)}"]
+            about = ", or ".join([*words, *(f"{size:,} × {more:,}" for size, more in others)])
+            said = f"For {wish_of(found.safety)} with power {_OFTEN}: about {about}"
+        said += "" if tasks else f"; more tasks × {m} trials approach {floor_to(max(limit, 0.0), 2)}"
+        said += "" if enough else f"; {how_many(n, 'task')} × more trials approach {floor_to(float(of_many.max()), 2)}"
+    return dataclasses.replace(
+        found,
+        limit=limit,
+        good_share=share,
+        tasks_likely=tasks or None,
+        rollouts_likely=enough or None,
+        text=f"{start}. {said}",
+    )

@@ -11,12 +11,11 @@ from jaxcert.certificates._each_task import EACH_TASK
 from jaxcert.certificates._episode import EPISODE
 from jaxcert.certificates._interval import INTERVAL
 from jaxcert.certificates._mean import MEAN
-from jaxcert.certificates._pairs_and_weights import IMPROVEMENT, MEAN_DIFFERENCE, WEIGHTED
+from jaxcert.certificates._pairs_and_weights import IMPROVEMENT, MEAN_DIFFERENCE, STRATIFIED, WEIGHTED
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import RANKING
 from jaxcert.certificates._requirements import REQUIREMENTS, SUITE_REQUIREMENTS
 from jaxcert.certificates._safety_level import SAFETY_LEVEL
-from jaxcert.certificates._stratified import STRATIFIED
 from jaxcert.certificates._suite import SUITE
 from jaxcert.certificates._suite_mean import SUITE_MEAN
 from jaxcert.certificates._worst_tasks import CVAR

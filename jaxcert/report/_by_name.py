@@ -1,13 +1,13 @@
-"""The numbers of an answer for each name in it, beside the observed ones, for a plot by name."""
+"""The numbers of an answer for each name in it, beside the observed ones, for a plot by name, and as LaTeX."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import MEAN_ROWS, Question
-from jaxcert.questions._answers import column_texts, heading, texts_of
+from jaxcert.report._in_words import column_texts, heading, texts_of
 from jaxcert.report.plots._interval_plot import Interval
 from jaxcert.tables import Returns
 from jaxcert.tables._aligned import in_one_order
@@ -130,3 +130,22 @@ def _observed(certificate: Any, question: Question, means: np.ndarray | None) ->
     levels = np.asarray(certificate.thresholds, np.float64)
     reached = (means[:, None] >= levels - _ROUNDING * np.maximum(np.abs(levels), 1)).sum(axis=0)
     return (reached if counts else reached / len(means)).tolist()
+
+
+_ESCAPED = str.maketrans(
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+)
+
+
+def latex_text(sentences: Sequence[str], columns: Mapping[str, Sequence[str]]) -> str:
+    """Sentences as a paragraph, and below it the columns of text by their headings, for the package booktabs."""
+    rows = [" & ".join(map(_escaped, row)) + r" \\" for row in (columns, *zip(*columns.values(), strict=True))]
+    table = [r"% \usepackage{booktabs}", rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", r"\toprule", rows[0]]
+    table += [r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*map(_escaped, filter(None, sentences)), "", *table, ""])
+
+
+def _escaped(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text).translate(_ESCAPED)

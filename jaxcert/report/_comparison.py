@@ -14,9 +14,9 @@ from jaxcert.certificates._certificate import is_difference, naming
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._compared_numbers import differing, of_row, slack_of, told
+from jaxcert.questions._answers import sampled
 from jaxcert.report._curve import at_bounds
-from jaxcert.report._recompute import precision, recompute, shifted, support_of
+from jaxcert.report._recompute import differing, of_row, precision, recompute, shifted, slack_of, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables._readers import ReturnsFile
 
@@ -100,21 +100,21 @@ def _counted_otherwise(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], i: int, found: Any, computed: dict[str, Any], slack: float
 ) -> dict[str, Any] | None:
     """The row with the stated violations, if rounding can have put so many lower bounds below the threshold there."""
-    sampled, row = getattr(found, "sampled", found), record["rows"][i]
-    bounds, threshold = np.array(sampled.lower_bounds), np.asarray(sampled.thresholds)[i]
+    before, row = sampled(found), record["rows"][i]
+    bounds, threshold = np.array(before.lower_bounds), np.asarray(before.thresholds)[i]
     near, sure = np.flatnonzero(np.abs(bounds - threshold) <= slack), bounds < threshold - slack
     below = row["num_violations"] - int(np.sum(sure))
-    if below not in range(near.size + 1) or not counts_bounds(sampled):
+    if below not in range(near.size + 1) or not counts_bounds(before):
         return None
     question = QUESTIONS[record["question"]]
     if question.finds_threshold:
         # Tasks tied with the one that gives the threshold; the certificate does not depend on them.
         count = row["num_violations"]
-        return {**computed, "num_violations": count, "num_valid": sampled.num_tasks - count}
+        return {**computed, "num_violations": count, "num_valid": before.num_tasks - count}
     violated = near[np.argsort(bounds[near], kind="stable")][: int(below)]
     bounds[near] = threshold
     bounds[violated] = np.nextafter(threshold, -np.inf)
-    again = shifted(at_bounds(sampled, jnp.asarray(bounds), threshold[None]), record["settings"])
+    again = shifted(at_bounds(before, jnp.asarray(bounds), threshold[None]), record["settings"])
     return _record(record, again, data)["rows"][0]
 
 

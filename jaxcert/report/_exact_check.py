@@ -15,13 +15,12 @@ import numpy as np
 
 from jaxcert._files import content_of
 from jaxcert.certificates._question import Question
-from jaxcert.certificates._witness import Sample
-from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import sampled
 from jaxcert.report import check_certificate, check_trials
 from jaxcert.report._document import assumptions_of, certificate_document, document_text
 from jaxcert.report._recompute import precision, support_of
 from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, rows_read
+from jaxcert.report._witness import WITNESSES, Sample
 from jaxcert.rollouts import load_adaptive
 from jaxcert.rollouts._resumption import declared_by, returns_by_task
 from jaxcert.tables._file_tables import unpacked
@@ -150,9 +149,8 @@ def exactly(data: ReturnsFile) -> tuple[list[list[Fraction]], str]:
 
 def check_witnessed(question: Question) -> None:
     """Raise ValueError for a question whose answers have no witnesses."""
-    if question.witness is None:
-        known = ", ".join(name for name, each in QUESTIONS.items() if each.witness is not None)
-        expected = "run_record, with the log of the rollouts" if question.stops else f"one of {known}"
+    if question.name not in WITNESSES:
+        expected = "run_record, with the log of the rollouts" if question.stops else f"one of {', '.join(WITNESSES)}"
         raise ValueError(f"the question {question.name!r} has no witnesses; expected {expected}")
 
 
@@ -167,7 +165,7 @@ def with_witnesses(
         raise ValueError(f"{data.path}: is read as a summary, without single returns, which a witness needs")
     if certificate is not sampled(certificate):
         raise ValueError("the certificate is about tasks of another distribution, for which there is no witness")
-    found: Any = question.witness
+    found: Any = WITNESSES[question.name]
     low, high = support_of(record)
     where = np.ones(data.returns.shape, bool) if data.where is None else np.asarray(data.where)
     sample = Sample(np.where(where, data.returns, 0).astype(np.float64), where, low, high)

@@ -12,14 +12,13 @@ from jaxcert.certificates import ceil_figures, certify_ranking, confidence
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import column_texts, heading
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
 from jaxcert.report._by_name import observed_means
-from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._document import certificate_document
+from jaxcert.report._in_words import column_texts, heading
 from jaxcert.report._protocol_check import equal
-from jaxcert.report._recompute import precision, support_of
+from jaxcert.report._recompute import differing, precision, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
 from jaxcert.tables import Returns
@@ -30,18 +29,21 @@ _ORDER = "at least as good as"
 
 
 class Board(NamedTuple):
-    """The questions of a leaderboard, and the division of delta."""
+    """What is asked of each policy, and the division of delta."""
 
-    mean: Question  # about one policy
-    at: Question | None  # about one policy at thresholds; None without any
-    thresholds: Sequence[float]  # fixed before the data are seen
+    asked: Mapping[str, Sequence[float] | None]  # the thresholds of a question, None for the mean; or only the order
+    listed: bool  # whether tasks are a fixed list
     num_policies: int
-    has_means: bool = True  # whether means are certified, or only the order
 
     @property
     def questions(self) -> list[Question]:
         """The questions about one policy."""
-        return [self.mean] * self.has_means + ([] if self.at is None else [self.at])
+        return [QUESTIONS[name] for name in self.asked]
+
+    @property
+    def answered(self) -> list[Question]:
+        """The same; of the order alone, which is by means, that of the mean."""
+        return self.questions or usual_questions({}, shortcut="mean", listed=self.listed)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -49,9 +51,9 @@ class Board(NamedTuple):
 
         So a pair counts once: if A is better, the claim that A is at least as good as B is true, and vice versa.
         """
-        pairs = self.num_policies * (self.num_policies - 1) // 2
-        at = self.num_policies * len(self.thresholds)
-        found = {"means": self.num_policies * self.has_means, "statements at thresholds": at, "pairs": pairs}
+        p, fixed = self.num_policies, [*self.asked.values()]
+        at = sum(len(thresholds) for thresholds in fixed if thresholds is not None)
+        found = {"means": p * fixed.count(None), "statements at thresholds": p * at, "pairs": p * (p - 1) // 2}
         return {name: count for name, count in found.items() if count}
 
     def share(self, delta: float) -> float:
@@ -62,10 +64,11 @@ class Board(NamedTuple):
 def board_of(
     thresholds: Sequence[float] | None, listed: bool | None, num_policies: int, *, has_means: bool = True
 ) -> Board:
-    """The usual questions about a list or about new tasks."""
-    at = usual_questions({"threshold": thresholds}, listed=bool(listed))[0] if thresholds else None
-    mean = usual_questions({}, shortcut="mean", listed=bool(listed))[0]
-    return Board(mean, at, thresholds or [], num_policies, has_means)
+    """The usual questions about a list or about new tasks; without ``has_means`` the order alone."""
+    of_mean = usual_questions({}, shortcut="mean", listed=bool(listed)) if has_means else []
+    at = usual_questions({"threshold": thresholds}, listed=bool(listed)) if thresholds else []
+    asked = {question.name: None for question in of_mean} | {question.name: thresholds for question in at}
+    return Board(asked, bool(listed), num_policies)
 
 
 class Leaderboard(NamedTuple):
@@ -82,12 +85,12 @@ class Leaderboard(NamedTuple):
     @property
     def questions(self) -> list[Question]:
         """The answered questions."""
-        return self.board.questions or [self.board.mean]
+        return self.board.answered
 
     @property
     def table(self) -> dict[str, list[str]]:
         """A row for each policy, the largest certified mean (or the one that is as good as most others) first."""
-        sizes = self.means if self.board.has_means else self.order.sum(axis=1).tolist()
+        sizes = self.order.sum(axis=1).tolist() if None in self.means else self.means
         best = sorted(range(len(sizes)), key=lambda i: -sizes[i])
         found: dict[str, list[str]] = {"policy": [self.names[i] for i in best]}
         for i, question in itertools.product(best, self.board.questions):
@@ -98,8 +101,8 @@ class Leaderboard(NamedTuple):
     @property
     def means(self) -> list[Any]:
         """The certified mean of each policy; None where none is asked."""
-        mean = self.board.mean
-        return [_certified(mean, each[mean.name]) if self.board.has_means else None for each in self.answers]
+        mean = next((name for name, thresholds in self.board.asked.items() if thresholds is None), None)
+        return [None if mean is None else _certified(QUESTIONS[mean], each[mean]) for each in self.answers]
 
     @property
     def intervals(self) -> dict[str, Interval]:
@@ -120,11 +123,11 @@ class Leaderboard(NamedTuple):
         """The joint statement, and the division of delta."""
         board, counts = self.board, self.board.counts
         counted = ", ".join(f"{count} {name}" for name, count in counts.items())
-        what = "this holds at once, means and their order" if board.has_means else "this order holds at once,"
+        what = "this holds at once, means and their order" if "means" in counts else "this order holds at once,"
         listed = f"these {len(self.data[0].tasks)} tasks"
         return (
             f"With confidence {confidence(self.delta)} all of {what} over "
-            f"{listed if board.mean.listed else 'new tasks from the same distribution'}. Delta is shared equally by "
+            f"{listed if board.listed else 'new tasks from the same distribution'}. Delta is shared equally by "
             f"{sum(counts.values())} statements ({counted}): {ceil_figures(board.share(self.delta))} each. The order "
             f"of two policies is open if neither is named beside the other.{self._never_named}"
         )
@@ -137,6 +140,10 @@ class Leaderboard(NamedTuple):
             return ""
         why = "since the worst return of its unfinished rollouts would help the other"
         return f" No policy is certified to be at least as good as {' or '.join(names)}, {why}."
+
+    def is_open(self, i: int, j: int) -> bool:
+        """Whether neither of two policies is certified to be at least as good as the other."""
+        return not (self.order[i, j] or self.order[j, i])
 
     def not_better(self, i: int) -> list[str]:
         """The policies that i is certified to be at least as good as."""
@@ -167,7 +174,7 @@ def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float]
     finished, share = np.asarray([not each.num_unfinished for each in data]), board.share(delta)
     data = in_one_order(*data)
     order = np.eye(len(data), dtype=bool)
-    if board.mean.listed:
+    if board.listed:
         pair = usual_questions({}, shortcut="mean", listed=True, num_policies=2)[0]
         for i, j in ((i, j) for i, j in itertools.permutations(range(len(data)), 2) if finished[j]):
             answer = ask(pair, [data[i], data[j]], None, {"support": support, "delta": share})
@@ -230,16 +237,13 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
 
 def _asked_in(records: Sequence[Mapping[str, Any]], num_policies: int) -> Board | None:
     """The questions about each policy; None if the document is no leaderboard, or the questions differ."""
-    first = records[::num_policies]
-    known = [QUESTIONS[record["question"]] for record in first if record["question"] in QUESTIONS]
-    if len(records) != len(known) * num_policies or not known:
-        return None
     fixed = []
     for record in records:
         name = record["fixed_beforehand"]
-        fixed.append([record["question"], name, *(row.get(name) for row in record["rows"] if name)])
-    board = board_of(fixed[-1][2:] if len(known) > 1 else None, known[0].listed, num_policies)
-    asked = [question.name for question in board.questions for _ in range(num_policies)]
-    same = all(each == fixed[place - place % num_policies] for place, each in enumerate(fixed))
-    supports = {str(record["settings"].get("support")) for record in records}
-    return board if same and len(supports) == 1 and [record["question"] for record in records] == asked else None
+        fixed.append((record["question"], [row.get(name) for row in record["rows"]] if name else None))
+    asked, first = dict(fixed[::num_policies]), QUESTIONS.get(records[0]["question"]) if records else None
+    if first is None:
+        return None
+    board = board_of(next(filter(None, asked.values()), None), first.listed, num_policies)
+    same = fixed == [each for each in board.asked.items() for _ in range(num_policies)]
+    return board if same and len({str(record["settings"].get("support")) for record in records}) == 1 else None

@@ -11,9 +11,8 @@ import numpy as np
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
-from jaxcert.report._compared_numbers import UNITS, differing, told
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._recompute import fixed_of, method_asked, precision, support_of
+from jaxcert.report._recompute import UNITS, differing, fixed_of, precision, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.returns._required import requirements_of
 from jaxcert.returns._strata import frequencies_of, stratified
@@ -35,8 +34,8 @@ def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[R
     if len(document["certificates"]) > 1:
         yield f"it holds {len(document['certificates'])} certificates, the protocol has one"
     for place, (record, files) in enumerate(zip(document["certificates"], data, strict=True)):
-        lines = locked.contradictions(_settled(record, locked)) or _of_settings(record, locked, files)
-        yield from (f"certificate {place + 1}: {line}" for line in (*lines, *of_origin(locked, files[0])))
+        lines = *_of_design(record, locked), *_of_settings(record, locked, files), *of_origin(locked, files[0])
+        yield from (f"certificate {place + 1}: {line}" for line in lines)
 
 
 def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
@@ -63,7 +62,19 @@ def _of_open_columns(locked: Protocol, columns: Mapping[str, str], usual: Column
             yield f"{name} is {column}, the protocol locks no {name}; {expected}"
 
 
+def _of_design(record: Mapping[str, Any], locked: Protocol) -> list[str]:
+    """Other numbers of tasks or rollouts than are locked."""
+    counts = [each["num_rollouts"] for each in (record["data"], *record.get("others", [])) if each is not None]
+    rollouts = [each[end] for each in counts for end in ("min", "max")]
+    other = next((number for number in rollouts if number != locked.num_rollouts), None)
+    return locked.contradictions({"num_tasks": record["settings"]["num_tasks"], "num_rollouts": other})
+
+
 def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[ReturnsFile]) -> Iterator[str]:
+    """Other entries than those of the certificate that the protocol gives for these returns."""
+    if record["question"] != locked.asked:
+        yield f"question is {record['question']!r}, the protocol gives {locked.asked!r}"
+        return
     dtype = record["settings"]["dtype"]
     try:
         with warnings.catch_warnings(), precision(dtype):
@@ -81,33 +92,9 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[Ret
         found = differing(f"settings {name}", stated, expected, 0.0 if name in given else rounding)
         yield from told(found, "the protocol gives")
     for name in _SETTLED:
-        yield from told(differing(name, record[name], again[name], rounding), "the protocol gives")
-
-
-def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
-    """The protocol's entries in a record, at its precision."""
-    settings, kind = record["settings"], np.dtype(record["settings"]["dtype"])
-    counts = [each["num_rollouts"] for each in (record["data"], *record.get("others", [])) if each is not None]
-    rollouts = [each[end] for each in counts for end in ("min", "max")]
-    found = {
-        "question": record["question"],
-        "support": support_of(record) if "support" in settings else None,
-        "delta": settings["delta"],
-        "num_tasks": settings["num_tasks"],
-        "num_rollouts": next((number for number in rollouts if number != locked.num_rollouts), None),
-    }
-    each = record["fixed_beforehand"]
-    lists = {"threshold": "thresholds", "safety": "safeties"}
-    if each in lists:
-        found[lists[each]] = fixed_of(record)
-    elif each in locked.options:
-        found["options"] = {**locked.options, each: fixed_of(record)}
-    # Other options are compared with the rest, as the question's function holds them, and so is a default.
-    found |= {name: settings.get(name) for name in ("bound", "method", "beta") if QUESTIONS[locked.asked].takes(name)}
-    found["method"] = method_asked(found.get("method"))
-    stated = {name: getattr(locked, name) for name in found} | {"question": locked.asked}
-    found = {name: value for name, value in found.items() if stated[name] is not None}
-    return {name: stated[name] if equal(value, stated[name], kind) else value for name, value in found.items()}
+        yield from told(differing(name, record[name], again[name]), "the protocol gives")
+    if again["fixed_beforehand"] is not None and record["fixed_beforehand"] == again["fixed_beforehand"]:
+        yield from told(differing(again["fixed_beforehand"], fixed_of(record), fixed_of(again)), "the protocol gives")
 
 
 def equal(found: Any, stated: Any, dtype: np.dtype) -> bool:

@@ -1,15 +1,19 @@
-"""A recorded certificate, computed again from the returns."""
+"""A recorded certificate, computed again from the returns, and its numbers compared up to the effect of rounding."""
 
 import contextlib
 import importlib
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxcert.certificates import certify_shift
+from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import sampled
 from jaxcert.questions._ask import ask
 from jaxcert.tables._readers import ReturnsFile
 
@@ -28,15 +32,11 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
     if question.has_support:
         options["support"] = support_of(record)
     if "method" in options:
-        options["method"] = method_asked(options["method"])
+        # An answer for weighted tasks names its method differently.
+        options["method"] = str(options["method"]).removeprefix("weighted_") if options["method"] else None
     with precision(settings["dtype"]):
         fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
         return shifted(ask(question, data, fixed, options, max_weight=settings.get("max_weight")), settings)
-
-
-def method_asked(method: Any) -> Any:
-    """The requested method; an answer for weighted tasks names it differently."""
-    return method.removeprefix("weighted_") if isinstance(method, str) else method
 
 
 def _value(value: Any, dtype: np.dtype) -> Any:
@@ -72,3 +72,119 @@ def precision(dtype: str) -> contextlib.AbstractContextManager:
         return jax.enable_x64(wanted)
     older: Any = importlib.import_module("jax.experimental")
     return older.enable_x64() if wanted else older.disable_x64()
+
+
+# In units of the rounding u, more than instruction sets and releases of JAX from 0.7 on were found to change: risks by
+# up to 15 u of their size, lower bounds by up to 9.4 u of the sizes in `slack_of`.
+UNITS = 16
+# A mean beyond this many medians comes from a few returns; rounding of the others is far smaller.
+_TYPICAL = 8
+# In a support that is narrow beside its ends rounding may be all there is: no larger share of it is taken for rounding.
+_LARGEST = 1e-4
+# Entries of a row that are compared elsewhere, or that do not matter.
+_APART = ("sentence", "advice", "sampled", "witness")
+
+
+def of_row(
+    row: Mapping[str, Any], computed: Mapping[str, Any], question: Question, u: float, slack: float
+) -> list[str]:
+    """Differences of a row beyond rounding; a found number may be off by ``slack``."""
+    before, after, lines = row.get("sampled"), computed.get("sampled"), []
+    if isinstance(before, dict) and isinstance(after, dict):
+        lines = [f"sampled {line}" for line in of_row(before, after, question, u, slack)]
+    elif before is not after:
+        lines = ["only one of the two has sampled, the certificate before a shift"]
+    for name in (name for name in {**computed, **row} if name not in _APART):
+        stated, found = row.get(name), computed.get(name)
+        if type(stated) is type(found) and not isinstance(stated, list | dict) and stated == found:
+            continue  # the usual case, at once
+        gap = abs(stated - found) if isinstance(stated, float) and isinstance(found, float) else math.inf
+        if not gap < math.inf or gap > _room(name, computed, question, u, slack):
+            lines.extend(told(differing(name, stated, found), "the returns give"))
+    return lines
+
+
+def _room(name: str, computed: Mapping[str, Any], question: Question, u: float, slack: float) -> float:
+    """How far rounding may move a number: some u of its size.
+
+    For a probability this is its risk, for its complement 2 u more; for a number that was found, the slack. One that
+    was fixed or given has no room, unless a shift changes it.
+    """
+    is_shifted, risks = "sampled" in computed, question.rows.risks
+    is_given = name == question.each or question.rows.columns.get(name) in question.settings.values()
+    if name in risks and (is_shifted or not is_given):
+        risk = risks[name]
+        return UNITS * u * (1.0 if risk is None else float(computed.get(risk) or 0)) + 2 * u * (
+            risk not in (None, name)
+        )
+    return max(0.0 if is_given else slack, UNITS * u * abs(computed[name]) if is_shifted else 0.0)
+
+
+def slack_of(
+    record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, question: Question, u: float
+) -> np.ndarray:
+    """How far rounding may move a threshold or a mean that was found, [t]: a few u of the numbers behind it.
+
+    For a mean these are the returns or the lower end of the support. For two policies they also include the ends of
+    each support, since averages are computed before their difference. The lower bound next to a threshold is computed
+    from the excess of its task's returns over the lower end. Its error is a few u of their mean or, with the end added,
+    of the larger of the two. One return a million times its like does not count, since the bounds that it leaves above
+    a have terms of the size of the others. No difference of two returns is larger than the lower end a - b of its
+    support.
+    """
+    answer, (low, high) = sampled(found), support_of(record)
+    support = (low - high, high - low) if is_difference(getattr(answer, "quantity", "")) else (low, high)
+    if question.curve is None:
+        ends = [support[0], *((low, high) if len(data) > 1 else ())]
+        size = max([float(np.nanmean(_sizes(data))), *(abs(end) for end in ends if np.isfinite(end))])
+        shares = [1.0 if question.rows.share is None else row[question.rows.share] for row in record["rows"]]
+        size = size / np.asarray(shares, float)
+    else:
+        thresholds = np.asarray(answer.thresholds, float)
+        size = np.maximum(np.abs(thresholds), abs(support[0]))
+        if len(data) == 1:
+            apart = np.abs(np.asarray(found.lower_bounds, float)[None, :] - thresholds[:, None])
+            sizes = _sizes(data)[apart.argmin(axis=1)]
+            typical = _TYPICAL * np.maximum(np.abs(thresholds), np.nanmedian(sizes, axis=1))
+            size = np.maximum(size, np.minimum(np.nanmean(sizes, axis=1), typical))
+    return np.minimum(UNITS * u * size, _LARGEST * (support[1] - support[0]))
+
+
+def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
+    """The sizes of the returns that count, [n, all rollouts]; NaN for the others. For summaries, upper limits [n,
+    1].
+    """
+    values = [
+        np.where(True if each.where is None else each.where, each.returns, np.nan)
+        if each.has_rollouts
+        else _largest_mean(each.returns)[:, None]
+        for each in data
+    ]
+    return np.abs(np.concatenate([np.asarray(each, float) for each in values], axis=1))
+
+
+def _largest_mean(summary: Any) -> np.ndarray:
+    """An upper limit on the mean size of a task's returns, up to rounding, [n]."""
+    low = float(summary.low)
+    counts, above = np.asarray(summary.counts, float), np.asarray(summary.values, float) - low
+    return abs(low) + counts @ above / counts.sum(axis=1)
+
+
+def told(found: Iterator[tuple[str, Any, Any]], given: str) -> Iterator[str]:
+    """Differences in words."""
+    return (f"{place} is {value!r}, {given} {computed!r}" for place, value, computed in found)
+
+
+def differing(place: str, stated: Any, found: Any, relative: float = 0.0) -> Iterator[tuple[str, Any, Any]]:
+    """Differences between plain values: the place, the stated value, and the found value."""
+    if isinstance(stated, dict) and isinstance(found, dict):
+        for key in {**found, **stated}:
+            yield from differing(f"{place} {key}".strip(), stated.get(key), found.get(key), relative)
+    elif isinstance(stated, list) and isinstance(found, list) and len(stated) == len(found):
+        for i, (one, other) in enumerate(zip(stated, found, strict=True)):
+            yield from differing(f"{place} {i + 1}", one, other, relative)
+    elif isinstance(stated, float) and isinstance(found, float):
+        if not abs(stated - found) <= relative * abs(found):
+            yield place, stated, found
+    elif stated != found or isinstance(stated, bool) != isinstance(found, bool):
+        yield place, stated, found

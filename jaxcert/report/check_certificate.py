@@ -78,12 +78,17 @@ def exact_number(text: Any) -> Fraction:
     return Fraction(text)
 
 
-def wins(bet: Fraction, returns: list[Fraction], low: Fraction, threshold: Fraction, beta: Fraction) -> bool:
-    """Whether prod_j (1 - l + l (X_j - a) / (B - a)) >= 1/beta: integers, each factor times the same one."""
-    unit = lcm(low.denominator, threshold.denominator, *(x.denominator for x in returns))
-    least, width, (bold, one) = int(low * unit), int((threshold - low) * unit), bet.as_integer_ratio()
-    factors = [(one - bold) * width + bold * (x.numerator * (unit // x.denominator) - least) for x in returns]
-    return prod(factors) * beta.numerator >= (one * width) ** len(returns) * beta.denominator
+def gain(bets: list[Fraction], returns: Any, low: Fraction, threshold: Fraction, goal: Fraction) -> int:
+    """An integer with the sign of W - goal, W the mean over bets l of prod_j (1 - l + l (X_j - a) / (B - a)), for
+    returns X that may be counted; each factor is multiplied by the same integer.
+    """
+    counts, one = Counter(returns), lcm(*(bet.denominator for bet in bets))
+    unit = lcm(low.denominator, threshold.denominator, *(x.denominator for x in counts))
+    least, width, won = int(low * unit), int((threshold - low) * unit), 0
+    excess = [(x.numerator * (unit // x.denominator) - least, count) for x, count in counts.items()]
+    for bold in (int(bet * one) for bet in bets):
+        won += prod(((one - bold) * width + bold * x) ** count for x, count in excess)
+    return won * goal.denominator - goal.numerator * len(bets) * (one * width) ** counts.total()
 
 
 def rarely(k: int, coins: dict[Fraction, int], delta: Fraction) -> bool:
@@ -130,7 +135,7 @@ def witnessed(witness: Any, case: Case, threshold: Fraction, stated: Any = None)
         need(rare and least, f"P[Bin({m}, B) >= {c}] is larger than its level, or {c} is not the least such number")
     for i, (task, m, held) in enumerate(zip(case.tasks, sizes, given, strict=True)):
         if held is not None and by_bets:
-            won = 0 <= (bet := exact_number(held)) <= 1 and wins(bet, task, case.low, threshold, betas[m])
+            won = 0 <= (bet := exact_number(held)) <= 1 and gain([bet], task, case.low, threshold, 1 / betas[m]) >= 0
             need(won, f"task {i + 1}: its bet is not in [0, 1], or wins less than 1/beta")
         elif held is not None:
             won = sum(task) == exact_number(held) >= enough[m]

@@ -30,7 +30,6 @@ and its X is at most c on average. A pair with a withdrawn trial counts as lost 
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
@@ -38,7 +37,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import accumulate
 from json import dumps, loads
-from math import lcm, prod
+from math import lcm
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -50,6 +49,7 @@ if __package__:
         Case,
         Number,
         exact_number,
+        gain,
         main,
         need,
         printed,
@@ -57,7 +57,18 @@ if __package__:
     )
     from jaxcert.report.check_certificate import check as check_with
 else:  # a file beside this one
-    from check_certificate import COUNTED, READING, Case, Number, exact_number, main, need, printed, share_of_new_tasks
+    from check_certificate import (
+        COUNTED,
+        READING,
+        Case,
+        Number,
+        exact_number,
+        gain,
+        main,
+        need,
+        printed,
+        share_of_new_tasks,
+    )
     from check_certificate import check as check_with
 
 LOG, PAIRS = "jaxcert-trials-1", "jaxcert-pairs-1"
@@ -76,17 +87,6 @@ _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 Passes = Callable[[list[Fraction]], list[bool]]  # after each of the returns
-
-
-def gain(bets: list[Fraction], returns: Any, low: Fraction, threshold: Fraction, goal: Fraction) -> int:
-    """An integer with the sign of W_t - goal, for counted returns; all factors are scaled alike."""
-    counts, one = Counter(returns), lcm(*(bet.denominator for bet in bets))
-    unit = lcm(low.denominator, threshold.denominator, *(x.denominator for x in counts))
-    least, width, won = int(low * unit), int((threshold - low) * unit), 0
-    excess = [(x.numerator * (unit // x.denominator) - least, count) for x, count in counts.items()]
-    for bold in (int(bet * one) for bet in bets):
-        won += prod(((one - bold) * width + bold * x) ** count for x, count in excess)
-    return won * goal.denominator - goal.numerator * len(bets) * (one * width) ** counts.total()
 
 
 def by_wealth(bets: list[Fraction], case: Case, threshold: Fraction, beta: Fraction) -> Passes:
@@ -112,8 +112,9 @@ def by_wealth(bets: list[Fraction], case: Case, threshold: Fraction, beta: Fract
 
 def by_successes(rule: Any, bets: list[Fraction], threshold: Fraction, goal: Fraction, beta: Fraction) -> Passes:
     """Whether a task passes with each of these returns of 0 and 1; refused if J = B passes more often than beta."""
-    (heads, unit), most = threshold.as_integer_ratio(), int(exact_number(rule["max_trials"]))
+    (heads, unit), (most, parts) = threshold.as_integer_ratio(), exact_number(rule["max_trials"]).as_integer_ratio()
     need(0 < heads < unit, "a threshold of successes is not between 0 and 1")
+    need(most >= 0 and parts == 1, "the largest number of its trials is no whole number")
     work = most * len(bets) * max(each.denominator.bit_length() for each in (threshold, goal, *bets))
     need(most <= _MOST_TRIALS and work <= _MOST_WORK, "its trials, or the digits of its numbers, are too many to check")
     undecided = undecided_counts(rule, bets, threshold, goal, most)
@@ -241,7 +242,8 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
     """The returns of each task up to the line where the log has this SHA-256, the SHA-256, and the declaration."""
     (declared, *entries), chain, digest, more = read_entries(content.removesuffix(b"\n") + b"\n", LOG, wanted)
     names, withdrawn = declared["tasks"], []
-    need(len({*map(as_seen, names)}) == len(names), "labels of tasks are equal, or differ in what nobody sees")
+    need(all(name.isprintable() for name in names), "the label of a task has a letter that is not printable")
+    need(len({*map(as_seen, names)} - {""}) == len(names), "labels of tasks are equal, or differ in what nobody sees")
     tasks: dict[str, dict[str, Fraction]] = {name: {} for name in names}
     for i, entry in enumerate(entries, start=1):
         if (gone := entry.get("withdrawn")) is not None:

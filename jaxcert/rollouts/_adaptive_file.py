@@ -4,16 +4,17 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._archive import ADAPTIVE, check_arrays, read_archive, write_archive
 from jaxcert._files import in_file
 from jaxcert._validation import is_concrete
-from jaxcert.rollouts._resumption import AdaptiveCertificate, task_columns
-from jaxcert.sequential import SequentialState
-from jaxcert.sequential._experiment import FIXED, begun, rebuilt
-from jaxcert.sequential._wealth import certificate_of
+from jaxcert.rollouts._resumption import FIXED, AdaptiveCertificate, task_columns
+from jaxcert.sequential import SequentialState, init
+from jaxcert.sequential._rule import NO_LIMIT
+from jaxcert.sequential._wealth import advance, certificate_of
 
 _FIXED, _TASKS = "fixed_", "task_"
 _COUNTS = ("num_started", "num_unfinished")
@@ -100,7 +101,7 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         _check_head(about)
         _check(arrays)
         fixed = {name: arrays[f"{_FIXED}{name}"] for name in FIXED}
-        state = rebuilt(fixed, int(arrays["num_tasks"]), *(arrays[name] for name in _LOG))
+        state = _rebuilt(fixed, int(arrays["num_tasks"]), *(arrays[name] for name in _LOG))
         tasks = {name: column for name, column in arrays.items() if name.startswith(_TASKS)}
         _check_tasks(tasks, state)
     return AdaptiveCertificate(
@@ -143,7 +144,7 @@ def _check_head(about: Mapping[str, Any]) -> None:
 def _to_arrays(found: AdaptiveCertificate) -> dict[str, np.ndarray]:
     """The arrays that ``load_adaptive`` needs, on the host."""
     held = {name: np.asarray(getattr(found.state, name)) for name in FIXED}
-    begun(held, found.state.valid.size)
+    _begun(held, found.state.valid.size)
     fixed = {f"{_FIXED}{name}": array for name, array in held.items()}
     rest = {name: np.asarray(getattr(found, name)) for name in (*_COUNTS, *_LOG)}
     rest["num_tasks"] = np.asarray(found.state.valid.size, np.int32)
@@ -173,3 +174,56 @@ def _check_tasks(tasks: Mapping[str, np.ndarray], state: SequentialState) -> Non
     for name, column in tasks.items():
         if column.shape != state.valid.shape:
             raise ValueError(f"array {name!r} has shape {column.shape}, expected {state.valid.shape}: one row per task")
+
+
+# --- the state, from what was fixed beforehand and the log of the rollouts ----------------------------------------
+
+_IMPOSSIBLE = "holds numbers that no experiment gives"
+
+
+def _rebuilt(fixed: Mapping[str, np.ndarray], num_tasks: int, task: np.ndarray, returns: np.ndarray) -> SequentialState:
+    """The state after rollouts, by the arrays of ``FIXED``; nothing else is believed.
+
+    ``task`` and ``returns`` [r]: of each rollout, in the order in which they were taken in.
+    """
+    state = _begun(fixed, num_tasks)
+    count = np.bincount(task, minlength=num_tasks).astype(np.int32)
+    first = np.cumsum(count, dtype=np.int32) - count
+    in_order = np.append(returns[np.argsort(task, kind="stable")], fixed["low"])  # one more, where there are none
+    return _after(state, in_order, first, count)
+
+
+@jax.jit
+def _after(state: SequentialState, returns: jax.Array, first: jax.Array, count: jax.Array) -> SequentialState:
+    """The state after the rollouts of each task, which are listed in order from the first one."""
+
+    def one(number: jax.Array, state: SequentialState) -> SequentialState:
+        is_there = number < count
+        return advance(state, returns[jnp.where(is_there, first + number, 0)], is_there)
+
+    return jax.lax.fori_loop(0, jnp.max(count), one, state)
+
+
+def _begun(fixed: Mapping[str, np.ndarray], num_tasks: int) -> SequentialState:
+    """The state of this number of tasks before their first rollout, as ``init`` builds it from these arrays; or
+    ValueError.
+    """
+    thresholds, bets = fixed["thresholds"], fixed["bets"]
+    if thresholds.dtype == np.float64 and jnp.result_type(float) != np.float64:
+        raise ValueError("holds numbers of 64 bits; expected jax_enable_x64 to be on, as when it was written")
+    if thresholds.ndim != 1 or bets.ndim != 1:
+        shapes = f"thresholds of shape {thresholds.shape} and bets of shape {bets.shape}"
+        raise ValueError(f"holds {shapes}; expected those of one experiment")
+    try:
+        low, high, beta, give_up = (float(fixed[name]) for name in ("low", "high", "beta", "give_up"))
+        most, rule = int(fixed["max_rollouts_per_task"]), {"bets": bets.tolist(), "give_up": give_up}
+        rule |= {"binary": bool(fixed["is_binary"]), "max_rollouts_per_task": None if most == NO_LIMIT else most}
+        state = init(num_tasks, thresholds, support=(low, high), beta=beta, **rule)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(_IMPOSSIBLE) from error
+    fields = state._asdict()
+    check_arrays(fixed, {name: (np.dtype(fields[name].dtype), fields[name].shape) for name in FIXED})
+    least = np.asarray(state.goal, np.float64) * (1 - 1e-6)  # the exponential of another machine
+    if not np.all(fixed["goal"] >= least):
+        raise ValueError(_IMPOSSIBLE)
+    return state._replace(goal=jnp.asarray(fixed["goal"]))

@@ -8,11 +8,11 @@ import numpy as np
 
 from jaxcert.certificates._arguments import choose
 from jaxcert.returns._prepared import probability
+from jaxcert.rollouts._outlook import fewest_to_pass
 from jaxcert.rollouts._single_trial import Trial, check_labels
 from jaxcert.rollouts._slots import SCHEDULES
 from jaxcert.sequential import SequentialState, init, update
 from jaxcert.sequential._rule import MOST_ROLLOUTS
-from jaxcert.sequential._wealth import fewest_to_pass
 
 
 class Declared(NamedTuple):

@@ -9,11 +9,11 @@ import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.numerics._rounding import cast
+from jaxcert.rollouts._outlook import fewest_to_pass
 from jaxcert.rollouts._single_trial import Trial, check_labels
 from jaxcert.sequential import SequentialState, init_pairs, update, update_pairs
 from jaxcert.sequential._pairs import MOST_PAIRS
 from jaxcert.sequential._rule import calibrated_goals, probability_up, wealth_up
-from jaxcert.sequential._wealth import fewest_to_pass
 
 # By which trials are recorded if whoever runs them must not know which policy it is.
 _BLIND = ("X", "Y")

@@ -7,12 +7,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.certificates import Certificate
 from jaxcert.certificates._access import holds_values
 from jaxcert.certificates._method import binomial_epsilon
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.rollouts._slots import Run
-from jaxcert.sequential import SequentialCertificate, SequentialState
-from jaxcert.sequential._experiment import FIXED
+from jaxcert.sequential import SequentialState
+from jaxcert.sequential._rule import Settings
+
+# The settings of a state that are fixed before the first rollout.
+FIXED = ("thresholds", "low", "high", "beta", *Settings._fields)
 
 _UNDECLARED = (
     "All returns are 0 or 1: a new run with binary=True, or of an environment that declares it, would give up fewer "
@@ -41,7 +45,7 @@ class AdaptiveCertificate:
         deterministic: whether the policy declares itself deterministic; None if it does not say.
     """
 
-    certificate: SequentialCertificate
+    certificate: Certificate
     state: SequentialState
     tasks: Any
     num_started: jax.Array

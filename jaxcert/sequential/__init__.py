@@ -3,10 +3,9 @@
 from jaxcert.sequential._experiment import certificate, init, update
 from jaxcert.sequential._pairs import better_policy, init_pairs, update_pairs
 from jaxcert.sequential._recorded import certify_sequential
-from jaxcert.sequential._wealth import SequentialCertificate, SequentialState
+from jaxcert.sequential._wealth import SequentialState
 
 __all__ = [
-    "SequentialCertificate",
     "SequentialState",
     "better_policy",
     "certificate",

@@ -1,6 +1,6 @@
 """A sequential experiment in a loop of one's own: a state, its update, its certificate, and the state from a log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import chex
@@ -8,19 +8,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._archive import check_arrays
 from jaxcert._validation import check_count, is_concrete, require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.certificates._arguments import prepare_thresholds
+from jaxcert.certificates._certificate import Certificate
 from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import placed, support_for
-from jaxcert.sequential._rule import NO_LIMIT, Bets, Settings, prepare_rule
-from jaxcert.sequential._wealth import SequentialCertificate, SequentialState, advance, certificate_of, start
-
-# The settings that are fixed before the first rollout.
-FIXED = ("thresholds", "low", "high", "beta", *Settings._fields)
+from jaxcert.sequential._rule import Bets, prepare_rule
+from jaxcert.sequential._wealth import SequentialState, advance, certificate_of, start
 
 
 def init(
@@ -114,7 +111,7 @@ def update(state: SequentialState, returns: chex.Array, tasks: chex.Array, *, va
     return _update(state, convert(returns, state.wealth.dtype, "down"), tasks)
 
 
-def certificate(state: SequentialState, delta: chex.Numeric) -> SequentialCertificate:
+def certificate(state: SequentialState, delta: chex.Numeric) -> Certificate:
     """The certificate at this moment; it holds at all moments together, with probability at least 1 - delta.
 
     Args:
@@ -122,7 +119,7 @@ def certificate(state: SequentialState, delta: chex.Numeric) -> SequentialCertif
         delta: failure probability of each threshold's certificates, in (0, 1); fixed before the data are seen.
 
     Returns:
-        A ``SequentialCertificate`` with arrays [t].
+        A ``Certificate`` with arrays [t].
 
     Raises:
         ValueError: for a delta outside (0, 1).
@@ -157,56 +154,3 @@ def _update(state: SequentialState, returns: jax.Array, tasks: jax.Array) -> Seq
     known = jnp.all((tasks >= -1) & (tasks < n))
     state = state._replace(valid=state.valid & (times <= 1) & known)
     return advance(state, x, times > 0)
-
-
-# --- from what was fixed beforehand and the log of the rollouts, as files hold them ---------------------------------
-
-_IMPOSSIBLE = "holds numbers that no experiment gives"
-
-
-def rebuilt(fixed: Mapping[str, np.ndarray], num_tasks: int, task: np.ndarray, returns: np.ndarray) -> SequentialState:
-    """The state after rollouts, by the arrays of ``FIXED``; nothing else is believed.
-
-    ``task`` and ``returns`` [r]: of each rollout, in the order in which they were taken in.
-    """
-    state = begun(fixed, num_tasks)
-    count = np.bincount(task, minlength=num_tasks).astype(np.int32)
-    first = np.cumsum(count, dtype=np.int32) - count
-    in_order = np.append(returns[np.argsort(task, kind="stable")], fixed["low"])  # one more, where there are none
-    return _after(state, in_order, first, count)
-
-
-@jax.jit
-def _after(state: SequentialState, returns: jax.Array, first: jax.Array, count: jax.Array) -> SequentialState:
-    """The state after the rollouts of each task, which are listed in order from the first one."""
-
-    def one(number: jax.Array, state: SequentialState) -> SequentialState:
-        is_there = number < count
-        return advance(state, returns[jnp.where(is_there, first + number, 0)], is_there)
-
-    return jax.lax.fori_loop(0, jnp.max(count), one, state)
-
-
-def begun(fixed: Mapping[str, np.ndarray], num_tasks: int) -> SequentialState:
-    """The state of this number of tasks before their first rollout, as ``init`` builds it from these arrays; or
-    ValueError.
-    """
-    thresholds, bets = fixed["thresholds"], fixed["bets"]
-    if thresholds.dtype == np.float64 and jnp.result_type(float) != np.float64:
-        raise ValueError("holds numbers of 64 bits; expected jax_enable_x64 to be on, as when it was written")
-    if thresholds.ndim != 1 or bets.ndim != 1:
-        shapes = f"thresholds of shape {thresholds.shape} and bets of shape {bets.shape}"
-        raise ValueError(f"holds {shapes}; expected those of one experiment")
-    try:
-        low, high, beta, give_up = (float(fixed[name]) for name in ("low", "high", "beta", "give_up"))
-        most, rule = int(fixed["max_rollouts_per_task"]), {"bets": bets.tolist(), "give_up": give_up}
-        rule |= {"binary": bool(fixed["is_binary"]), "max_rollouts_per_task": None if most == NO_LIMIT else most}
-        state = init(num_tasks, thresholds, support=(low, high), beta=beta, **rule)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(_IMPOSSIBLE) from error
-    fields = state._asdict()
-    check_arrays(fixed, {name: (np.dtype(fields[name].dtype), fields[name].shape) for name in FIXED})
-    least = np.asarray(state.goal, np.float64) * (1 - 1e-6)  # the exponential of another machine
-    if not np.all(fixed["goal"] >= least):
-        raise ValueError(_IMPOSSIBLE)
-    return state._replace(goal=jnp.asarray(fixed["goal"]))

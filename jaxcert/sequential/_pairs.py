@@ -1,7 +1,5 @@
 """Two policies tried in pairs, pair by pair, until one is shown to be better."""
 
-import math
-
 import chex
 import jax
 import jax.numpy as jnp
@@ -133,21 +131,6 @@ def better_policy(state: SequentialState) -> jax.Array:
     """
     shown = state.passed[..., 0] & state.valid
     return shown[..., 0].astype(jnp.int32) - shown[..., 1].astype(jnp.int32)
-
-
-def pairs_to_go(state: SequentialState, num_pairs: int) -> int | None:
-    """Estimate how many more pairs show one policy better if all goes on as before; None if at least a thousand times
-    as many.
-
-    The evidence of each bet is then a power of its present value.
-    """
-    logs = np.log(np.maximum(np.asarray(state.wealth, np.float64)[:, 0], np.finfo(np.float64).tiny))
-    goals = np.log(np.asarray(state.goal, np.float64)[0])
-    more = np.unique(np.geomspace(1, 1000 * max(num_pairs, 1), 5000).astype(int))
-    grown = logs[:, None, :] * (1 + more / max(num_pairs, 1))[:, None]
-    mean = np.logaddexp.reduce(grown, axis=-1) - math.log(logs.shape[-1])
-    enough = np.flatnonzero(np.any(mean >= goals, axis=0))
-    return int(more[enough[0]]) if enough.size else None
 
 
 def _check_pairs(state: SequentialState, a: np.ndarray, b: np.ndarray) -> None:

@@ -12,6 +12,7 @@ from jaxcert._validation import require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._arguments import choose, levels_of, thresholds_of
+from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import Option, Question, same
@@ -20,13 +21,7 @@ from jaxcert.returns._prepared import Support, as_successes, is_successes
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Histogram
 from jaxcert.sequential._rule import Bets, Settings, check_give_up, prepare_rule, takes_table
-from jaxcert.sequential._wealth import (
-    SequentialCertificate,
-    SequentialState,
-    advance,
-    certificate_of,
-    start,
-)
+from jaxcert.sequential._wealth import SequentialState, advance, certificate_of, start
 
 _METHODS = {method.name: method for method in (BINOMIAL, SOFT)}
 
@@ -44,7 +39,7 @@ def certify_sequential(
     bets: Bets | None = None,
     binary: bool | None = None,
     validate: bool = True,
-) -> SequentialCertificate:
+) -> Certificate:
     r"""Certify with as many of the recorded rollouts as each task needs, in their order.
 
     .. math:: W_j = \frac13 \sum_{\lambda} \prod_{i \le j} \Big(1 - \lambda + \lambda \frac{X_i - a}{B - a}\Big),
@@ -81,7 +76,7 @@ def certify_sequential(
         validate: as in ``certify``, which warns of the same thresholds.
 
     Returns:
-        A ``SequentialCertificate`` with arrays [..., t].
+        A ``Certificate`` with arrays [..., t].
 
     Raises:
         ValueError: as ``certify``; for a summary, which keeps no order; for a ``give_up`` outside [0, 1).
@@ -136,6 +131,6 @@ SEQUENTIAL = Question(
     options=(Option("give_up", float, "Give a task up when its evidence falls below this", check=check_give_up),),
     advised=True,
     curve=curve_of_counts,
-    missing=SequentialCertificate.violated,
+    missing=Certificate.violated,
     shortcut="jaxcert trial",
 )

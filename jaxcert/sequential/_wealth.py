@@ -1,6 +1,5 @@
 """The wealth of each task, rollout by rollout, the certificate from it, and the best that undecided tasks can reach."""
 
-import dataclasses
 import functools
 from typing import Any, NamedTuple
 
@@ -9,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import usable
-from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, Certificate, answer
 from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._method import BINOMIAL, Method, table_of
@@ -120,35 +118,9 @@ def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> Sequentia
     return state._replace(passed=passed, is_open=state.is_open & ~passed & (goes_on | ~active) & state.valid[..., None])
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class SequentialCertificate(Certificate):
-    """A ``Certificate`` at one moment of a sequential experiment.
-
-    The lower bound of a task is the largest threshold that it has passed, or the lower end of the support if it has
-    passed none. For binary returns, it must also have passed all smaller thresholds.
-
-    Attributes:
-        num_rollouts_used: rollouts of each task until it passed, was given up or the data ended, int32[..., n, t].
-        question: which of ``jaxcert.questions`` it answers, by name (static).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert.sequential import certify_sequential
-        >>> found = certify_sequential(jnp.full((200, 100), 0.9), 0.5, support=(0, 1), delta=0.01)
-        >>> print(int(found.num_rollouts_used.sum()))
-        1400
-    """
-
-    stops = True
-
-    num_rollouts_used: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
-    question: str = dataclasses.field(default="sequential", kw_only=True, metadata={"static": True})
-
-
 def certificate_of(
     state: SequentialState, delta: Any, successes: bool, method: Method = BINOMIAL, num_tasks: int | None = None
-) -> SequentialCertificate:
+) -> Certificate:
     """The certificate at this moment, for a delta of the state's type; in the words for returns of 0 and 1, or not.
 
     ``num_tasks``: n, if the state has room for more.
@@ -165,7 +137,8 @@ def certificate_of(
         fields = _counted(*placed((state, np.int32(n), delta, table_of(BINOMIAL.tail, n, size, delta, state.beta))))
     fields |= {"thresholds": state.thresholds, "beta": state.beta, "num_rollouts_used": state.num_rollouts_used}
     fields["delta"], quantity = delta, PROBABILITY_OF_SUCCESS if successes else EXPECTED_RETURN
-    return answer(SequentialCertificate, fields, n, bound="sequential", method=method.name, quantity=quantity)
+    words: dict[str, Any] = {"bound": "sequential", "quantity": quantity, "question": "sequential"}
+    return answer(Certificate, fields, n, method=method.name, **words)
 
 
 @jax.jit
@@ -181,42 +154,3 @@ def _added_up(n: int, state: SequentialState, delta: jax.Array) -> dict[str, Any
     valid = state.valid[..., :n]
     wealth = jnp.where(valid[..., None], wealth[..., :n, :], 0)
     return fields_of_evidence(SOFT, wealth, valid, state.low, state.thresholds, state.beta, delta)
-
-
-# --- what the tasks that are still undecided may come to ------------------------------------------------------------
-
-# Nobody makes more rollouts of a task one by one.
-_MOST = 2**20
-
-
-def fewest_to_pass(state: SequentialState) -> np.ndarray:
-    """How many more rollouts each task needs at least to pass: as many as if each had the best return there is.
-
-    int[n, t]: 0 where a task has passed; -1 where it cannot pass, having been left or with too few rollouts left. With
-    an open support one rollout may always be enough.
-    """
-    host: Any = jax.tree.map(np.asarray, state)
-    fewest, most = np.ones(host.passed.shape, np.int64), np.full(host.passed.shape, _MOST)
-    while np.any(fewest < most):
-        middle = (fewest + most) // 2
-        enough = _wealth_after(host, middle) >= host.goal
-        fewest, most = np.where(enough, fewest, middle + 1), np.where(enough, middle, most)
-    left = host.max_rollouts_per_task - host.num_rollouts[:, None]
-    can_pass = host.is_open & (fewest <= np.minimum(left, _MOST - 1))
-    return np.where(host.passed, 0, np.where(can_pass, fewest, -1))
-
-
-def if_all_pass(state: SequentialState) -> SequentialState:
-    """The state if every task passes where it still can: no certificate of this experiment will say more."""
-    passed = np.asarray(state.passed) | (fewest_to_pass(state) > 0)
-    return state._replace(passed=jnp.asarray(passed))
-
-
-def _wealth_after(host: Any, number: np.ndarray) -> np.ndarray:
-    """The mean wealth after this many more returns at the upper end of the support, float64[n, t]."""
-    low, bets = float(host.low), host.bets.astype(np.float64)
-    width = np.maximum(host.thresholds.astype(np.float64) - low, np.finfo(np.float64).tiny)
-    with np.errstate(over="ignore", invalid="ignore"):
-        factors = factor(bets, ((float(host.high) - low) / width)[:, None])
-        grown = host.wealth.astype(np.float64) * factors ** number[..., None]
-    return np.where(host.wealth > 0, grown, 0.0).mean(axis=-1)

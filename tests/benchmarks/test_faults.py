@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 
 import pytest
 
@@ -37,20 +36,6 @@ def test_the_first_failure_is_named(tmp_path):
     assert first_failure(tmp_path, ["test_two.py"], 1) == "test_two.py::test_two"
 
 
-@pytest.mark.parametrize(
-    ("status", "printed", "found"),
-    [
-        (0, "5 passed", None),
-        (5, "7 deselected", None),
-        (1, "FAILED tests/test_a.py::test_b[c - d] - assert [1] == [2]\n1 failed", "tests/test_a.py::test_b[c - d]"),
-        (2, "ERROR tests/test_a.py - ImportError: no\n1 error", "tests/test_a.py"),
-    ],
-)
-def test_what_pytest_ends_with(status, printed, found, monkeypatch):
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, status, printed))
-    assert first_failure(ROOT, ["tests"], 1) == found
-
-
 def test_the_runs_are_those_of_make_test():
     if not (ROOT / "Makefile").is_file():
         pytest.skip("needs the checkout")
@@ -58,11 +43,3 @@ def test_the_runs_are_those_of_make_test():
     assert recipe is not None
     assert {f'-m "{marked}"' for marked, _ in RUNS} == set(re.findall(r'-m ".*?"', recipe[1]))
     assert [bool(settings) for marked, settings in RUNS if "not exact" in marked] == [True]
-
-
-def test_tests_that_are_not_there_are_no_result(monkeypatch):
-    monkeypatch.setattr(
-        subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 4, "file not found", "")
-    )
-    with pytest.raises(SystemExit, match="ended with status 4"):
-        first_failure(ROOT, ["tests"], 1)

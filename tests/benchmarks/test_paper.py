@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks.paper import (
-    bounds,
     bridge_world,
     curves,
-    distributions,
     domains,
-    levels,
     robots,
     simple_grid,
     zones,
@@ -21,7 +18,6 @@ from benchmarks.paper import (
 from benchmarks.paper.__main__ import EXPERIMENTS, main
 from benchmarks.paper.curves import THRESHOLDS
 from benchmarks.paper.experiment import Experiment, Findings, write
-from jaxcert import certify
 
 pytestmark = pytest.mark.filterwarnings("ignore:scenario at beta")
 
@@ -127,95 +123,6 @@ def small(monkeypatch):
     monkeypatch.setattr(domains, "_collected", collected)
     for name, value in SMALL.items():
         monkeypatch.setattr(domains, name, value)
-
-
-def test_the_ablation_is_that_of_certify(small, monkeypatch):
-    """Each curve is the mean of those that ``certify`` gives for the orders; the table has a column for each pair."""
-    monkeypatch.setattr(levels, "BUDGETS", ((30, 20), (60, 20)))
-    found = levels.run(False)
-    pairs = [f"beta {beta:g}, delta {delta:g}" for beta, delta in levels.PAIRS]
-    assert found.columns == ("domain", "n", "m", "threshold", "share_of_tasks", *pairs, "default, delta 0.01")
-    assert len(pairs) == 8
-    assert sum(beta == 1e-6 for beta, _ in levels.PAIRS) == 3
-    rows = list(found.rows)
-    assert len(rows) == 3 * 2 * SMALL["NUM_THRESHOLDS"]
-    assert [panel.get_title() for panel in found.figure.axes] == [
-        f"{name}, n = {n}, m = 20" for name in ("cheetah", "walker", "zones") for n in (30, 60)
-    ]
-    for name, bounds_of in {"walker": ("empirical_bernstein", "betting"), "zones": ("clopper_pearson",) * 2}.items():
-        one = domains.domain(name, 20)
-        returns, settings = domains.orders(one.returns)[:, :30], {"support": one.support}
-        table = np.array([row[3:] for row in rows if row[:3] == (name, 30, 20)])
-        np.testing.assert_allclose(table[:, 0], one.thresholds)
-        np.testing.assert_allclose(table[:, 1], one.share)
-        settings |= {"bound": bounds_of[0], "method": "scenario", "beta": 1e-6, "delta": 0.1}
-        place = 2 + levels.PAIRS.index((1e-6, 0.1))
-        by_hand = np.mean(certify(returns, one.thresholds, **settings).safety, axis=0)
-        np.testing.assert_allclose(table[:, place], by_hand, rtol=1e-5)
-        settings |= {"bound": bounds_of[1], "method": "binomial", "beta": 0.05, "delta": 0.01}
-        by_hand = np.mean(certify(returns, one.thresholds, **settings).safety, axis=0)
-        np.testing.assert_allclose(table[:, -1], by_hand, rtol=1e-5)
-
-
-def test_which_beta_is_the_best(small):
-    """delta / n is among the betas, and no beta beats the best."""
-    (one,) = levels.panels("zones", ((60, 20),))
-    assert {levels.guideline(delta, 60) for delta in levels.DELTAS} < set(one.betas)
-    for way in one.safety:
-        best = one.mean(way, one.best(way, 0.01), 0.01)
-        assert best == max(one.mean(way, beta, 0.01) for beta in one.betas)
-    line = next(line for line in levels._guideline([one]) if "| 0.01 |" in line)
-    assert f"| {0.01 / 60:.6g} |" in line
-    assert line.endswith(f"| {one.mean('the paper', one.best('the paper', 0.01), 0.01):.3f} |")
-    above = list(levels._above([one]))
-    assert above[0] == f"delta = 0.001: 0 of {2 * 2 * len(one.betas)} curves above the share of all tasks"
-
-
-@pytest.mark.slow
-def test_the_comparison_of_bounds(small, monkeypatch):
-    """The default bound certifies the most of those for any returns; Clopper-Pearson is for those of 0 and 1 alone."""
-    monkeypatch.setattr(bounds, "ROLLOUTS", (20, 50))
-    monkeypatch.setattr(bounds, "DOMAINS", ("walker", "zones"))
-    found = bounds.run(False)
-    rows = list(found.rows)
-    assert [axes.get_title() for axes in found.figure.axes] == [
-        f"{name}, n = {n}, m = {m}" for name, n in (("walker", 200), ("zones", 60)) for m in (20, 50)
-    ]
-    assert len(rows) == 4 * SMALL["NUM_THRESHOLDS"]
-    for name in ("walker", "zones"):
-        few, more = bounds.panels(name, (20, 50))
-        assert ("clopper_pearson", "binomial") in few.safety or name == "walker"
-        best = "clopper_pearson" if name == "zones" else "betting"
-        for (bound, method), safety in few.safety.items():
-            assert np.all(safety <= few.safety[best, method] + 1e-6)
-            assert np.all(few.safety[bound, "binomial"] >= few.safety[bound, "scenario"])
-            assert few.levels[bound, method] <= few.levels[best, method] + 1e-6
-            # More rollouts certify more, whatever the bound.
-            assert more.levels[bound, method] >= few.levels[bound, method]
-        place = found.columns.index("betting, binomial")
-        table = np.array([row[place] for row in rows if row[0] == name and row[2] == 20])
-        np.testing.assert_allclose(table, few.safety["betting", "binomial"])
-        assert all(
-            (row[found.columns.index("Clopper-Pearson, scenario")] == "") == (row[0] == "walker") for row in rows
-        )
-
-
-@pytest.mark.slow
-def test_distributions(monkeypatch):
-    """A histogram for each domain, with what is certified on 90 %."""
-    monkeypatch.setattr(domains, "NUM_TASKS", 60)
-    monkeypatch.setattr(distributions, "FEWER_ROLLOUTS", 20)
-    found = distributions.run(False)
-    assert [row[0] for row in found.rows][-2:] == ["cheetah", "walker"]
-    for row in found.rows:
-        assert list(row[3:7]) == sorted(row[3:7])
-        assert 0 <= row[7] <= row[8] + 1e-6  # the paper's method certifies no more
-    for axes, row in zip(found.figure.axes, found.rows, strict=True):
-        assert axes.get_title().startswith(f"{row[0]}, n = ")
-        assert sum(bar.get_height() for bar in axes.patches) == pytest.approx(1)
-        lines = {line.get_label(): line.get_xdata()[0] for line in axes.lines}
-        assert lines["certified on 90 %, the paper"] == row[7]
-        assert lines["certified on 90 % of new tasks, default"] == row[8]
 
 
 def test_zones_from_made_up_returns(monkeypatch):

@@ -36,19 +36,6 @@ def test_derivatives_are_finite_differences(name, x64):
     check_grads(lambda *args: lower(name, *args), arguments, order=1, eps=1e-5, atol=1e-5, rtol=1e-5)
 
 
-def test_betting_derivative_is_that_of_the_envelope(x64):
-    x, beta, m = returns(60), 0.05, 60
-
-    def at_fixed_bet(values, c):
-        return (jnp.exp((jnp.sum(jnp.log1p(c * values)) + jnp.log(beta)) / m) - 1) / c
-
-    odds = np.geomspace(1e-3, 1e6, 200_001)
-    best = odds[np.argmax(jax.vmap(at_fixed_bet, (None, 0))(x, odds))]
-    gradient = jax.grad(lambda v: bounds.betting(v, beta, support=(0.0, 1.0)))(x)
-    np.testing.assert_allclose(gradient, jax.grad(at_fixed_bet)(x, best), rtol=1e-3)
-    np.testing.assert_allclose(gradient @ x, bounds.betting(x, beta, support=(0.0, 1.0)), rtol=1e-4)
-
-
 def test_clopper_pearson_derivative_in_beta(x64):
     x = np.where(np.arange(30) < np.array([[1], [25], [30]]), 1.0, 0.0)
     check_grads(

@@ -46,7 +46,7 @@ def test_a_part_says_what_the_whole_says_there_and_its_plain_values_survive_json
     for part, full in parts:  # of all arrays those at the threshold, or whole without an axis of thresholds
         np.testing.assert_array_equal(part, full[..., 1:2] if np.shape(full)[-1:] == (3,) else full)
     values = whole.to_dict()
-    assert list(values) == [field.name for field in dataclasses.fields(whole)]
+    assert list(values) == [each.name for each in dataclasses.fields(whole) if getattr(whole, each.name) is not None]
     assert values["thresholds"] == THRESHOLDS
     assert values["safety"] == np.asarray(whole.safety).tolist()
     assert all(status in ("certified", "vacuous") for status in values["status"])

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import jaxcert
 from jaxcert import Status, certify
 from jaxcert.certificates import certify_episode, certify_lower_bounds, confidence, floor_to, sentence
-from jaxcert.certificates._access import headline
 from jaxcert.certificates._figures import at_least, in_hundred, short_figures
+from jaxcert.report._in_words import headline
 
 LOWER = np.arange(200, dtype=np.float32)
 

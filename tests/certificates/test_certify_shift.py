@@ -10,11 +10,11 @@ import pytest
 
 import jaxcert
 from jaxcert import Certificate, Status, certify_lower_bounds, certify_shift, shifted_epsilon
-from jaxcert.certificates import BandCertificate
+from jaxcert.baselines import certify_plug_in
 from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.planning import advise
+from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_record, step_curve
-from jaxcert.sequential import SequentialCertificate
 
 CHEETAH = jaxcert.sample_returns("cheetah")
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
@@ -65,7 +65,7 @@ def test_the_sentence_says_how_much_worse_the_environment_may_be(precision):
     )
     same = certify_shift(sampled(), performance_shift=25.0)
     assert "on a new task from the same distribution, in an environment that lowers" in str(same)
-    assert repr(same).startswith("ShiftCertificate(thresholds=[375, 575, 925], safety=[0.9760")
+    assert repr(same).startswith("Certificate(thresholds=[375, 575, 925], safety=[0.9760")
     np.testing.assert_array_equal(same.safety, sampled().safety)
 
 
@@ -90,40 +90,47 @@ DIFFERENCE = f"the {OF_PAIRS} is"
 
 def of_every_kind() -> dict:
     """A certificate of each kind that can be shifted, with what its shift says of its tasks and its quantity."""
-    names = {field.name for field in dataclasses.fields(Certificate)} - {"question"}
-    fields = {name: getattr(sampled(), name) for name in names}
-    one, each = jnp.float32(1.5), jnp.zeros(3, jnp.int32)
-    weighted = dataclasses.replace(sampled(), source="reweighted", question="weighted", max_weight=one)
-    moments = {"history": fields["epsilon"][None], "prior": jnp.ones(2), "question": "anytime"}
-    better = dataclasses.replace(sampled(), quantity=OF_PAIRS, question="improvement")
-    band = {"level": one, "low": one, "num_smallest": 9, "simultaneous": True, "question": "band"}
-    once, always = "With confidence 0.99: on", "With confidence 0.99, at every moment of the sampling of tasks: on"
-    return {
-        "Certificate": (sampled(), once, "sampled", ""),
-        "Certificate, weighted": (weighted, once, "reweighted", ""),
-        "Certificate, improvement": (better, once, "sampled", DIFFERENCE),
-        "BandCertificate": (BandCertificate(**fields | band), "0.99 for all together: on", "sampled", ""),
-        "AnytimeCertificate": (jaxcert.AnytimeCertificate(**fields, **moments), always, "sampled", ""),
-        "SequentialCertificate": (SequentialCertificate(**fields, num_rollouts_used=each), once, "sampled", ""),
+    one, each, usual = jnp.float32(1.5), jnp.zeros(3, jnp.int32), sampled()
+    own = {
+        "weighted": {"source": "reweighted", "max_weight": one},
+        "improvement": {"quantity": OF_PAIRS},
+        "band": {"level": one, "low": one, "num_smallest": 9, "simultaneous": True},
+        "anytime": {"history": usual.epsilon[None], "prior": jnp.ones(2)},
+        "sequential": {"num_rollouts_used": each},
     }
+    once, always = "With confidence 0.99: on", "With confidence 0.99, at every moment of the sampling of tasks: on"
+    told = {
+        "weighted": (once, "reweighted", ""),
+        "improvement": (once, "sampled", DIFFERENCE),
+        "band": ("0.99 for all together: on", "sampled", ""),
+        "anytime": (always, "sampled", ""),
+        "sequential": (once, "sampled", ""),
+    }
+    kinds = {name: (dataclasses.replace(usual, question=name, **own[name]), *told[name]) for name in own}
+    # A safety level is like a safety, and tasks from strata are like weighted ones.
+    return {"safety": (usual, once, "sampled", "")} | kinds
 
 
-# The upper end of an interval would be lost, and two shifts are one by both.
-_NOT_SHIFTED = {"IntervalCertificate", "ShiftCertificate"}
+# The upper end of an interval would be lost.
+_OTHERS = {"safety_level", "stratified", "interval"}
 
 
 def test_each_kind_keeps_what_it_says_of_its_tasks():
     kinds = of_every_kind()
-    assert {kind.__name__ for kind in [Certificate, *Certificate.__subclasses__()]} - _NOT_SHIFTED == {
-        name.partition(",")[0] for name in kinds
-    }
-    for name, (before, start, source, quantity) in kinds.items():
-        assert type(before).__name__ == name.partition(",")[0]
+    of_shares = {name for name, question in QUESTIONS.items() if question.certificate is Certificate}
+    assert of_shares - _OTHERS == kinds.keys()
+    for before, start, source, quantity in kinds.values():
         text = str(certify_shift(before, **TV))
         assert f"{NEAR} {source} one, " in text
         assert start in text
         assert (quantity or ", the expected return is at least 400 with") in text
         assert str(certify_shift(before, performance_shift=0.0)) == str(before)
+    # What a shift does not move is not read from it.
+    with pytest.raises(ValueError, match="certificate has no history; expected one of certify_anytime"):
+        certify_shift(kinds["anytime"][0], **TV).first_reached(0.9)
+    for other in (certify_shift(kinds["band"][0], **TV), sampled()):
+        with pytest.raises(ValueError, match="band is a Certificate; expected one of certify_band, of the sampled"):
+            jaxcert.certify_tail(other, 0.1)
 
 
 def test_thresholds_move_down_by_at_least_the_shift(precision):
@@ -182,11 +189,13 @@ def test_refused_certificates():
     interval = jaxcert.certify_interval(CHEETAH, 400.0, **GOOD, complete=True)
     mean = jaxcert.certify_mean(CHEETAH, **GOOD)
     episode = jaxcert.certify_episode(CHEETAH, 400.0, delta=0.01)
+    estimate = certify_plug_in(np.full((20, 5), 0.9), 0.5, delta=0.1)
     with_rollouts = jaxcert.PolicyCertificate(sampled(), returns=jnp.ones((200, 5)), tasks=None, deterministic=None)
     for refused, message in (
-        (interval, "an IntervalCertificate, whose upper end would be lost"),
+        (interval, "of an interval, whose upper end would be lost"),
         (mean, "a MeanCertificate; expected one of a share of new tasks"),
         (episode, "an EpisodeCertificate; expected one of a share of new tasks"),
+        (estimate, "certificate is a PlugInEstimate; expected one of a share of new tasks"),
         (with_rollouts, r"a PolicyCertificate with rollouts; expected its \.certificate"),
         (0.0228, "a float; expected one of a share of new tasks"),
     ):
@@ -202,6 +211,10 @@ def test_what_starts_from_the_lower_bounds_again_refuses_it():
         step_curve(found)
     with pytest.raises(ValueError, match="one of a shift; expected the one of the sampled tasks, and a larger safety"):
         advise(found, support=(0, 1000), safety=0.9)
+    estimate = certify_plug_in(np.full((20, 5), 0.9), 0.5, delta=0.1)
+    for surface in (step_curve, lambda one: advise(one, support=(0, 1), safety=0.99)):
+        with pytest.raises(ValueError, match=r"certificate is a PlugInEstimate[;,] "):
+            surface(estimate)
     curve = certify_shift(step_curve(sampled()), **KL)
     np.testing.assert_array_equal(curve.epsilon[0], found.epsilon[0])
 
@@ -211,9 +224,9 @@ def test_a_file_of_a_shift_says_all_that_it_rests_on_or_is_refused():
         found = certify_shift(before, **TV)
         record = certificate_record(found, support=(0, 1))
         assert record["settings"]["radius"] == float(found.radius)
-        assert record["settings"].get("num_smallest") == (9 if name == "BandCertificate" else None)
+        assert record["settings"].get("num_smallest") == (9 if name == "band" else None)
         assert record["settings"].get("max_weight") == (1.5 if "reweighted" in str(found) else None)
-        assert record["settings"].get("prior") == ([1, 1] if name == "AnytimeCertificate" else None)
+        assert record["settings"].get("prior") == ([1, 1] if name == "anytime" else None)
         assert record["rows"][0]["sampled"]["epsilon"] == float(sampled().epsilon[0])
 
 

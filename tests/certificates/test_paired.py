@@ -148,6 +148,7 @@ REFUSED = {
     "improvement": lambda x: jaxcert.certify_improvement(x, A, 0.5, **GIVEN),
     "mean_difference": lambda x: jaxcert.certify_mean_difference(x, A, **GIVEN),
     "lower_bounds": lambda x: jaxcert.certify_lower_bounds(x, 0.5, delta=DELTA, beta=0.1),
+    "plug_in": lambda x: jaxcert.baselines.certify_plug_in(x, 0.5, delta=DELTA),
     "diagnose": lambda x: jaxcert.diagnostics.diagnose(x, support=SUPPORT),
     "plan": lambda x: jaxcert.planning.plan(x, support=SUPPORT, delta=DELTA, threshold=1.0, safety=0.8),
 }

@@ -67,10 +67,6 @@ def test_groups_are_those_of_the_rows_that_are_read():
     assert "office" not in out.replace("category != office", "")
 
 
-def test_lists_have_groups_too():
-    assert run("BY --suite --threshold 0.5").count("of these 20 tasks") >= 3
-
-
 def test_every_group_has_to_reach_what_is_required():
     run("""
         BY --threshold 0.5 --require 0.5 !>

@@ -1,15 +1,12 @@
 """`jaxcert rollout --threshold`: rollouts until each task is decided, interrupted, resumed and refused."""
 
 import json
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from cli_harness import command, interrupted, refused
 
-from jaxcert.cli import _rolling, _run
+from jaxcert.cli import _run
 from jaxcert.rollouts import adaptive_facts, load_adaptive
 
 SIZES = ("--tasks", 40, "--slots", 4, "--seed", 3)
@@ -19,7 +16,7 @@ BRIDGES = ("rollout", "bridge_world_left", *SIZES, "--threshold", 0.3, "--thresh
 GRID = ("rollout", "simple_grid", *SIZES, "--threshold", 0.5, "--delta", 0.1)
 
 
-@pytest.fixture(scope="module", params=[BRIDGES, (*BRIDGES, "--until", 0.1), GRID], ids=["bridges", "until", "grid"])
+@pytest.fixture(scope="module", params=[(*BRIDGES, "--until", 0.1), GRID], ids=["until", "grid"])
 def whole(request, tmp_path_factory):
     """A command, its outcome without an interruption, and the run that it wrote."""
     out = tmp_path_factory.mktemp("whole") / "run.npz"
@@ -63,7 +60,7 @@ def interrupted_after(monkeypatch, looks):
     interrupted(monkeypatch, _run, "save_adaptive", at=looks + 1)
 
 
-@pytest.mark.parametrize("looks", [0, 1, 3])
+@pytest.mark.parametrize("looks", [0, 3])
 def test_an_interrupted_run_goes_on(whole, tmp_path, monkeypatch, looks):
     arguments, out, run = whole
     path = tmp_path / "run.npz"
@@ -87,38 +84,6 @@ def test_an_interrupted_run_goes_on(whole, tmp_path, monkeypatch, looks):
         assert run.num_started <= again.num_started <= run.num_started + 4
 
 
-_KILLED = """
-import os, signal, sys
-from jaxcert.cli import run
-
-replace, calls = os.replace, []
-def killed(*paths):
-    calls.append(1)
-    if len(calls) == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    replace(*paths)
-
-os.replace = killed  # the last step of a write
-run(["--no-cache", *sys.argv[1:]])
-"""
-
-
-def test_a_killed_process_goes_on(tmp_path):
-    """Killed in the middle of its third write, the same command ends where an uninterrupted one does."""
-    arguments = [*map(str, BRIDGES), "--out", str(tmp_path / "run.npz")]
-    process = subprocess.run([sys.executable, "-c", _KILLED, *arguments], capture_output=True, timeout=300)
-    assert process.returncode == -signal.SIGKILL, process.stderr
-    assert not (tmp_path / "run.npz").exists()
-    before = load_adaptive(tmp_path / "run.npz.unfinished")
-    assert command(*arguments).status == 0
-    assert command(*BRIDGES, "--out", tmp_path / "whole.npz").status == 0
-    again, run = (load_adaptive(tmp_path / name) for name in ("run.npz", "whole.npz"))
-    assert 0 < before.rollout_task.size < run.rollout_task.size
-    assert_same(again, run)
-    # Those under way began again, four at most.
-    assert run.num_started <= again.num_started <= run.num_started + 4
-
-
 def test_another_run_is_not_gone_on_with(tmp_path, monkeypatch):
     path = tmp_path / "run.npz"
     arguments = ("rollout", "bridge_world_left", "--tasks", 40, "--slots", 4, "--threshold", 0.3, "--delta", 0.1)
@@ -130,12 +95,9 @@ def test_another_run_is_not_gone_on_with(tmp_path, monkeypatch):
     content, seed = kept.read_bytes(), adaptive_facts(kept)["seed"]
     for option, value, words in (
         ("--seed", (seed + 1) % 2**31, f"holds another run, with seed = {seed}, not {(seed + 1) % 2**31}; remove"),
-        ("--tasks", 41, "with num_tasks = 40, not 41"),
-        ("--delta", 0.2, "with delta = 0.1, not 0.2"),
         ("--threshold", 0.7, "with thresholds = [0.3, 0.5], not [0.3, 0.5, 0.7]"),
         ("--until", 0.5, "with until = None, not 0.5"),
         ("--beta", 0.1, "with beta = None, not 0.1"),
-        ("--max-rollouts", 100, "with max_rollouts = 4000, not 100"),
         ("--schedule", "closest", "with schedule = 'round_robin', not 'closest'"),
     ):
         assert words in refused(*arguments, option, value)
@@ -161,20 +123,6 @@ def test_a_deadline_ends_a_run_for_the_time_being(tmp_path):
     assert "the deadline ended it" not in outcome.out
     assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
     assert load_adaptive(path).num_started > first.num_started
-
-
-def test_the_growth_is_shown_while_it_runs(tmp_path, monkeypatch):
-    lines = []
-    kind = _rolling._line
-    monkeypatch.setattr(_rolling, "_line", lambda asked, show: kind(asked, lines.append))
-    assert command(*BRIDGES, "--until", 0.15, "--out", tmp_path / "run.npz").status == 0
-    assert len(lines) > 2
-    assert lines[0] == "4 rollouts, at least 0.3 on 0.0000 of 0.15, at least 0.5 on 0.0000 of 0.15"
-    begun, *certified, pace = lines[-1].split(", ")
-    run = load_adaptive(tmp_path / "run.npz")
-    assert begun == f"{int(run.num_started):,} rollouts"
-    assert certified[0].startswith("at least 0.3 on 0.")
-    assert pace.endswith(" rollouts/s")
 
 
 def test_a_terminal_shows_it_unless_told_otherwise(tmp_path, monkeypatch):
@@ -218,22 +166,3 @@ def test_it_says_what_became_of_the_tasks_where_less_is_certified_than_wanted(tm
     assert passed + undecided < 40
     counts = f"{passed} of 40 tasks passed, {undecided} are undecided, {40 - passed - undecided} given up"
     assert f"0.5 on less than 0.9: {counts}\n" in outcome.out
-
-
-def test_without_a_threshold_the_number_is_fixed(tmp_path, monkeypatch):
-    """And it goes on from an interrupted run of the same number alone."""
-    monkeypatch.setattr(_rolling, "_EPISODES", 20)
-    path, arguments = tmp_path / "r.npz", ("rollout", "bridge_world_left", "--tasks", 9, "--seed", 3)
-    with monkeypatch.context() as patch:
-        interrupted(patch, _rolling, "collect", at=2)
-        assert command(*arguments, "--rollouts", 5, "--out", path).status == 130
-    assert "with num_rollouts = 5, not 6" in refused(*arguments, "--rollouts", 6, "--out", path)
-    outcome = command(*arguments, "--rollouts", 5, "--out", path)
-    assert outcome.out.startswith("bridge_world_left (shipped), deterministic: 9 tasks, 5 rollouts each, seed 3\n")
-    assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
-    with np.load(path) as arrays:
-        assert arrays["returns"].shape == (9, 5)
-        assert set(arrays) == {"returns", "about", "task_0", "task_1"}
-        facts = json.loads(str(arrays["about"]))
-    assert (facts["num_tasks"], facts["num_rollouts"], facts["seed"]) == (9, 5, 3)
-    assert command("certify", path, "--support", 0, 1, "--delta", 0.1, "--threshold", 0.1).status == 0

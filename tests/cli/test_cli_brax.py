@@ -1,15 +1,13 @@
-"""`jaxcert rollout` of policies that Brax trained: real simulation, interrupted, resumed and refused."""
+"""`jaxcert rollout` of policies that Brax trained: real simulation, and the extra that it needs."""
 
 import json
-import shutil
 import sys
 
 import numpy as np
 import pytest
-from cli_harness import command, interrupted
+from cli_harness import command
 from pendulums import pendulum_ppo
 
-from jaxcert.cli import _rolling
 from jaxcert.tables import read_returns
 from jaxcert.tasks.locomotion import _environments
 from jaxcert.training import save_policy
@@ -64,66 +62,6 @@ def test_returns_are_written_with_what_they_come_from(folder, tmp_path):
     outcome = command(*arguments, "--stochastic", "--out", tmp_path / "b.npz")
     assert "stochastic: 12 tasks" in outcome.out
     assert not np.array_equal(read_returns(tmp_path / "b.npz").returns, returns)
-
-
-def interrupt_third_part(monkeypatch):
-    """Interrupts as Ctrl-C does; gives a list that grows with every part that is begun."""
-    return interrupted(monkeypatch, _rolling, "collect", at=3)
-
-
-def test_interrupted_rollouts_go_on(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_rolling, "_EPISODES", 10)
-    whole, out = tmp_path / "whole.npz", tmp_path / "returns.npz"
-    policy = tmp_path / "policy.npz"
-    shutil.copy(last(folder), policy)
-    # Five parts, the last one of one task.
-    arguments = ("rollout", policy, "--tasks", 9, "--rollouts", 5, "--seed", 1, "--out")
-    assert command(*arguments, whole).status == 0
-    calls = interrupt_third_part(monkeypatch)
-    assert command(*arguments, out).status == 130
-    assert not out.exists()
-    assert "holds another run, with seed = 1, not 2" in command(*arguments, out, "--seed", 2).err
-    # Another policy of the same name is not taken.
-    shutil.copy(sorted(folder.glob("*.npz"))[0], policy)
-    assert "holds another run, with policy_sha256 = " in command(*arguments, out).err
-    shutil.copy(last(folder), policy)
-    assert command(*arguments, out).status == 0
-    assert len(calls) == 3 + 3
-    np.testing.assert_array_equal(read_returns(out).returns, read_returns(whole).returns)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["policy.npz", "returns.npz", "whole.npz"]
-
-
-def test_a_seed_is_drawn_and_kept_over_an_interruption(folder, tmp_path, monkeypatch):
-    arguments = ("rollout", last(folder), "--tasks", 4, "--rollouts", 5, "--out")
-    seeds = [command(*arguments, tmp_path / f"{i}.npz").out.split("seed ")[1].split()[0] for i in range(2)]
-    assert seeds[0] != seeds[1]
-    monkeypatch.setattr(_rolling, "_EPISODES", 5)
-    calls = interrupt_third_part(monkeypatch)
-    assert command(*arguments, tmp_path / "c.npz").status == 130
-    assert command(*arguments, tmp_path / "c.npz").status == 0
-    assert len(calls) == 3 + 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["rollout", "none", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "none: no file there"),
-        (["rollout", "cheetah", "--tasks", 2, "--rollouts", 2, "--out", "r.csv"], "suffix '.csv', expected one of"),
-        (["rollout", "cheetah", "--tasks", 0, "--rollouts", 2, "--out", "r.npz"], "tasks"),
-        (["rollout", "bad.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "bad.npz: cannot be read as"),
-        (["rollout", "foreign.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "holds a policy for 'ant'"),
-    ],
-)
-def test_bad_arguments(tmp_path, monkeypatch, arguments, words):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04cut short")
-    about = {"format": "jaxcert-policy-1", "environment": "ant"}
-    np.savez(tmp_path / "foreign.npz", about=np.array(json.dumps(about)))
-    outcome = command(*arguments)
-    assert (outcome.status, outcome.out) == (2, "")
-    assert words in outcome.err
-    assert outcome.err.count("\n") == 1
-    assert not list(tmp_path.glob("r.*"))
 
 
 def test_a_missing_extra_is_named(tmp_path, monkeypatch):

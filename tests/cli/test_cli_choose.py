@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +9,6 @@ from cli_harness import command, refused, said
 from tool_files import DROP, LEROBOT, TAU, TAU2, edited, written
 
 from jaxcert.questions import QUESTIONS
-
-LOGS = Path(__file__).parents[1] / "tables" / "logs"
 
 
 def _chosen(*arguments):
@@ -57,16 +54,10 @@ def test_commands_of_numbers_work_once_the_range_is_known(scores):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("content", [TAU, LEROBOT], ids=["tau", "lerobot"])
-def test_commands_of_other_tools_work(tmp_path, content):
+def test_commands_of_other_tools_work(tmp_path):
     path = tmp_path / "eval_info.json"
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(LEROBOT))
     _run_all(_chosen(path))
-
-
-@pytest.mark.slow
-def test_commands_of_an_inspect_log_work():
-    _run_all(_chosen(LOGS / "letters.eval"))
 
 
 @pytest.mark.slow
@@ -105,14 +96,6 @@ def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_
     assert f"jaxcert certify {path} --sampled --threshold X --delta 0.05\n" in listed
 
 
-def test_one_rollout_of_each_task_is_remarked(tmp_path):
-    path = tmp_path / "once.npz"
-    np.savez(path, returns=np.ones((9, 1), bool))
-    out = command("choose", path).out
-    assert "9 tasks, 1 rollout each, successes" in out
-    assert "the mean and the next episode are worth asking" in " ".join(out.split())
-
-
 def test_three_policies_have_a_leaderboard(tmp_path):
     paths = [tmp_path / f"{name}.csv" for name in "abc"]
     for path in paths:
@@ -129,16 +112,6 @@ def test_three_policies_have_a_leaderboard(tmp_path):
     _run_all(found)
     assert "their order" in command("choose", *paths, *columns).out
     assert "\n  jaxcert compare A B C\n" in command("choose", paths[0], *columns).out
-
-
-def test_three_logs_of_a_benchmark_have_a_leaderboard(tmp_path):
-    paths = [tmp_path / f"{name}.json" for name in "abc"]
-    for path in paths:
-        path.write_text(json.dumps(TAU))
-    found = _chosen(*paths)
-    assert [each["listed"] for each in found["questions"]] == [True, False]
-    assert not any("--support" in each["command"] for each in found["questions"])
-    _run_all(found)
 
 
 def test_returns_are_not_told(tmp_path):

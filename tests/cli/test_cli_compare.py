@@ -10,8 +10,6 @@ import pytest
 from cli_harness import command, refused, said
 from tool_files import DROP, TAU, TAU2, edited, written
 
-from jaxcert import certify_mean_difference, certify_suite_mean, paired
-
 RNG = np.random.default_rng(0)
 A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
 B = (0.8 * A).astype(np.float32)
@@ -98,21 +96,6 @@ def test_a_margin_of_a_list_is_answered_with_a_command_that_works(files, margin)
     assert "of these 60 tasks" in said(*arguments)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [("--suite", "--threshold", 0.1), ("--margin", 0.1)])
-def test_a_bound_for_successes_is_answered_with_a_command_that_works(tmp_path, words):
-    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
-    for file, level in zip(files, (0.1, 0.5), strict=True):
-        np.savez(file, returns=(level < A).astype(np.float32))
-    told = refused("compare", *files, *words, "--delta", 0.1, "--bound", "clopper_pearson")
-    assert "--bound is clopper_pearson, which counts successes, not differences of two policies" in told
-    _, *arguments = shlex.split(told.split("for example: ")[1])
-    assert arguments[-3:] == ["--support", "0", "1"]
-    assert "--bound" not in arguments
-    assert "With confidence 0.9: " in command(*arguments).out
-    assert command("compare", *files, *words, "--delta", 0.1).status == 0  # zeros and ones need no support
-
-
 def test_it_says_why_nothing_is_certified_as_certify_does(files, tmp_path):
     made = ("--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
     out = said("compare", *files, *SETTINGS, "--margin", "-0.5,0.9", *made)
@@ -123,7 +106,7 @@ def test_it_says_why_nothing_is_certified_as_certify_does(files, tmp_path):
     assert advice[0] is None
     assert line == f"Why not more at margin 0.9: {advice[1]['text']}."
     text = re.sub("<[^>]+>", "", html.unescape((tmp_path / "c.html").read_text()))
-    assert "Why not a safety of 0.5 at margin 0.9: no lower bound can pass 0.7218" in text
+    assert line in text
 
 
 @pytest.mark.slow
@@ -139,40 +122,18 @@ def test_a_list_hears_how_many_trials_it_takes_where_nothing_is_certified(files,
         assert line in re.sub("<[^>]+>", "", html.unescape((tmp_path / f"{count}.html").read_text()))
 
 
-@pytest.mark.parametrize("kind", ["--suite", "--sampled"])
-def test_what_would_show_a_difference_that_is_not_certified(tmp_path, kind):
-    """As many trials, or tasks, as are said certify it in nine of ten cases, if policies differ as in the data."""
+@pytest.mark.parametrize(("kind", "what"), [("--suite", "trials of each task"), ("--sampled", "tasks")])
+def test_what_would_show_a_difference_that_is_not_certified(tmp_path, kind, what):
     rng, files = np.random.default_rng(0), [tmp_path / "a.npz", tmp_path / "b.npz"]
-    data = [rng.random((20, 10)) < skill for skill in (0.72, 0.6)]
-    for file, returns in zip(files, data, strict=True):
-        np.savez(file, returns=returns)
-    out = said("compare", *files, kind, "--delta", 0.05)
-    (line,) = [line for line in out.splitlines() if line.startswith("Not shown: that a.npz is better than b.npz")]
-    (number,) = map(int, re.findall(r"it takes about (\d+) new", line))
-    if kind == "--suite":
-        pool, size = (data[0] * 1.0 - data[1]).ravel(), (300, 20, number)
-        drawn = rng.choice(pool, size)
-        pairs = paired((drawn > 0) * 1.0, (drawn < 0) * 1.0)
-        reached = certify_suite_mean(pairs, support=(0, 1), delta=0.05).mean
-    else:
-        tasks = rng.integers(20, size=(300, number))
-        reached = certify_mean_difference(data[0][tasks], data[1][tasks], delta=0.05, validate=False).mean
-    assert 0.85 <= np.mean(np.asarray(reached) >= 0) <= 0.99
+    for file, skill in zip(files, (0.72, 0.6), strict=True):
+        np.savez(file, returns=rng.random((20, 10)) < skill)
+    start = "Not shown: that a.npz is better than b.npz on average. In these data it is by 0.08"
+    expected = f"{start}; how many new {what} it takes: jaxcert plan with --against.\n"
+    assert expected in said("compare", *files, kind, "--delta", 0.05)
     out = said("compare", *files[::-1], kind, "--delta", 0.05)
-    assert re.search(r"In these data it is worse by 0.\d+, so that more of the same would not show it", out)
+    assert "In these data it is worse by 0.08, so that more of the same would not show it" in out
     np.savez(files[1], returns=np.zeros((20, 10), bool))
     assert "Not shown" not in said("compare", *files, kind, "--delta", 0.05)
-
-
-def test_the_least_difference_is_the_end_of_the_support_in_words(tmp_path):
-    """Not a last bit below it, which no difference has."""
-    for name, succeeds in (("a.npz", False), ("b.npz", True)):
-        np.savez(tmp_path / name, returns=np.full((60, 20), succeeds))
-    for words in (("--question", "cvar", "--alpha", 0.1, "--cap", 0), ("--mean",)):
-        out = said("compare", tmp_path / "a.npz", tmp_path / "b.npz", *words, "--delta", 0.05)
-        (sentence,) = sentences(out)
-        assert "b.npz is at least -1 on average" in sentence
-        assert "vacuous" in out
 
 
 def test_what_is_asked_of_policies_together_is_an_error_with_strict(tmp_path):
@@ -230,14 +191,6 @@ def test_marks_and_shares_are_asked_about(tmp_path, largest, is_told):
         np.savez(path, returns=np.linspace(0.5, 1, 24).reshape(6, 4) * unit)
     said = command("compare", *paths, "--support", 0, largest, "--delta", 0.1, "--mean").err
     assert ("in other units" in said) == is_told
-
-
-def test_it_says_how_much_was_run_and_with_which_confidence(files, tmp_path):
-    where = np.ones((60, 20), bool)
-    where[3, 5:] = False
-    np.savez(tmp_path / "old.npz", returns=B, where=where)
-    out = command("compare", files[0], tmp_path / "old.npz", *SETTINGS).out  # missing rollouts bring a warning, too
-    assert out.splitlines()[1] == ("A: 20 rollouts each; B: 5 to 20 rollouts, 1185 in all; support [0, 1], delta 0.1")
 
 
 def test_unfinished_rollouts_count_as_the_worst_of_a_and_are_refused_of_b(tmp_path):

@@ -1,7 +1,6 @@
 """`jaxcert demo`: tables against the truth, and plots."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import jaxcert
 from jaxcert.cli import _demo_command
 from jaxcert.cli._demo_command import NAMES, load_case
 
-ROOT = Path(jaxcert.__file__).parents[1]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -49,19 +47,6 @@ def test_the_grid_beside_the_truth(tmp_path, grid_in_the_default_way_only):
     quiet = command("demo", "--out", plot.parent, "--force", "--quiet")
     assert quiet.out == out[: out.index("plot: ")]
     assert plot.read_bytes().startswith(PNG)
-
-
-def test_a_plot_that_appears_meanwhile_stays(tmp_path, monkeypatch, grid_in_the_default_way_only):
-    plot, draw = tmp_path / "simple_grid.png", _demo_command.plot_certificates
-
-    def appears(*arguments, **options):
-        plot.write_text("another's")
-        return draw(*arguments, **options)
-
-    monkeypatch.setattr(_demo_command, "plot_certificates", appears)
-    status, _, err = command("demo", "--out", tmp_path)
-    assert (status, plot.read_text()) == (2, "another's")
-    assert f"{plot}: exists by now, and is not replaced; what was written is in {tmp_path / 'simple_grid.1.png'}" in err
 
 
 def test_the_cases_are_those_of_the_paper():

@@ -64,21 +64,6 @@ def test_what_only_the_library_knows(tmp_path):
     assert "axes were swapped" in line(swapped)
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet"])
-def test_foreign_and_empty_files(tmp_path, suffix):
-    for content in (b"", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"):
-        path = tmp_path / f"r{suffix}"
-        path.write_bytes(content)
-        line = refused("certify", path, "--support", 0, 1, "--delta", 0.1)
-        assert line.startswith(f"error: {path}: ")
-
-
-def test_a_file_cut_short_on_disk(tmp_path):
-    path = stored(tmp_path, GOOD)
-    path.write_bytes(path.read_bytes()[:-100])
-    assert "damaged or cut short" in refused("certify", path, "--support", 0, 1, "--delta", 0.1)
-
-
 def test_a_write_that_fails_is_one_line(tmp_path, monkeypatch):
     path = stored(tmp_path, GOOD)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_harness import refused
 
-from jaxcert._files import content_of, parsed
+from jaxcert._files import parsed
 
 COMMANDS = {
     "certify": lambda file, _: ("certify", file, "--support", 0, 1, "--delta", 0.1),
@@ -51,20 +51,6 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch, good, name):
     monkeypatch.setattr(Path, "read_bytes", unreadable)
     assert refused(*arguments) == f"error: {file}: cannot be read (Permission denied)\n"
     assert {path.name for path in tmp_path.iterdir()} == {"good.npz", "file.npz"}
-
-
-def test_what_no_reader_has_put_into_words(monkeypatch, good):
-    def fail(*_, **__):
-        raise FileNotFoundError(2, "No such file or directory", "elsewhere")
-
-    monkeypatch.setattr("jaxcert.cli._reading.read_file", fail)
-    assert refused(*COMMANDS["certify"](good, good)) == "error: elsewhere: no such file\n"
-
-
-def test_errors_of_reading_keep_their_type_and_number(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no such file") as raised:
-        content_of(tmp_path / "none", "anything")
-    assert raised.value.errno == 2
 
 
 @pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "a": 2}}]', "[" * 100_000, "{", b"\xff"])

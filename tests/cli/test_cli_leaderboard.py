@@ -14,7 +14,7 @@ from cli_harness import command, refused, said
 import jaxcert
 from jaxcert.certificates import floor_figures, floor_to
 from jaxcert.report import document_digest, verify
-from jaxcert.report._leaderboard import board_of, linked
+from jaxcert.report._leaderboard import board_of
 from jaxcert.report.plots._interval_plot import shared_letters
 
 RNG = np.random.default_rng(0)
@@ -100,28 +100,6 @@ def test_the_shares_are_below_delta_together(num_policies, delta):
     assert Fraction(delta) * Fraction(999_999, 1_000_000) < total <= Fraction(delta)
 
 
-def test_a_document_on_stdout_stands_there_alone(files):
-    document = json.loads(said("compare", *files, *SETTINGS, "--json", "-"))
-    assert len(document["leaderboard"]["order"]) == 3
-
-
-def test_policies_are_linked_through_others():
-    for _ in range(20):
-        order = (RNG.random((5, 5)) < 0.3) | np.eye(5, dtype=bool)
-        paths = np.linalg.matrix_power(order.astype(int), 5) > 0
-        assert (linked(order) == paths).all()
-
-
-def test_successes_need_no_support(tmp_path):
-    paths = [tmp_path / f"{name}.npz" for name in "abc"]
-    for path, rate in zip(paths, (0.9, 0.6, 0.2), strict=True):
-        np.savez(path, returns=RNG.random((60, 20)) < rate)
-    out = said("compare", *paths, "--delta", 0.1)
-    assert [line.split()[0] for line in out.splitlines() if ".npz" in line] == ["a.npz", "b.npz", "c.npz"]
-    assert "b.npz, c.npz" in out
-    assert "6 statements (3 means, 3 pairs)" in out
-
-
 def trials(path, skill, seed, blank=0):
     """A table of successes; the first ``blank`` trials have no outcome."""
     passed = np.random.default_rng(seed).random((30, 6)) < skill
@@ -147,18 +125,17 @@ def test_unfinished_rollouts_count_as_the_worst_and_help_no_other(tmp_path, kind
     order = {each["policy"]: each["at_least_as_good_as"] for each in document["leaderboard"]["order"]}
     assert order == {"a.csv": ["c.csv"], "b.csv": ["c.csv"], "c.csv": []}
     assert command("verify", tmp_path / "board.json", best, cut, worst)[0] == 0
-    assert re.search(r"^Not told apart: a.csv and b.csv\.$", out, re.MULTILINE)
+    assert re.search(r"^Not told apart: a.csv and b.csv; how many new t", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
     ("kind", "needed"),
-    [("--suite", r"about \d+ new trials of each task"), ("--sampled", r"about \d+ new tasks with 6")],
+    [("--suite", "trials of each task"), ("--sampled", "tasks")],
 )
-def test_pairs_that_are_open_are_named_with_what_would_tell_them_apart(tmp_path, kind, needed):
+def test_pairs_that_are_open_are_named_with_the_plan_that_would_tell_them_apart(tmp_path, kind, needed):
     both = trials(tmp_path / "a.csv", 0.7, 5), trials(tmp_path / "b.csv", 0.85, 6)
     out = said("compare", *both, trials(tmp_path / "c.csv", 0.1, 7), kind, "--delta", 0.1)
-    assert re.search(rf"^Not told apart: b.csv and a.csv \(0.\d+: {needed}", out, re.MULTILINE)
-    assert "So many would tell them apart in 9 of 10 cases, if they differ as in these data." in out
+    assert f"\nNot told apart: a.csv and b.csv; how many new {needed} it takes: jaxcert plan with --against.\n" in out
     assert "c.csv and" not in out
     assert "and c.csv" not in out
 
@@ -198,7 +175,6 @@ ALTERATIONS = {
         "leaderboard order 2 at_least_as_good_as",
     ),
     "a smaller delta": (lambda d: d["leaderboard"].update(delta=0.05), "its share of the leaderboard's is"),
-    "a delta of one": (lambda d: d["leaderboard"].update(delta=0.999), "its share of the leaderboard's is"),
     "fewer statements": (lambda d: d["leaderboard"]["statements"].update(pairs=1), "leaderboard statements pairs is 1"),
     "other words": (
         lambda d: d["leaderboard"].update(sentence="With confidence 0.99 all of this holds."),
@@ -219,7 +195,6 @@ ALTERATIONS = {
     ),
     "no data": (lambda d: d["certificates"][0].update(data=None), "the policy 'worst.npz' comes from the file None"),
     "no rows": (lambda d: d["certificates"][4].update(rows=[]), "are not of one or two questions"),
-    "no settings": (lambda d: d["certificates"][0]["settings"].pop("support"), "are not of one or two questions"),
     "another kind of rows": (
         lambda d: d["certificates"][4].update(fixed_beforehand="safety"),
         "fixed_beforehand is 'safety'",
@@ -317,14 +292,6 @@ def test_policies_share_a_letter_if_and_only_if_they_are_not_told_apart(seed):
         assert letters[i]
         for j in range(p):
             assert bool(set(letters[i]) & set(letters[j])) == (i == j or not apart[i, j])
-
-
-def test_sentences_about_two_policies_name_their_files(files, tmp_path):
-    page = tmp_path / "page.html"
-    _, out, _ = command("compare", *files[:2], *SETTINGS, "--suite", "--mean", "--report", page)
-    for text in (out, page.read_text()):
-        assert "the expected return of worst.npz minus that of best.npz is at least" in text
-        assert "minus that of policy" not in text
 
 
 @pytest.mark.parametrize("kind", ["--suite", "--sampled"])

@@ -1,4 +1,4 @@
-"""`jaxcert monitor` as a service, in processes of its own: kill -9, and two at a time on one file."""
+"""`jaxcert monitor` as a service, in processes of its own: two at a time on one file."""
 
 import subprocess
 import sys
@@ -11,41 +11,6 @@ from jaxcert.monitoring import Monitor, MonitoredClaim
 pytest.importorskip("filelock")
 
 OWN = ("--threshold", "0.5", "--epsilon", "0.1", "--successes", "--complete")
-
-
-def text_of(values, first=0):
-    return "task,return\n" + "".join(f"t{first + i},{int(x)}\n" for i, x in enumerate(values))
-
-
-@pytest.mark.slow
-def test_a_service_that_is_killed_five_times_loses_and_repeats_nothing(tmp_path):
-    """After each kill the sender goes on behind the last row that was printed."""
-    values = np.random.default_rng(0).random(100_000) < 0.97
-    file, sent, stops = tmp_path / "m", 0, [3, 17_000, 40_000, 60_000, 85_000]
-    for stop in [*stops, len(values)]:
-        (tmp_path / "in.csv").write_text(text_of(values[sent:], sent))
-        with (tmp_path / "in.csv").open("rb") as given:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "jaxcert", "monitor", "--state", str(file), *OWN, "--rows"],
-                stdin=given,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-            for line in process.stdout:
-                number = line.split(b",")[0]
-                sent = int(number) if number.isdigit() else sent
-                if sent >= stop:
-                    break
-            if stop < len(values):
-                process.kill()
-            process.stdout.close()
-            assert process.wait() == (-9 if stop < len(values) else 0)
-    with_torn = Monitor(file)
-    assert [row.label for row in with_torn.rows] == [f"t{i}" for i in range(len(values))]
-    assert [row.returns[0] for row in with_torn.rows] == values.astype(float).tolist()
-    whole = Monitor.start(tmp_path / "whole", with_torn.declared.claim, successes=True, complete=True)
-    whole.add([(f"t{i}", [float(x)]) for i, x in enumerate(values)])
-    assert whole.rows == with_torn.rows
 
 
 class Service:

@@ -18,7 +18,6 @@ CURVES = {
     "steps of tasks": ["task", "global_step", "success_rate"],
     "timesteps": ["total_timesteps", "seed", "score"],
 }
-CONDITIONS = ["arm", "condition", "perturbation", "checkpoint", "policy", "agent_name", "model", "variant", "dataset"]
 
 
 def write(path, names, rows, rng=None):
@@ -56,37 +55,6 @@ def test_a_learning_curve_is_refused_and_no_command_is_proposed(tmp_path, name):
     column = next(x for x in names if "tep" in x or "iter" in x)
     chosen = ("--task", column, "--trial", "", "--value", names[-1])
     assert "moments of a training run are no tasks" in refused("certify", path, *ASKED, *chosen)
-
-
-@pytest.mark.parametrize("shuffled", [False, True])
-@pytest.mark.parametrize("name", CONDITIONS)
-def test_conditions_in_one_table_are_not_taken_for_one_policy(tmp_path, name, shuffled):
-    """In any order, with and without a column of trials, and before axes look swapped."""
-    rng = np.random.default_rng(0)
-    rows = [
-        [task, f"{word}{j}", word, int(rng.random() < share)]
-        for task in range(20)
-        for word, share in (("clean", 0.95), ("noisy", 0.5))
-        for j in range(4)
-    ]
-    path = write(tmp_path / "t.csv", ["task", "trial", name, "success"], rows, rng if shuffled else None)
-    for more in ((), ("--strict",), ("--trial", ""), ("--trial", name)):
-        message = refused("certify", path, *ASKED, *more)
-        assert f"rows of the same task differ in column '{name}'" in message
-        assert "axes" not in message
-    assert followed(path, *ASKED) == []
-
-
-def test_words_that_no_name_explains_are_warned_of_and_an_error_if_strict(tmp_path):
-    rows = [
-        [task, 2 * j + k, word, 1] for task in range(6) for j in range(3) for k, word in enumerate(("left", "right"))
-    ]
-    path = write(tmp_path / "t.csv", ["task", "trial", "hand", "success"], rows)
-    status, out, err = command("certify", path, *ASKED)
-    assert status == 0
-    assert "each task has every word of column 'hand' equally often" in err
-    assert "With confidence" in out
-    assert "each task has every word of column 'hand' equally often" in refused("certify", path, *ASKED, "--strict")
 
 
 def test_the_length_of_an_episode_and_counts_of_tokens_are_no_conditions(tmp_path):

@@ -1,15 +1,8 @@
-"""Options of the command line: several numbers, help, likely mistakes, the page."""
-
-import io
+"""Options of the command line: several numbers, likely mistakes, the page."""
 
 import numpy as np
 import pytest
 from cli_harness import command, refused, said
-from rich.console import Console
-
-import jaxcert
-from jaxcert.cli._tables import answer_table
-from jaxcert.questions import QUESTIONS
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20))
 SETTINGS = ("--support", 0, 1, "--delta", 0.05)
@@ -41,11 +34,6 @@ def test_several_numbers(file, given, meant):
     assert certified(out) == meant
 
 
-def test_safeties_too(file):
-    _, out, _ = command("certify", file, *SETTINGS, "--safety", "0.5,0.7")
-    assert certified(out) == ["0.5", "0.7"]
-
-
 def test_a_support_with_a_comma(file):
     rest = ("--delta", 0.05, "--threshold", 0.5)
     for spelled in (("--support", "0,1"), ("--support=0, 1",)):
@@ -72,14 +60,6 @@ def test_the_curve_has_a_page_too(file, tmp_path):
     assert "not for one chosen after a look at them" in text
     assert "the expected return is at least 0" not in text
     assert ">requested<" not in text
-
-
-def test_a_narrow_terminal_keeps_the_figures():
-    certificate = jaxcert.certify(RETURNS.astype(np.float32), [0.25, 0.5], support=(0, 1), delta=0.05)
-    console = Console(width=30, file=io.StringIO())
-    console.print(answer_table(certificate, QUESTIONS["safety"], [0.25, 0.5]), soft_wrap=False, crop=False)
-    shown = console.file.getvalue()
-    assert all(f"{k} of 40   certified" in shown for k in certificate.num_violations.tolist())
 
 
 def test_an_option_that_a_question_does_not_take_is_named_with_what_it_asks(tmp_path):

@@ -136,21 +136,6 @@ def test_unfinished_rollouts_have_no_upper_end(tmp_path):
     worked(*listed)
 
 
-def test_columns_that_tell_policies_apart_are_no_trials(tmp_path):
-    """Two agents on the same tasks are not two trials of one policy."""
-    path = tmp_path / "agents.csv"
-    rows = [f"{agent},{task},{'pass' if task % 4 else 'fail'}" for agent in "ab" for task in range(40)]
-    path.write_text("\n".join(["agent,task,success", *rows, ""]))
-    told = refused("certify", path, "--threshold", 0.5, "--delta", 0.05)
-    assert "rows of the same task differ in column 'agent': if it tells policies" in told
-    assert "--trial agent" not in told
-    for column in ("", "agent"):
-        asked = ("--threshold", 0.5, "--delta", 0.05, "--trial", column)
-        assert "rows of the same task differ in column 'agent'" in refused("certify", path, *asked)
-    path.write_text("\n".join(["agent,task,success", *(row for row in rows if row[0] == "a"), ""]))
-    assert "40 tasks, 1 rollout each" in worked("certify", path, "--mean", "--delta", 0.05)
-
-
 @pytest.mark.parametrize(
     ("header", "expected"),
     [
@@ -207,12 +192,6 @@ def test_a_table_with_a_column_for_each_trial_is_told_what_is_expected(tmp_path,
     assert f"all of these as value (--value '{names}')" in all_of_them.err
 
 
-def test_a_task_of_no_known_name_is_asked_for_beside_trials(tmp_path):
-    (tmp_path / "r.csv").write_text("task_index,rollout_index,reward\n0,0,1\n0,1,0\n1,0,0\n1,1,0\n")
-    told = refused("certify", tmp_path / "r.csv", "--threshold", 0.5).strip()
-    assert told.endswith("--task and --trial with column names of a table with one row per trial")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -240,17 +219,3 @@ def test_verify_says_which_files_it_needs(tmp_path):
     assert "is no certificate file, which comes first, before the returns" in refused("verify", path, record)
     told = refused("verify", record, path, path).strip()
     assert told.endswith(f"is made from one file of returns, {path.name}; given are 2")
-
-
-def test_other_commands_read_them_and_tell(tmp_path):
-    a, b = written(tmp_path, TAU, "a.json"), written(tmp_path, edited(TAU, 0, "reward", value=0), "b.json")
-    out = worked("compare", a, b, "--sampled", "--support", 0, 1, "--delta", 0.5)
-    assert f"\n{a}: read as tau-bench results: 6 runs, value reward\n{b}: read as tau-bench" in out
-    out = worked("plan", a, "--support", 0, 1, "--delta", 0.1, "--threshold", 0.01, "--safety", 0.5)
-    assert "\nread as tau-bench results: 6 runs, value reward\n" in out
-    config = tmp_path / "sweep.toml"
-    config.write_text(
-        f'[data]\nreturns = ["{a}"]\nsupport = [0, 1]\n[grid]\nthresholds = [0.1]\n[run]\nout = "{tmp_path}/out.csv"\n'
-    )
-    out = worked("sweep", config, "--dry-run")
-    assert out.startswith("read as tau-bench results: 6 runs, value reward\n")

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from cli_harness import command, said
 
-import jaxcert
-from jaxcert.report import write_report
-from jaxcert.tables import read_returns, write_returns
+from jaxcert.tables import write_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 SETTINGS = ("--support", 0, 1, "--delta", 0.05, "--threshold", 0.5)
@@ -118,19 +116,6 @@ def test_a_page_does_not_show_where_an_environment_lies(tmp_path):
     assert "secret" not in text
 
 
-def test_a_page_that_is_there_stays_in_python_too(private, tmp_path):
-    data = read_returns(private / "a.csv")
-    found = jaxcert.certify(data.returns, 0.5, delta=0.1)
-    page = {"returns": data.returns, "support": (0, 1), "data": data}
-    write_report(tmp_path / "c.html", found, **page)
-    before = (tmp_path / "c.html").read_text()
-    with pytest.raises(FileExistsError, match=r"is not replaced; what was written is in .*c\.1\.html"):
-        write_report(tmp_path / "c.html", found, **page, title="another")
-    assert (tmp_path / "c.html").read_text() == before
-    write_report(tmp_path / "c.html", found, **page, title="another", replace=True)
-    assert "another" in (tmp_path / "c.html").read_text()
-
-
 def test_what_others_keep_under_that_name_is_no_fact(tmp_path):
     np.savez(tmp_path / "r.npz", returns=RETURNS, about=np.array({"policy": "pickled"}, object))
     assert "pickled" not in page(tmp_path, tmp_path / "r.npz")
@@ -152,9 +137,3 @@ def test_the_command_shown_verifies(tmp_path, monkeypatch):
     out = said(*arguments)
     assert out == "verified: 1 certificate, 1 statement\n"
     assert "<pre>jaxcert verify" not in page(tmp_path, "./-a b.csv", *options[:-3], "--force")
-
-
-def test_a_command_names_no_column_that_is_as_usual(tmp_path):
-    np.savez(tmp_path / "r.npz", returns=RETURNS)
-    text = page(tmp_path, tmp_path / "r.npz", "--json", tmp_path / "c.json")
-    assert command_shown(text) == ["jaxcert", "verify", "c.json", "r.npz"]

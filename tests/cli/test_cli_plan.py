@@ -1,6 +1,5 @@
 """`jaxcert plan`, and the advice of `jaxcert certify` and `jaxcert rollout`."""
 
-import io
 import json
 import re
 from pathlib import Path
@@ -8,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_harness import command, session, table
-from rich.console import Console
 from tool_files import DROP, TAU2, edited, written
 
-from jaxcert.cli._tables import plain_table
 from jaxcert.planning import plan, plan_suite, task_table
 
 RNG = np.random.default_rng(0)
@@ -53,14 +50,6 @@ def test_a_plan_from_a_pilot():
     assert "<svg" in Path("plan.svg").read_text()
 
 
-def test_a_plan_with_soft_counts():
-    wish = "--delta 0.05 --threshold 0.6 --budget 60 --design soft --max-rollouts 2"
-    out = session(f"plan pilot.npz {SUPPORT} {wish} --json plan.json ->")
-    [first, *_] = written_plan()["designs"]
-    assert first["arguments"] == {"method": "soft"}
-    assert f"alpha {first['beta']:.4g}" in out
-
-
 def test_trials_for_a_list_of_tasks():
     passed = np.random.default_rng(0).random((40, 10)) < 0.95
     np.savez("list.npz", returns=passed)
@@ -96,7 +85,7 @@ def test_a_vacuous_certificate_says_why_unasked():
     why = "Why not more at threshold 0.9: no lower bound can pass"
     session(f"""
         certify pilot.npz {SUPPORT} --delta 0.01 --threshold 0.5 --threshold 0.9 -> !at threshold 0.5: | {why}
-        certify pilot.npz {SUPPORT} --delta 0.01 --safety 0.99 -> at safety 0.99: 40 tasks can certify 0.8912 at most
+        certify pilot.npz {SUPPORT} --delta 0.01 --safety 0.99 -> at safety 0.9900: 40 tasks can certify 0.8912 at most
     """)
 
 
@@ -106,24 +95,6 @@ def test_rollout_warns_beforehand():
         {size} --seed 0 --threshold 0.6 --safety 0.9 ~> warning: 10 tasks can certify | 0.9 needs 47
         {size} --seed 1 --force ->
     """)
-
-
-def test_a_narrow_terminal_cuts_nothing_off_a_plan():
-    found = plan(PILOT, support=(0, 1), delta=0.05, threshold=0.6, safety=0.8, max_rollouts=16)
-    console = Console(width=80, file=io.StringIO())
-    console.print(plain_table(found.table, is_wide=True))
-    out = console.file.getvalue()
-    assert "…" not in out
-    assert max(map(len, out.splitlines())) <= 80
-    assert all(str(option.num_tasks) in out for option in found.designs)
-
-
-def test_a_pilot_with_columns_of_other_names():
-    table("pilot.csv", "world,score", [(task, value) for task, values in enumerate(PILOT) for value in values])
-    wish = f"{SUPPORT} --delta 0.05 --safety 0.8 --budget 300 --max-rollouts 8"
-    read = "40 tasks from world, 10 trials, value from score\n"
-    out = session(f"plan pilot.csv {wish} --task world --trial '' --value score ->")
-    assert session(f"plan pilot.npz {wish} ->") == out.replace(read, "") != out
 
 
 @pytest.fixture

@@ -24,19 +24,3 @@ def test_what_no_name_says_is_left_to_the_user(tmp_path, name):
     assert outcome.status == 2
     assert PROPOSED not in outcome.err
     assert "column" in outcome.err
-
-
-def test_a_column_that_its_name_explains_is_proposed(tmp_path):
-    (tmp_path / "t.csv").write_text("problem name,seed,was solved\na,0,1\na,1,0\nb,0,1\nb,1,1\n")
-    outcome = command("certify", tmp_path / "t.csv", "--mean", "--delta", 0.05)
-    assert outcome.status == 2
-    assert "--task 'problem name' --value 'was solved'" in " ".join(outcome.err.split())
-
-
-def test_a_task_in_two_spellings_is_refused(tmp_path):
-    (tmp_path / "t.csv").write_text("task,trial,score\n0,0,0.5\n0.0,1,0.5\n1,0,0.5\n1.0,1,0.5\n")
-    outcome = command("certify", tmp_path / "t.csv", "--support", 0, 1, "--mean", "--delta", 0.05)
-    assert outcome.status == 2
-    assert "column task holds '0' and '0.0', which differ in spelling alone; expected one spelling" in " ".join(
-        outcome.err.split()
-    )

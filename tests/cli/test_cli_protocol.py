@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from cli_harness import session, table
 
-from jaxcert.cli._lock_command import write_locked
 from jaxcert.report import Protocol
 from jaxcert.tables import returns_facts
 
@@ -151,16 +150,6 @@ def test_the_column_of_strata_is_locked(folder, asked, others):
         """)
 
 
-def test_rollouts_that_stop_replace_nothing_either(folder):
-    begin = f"{GRID} --tasks 5 --seed 1 --threshold 0.5 --max-rollouts 50 --out run.npz --json c.json"
-    for mine in (folder / "run.npz", folder / "c.json"):
-        mine.write_text("mine")
-        run(f"{begin} => exists")
-        assert mine.read_text() == "mine"
-        mine.unlink()
-    run(f"{begin}\nverify c.json run.npz => rollouts that stopped by themselves")
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -175,13 +164,6 @@ def test_rollouts_that_certify_would_refuse_by_the_protocol_are_not_begun(folder
     Protocol(support=(0, 1), delta=0.05, num_tasks=4, num_rollouts=1, **settings).write("q.toml")
     run(f"{GRID} --protocol q.toml --out new.npz => ^error: q.toml: | {words}")
     assert not (folder / "new.npz").exists()
-
-
-def test_a_plan_is_locked_only_if_it_can_be_kept(folder):
-    design = {"support": (0, 1e39), "delta": 0.05, "thresholds": (0.5,), "num_tasks": 40, "num_rollouts": 20}
-    with pytest.raises(ValueError, match=r"support holds 1e\+39; expected numbers within the range of float32"):
-        write_locked(folder / "p.toml", Protocol(**design))  # as `jaxcert plan --lock` does
-    assert not (folder / "p.toml").exists()
 
 
 def test_a_protocol_settles_whether_actions_are_sampled():

@@ -110,10 +110,3 @@ def test_a_page_says_which_tasks_miss_what_and_names_them_on_request(folder, mor
     assert ("kitchen-" in page) == bool(more)
     assert "jaxcert verify c.json m.csv" in page
     assert str(folder) not in page
-
-
-def test_what_is_chosen_can_be_typed():
-    found = json.loads(run("choose m.csv --value reward --json"))
-    (proposed,) = [each["command"] for each in found["questions"] if each["name"] == "requirements"]
-    assert "--requirement 'reward >= X in LOW HIGH'" in proposed
-    assert proposed.endswith("--complete --delta 0.05")

@@ -8,7 +8,6 @@ import pytest
 from cli_harness import session, table
 
 import jaxcert
-from jaxcert.cli import _plan_command
 from jaxcert.report import Protocol
 
 RNG = np.random.default_rng(3)
@@ -39,19 +38,6 @@ def test_a_file_of_words_needs_no_other_option():
         certify words.csv {HALF} => --delta missing | !--support | !attained
         certify twos.csv {HALF} => --support LOW HIGH --delta 0.05
     """)
-
-
-@pytest.mark.parametrize(
-    "words", ["--mean", pytest.param(HALF, marks=SLOW), pytest.param(f"{HALF} --each-task", marks=SLOW)]
-)
-def test_numbers_of_a_list_are_told_the_bound_for_successes_once(words):
-    told = run(f"certify ones.csv DELTA --suite {words} --support 0 1")
-    assert told.count('bound="clopper_pearson" (--bound clopper_pearson)') == 1
-    run(f"""
-        certify ones.csv DELTA --suite {words} --bound clopper_pearson ->
-        certify words.csv DELTA --suite {words} ->
-        certify ones.csv DELTA --sampled --mean --support 0 1 ->
-    """)  # no other bound or method is one for the last
 
 
 def test_the_whole_way_from_a_protocol_to_a_page():
@@ -100,18 +86,6 @@ def test_a_safety_that_is_missed_with_unequal_numbers_of_trials_is_not_passed_ov
     assert out.count("Why not more") == 1
 
 
-def test_a_plan_from_successes_needs_no_support(monkeypatch):
-    def refuse(pilot, *, support, **_):
-        raise ValueError(f"planned from {pilot.dtype} in {support}")
-
-    monkeypatch.setattr(_plan_command, "plan", refuse)
-    run("""
-        plan words.csv HALF --safety 0.8 => planned from bool in (0, 1)
-        plan ones.csv HALF --safety 0.8 => planned from bool in (0, 1)
-        plan twos.csv HALF --safety 0.8 => --support is not given | 0 1 for successes
-    """)
-
-
 def test_trials_in_a_row_on_average_are_locked_certified_and_verified(there):
     """Of more trials than have to succeed, by betting; of two policies, too."""
     rng = np.random.default_rng(0)
@@ -124,6 +98,7 @@ def test_trials_in_a_row_on_average_are_locked_certified_and_verified(there):
         verify c.json a.npz --protocol p.toml -> verified: 1 certificate
         certify a.npz --suite --mean {row} --json d.json -> bound betting
         verify d.json a.npz -> verified: 1 certificate
+        certify a.npz --suite --mean {row} --support 0 1 --strict -> the probability of 3 successes in a row is
         certify a.npz --suite --mean {row} --bound clopper_pearson => expected betting
         compare a.npz b.npz {row} --json e.json -> 3 successes in a row of a.npz minus that of b.npz is at least
         verify e.json a.npz b.npz -> verified: 1 certificate

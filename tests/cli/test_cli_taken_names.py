@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import refused
 
-from jaxcert.cli import _answering, _plan_command, _rolling, _sweep_command
-from jaxcert.planning import task_table
+from jaxcert.cli import _answering, _rolling, _sweep_command
 from jaxcert.rollouts import load_adaptive
 from jaxcert.tables import read_returns
 
@@ -55,31 +54,6 @@ def test_certify(tmp_path, meanwhile):
     assert page.read_text().startswith("<!doctype html>")
 
 
-def test_plan(tmp_path, meanwhile, monkeypatch):
-    figure = pytest.importorskip("matplotlib.figure")
-    record, plot = tmp_path / "p.json", tmp_path / "p.png"
-    meanwhile(_plan_command, "task_table", record)
-    status, out, err = command("plan", "--delta", 0.05, "--json", record)
-    table, *_ = check_taken(err, record)
-    assert (status, err.count("\n")) == (2, 1)
-    assert "0.99" in out  # what was computed is shown
-    assert json.loads(table.read_text())
-    for path in (record, table):
-        path.unlink()
-    made = task_table([0.9], delta=0.05)
-    monkeypatch.setattr(_plan_command, "plan", lambda *_, **__: made)
-    monkeypatch.setattr(_plan_command, "plot_plan", lambda _: figure.Figure().add_subplot())
-    meanwhile(_plan_command, "plan", record, plot)
-    planned = ("plan", "--assume", 0.8, 0.05, 0, "--support", 0, 1, "--delta", 0.05, "--json", record, "--plot", plot)
-    monkeypatch.setattr(_plan_command, "protocol_of", lambda *_: None)
-    monkeypatch.setattr(_plan_command, "write_locked", lambda path, _: path.write_text("locked"))
-    status, out, err = command(*planned, "--lock", tmp_path / "p.toml")
-    found, _ = check_taken(err, record, plot)
-    assert json.loads(found.read_text()) == json.loads(made.to_json())
-    assert (status, (tmp_path / "p.toml").read_text()) == (2, "locked")
-    assert made.heading in out
-
-
 def test_sweep(tmp_path, meanwhile):
     pytest.importorskip("pyarrow")
     np.savez(tmp_path / "r.npz", returns=RETURNS)
@@ -108,18 +82,3 @@ def test_adaptive_rollouts(tmp_path, meanwhile):
     assert int(load_adaptive(run).num_started) > 0
     assert json.loads(sentences.read_text())["certificates"][0]["rollouts"]["seed"] == 1
     assert len(list(tmp_path.iterdir())) == 4
-
-
-def test_adaptive_rollouts_that_go_on_replace_their_own_files_alone(tmp_path):
-    out, record = tmp_path / "run.npz", tmp_path / "run.json"
-    begin = (*ADAPTIVE, "--out", out, "--json", record)
-    assert command(*begin, "--deadline", 1e-6).status == 0
-    assert (tmp_path / "run.npz.unfinished").exists()
-    for mine in (out, record):
-        content = mine.read_bytes()
-        mine.write_text("mine")
-        assert f"{mine.name}: exists; expected a new file, or --force" in refused(*begin)
-        assert mine.read_text() == "mine"
-        mine.write_bytes(content)
-    assert command(*begin).status == 0
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.json", "run.npz"]

@@ -1,4 +1,4 @@
-"""`jaxcert trial`: declared, recorded, withdrawn, looked at; refused, interrupted and killed."""
+"""`jaxcert trial`: declared, recorded, withdrawn, looked at; refused, cut short and killed."""
 
 import functools
 import os
@@ -18,7 +18,6 @@ from cli_harness import command, refused
 
 from jaxcert.report import read_certificate
 from jaxcert.rollouts import Trials, adaptive_facts, load_adaptive
-from jaxcert.rollouts._paired_trials import open_trials
 
 pytest.importorskip("filelock")
 
@@ -50,20 +49,6 @@ def test_a_line_for_each_trial(log):
     assert out == "p3: 16 of 16; undecided, at least 1 more; next: p3\n"
     assert said("add", log, "--task", "p3", "--success") == "p3: 17 of 17; passed; next: p1\n"
     assert len(Trials(log).trials) == 18
-
-
-def test_what_is_declared(log, tmp_path):
-    other = tmp_path / "other.jsonl"
-    out = said("start", other, *COINS)
-    assert out.splitlines() == [
-        f"declared in {other}: 12 tasks, successes, at most 100 trials of each, delta 0.05, beta 0.05",
-        "at 0.8: a task passes after at least 17 trials; if every task passes, 0.7674 of new tasks are certified",
-        f"this is about new tasks, from which these are drawn at random; {OF_A_LIST}, "
-        "and write task,trial,success to a file: "
-        "jaxcert certify trials.csv --suite --threshold 0.8 --delta 0.05",
-        "next: p1",
-    ]
-    assert Trials(other).declared == Trials(log).declared
 
 
 def test_a_number_of_tasks_is_no_label(tmp_path):
@@ -199,16 +184,6 @@ def test_the_page_shows_what_is_printed(tmp_path, monkeypatch, begin, end, num_c
     assert all(text in printed for text in shown)
 
 
-def test_the_end(tmp_path):
-    log = tmp_path / "run.jsonl"
-    said("start", log, "--tasks", "a", "--threshold", 0.5, "--delta", 0.5, "--successes")
-    for _ in range(6):
-        out = said("add", log, "--task", "a", "--success")
-    assert out == "a: 6 of 6; passed; every task is decided\n"
-    assert command("trial", "next", log) == (1, "", "")
-    assert "a is decided, and another trial is no evidence" in refused("trial", "add", log, "--task", "a", "--success")
-
-
 def test_a_line_that_was_cut_short_is_told(log):
     for _ in range(2):
         said("add", log, "--task", "p1", "--success")
@@ -223,25 +198,24 @@ def test_a_line_that_was_cut_short_is_told(log):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("declared", [COINS, ("--policies", "new,old", "--delta", 0.05)], ids=["tasks", "pairs"])
-def test_killed_commands(declared, tmp_path):
+def test_killed_commands(tmp_path):
     """At any moment: the trial is there or it is not, and what was said to be there is."""
     log, moments = tmp_path / "run.jsonl", random.Random(1)
-    said("start", log, *declared)
+    said("start", log, *COINS)
     begin = time.monotonic()
     assert cli_harness.as_process("trial", "status", log).status == 0
     usual, count = time.monotonic() - begin, 0
     for attempt in range(40):
         if attempt >= 8 and count > 1:
             break
-        label = str(open_trials(log).next_label())
+        label = str(Trials(log).next_label())
         add = [sys.executable, "-m", "jaxcert", "trial", "add", str(log), "--task", label, "--success"]
         process = subprocess.Popen(add, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)
         time.sleep(moments.uniform(0.4, 1.2) * usual * max(1, attempt / 8))
         process.send_signal(signal.SIGKILL)
         out, _ = process.communicate(timeout=60)
-        found = len(open_trials(log).trials)
+        found = len(Trials(log).trials)
         assert found in ([count + 1] if out else [count, count + 1])
         count = found
     assert count > 1
-    assert said("add", log, "--task", open_trials(log).next_label(), "--failure")
+    assert said("add", log, "--task", Trials(log).next_label(), "--failure")

@@ -148,22 +148,6 @@ def test_tasks_with_too_few_rollouts_for_the_bound_are_no_error():
     assert names(sound(m=1), support=(0, 100), bound="empirical_bernstein") == []
 
 
-def test_repeated_tasks():
-    returns = sound()
-    returns[7] = returns[3]
-    (found,) = diagnose(returns, support=(0, 1))
-    assert str(found).startswith("1 of 60 tasks have exactly the returns of another one")
-    assert str(found).endswith("[equal-tasks]")
-
-
-def test_repeated_rollouts():
-    returns = sound()
-    returns[:, 20:] = returns[:, :20]
-    (found,) = diagnose(returns, support=(0, 1))
-    assert found.name == "repeated-rollouts"
-    assert found.message.startswith("20 of 40 rollouts have exactly the return of another one in every task")
-
-
 def test_seeds_that_do_not_reach_the_environment():
     assert names(np.repeat(sound()[:, :1], 10, axis=1)) == ["constant-tasks"]
     assert names(np.repeat([[0.0], [1.0]] * 20, 10, axis=1), bound="clopper_pearson") == ["constant-tasks"]
@@ -211,14 +195,6 @@ def test_a_weaker_bound_on_the_tasks_of_a_list():
 def test_a_confidence_in_place_of_delta():
     (found,) = diagnose(sound(), support=(0, 1), delta=0.99)
     assert "for a confidence of 0.99, give 0.01" in found.message
-
-
-def test_findings_come_in_the_order_of_the_registry():
-    returns = np.minimum(sound(), 0.8)
-    returns[7] = returns[3]
-    found = names(returns, support=(0, 0.8), delta=0.9)
-    assert found == ["large-delta", "equal-tasks", "edge-of-support"]
-    assert sorted(found, key=list(CHECKS).index) == found
 
 
 @pytest.mark.parametrize(

@@ -141,22 +141,3 @@ def test_refused(message):
 def test_returns_of_another_number_are_refused():
     with pytest.raises(ValueError, match=r"returns have shape \(4,\); expected \[5\]"):
         update(COINS(), np.zeros(4))
-
-
-def test_numbers_of_either_type_and_bool_are_taken():
-    state = COINS()
-    for returns in (np.zeros(5, bool), np.zeros(5, int), [0, 0, 0, 0, 0], jnp.zeros(5)):
-        state = update(state, returns)
-    assert int(state.num_against) == 4
-
-
-def test_the_default_level_is_a_share_of_the_risk_that_rollouts_can_show(precision):
-    for m, share in ((2, 0.5), (13, 0.5), (14, 0.2), (50, 0.2)):
-        for risk in (0.02, 0.1):
-            test = init(0.5, risk, support=(0, 1), num_rollouts=m, complete=True).test
-            assert float(test.beta) == pytest.approx(share * risk, rel=1e-6)
-            assert float(test.largest) == pytest.approx(risk + (1 - risk) * share * risk, rel=1e-5)
-    moved = init(-5.0, 0.1, support=(-10, 10), num_rollouts=20, complete=True).test  # a quarter of the support
-    assert float(moved.beta) == pytest.approx(0.05, rel=1e-6)
-    several = jax.vmap(lambda b: init(b, 0.1, support=(0, 1), num_rollouts=20, complete=True).test.beta)
-    np.testing.assert_allclose(several(jnp.asarray([0.3, 0.5])), [0.05, 0.02], rtol=1e-6)

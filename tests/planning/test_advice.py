@@ -202,15 +202,3 @@ def test_a_threshold_that_no_lower_bound_reaches_is_named_without_the_number_of_
     better = certify_improvement(x, 0.5 * x, [10.5], support=(0, 10), delta=0.1)
     [found] = advise(better, support=(0, 10))
     assert str(found) == "10.5 lies above the support: no difference exceeds 10"
-
-
-def test_tasks_at_the_default_beta_of_another_number_say_so():
-    """A beta that was given as a number may be that of the default; for more tasks the default is smaller."""
-    returns = np.full((40, 4), 0.9, np.float32)
-    options = {"support": (0, 1), "delta": 0.05, "validate": False}
-    found = certify(returns, 0.1, method="scenario", beta=0.05 / 40, **options)
-    text = advise(found, support=(0, 1), safety=0.99)[0].text
-    assert "with its default beta of" in text
-    assert "in place of 0.00125" in text
-    plain = certify(returns, 0.1, **options)
-    assert "default beta" not in advise(plain, support=(0, 1), safety=0.99)[0].text

@@ -75,18 +75,6 @@ def test_so_many_trials_of_a_list_certify_the_margin_as_often_as_stated():
     assert "over these 8 tasks, in at least 0.9 of cases" in str(plan)
 
 
-@pytest.mark.slow
-def test_so_many_trials_of_scores_certify_the_margin_as_often_as_stated():
-    rng = np.random.default_rng(1)
-    a, b = (10 * rng.beta(6 * mean, 6 * (1 - mean), (12, 30)) for mean in (0.7, 0.6))
-    plan = plan_difference(a, b, 0.2, support=(0, 10), listed=True, delta=0.05)
-    m, chosen = plan.best.num_rollouts, np.arange(12)[:, None]
-    drawn = (pilot[chosen, rng.integers(30, size=(1000, 12, m))] for pilot in (a, b))
-    reached = certify_suite_mean(paired(*drawn), support=(0, 10), delta=0.05).mean
-    assert rarer_than_stated(reached, 0.2, plan.power) > 0.001
-    assert np.mean(np.asarray(reached) >= 0.2) < 0.97
-
-
 def test_more_trials_are_needed_than_were_tried_or_than_there_are():
     few = plan_difference([0.6] * 4, [0.5] * 4, 0.0, listed=True, delta=0.05, max_rollouts=10)
     assert few.best is None

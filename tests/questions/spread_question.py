@@ -40,6 +40,7 @@ class SpreadCertificate(Answer):
     bound: str = dataclasses.field(metadata={"static": True})
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata={"static": True})
 
+    question = "spread"
     _decimals: ClassVar = {**Answer._decimals, "tail": ceil_figures}
     _shown: ClassVar = ("lower", "upper", "delta", "num_tasks", "bound")
 

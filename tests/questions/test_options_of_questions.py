@@ -9,9 +9,9 @@ from cli_harness import command
 
 from jaxcert.certificates._question import Rows
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import column_texts, texts_of
 from jaxcert.questions._registry import checked_options
 from jaxcert.report import Protocol, certificate_record, verify
+from jaxcert.report._in_words import column_texts, texts_of
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ from cli_harness import command
 
 import jaxcert
 from jaxcert.certificates import Certificate, confidence
-from jaxcert.certificates._access import headline
 from jaxcert.certificates._certificate import naming
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
@@ -36,6 +35,7 @@ from jaxcert.report import (
     write_certificates,
     write_report,
 )
+from jaxcert.report._in_words import headline
 from jaxcert.tables import read_returns
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from alterations import altered_record, of_records, of_rows, standing_alone
+from alterations import altered_record, of_records, of_rows
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ from random_certificates import Cases, record_of, smallest_risk, tally_of, verdi
 from random_runs import KINDS, made_run
 
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import check_certificate, check_exactly, check_trials, run_record, verify
+from jaxcert.report import check_certificate, check_exactly, check_trials, run_record
 from jaxcert.report._exact_check import check_witnessed, run_exactly
 from jaxcert.report.check_certificate import Number
 from jaxcert.rollouts import Trials
@@ -351,18 +351,21 @@ def test_a_log_declares_numbers(cases, tmp_path, name):
     assert refused_with(lambda one: (one["settings"].update(beta=None), one["rows"][0].update(beta=beta)), beta=None)
     assert refused_with(thresholds=f"{threshold}5")
     assert refused_with(thresholds=[])
+    if name == "trials of successes":
+        most = json.loads(case.returns.read_text().splitlines()[0])["max_trials"]
+        assert refused_with(max_trials=most + 0.5)
 
 
 def test_a_log_has_every_task_once_and_the_hash_of_each_line(cases, tmp_path):
-    """Two tasks of one label would be one; a hash that stayed is of another line."""
+    """Two tasks of one label would be one; a hash that stayed is of another line; a label is no line of its own."""
     case, log = cases["trials of successes", "float64"], tmp_path / "run.jsonl"
 
-    def twice(lines: list[dict]) -> None:
+    def renamed(ending: str, lines: list[dict]) -> None:
         first, second, *_ = lines[0]["tasks"]
-        lines[0]["tasks"][1] = f"{first} "
+        lines[0]["tasks"][1] = f"{first}{ending}"
         for line in lines[1:]:
             if line.get("task") == second:
-                line["task"] = f"{first} "
+                line["task"] = f"{first}{ending}"
 
     def other_time(lines: list[dict]) -> None:
         lines[1]["time"] = "2020-01-01T00:00:00+00:00"
@@ -375,19 +378,11 @@ def test_a_log_has_every_task_once_and_the_hash_of_each_line(cases, tmp_path):
             return str(error)
         return ""
 
+    twice, in_two_lines = (functools.partial(renamed, ending) for ending in (" ", "\nproven"))
     assert "labels of tasks are equal, or differ in what nobody sees" in reason(relogged(case, tmp_path, twice))
+    assert "has a letter that is not printable" in reason(relogged(case, tmp_path, in_two_lines))
     assert not is_refused(relogged(case, tmp_path, other_time), log)
     assert "line 2 of the log has another hash" in reason(relogged(case, tmp_path, other_time, with_chain=False))
-
-
-def test_a_log_that_has_grown_is_read_up_to_the_trials_of_the_certificate(cases):
-    case = cases["trials of successes", "float64"]
-    record, content = record_of(case), case.returns.read_bytes()
-    assert hashlib.sha256(content).hexdigest() != record["data"]["sha256"]
-    tasks, digest, declared = check_trials.read_log(content, record["data"]["sha256"])
-    assert digest == record["data"]["sha256"]
-    assert sum(map(len, tasks)) == record["data"]["num_rollouts"]["total"]
-    assert len(tasks) == len(declared["tasks"]) == record["settings"]["num_tasks"]
 
 
 def test_what_a_certificate_says_was_declared_is_what_the_log_declares(cases):
@@ -492,13 +487,6 @@ def test_returns_alone_have_no_witness_and_no_page_that_checks_itself():
         check_witnessed(question)
 
 
-def test_verify_says_what_reads_the_witnesses(cases):
-    case = cases["adaptive", "float32"]
-    with pytest.raises(ValueError, match=r"do not repeat; its witnesses are read by an exact check \(--exact\)"):
-        verify(case.certificate, case.returns)
-    assert [holds for holds, _ in check_exactly(case.certificate, case.returns)] == [None, True] * 2
-
-
 @pytest.mark.parametrize("is_double", [False, True])
 def test_the_file_of_a_run_is_read_in_its_own_precision(cases, is_double):
     for dtype in ("float32", "float64"):
@@ -506,18 +494,3 @@ def test_the_file_of_a_run_is_read_in_its_own_precision(cases, is_double):
         with x64_context(is_double):
             assert all(holds for holds, _ in verdicts(case.certificate, case.returns))
             assert jax.numpy.result_type(float) == ("float64" if is_double else "float32")
-
-
-def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
-    case = cases["trials of successes", "float64"]
-    run = standing_alone(tmp_path)
-    ran = run(case.certificate, case.returns)
-    assert ran.returncode == 0, ran.stderr
-    said = [row["sentence"] for row in record_of(case)["rows"]]
-    assert [line.split(": ", 2)[2] for line in ran.stdout.splitlines()[: len(said)]] == said
-    assert check_certificate.BELIEVED in ran.stdout
-    (tmp_path / "other.jsonl").write_text(case.returns.read_text().replace("true", "false", 30))
-    wrong = run(case.certificate, tmp_path / "other.jsonl")
-    assert (wrong.returncode, "of the log has another hash" in wrong.stdout) == (1, True)
-    assert run(case.certificate, "none.jsonl").returncode == 1
-    assert "python check_trials.py" in run().stderr

@@ -74,13 +74,6 @@ def test_of_two_policies_it_speaks_of_their_difference():
     np.testing.assert_array_equal(curve.safety, plain.safety)
 
 
-def test_settings_are_those_of_the_certificate():
-    certificate = make_certificate(delta=0.1)
-    curve = step_curve(certificate)
-    assert (curve.bound, curve.method, curve.num_tasks) == ("betting", "binomial", 30)
-    assert (float(curve.beta), float(curve.delta)) == (float(certificate.beta), float(certificate.delta))
-
-
 def test_what_has_no_curve():
     nothing = dataclasses.replace(make_certificate(), lower_bounds=np.full(3, -np.inf, "float32"))
     with pytest.raises(ValueError, match="no finite lower bound"):

@@ -67,22 +67,6 @@ def test_roles_say_nothing_that_the_columns_deny(tmp_path, roles):
     assert command("verify", certificate, path, "--exact").status != 0
 
 
-def test_names_of_tasks_that_are_none_are_refused(tmp_path):
-    path = table(tmp_path / "t.csv", [(f"t{i}", j, 1) for i in range(12) for j in range(6)], "task,trial,success")
-    out = tmp_path / "c.json"
-    ask = ("certify", path, "--suite", "--each-task", "--threshold", 0.5, "--delta", 0.1, "--json", out)
-    assert command(*ask).status == 0
-    found = command("verify", altered_record(out, lambda record: record["settings"]["tasks"].__setitem__(0, {})), path)
-    assert found.status != 0
-    assert "Traceback" not in found.err
-
-
-def test_an_episode_of_successes_is_drawn(tmp_path):
-    path = table(tmp_path / "t.csv", [(f"t{i}", j, 1) for i in range(12) for j in range(6)], "task,trial,success")
-    ask = ("certify", path, "--question", "episode", "--threshold", 0.5, "--delta", 0.1)
-    assert command(*ask, "--plot", tmp_path / "episode.svg").status == 0
-
-
 def test_lost_rollouts_of_the_other_policy_help_nobody(tmp_path):
     a = table(tmp_path / "a.csv", [(i, j, 0.6) for i in range(40) for j in range(6)])
     some = [(i, j, (7 * i + 5 * j) % 11 < 4) for i in range(40) for j in range(6)]

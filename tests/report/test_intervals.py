@@ -3,10 +3,8 @@
 import itertools
 import warnings
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from cli_harness import command
 
 import jaxcert
 from jaxcert.questions import QUESTIONS
@@ -81,19 +79,3 @@ def test_both_numbers_are_those_of_answer_and_data(name, fixed, options, observe
     assert [row.low for row in rows] == np.atleast_1d(getattr(found, field)).tolist()
     assert [row.observed for row in rows] == [one if one is None else pytest.approx(one) for one in observed]
     assert [row.high for row in rows] == (found.safety_upper.tolist() if name == "interval" else [None] * len(rows))
-
-
-@pytest.mark.parametrize("named", [False, True])
-def test_a_page_names_tasks_only_where_that_is_wanted(tmp_path, named):
-    """Also in its picture, whose text can be read; a picture that is asked for by itself has their labels."""
-    file, page, plot = tmp_path / "t.csv", tmp_path / "t.html", tmp_path / "t.svg"
-    rows = [f"secret {i},{j},{int(PASSED[i, j])}" for i in range(5) for j in range(20)]
-    file.write_text("\n".join(["task,trial,success", *rows, ""]))
-    asked = ("certify", file, "--suite", "--each-task", "--threshold", 0.6, "--delta", 0.05, "--report", page)
-    with mpl.rc_context({"svg.fonttype": "none"}):
-        assert command(*asked, "--plot", plot, *["--tasks-in-report"] * named).status == 0
-    text = page.read_text()
-    assert text.count("<svg") == 1
-    assert ("secret 3" in text) == named
-    assert "secret 3" in plot.read_text()
-    assert ">certified</text>" in text

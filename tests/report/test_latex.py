@@ -8,7 +8,7 @@ from cli_harness import command
 
 from jaxcert import certify
 from jaxcert.certificates import floor_to
-from jaxcert.report._latex import latex_text
+from jaxcert.report._by_name import latex_text
 
 PASSED = np.random.default_rng(0).random((3, 40, 10)) < np.array([0.95, 0.6, 0.2])[:, None, None]
 
@@ -57,10 +57,3 @@ def test_a_leaderboard_says_which_policy_is_as_good_as_which(files, tmp_path):
     assert command("compare", *files, "--names", "pi_0,act,50%", "--delta", 0.05, "--latex", out)[0] == 0
     assert out.read_text().startswith("pi\\_0 is at least as good as act and 50\\%.\n")
     assert [row[0] for row in body(out.read_text())] == ["pi\\_0", "act", "50\\%"]
-
-
-def test_a_difference_is_that_of_two_names(files, tmp_path):
-    out = tmp_path / "two.tex"
-    asked = ("compare", *files[:2], "--names", "pi_0,act", "--mean", "--delta", 0.05, "--latex", out)
-    assert command(*asked)[0] == 0
-    assert "of pi\\_0 minus that of act is at least" in out.read_text()

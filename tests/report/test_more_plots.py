@@ -1,21 +1,19 @@
-"""Plots of sweeps, bounds, performances, plans and training; sizes, and colours for every kind of vision."""
+"""Plots of sweeps, bounds and performances, and their sizes."""
 
 import dataclasses
-import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from handmade import Recorded, make_certificate
 from matplotlib.figure import Figure
-from vision import VISION, as_seen
 
 import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_training
-from jaxcert.report.html import _report_figures
+from jaxcert.report.html import _report_parts
 from jaxcert.report.html._report_tables import Sample
-from jaxcert.report.plots._axes import COLOURS, MARKERS, styles
+from jaxcert.report.plots._axes import MARKERS
 from jaxcert.sweep import Grid, sweep
 
 
@@ -24,24 +22,6 @@ def swept():
     returns = np.random.default_rng(0).uniform(0.2, 1, (3, 40, 20)).astype(np.float32)
     grid = Grid((0.6, 0.2, 0.4), bounds=("betting", "hoeffding"), betas=(0.01, 0.1), deltas=(0.01, 0.05))
     return sweep(returns, grid, support=(0, 1))
-
-
-@pytest.mark.parametrize("vision", VISION)
-def test_colours_are_told_apart(vision):
-    for one, other in itertools.combinations(COLOURS, 2):
-        assert np.linalg.norm(as_seen(one, vision) - as_seen(other, vision)) >= 30
-
-
-def test_the_simulation_finds_red_beside_green():
-    apart = {v: np.linalg.norm(as_seen("#d1495b", v) - as_seen("#6a994e", v)) for v in VISION}
-    assert apart["all cones"] > 60 > 20 > apart["deuteranopia"]
-
-
-def test_lines_are_told_apart_without_colour():
-    first = list(itertools.islice(styles(), 16))
-    assert len({style["linestyle"] for style in first[:4]}) == 4
-    assert len({(style["color"], style["linestyle"]) for style in first}) == 16
-    assert len(set(MARKERS)) == len(COLOURS)
 
 
 def test_a_new_figure_is_one_column_wide_and_given_axes_are_used():
@@ -131,23 +111,16 @@ def read_off(line, level: float) -> float:
 
 
 def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
-    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_report_parts, "_svg", lambda axes: axes)
     means = np.array([0.7, 0.2, 0.5, 0.5])
     certificate = make_certificate()
     sample = Sample(means, (0.0, 1.0))
-    *_, on_page = _report_figures.curve_svg({"one": certificate, "two": certificate}, None, sample).lines
+    *_, on_page = _report_parts.curve_svg({"one": certificate, "two": certificate}, None, sample).lines
     *_, alone = plot_certificates(certificate, sampled=means).lines
     assert alone.get_label() == "sampled tasks"
     np.testing.assert_allclose(alone.get_xydata(), [[0.2, 1], [0.5, 0.75], [0.5, 0.5], [0.7, 0.25], [0.7, 0]])
     for level in (0.1, 0.2, 0.21, 0.5, 0.51, 0.69, 0.7):
         assert read_off(on_page, level) == read_off(alone, level) == (means >= level).mean()
-
-
-def test_training_has_a_line_per_threshold():
-    checkpoints = [Recorded(step, make_certificate()) for step in (100, 200)]
-    axes = plot_training(checkpoints)
-    assert [list(line.get_xdata()) for line in axes.lines] == [[100, 200]] * 3
-    assert axes.lines[0].get_label().startswith("at least ")
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ import re
 
 import numpy as np
 import pytest
-from browser import printed_pages
-from test_html_report import FACTS, RETURNS, SETTINGS, write
+from test_html_report import RETURNS, SETTINGS, write
 
 import jaxcert
-from jaxcert.tables import Returns, read_returns
+from jaxcert.tables import Returns
 
 
 def from_array(returns):
@@ -75,14 +74,6 @@ def test_a_list_with_too_few_trials_says_so_and_how_many_it_takes(tmp_path, cert
     assert "; 200 trials are too few for all of them" in never
 
 
-@pytest.mark.slow
-def test_a_page_of_two_policies_on_a_list_says_what_its_trials_can_show(tmp_path):
-    a, b = np.ones((40, 5), np.float32), np.zeros((40, 5), np.float32)
-    found = jaxcert.certify_suite(jaxcert.paired(a, b), [0.9], **SETTINGS)
-    text = write(tmp_path, found, returns=a, against=from_array(b), policies=("new", "old")).read_text()
-    assert f"at most {found.num_good[0]} of 40 tasks can be certified" in text
-
-
 def test_a_page_of_a_list_or_a_mean_says_nothing_of_sampling_or_of_bounds_that_it_has_not(tmp_path, certificate):
     mean = jaxcert.certify_suite_mean(RETURNS, **SETTINGS)
     text = write(tmp_path, mean).read_text()
@@ -92,22 +83,3 @@ def test_a_page_of_a_list_or_a_mean_says_nothing_of_sampling_or_of_bounds_that_i
     text = write(tmp_path, certificate).read_text()
     assert "every moment of their sampling" in text
     assert '<th scope="row">bound of a task</th>' in text
-
-
-def test_among_the_settings_named_tasks_are_counted(tmp_path):
-    passed = np.ones((40, 5), bool)
-    found = jaxcert.certify_each_task(passed, 0.3, delta=0.05, tasks=[f"task {k}" for k in range(40)])
-    text = write(tmp_path, found, returns=passed).read_text()
-    shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', text))
-    assert shown["tasks"] == "40"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("certify", [jaxcert.certify_suite, jaxcert.certify_each_task])
-def test_on_paper_a_list_takes_two_pages_even_if_nothing_of_it_is_shown(tmp_path, certify):
-    passed = np.zeros((40, 5), bool)
-    np.savez(tmp_path / "r.npz", returns=passed)
-    given = {"data": read_returns(tmp_path / "r.npz"), "facts": FACTS, "protocol": "ab" * 32, "date": "2026-01-31"}
-    given["verify_command"] = "jaxcert verify out.json r.npz --protocol p.toml"
-    page = write(tmp_path, certify(passed, [0.5, 0.7, 0.8], delta=0.05), returns=passed, **given)
-    assert printed_pages(page, tmp_path) <= 2

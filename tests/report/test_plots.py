@@ -1,11 +1,11 @@
 """Plots of certificates: their content, and their files."""
 
-import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import jax
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from handmade import make_certificate
@@ -41,12 +41,6 @@ def test_curves_steps_points_and_words():
     assert [text.get_text() for text in axes.get_legend().get_texts()] == list(lines)
 
 
-def test_title_alone_states_the_confidence():
-    axes = plot_certificates(make_certificate(delta=0.005))
-    assert axes.get_legend() is None
-    assert axes.get_title() == "Certified with confidence 0.995"
-
-
 def test_the_axis_that_was_fixed_beforehand_is_named_as_such():
     """Thresholds that were found for a safety were not fixed; the certificates are of one type."""
     found = jaxcert.certify_safety_level(RETURNS, [0.5, 0.8], support=(0, 1), delta=0.1)
@@ -72,33 +66,6 @@ def test_names_are_drawn_as_written(tmp_path):
     axes = plot_certificates({r"$\frac{$": make_certificate(), "a_$b$": make_certificate()}, title="$x^{$")
     save_figure(tmp_path / "c.png", axes)
     assert axes.get_title().startswith("$x^{$")
-
-
-def test_a_long_title_is_not_cut_off(tmp_path):
-    """A confidence of 0.95 that ends at the edge of the picture would be read as 0.9."""
-    axes = plot_certificates(make_certificate(), title="A rather long title for a robot, returns.parquet, 200 tasks")
-    save_figure(tmp_path / "c.png", axes)
-    box, figure = axes.title.get_window_extent(), axes.figure.bbox
-    assert box.x0 >= figure.x0
-    assert box.x1 <= figure.x1
-    assert axes.get_title().replace("\n", " ").endswith("certified with confidence 0.99")
-
-
-def test_png_has_its_signature_and_size(tmp_path):
-    save_figure(tmp_path / "c.png", plot_certificates({"a": make_certificate()}))
-    content = (tmp_path / "c.png").read_bytes()
-    assert content[:8] == b"\x89PNG\r\n\x1a\n"
-    assert struct.unpack(">II", content[16:24]) == (700, 500)
-    assert content.endswith(b"IEND\xaeB`\x82")
-    assert list(tmp_path.iterdir()) == [tmp_path / "c.png"]
-
-
-def test_other_formats_by_suffix(tmp_path):
-    figure = plot_certificates({"a": make_certificate()})
-    save_figure(tmp_path / "c.SVG", figure)
-    save_figure(tmp_path / "c.pdf", figure)
-    assert b"<svg" in (tmp_path / "c.SVG").read_bytes()
-    assert (tmp_path / "c.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_what_cannot_be_drawn():
@@ -140,3 +107,15 @@ def test_what_is_not_needed_is_not_imported(tmp_path):
     root, command = Path(jaxcert.__file__).parents[1], [sys.executable, "-c", code, str(tmp_path / "trials.csv")]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\nFalse\n"
+
+
+def test_an_estimate_is_not_called_certified():
+    estimate = jaxcert.baselines.certify_plug_in(np.full((50, 4), 0.75, np.float32), [0.5, 0.7], delta=0.01)
+    certificate = jaxcert.certify_lower_bounds(np.full(50, 0.75), [0.5, 0.7], delta=0.01, beta=0.05)
+    alone = plot_certificates(estimate)
+    assert (alone.get_title(), alone.get_ylabel()) == ("No certificate, but as with confidence 0.99", "safety 1−ε")
+    assert list(drawn(alone)) == ["no certificate"]
+    plt.close("all")
+    both = plot_certificates({"binomial": certificate, "averages": estimate})
+    assert both.get_title() == "Confidence 0.99"
+    assert list(drawn(both)) == ["binomial", "averages (no certificate)"]

@@ -86,16 +86,6 @@ def test_the_locked_column_of_returns_is_the_one_that_was_read(tmp_path):
     assert "value is not recorded in the file of returns, the protocol says total_return" in str(unknown)
 
 
-def test_a_column_of_returns_that_is_not_locked_is_the_default_one(tmp_path):
-    two_columns(tmp_path)
-    found = kept(tmp_path, LOCKED, suffix="csv", value="score")
-    expected = "the protocol locks no value; expected total_return, or value locked"
-    assert found.differences == (f"certificate 1: value is score, {expected}",)
-    other = kept(tmp_path, LOCKED, suffix="csv", task="name")
-    assert "task is name, the protocol locks no task; expected task_id" in str(other)
-    assert kept(tmp_path, LOCKED, suffix="csv").ok
-
-
 def test_one_column_is_locked_and_the_others_are_as_usual(tmp_path):
     """Of two columns that could be the returns one is locked; no other could be that of the tasks."""
     two_columns(tmp_path)
@@ -106,12 +96,3 @@ def test_one_column_is_locked_and_the_others_are_as_usual(tmp_path):
     left_open = kept(tmp_path, LOCKED, suffix="csv", value="success").differences
     expected = "expected one that is read without being named, or value locked"
     assert left_open == (f"certificate 1: value is success, the protocol locks no value; {expected}",)
-
-
-def test_an_invented_protocol_is_told(tmp_path):
-    kept(tmp_path, LOCKED)
-    altered(tmp_path / "c.json", lambda document: document.update(protocol="abcd" * 16))
-    assert str(verify(tmp_path / "c.json", tmp_path / "returns.parquet")) == (
-        "verified: 1 certificate, 3 statements; it names the protocol abcdabcdabcd..., which was not given, so it was "
-        "not checked"
-    )

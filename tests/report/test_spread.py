@@ -86,23 +86,6 @@ def test_training_of_several_seeds():
     assert axes.get_legend().get_window_extent().y1 < axes.bbox.y0
 
 
-def test_training_of_several_logs():
-    runs = [[checkpoint(100 * (c + 1), SAFETY[seed, c]) for c in range(CHECKPOINTS)] for seed in range(SEEDS)]
-    logs, one_batch = plot_training(runs, band="seed"), plot_training(batch(), steps=range(100, 900, 100), band="seed")
-    assert [line.get_label() for line in logs.lines] == [line.get_label() for line in one_batch.lines]
-    for place, line in enumerate(logs.lines):
-        np.testing.assert_array_equal(line.get_xydata(), one_batch.lines[place].get_xydata())
-        corners = [axes.collections[place].get_paths()[0].vertices for axes in (logs, one_batch)]
-        np.testing.assert_array_equal(*corners)
-
-
-def test_a_batch_of_one_seed_and_a_title_that_begins_with_it():
-    assert plot_certificates(batch()[:, 7], band="seed").get_title().startswith("Each seed certified")
-    axes = plot_certificates(batch()[:1, 7], band="seed", quantiles=(0.1, 0.9))
-    words = ["median of 1 seed", "from 10 % to 90 % of the seeds; no confidence band"]
-    assert axes.get_legend_handles_labels()[1] == words
-
-
 def test_training_of_one_seed_is_drawn_as_it_is():
     axes = plot_training(batch()[2])
     assert [line.get_label() for line in axes.lines] == [f"at least {each}" for each in THRESHOLDS.tolist()]
@@ -121,19 +104,14 @@ def test_training_of_one_seed_is_drawn_as_it_is():
         (lambda many: plot_certificates(many[0, 0], band="seed"), "band is 'seed'; expected a batch"),
         (lambda many: plot_certificates(many[:0, 0], band="seed"), "a batch of 0; expected at least one"),
         (lambda many: plot_certificates(many[0], band="seed", quantiles=(0.9, 0.1)), "two shares of the seeds"),
-        (lambda many: plot_certificates(many[0], band="seed", quantiles=(0.9,)), "two shares of the seeds"),
         (lambda many: plot_training(many), "5 × 8; expected a batch over checkpoints: .*, or band='seed' for"),
         (lambda many: plot_training(many[0], band="seed"), "a batch of 8; expected a batch over seeds, checkpoints"),
         (lambda many: plot_training(many[0, 0]), "a single one; expected a batch over checkpoints"),
         (lambda many: plot_training(many[0], steps=[1, 2]), r"steps has shape \(2,\); expected one of each of the 8"),
         (lambda many: plot_training([checkpoint(100)], steps=[1]), "have steps of their own; expected no steps"),
         (lambda many: plot_training([]), "expected checkpoints with certificates at thresholds, at least one"),
-        (lambda many: plot_training([], band="seed"), "expected checkpoints with certificates at thresholds"),
-        (lambda many: plot_training([[]], band="seed"), "expected checkpoints with certificates at thresholds"),
         (lambda many: plot_training([checkpoint(100)], band="seed"), "one run of training; expected a list of those"),
-        (lambda many: plot_training([[checkpoint(100)]]), "of several runs of training; expected band='seed'"),
         (lambda many: plot_training([[checkpoint(1)], [checkpoint(2)]], band="seed"), "other steps or thresholds"),
-        (lambda many: plot_training([[checkpoint(1)], [checkpoint(1)] * 2], band="seed"), "other steps or thresholds"),
     ],
 )
 def test_batches_that_cannot_be_drawn(draw, words):
@@ -158,12 +136,3 @@ def test_no_spread_of_different_thresholds_or_of_means():
 def test_a_page_of_a_batch_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"a batch of 5 × 8; expected a single one, such as certificate\[0, 0\]"):
         write_report(tmp_path / "page.html", batch(), returns=np.full((2, 3, 30, 4), 0.5), support=(0, 1))
-
-
-@pytest.mark.slow
-def test_a_page_of_one_element(tmp_path):
-    returns = np.full((30, 4), 0.5)
-    write_report(tmp_path / "page.html", batch()[0, 7], returns=returns, support=(0, 1))
-    alone = dataclasses.replace(make_certificate(), safety=SAFETY[0, 7], epsilon=1 - SAFETY[0, 7])
-    write_report(tmp_path / "alone.html", alone, returns=returns, support=(0, 1))
-    assert (tmp_path / "page.html").read_text() == (tmp_path / "alone.html").read_text()

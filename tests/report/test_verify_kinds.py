@@ -51,18 +51,6 @@ def test_every_kind_after_every_shift(tmp_path, name, dtype):
     assert all(record["settings"]["dtype"] == dtype for record in records)
 
 
-def test_the_example_of_the_page_on_shifts(tmp_path):
-    np.savez(tmp_path / "returns.npz", returns=jaxcert.sample_returns("cheetah"))
-    data = read_returns(tmp_path / "returns.npz")
-    sampled = jaxcert.certify(data.returns, [400.0, 500.0, 600.0], support=(0.0, 1000.0), delta=0.01)
-    found = jaxcert.certify_shift(sampled, divergence="total_variation", radius=0.05, performance_shift=20.0)
-    record = certificate_record(found, support=(0, 1000), data=data)
-    assert [row["threshold"] for row in record["rows"]] == [380, 480, 580]
-    assert [row["sampled"]["threshold"] for row in record["rows"]] == [400, 500, 600]
-    write_certificates(tmp_path / "c.json", [record])
-    assert str(verify(tmp_path / "c.json", tmp_path / "returns.npz")) == "verified: 1 certificate, 3 statements"
-
-
 def test_a_part_of_a_shift_keeps_its_part_of_the_sampled_tasks(tmp_path):
     found = shifted(RETURNS.astype("float32"), LEVELS, **SETTINGS)[1:]
     np.testing.assert_array_equal(found.sampled.thresholds, found.thresholds)

@@ -216,22 +216,6 @@ def test_a_key_of_the_old_kind_is_as_good():
     np.testing.assert_array_equal(found.rollout_return, wanted.rollout_return)
 
 
-def test_what_a_task_returns_depends_on_neither_slots_nor_schedule():
-    policy = bridge_world.table_policy(bridge_world.left_policy())
-    settings = {"num_tasks": 30, "max_rollouts": 4000, "delta": 0.1, "max_rollouts_per_task": 100, "binary": True}
-    found = certify_adaptive(bridge_world.ENV, policy, KEY, 0.5, **settings)
-    again = certify_adaptive(bridge_world.ENV, policy, KEY, 0.5, **settings, num_slots=90, schedule="closest")
-    np.testing.assert_array_equal(found.state.passed, again.state.passed)
-    assert_same_returns(found, again)
-    assert 0 < int(found.certificate.num_violations[0]) < 30
-
-
-def test_float64(x64):
-    found = adaptive()
-    assert found.certificate.epsilon.dtype == np.float64
-    assert found.rollout_return.dtype == np.float64
-
-
 # --- how often it fails -------------------------------------------------------------------------------------------
 
 REPEATS, RISK, DELTA, BETA = 1500, 0.5, 0.1, 0.3
@@ -253,9 +237,9 @@ def failures(env=HALF, **change) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_it_fails_at_most_with_delta(schedule):
-    count = failures(schedule=schedule)
+def test_it_fails_at_most_with_delta():
+    """In the schedule that looks at the returns; any other one has the same returns of each task."""
+    count = failures(schedule="closest")
     assert stats.binomtest(count, REPEATS, DELTA, alternative="greater").pvalue > 1e-4
     assert count > 0.1 * DELTA * REPEATS
 
@@ -285,11 +269,9 @@ def test_rollouts_that_are_taken_in_as_they_end_fail_more_often(monkeypatch):
     ("change", "message"),
     [
         ({"num_tasks": 0}, "num_tasks is 0"),
-        ({"max_rollouts": 2.5}, "max_rollouts is 2.5"),
         ({"num_slots": -1}, "num_slots is -1"),
         ({"max_rollouts": 10**10}, "max_rollouts is 10000000000; expected at most 268435456"),
         ({"schedule": "best"}, "schedule is 'best'; expected one of round_robin, closest"),
-        ({"until": 1.5}, "until is 1.5"),
         ({"until": 0.95}, r"until is 0.95; 30 tasks certify at most 0.92.. at this delta and beta"),
         ({"until": [0.1, 0.2]}, "until has 2 entries; expected one, or one for each of 1 thresholds"),
         ({"delta": 2.0}, "delta is 2"),
@@ -297,7 +279,6 @@ def test_rollouts_that_are_taken_in_as_they_end_fail_more_often(monkeypatch):
         ({"thresholds": np.nan}, "thresholds is nan"),
         ({"give_up": 1.0}, "give_up is 1.0"),
         ({"bets": [2.0]}, r"bets hold 2.0; expected numbers in \(0, 1\]"),
-        ({"bets": "predictable"}, "bets are 'predictable'; expected a list"),
         ({"bets": [0.5, "predictable"]}, r"bets hold 'predictable'; expected numbers in \(0, 1\]"),
         ({"bets": []}, r"bets are \[\]"),
         ({"binary": True, "max_rollouts_per_task": 2001}, "binary needs a number of at most 2000"),
@@ -322,7 +303,7 @@ def test_bad_settings_are_refused_before_any_rollout(change, message):
 def test_another_run_is_not_resumed(whole, change, message):
     with pytest.raises(ValueError, match=message):
         adaptive(resume=whole, **change)
-    with pytest.raises(ValueError, match="resume is a SequentialCertificate"):
+    with pytest.raises(ValueError, match="resume is a Certificate"):
         adaptive(resume=whole.certificate)
 
 

@@ -182,18 +182,6 @@ def test_new_parameters_do_not_compile_again():
     assert not np.allclose(a, c)
 
 
-def test_returns_stay_on_the_device(read_on_the_host):
-    tasks = WALK.sample_tasks(jax.random.key(0), 2)
-    call = jax.jit(lambda tasks, key: collect(WALK, drift, tasks, key, num_rollouts=3))
-    wanted = np.asarray(call(tasks, KEY))
-    read_on_the_host.clear()
-    with jax.transfer_guard("disallow"):
-        found = call(tasks, KEY)
-    assert read_on_the_host == []
-    np.testing.assert_array_equal(np.asarray(found), wanted)
-    assert read_on_the_host[0] == (2, 3)  # that one is seen
-
-
 def test_what_is_not_finite():
     tasks = jnp.array([2.0, 3.0])
     with pytest.raises(ValueError, match="is not finite, in task 0, rollout 0"):

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from conftest import x64_context
 from logs_of_trials import BLIND, PAIR_SCORES, WINS, assert_same
 
 from jaxcert.rollouts import PairedTrials, Trials
@@ -150,16 +149,6 @@ def test_which_pairs_lost_a_trial(tmp_path):
         bets = np.asarray(trials.state.bets, float)
         np.testing.assert_allclose(trials.state_with_withdrawn().mean_wealth, np.mean((1 - bets) ** lost), rtol=1e-5)
         np.testing.assert_allclose(trials.state.mean_wealth, 1.0, rtol=1e-5)
-
-
-def test_a_log_is_read_in_the_other_precision(tmp_path):
-    trials = made(WINS(tmp_path / "log.jsonl"), 2, share=0)
-    with x64_context(True):
-        wide = PairedTrials(tmp_path / "log.jsonl")
-        assert wide.state.wealth.dtype == np.float64
-        assert wide.better() == trials.better()
-        assert np.all(np.asarray(trials.state.wealth) <= np.asarray(wide.state.wealth))
-    assert float(trials.state.goal[0]) >= trials.declared.goal
 
 
 def test_logs_of_the_other_kind_are_refused(tmp_path):

@@ -103,12 +103,6 @@ def test_leaving_out_unfinished_tasks_fails_more_often(coins):
     assert not is_at_most(failures(epsilon), DELTA)
 
 
-def test_replacing_episodes_that_broke_off_fails_more_often(coins):
-    """A planted mistake: half of the failed episodes are lost, and the next one takes their place."""
-    lost = (coins == 0) & (np.random.default_rng(3).random(coins.shape) < 0.5)
-    assert not is_at_most(failures(certify_sequential(coins, THRESHOLD, where=~lost, **COIN).epsilon), DELTA)
-
-
 def test_episodes_that_broke_off_count_as_the_worst_return(coins):
     lost = np.random.default_rng(3).random(coins.shape) < 0.2
     worst = np.where(lost, 0, coins).astype(np.float32)

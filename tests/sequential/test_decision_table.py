@@ -108,13 +108,6 @@ def test_a_table_and_the_device_leave_tasks_at_the_same_wealth():
     assert float(init(5, np.float32(0.5), give_up=1e-40, **settings).give_up) == 0  # a device reads it as that
 
 
-def test_fewer_rollouts_and_more_tasks_than_without():
-    x = (np.random.default_rng(6).random((200, 300)) < 0.85).astype(np.float32)
-    table, ville = (certify_sequential(x, 0.7, **{**SETTINGS, "binary": on}, bets=BETS, give_up=0.1) for on in (1, 0))
-    assert float(table.epsilon[0]) <= float(ville.epsilon[0])
-    assert float(table.num_rollouts_used.mean()) < 0.95 * float(ville.num_rollouts_used.mean())
-
-
 @pytest.mark.parametrize("kind", [float, np.float32, jnp.float32])
 def test_the_table_of_constants_is_that_of_numbers_under_jit(kind):
     x, threshold = COINS[:10, :5], kind(0.75)

@@ -14,8 +14,9 @@ from conftest import x64_context
 from exact_pairs import chances, evidence, pairs_needed, table_of
 from scipy import stats
 
+from jaxcert.rollouts._outlook import pairs_to_go
 from jaxcert.sequential import better_policy, init_pairs, update_pairs
-from jaxcert.sequential._pairs import PAIR_BETS, pairs_to_go
+from jaxcert.sequential._pairs import PAIR_BETS
 
 LEVELS = (0.5, 0.2, 0.05, 0.01)
 

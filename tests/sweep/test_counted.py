@@ -3,11 +3,9 @@
 import dataclasses
 import itertools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import NamedSharding, PartitionSpec
 
 import jaxcert
 from jaxcert.sweep import Grid, sweep
@@ -126,9 +124,3 @@ def test_a_bound_or_a_method_that_cannot_be(settings, message):
 def test_what_does_not_fit_the_returns_is_refused(x, settings, options, message):
     with pytest.raises(ValueError, match=message):
         sweep(x, Grid(0.5, **settings), **options)
-
-
-def test_sharded_successes():
-    mesh = jax.make_mesh((1,), ("tasks",), devices=jax.devices()[:1])
-    spread = sweep(X, GRID, sharding=NamedSharding(mesh, PartitionSpec(None, "tasks")))
-    assert_same(spread, sweep(X, GRID))

@@ -185,10 +185,3 @@ def test_labels_are_the_numbers_that_were_given():
     assert found.to_frame().beta.unique().tolist() == [0.05, 0.2]
     same = jaxcert.certify(X[0], 0.7, support=(0, 1), delta=0.01, beta=0.05)
     assert float(same.safety[0]) == float(picked.safety.values[0])
-
-
-def test_a_large_result_and_a_large_grid_are_printed_in_one_line(result):
-    assert len(repr(Grid(np.linspace(0, 1, 10_000), betas=[None, 0.1]))) < 200
-    assert str(result) == repr(result)
-    assert repr(result).startswith(f"SweepResult({result.epsilon.size} certificates, seed: ")
-    assert len(repr(result)) < 200

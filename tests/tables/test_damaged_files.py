@@ -12,9 +12,9 @@ from saved_files import said
 
 import jaxcert
 from jaxcert import sequential
+from jaxcert.cli._sweep_config import read_config
 from jaxcert.report import Protocol, certificate_record, read_certificate, write_certificates
 from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive
-from jaxcert.sweep._config import read_config
 from jaxcert.tables import read_returns, returns_facts, write_returns
 from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._ledger import Ledger

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import jaxcert
 from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world
 from jaxcert.tasks.bridge_world import LARGE, STANDARD, World
@@ -112,36 +111,6 @@ def test_success_frequency_of_a_policy_that_errs(at_once):
         assert stats.binomtest(int(row.sum()), row.size, exact).pvalue > 1e-4
 
 
-def test_returns_do_not_depend_on_the_memory_budget():
-    tasks = bridge_world.ENV.sample_tasks(jax.random.key(0), 7)
-    policy = bridge_world.table_policy(POLICIES["right"]())
-    few, many = (
-        collect(bridge_world.ENV, policy, tasks, jax.random.key(1), num_rollouts=50, max_bytes=size)
-        for size in (3 * 40 * 50, 2**30)
-    )
-    np.testing.assert_array_equal(few, many)
-
-
-def test_certified_from_the_environment():
-    """Below the truth, through the call that takes any environment."""
-    policy = bridge_world.table_policy(POLICIES["right"]())
-    thresholds = [0.8, 0.85, 0.9]
-    found = jaxcert.certify_policy(
-        bridge_world.ENV,
-        policy,
-        jax.random.key(0),
-        thresholds,
-        num_tasks=200,
-        num_rollouts=500,
-        delta=0.01,
-        bound="clopper_pearson",
-    )
-    assert set(np.unique(found.returns)) == {0, 1}
-    truth = np.asarray(bridge_world.safety(np.array(thresholds), "right"))
-    safety = np.asarray(found.certificate.safety)
-    assert np.all((safety > 0.4 * truth) & (safety <= truth))
-
-
 def test_what_is_changed_is_not_simulated_as_it_was():
     """Another length, another environment, and a policy that calls itself deterministic but is not."""
     tasks, policy = jnp.zeros((3, 2)), bridge_world.table_policy(POLICIES["right"]())
@@ -186,16 +155,6 @@ def test_trajectories_are_the_episodes_of_rollout():
         assert np.all((cells[..., 1:] >= 0) <= (cells[..., :-1] >= 0))
 
 
-def test_every_move_is_one_of_the_graph():
-    tasks = bridge_world.ENV.sample_tasks(jax.random.key(0), 5)
-    for policy in (POLICIES["left"](), POLICIES["right"](), np.arange(80) % 4):
-        graph = bridge_world.chain(policy)
-        cells = np.asarray(bridge_world.trajectories(jax.random.key(1), tasks, 50, policy))
-        source, target = cells[..., :-1].ravel(), cells[..., 1:].ravel()
-        moved = target >= 0
-        assert np.all((graph.successors[source[moved]] == target[moved][:, None]).any(axis=1))
-
-
 def test_performance_of_any_policy_by_enumeration():
     """A policy that runs into the border and over the bridge and back, by a plain loop over the distribution."""
     world = World(horizon=12)
@@ -214,13 +173,6 @@ def test_performance_of_any_policy_by_enumeration():
         mass = following
     got = float(bridge_world.performance([0.3, 0.2], policy, world=world))
     assert got == pytest.approx(wins, abs=1e-6)
-
-
-def test_episodes_end_at_the_horizon():
-    world = World(horizon=9)
-    policy = POLICIES["right"](world=world)
-    assert float(rollout(jax.random.key(0), [[0.0, 0.0]], 4, policy, world=world).sum()) == 0
-    assert float(bridge_world.performance([0.0, 0.0], policy, world=world)) == 0
 
 
 def test_impossible_slips_and_actions_give_nan():
@@ -293,35 +245,6 @@ def test_a_short_horizon_has_no_closed_form():
         bridge_world.safety(0.5, side, world=World(horizon=enough))
         with pytest.raises(ValueError, match=f"horizon is {enough - 1}, too short for the way over the {side} bridge"):
             bridge_world.safety(0.5, side, world=World(horizon=enough - 1))
-
-
-def many_steps(cell, action, slip):
-    """The cells after one step of 10,000 episodes, their rewards, and whether they are over."""
-    task = BridgeWorld(jnp.array(slip))
-
-    def once(key):
-        return task.step(task.reset(key)._replace(obs=jnp.int32(cell)), action)
-
-    after = jax.vmap(once)(jax.random.split(jax.random.key(0), 10_000))
-    return np.asarray(after.obs), np.asarray(after.reward), np.asarray(after.done)
-
-
-def test_step_by_hand():
-    """Up on the bridge slips left with its own probability; beside the bridges nothing slips."""
-    cells, _, _ = many_steps(57, 3, [0.9, 0.25])
-    counts = dict(zip(*np.unique(cells, return_counts=True), strict=True))
-    assert set(counts) == {47, 56}
-    assert stats.binomtest(int(counts[56]), 10_000, 0.25).pvalue > 1e-4
-    cells, _, done = many_steps(57, 0, [0.9, 0.25])
-    assert set(cells.tolist()) == {58}
-    assert not done.any()
-    cells, reward, done = many_steps(58, 0, [0.9, 0.25])
-    assert set(cells.tolist()) == {59}
-    assert done.all()
-    assert not reward.any()
-    _, reward, done = many_steps(12, 3, [0.9, 0.25])
-    assert done.all()
-    np.testing.assert_array_equal(reward, 1)
 
 
 @pytest.mark.parametrize(("action", "slip"), [(4, 0.1), (-1, 0.1), (3, np.nan), (3, -0.1), (0, 1.1)])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from episodes import keys_of_episode, total_of_functions
 
-from jaxcert import certify_policy
 from jaxcert.rollouts import collect
 from jaxcert.tasks import from_functions
 
@@ -61,11 +60,3 @@ def test_returns_are_those_of_gymnax(make, policy, field):
     # Task 1, rollout 1.
     total = total_of_functions(*functions(env), policy, params, keys_of_episode(key, 3, 6), 60)
     assert found[1, 1] == pytest.approx(total, rel=1e-4)
-
-
-def test_a_discrete_policy_is_certified():
-    _, env = poles()
-    found = certify_policy(env, against_the_fall, jax.random.key(0), 30.0, num_tasks=60, num_rollouts=8, delta=0.05)
-    assert float(found.certificate.safety[0]) > 0.7
-    stuck = certify_policy(env, lambda obs, key: 1, jax.random.key(0), 30.0, num_tasks=60, num_rollouts=8, delta=0.05)
-    assert float(stuck.certificate.safety[0]) < 0.1

@@ -1,7 +1,6 @@
 """Reach-avoid tasks from names, as arrays and as formulas."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from ltl_reference import NAMES, any_tasks, nth, stages_in, stages_of, task_of
@@ -98,19 +97,3 @@ def test_tasks_that_are_no_formula(task, message):
 def test_traced_tasks_are_refused():
     with pytest.raises(ValueError, match="task is traced; expected concrete arrays"):
         jax.jit(lambda task: len(str(ltl.to_formula(task, ["a", "b"]))))(TASK)
-
-
-@pytest.mark.parametrize(("avoids", "successes"), [(False, {True}), (True, {False, True})])
-def test_who_does_what_remains_succeeds(avoids, successes, precision):
-    """At each of as many positions as there are stages; who does what is to be avoided, if anything is, may fail."""
-
-    def follow(task):
-        state = ltl.initial_state(task)
-        for _ in range(3):
-            left = ltl.remaining(task, state)
-            wanted = left.avoid[0] | (left.mask[0] & ~left.avoid[0].any()) if avoids else left.reach[0]
-            state = ltl.step(task, state, (jnp.arange(4) == jnp.argmax(wanted)) & ~ltl.is_satisfied(state))
-        return ltl.is_satisfied(state)
-
-    tasks = jax.vmap(lambda key: ltl.sample_reach_avoid(key, 4))(jax.random.split(jax.random.key(0), 200))
-    assert set(np.unique(jax.jit(jax.vmap(follow))(tasks)).tolist()) == successes

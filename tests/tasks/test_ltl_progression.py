@@ -133,15 +133,6 @@ def greedy(task, trace):
     return False
 
 
-@KINDS
-def test_greedy_success_is_success_but_not_all_of_it(kind):
-    (tasks, traces, states), num_cases = cases(kind), 4000
-    by_greed = np.array([greedy(nth(tasks, index), traces[index]) for index in range(num_cases)])
-    exact = np.asarray(ltl.is_satisfied(states[:num_cases, -1]))
-    assert not (by_greed & ~exact).any()
-    assert (exact & ~by_greed).mean() > 0.005
-
-
 @pytest.mark.slow
 def test_the_share_that_greedy_progression_misses():
     """The figures of docs/theory.md, section 23."""
@@ -153,17 +144,6 @@ def test_the_share_that_greedy_progression_misses():
     # Five standard deviations, should JAX draw other tasks.
     assert abs(exact - 5474) < 250
     assert abs(exact - by_greed - 382) < 100
-
-
-def test_greedy_is_exact_if_later_stages_avoid_no_more():
-    tasks = any_tasks(np.random.default_rng(2), 2000)
-    avoid = np.logical_and.accumulate(tasks.avoid | (np.arange(3) == 0)[:, None], axis=1)
-    tasks = tasks._replace(avoid=avoid)
-    traces = any_traces(np.random.default_rng(3), 2000)
-    exact = np.asarray(ltl.is_satisfied(states_after(tasks, traces)[:, -1]))
-    by_greed = [greedy(nth(tasks, index), trace) for index, trace in enumerate(traces)]
-    np.testing.assert_array_equal(by_greed, exact)
-    assert 0.1 < exact.mean() < 0.9
 
 
 def run(task, word):
@@ -213,20 +193,6 @@ def test_rows_after_the_last_stage_are_not_read():
             for row, wanted_row in zip(ltl.remaining(long, found), ltl.remaining(short, wanted), strict=True):
                 np.testing.assert_array_equal(row[:2], wanted_row)
                 assert not row[2:].any()
-
-
-def test_jit_vmap_and_types(precision):
-    tasks, traces, states = (jax.tree.map(lambda leaf: leaf[:50], part) for part in cases("sampled"))
-    mapped = jax.jit(jax.vmap(ltl.step))(tasks, states[:, 2], traces[:, 2])
-    seen = jax.jit(jax.vmap(ltl.remaining))(tasks, states[:, 2])
-    assert {leaf.dtype for leaf in jax.tree.leaves((mapped, seen))} == {np.dtype(bool)}
-    for index in range(5):
-        np.testing.assert_array_equal(mapped[index], states[index, 3])
-        one = ltl.step(nth(tasks, index), states[index, 2], traces[index, 2])
-        np.testing.assert_array_equal(one, mapped[index])
-        alone = ltl.remaining(nth(tasks, index), states[index, 2])
-        for found, wanted in zip(alone, seen, strict=True):
-            np.testing.assert_array_equal(found, wanted[index])
 
 
 @pytest.mark.parametrize(

@@ -38,17 +38,6 @@ def test_the_rules(num_propositions):
     assert not (reach[:, :-1] & (reach | avoid)[:, 1:]).any()
 
 
-def test_numbers_are_uniform():
-    reach, avoid, num_stages = sampled(num_propositions=8)  # enough that nothing runs out
-    assert_uniform(num_stages, 1, 3)
-    for stage in range(3):
-        here = num_stages > stage
-        assert_uniform(reach[here, stage].sum(-1), 1, 2)
-        assert_uniform(avoid[here, stage].sum(-1), 0, 3)
-        both = np.stack([reach[here, stage].sum(-1), avoid[here, stage].sum(-1)])
-        assert stats.chi2_contingency(np.histogram2d(*both, bins=(2, 4))[0]).pvalue > 1e-3
-
-
 def test_numbers_are_uniform_on_what_is_left():
     """Of four propositions, one or two reached and as many reached before leave 0 to 2 to avoid."""
     reach, avoid, num_stages = sampled()

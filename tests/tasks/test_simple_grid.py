@@ -1,7 +1,5 @@
 """The illustrative grid against SciPy's truncated normal and exact binomial tests."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -72,30 +70,3 @@ def test_safety_at_the_edges(precision):
     thresholds = np.array([-np.inf, -1, 0, tiny, 1, np.nextafter(1, 2, dtype=precision), 2, np.inf], precision)
     np.testing.assert_array_equal(safety(thresholds), [1, 1, 1, 1, 0, 0, 0, 0])
     assert np.isnan(safety(np.nan))
-
-
-@BY_PARAMS
-def test_safety_is_the_frequency_of_performance(params):
-    """The closed form against performances of sampled tasks, at thresholds fixed beforehand."""
-    env = simple_grid.ENV
-    if params is not PARAMS["paper"]:
-        env = dataclasses.replace(env, sample_task=simple_grid.task_distribution(params=params))
-    values = np.asarray(performance(env.sample_tasks(jax.random.key(6), 50_000)))
-    for threshold in (0.1, 0.5, 0.7, 0.8, 0.85, 0.9):
-        passed = int((values >= np.float32(threshold)).sum())
-        assert stats.binomtest(passed, values.size, float(safety(threshold, params=params))).pvalue > 1e-4
-
-
-def test_params_are_a_pytree():
-    params = SimpleGridParams()
-    leaves, structure = jax.tree.flatten(params)
-    assert leaves == [0.8, 0.2, 0.03, 0.10, 0.01, 0.01]
-    assert jax.tree.unflatten(structure, leaves) == params
-    batch = SimpleGridParams(
-        weights=jnp.array([[1.0, 0.0], [0.0, 1.0]]),
-        means=jnp.array([[0.03, 0.1]] * 2),
-        stds=jnp.full((2, 2), 0.01),
-    )
-    result = jax.vmap(lambda mixture: safety(0.7, params=mixture))(batch)
-    want = stats.norm.cdf((1 - 0.7**0.2 - np.array([0.03, 0.1])) / 0.01)
-    np.testing.assert_allclose(result, want, atol=2e-3)

@@ -191,11 +191,3 @@ def test_a_layout_without_room_is_begun_again():
     places = np.concatenate([np.asarray(found.centres).reshape(-1, 8, 2), np.asarray(found.start)[:, None]], axis=1)
     i, j = np.triu_indices(9, 1)
     assert np.linalg.norm(places[:, i] - places[:, j], axis=-1).min() >= 1.1 - 1e-6
-
-
-def test_a_layout_depends_on_its_key_alone():
-    keys = jax.random.split(jax.random.key(2), 20)
-    together = jax.jit(jax.vmap(sample_layout))(keys)
-    alone = sample_layout(keys[7])
-    np.testing.assert_array_equal(together.centres[7], alone.centres)
-    np.testing.assert_array_equal(together.start[7], alone.start)

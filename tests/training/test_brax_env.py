@@ -1,4 +1,4 @@
-"""Environments of other libraries in Brax's PPO, and in a user's own loop."""
+"""Environments of other libraries in Brax's PPO."""
 
 import os
 import subprocess
@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from elsewhere import brax_pendulum, brax_reacher, playground_cartpole
 
-from jaxcert import certify_policy
-from jaxcert.rollouts import Policy, collect
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.training import CertificationHook, CheckpointBudget, brax_compatibility, brax_env
 
@@ -117,31 +115,6 @@ def test_ppo_of_brax():
         # 128 episodes there, one a task; 500 here, the spread of a mean over 100 tasks at most that of one episode.
         error = metrics["eval/episode_reward_std"] * np.sqrt(1 / 128 + 1 / 100)
         assert abs(checkpoint.mean_return - metrics["eval/episode_reward"]) < 5 * error
-
-
-def test_a_loop_of_ones_own():
-    """Over seeds and updates in one compiled call: the certificates are those of a call each."""
-    env, delta, threshold = brax_reacher(), np.float32(0.01), -900.0
-    num_actions = brax_env(env).action_size
-    sizes = {"num_tasks": 20, "num_rollouts": 2}
-
-    def act(gain, obs, key):
-        return jnp.tanh(gain * obs[:num_actions])
-
-    def update(gain, key):
-        score = collect(env, Policy(act, gain), env.sample_tasks(key, 4), key, num_rollouts=1).mean()
-        gain = gain + 0.1 * jnp.sign(score)
-        found = certify_policy(env, Policy(act, gain), jax.random.fold_in(key, 1), threshold, delta=delta, **sizes)
-        return gain, (gain, found.certificate.safety, found.returns)
-
-    train = jax.jit(jax.vmap(lambda key: jax.lax.scan(update, jnp.zeros(()), jax.random.split(key, 3))[1]))
-    seeds = jax.random.split(jax.random.key(0), 2)
-    gains, safety, returns = train(seeds)
-    assert safety.shape == (2, 3, 1)
-    key = jax.random.fold_in(jax.random.split(seeds[1], 3)[2], 1)
-    alone = certify_policy(env, Policy(act, gains[1, 2]), key, threshold, delta=delta, **sizes)
-    np.testing.assert_allclose(returns[1, 2], alone.returns, rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(safety[1, 2], alone.certificate.safety, rtol=1e-5)
 
 
 def test_what_jax_has_lost_is_lent_and_taken_back():

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 import re
 import subprocess
 import sys
@@ -139,22 +138,6 @@ def test_writers_get_the_scalars_and_training_stops():
     assert [step for step, _ in written] == [0, 50]
 
 
-def test_only_one_kind_of_certificate():
-    one = hook(thresholds=())
-    one(0, make_policy, jnp.float32(1))
-    assert one.checkpoints[0].safety is None
-    assert "certify/performance@0.5" in one.scalars(one.checkpoints[0])
-    with pytest.raises(ValueError, match="nothing to certify"):
-        hook(thresholds=(), safeties=())
-
-
-def test_more_checkpoints_than_planned_are_refused():
-    one = hook(budget=CheckpointBudget(0.1, num_checkpoints=1))
-    one(0, make_policy, jnp.float32(1))
-    with pytest.raises(ValueError, match="checkpoint 2 comes after"):
-        one(1, make_policy, jnp.float32(1))
-
-
 @jax.jit
 def best_of_many_looks(keys, threshold, levels):
     """The highest of one certified safety at each level, for each key."""
@@ -270,14 +253,6 @@ def test_settings_are_refused_before_delta_is_spent(tmp_path, changes, words):
     with pytest.raises(ValueError, match=words):
         hook(log=tmp_path / "log.jsonl", **changes)
     assert not list(tmp_path.iterdir())
-
-
-def test_an_open_support_is_null_in_the_log(tmp_path):
-    env = dataclasses.replace(COINS, support=(0.0, math.inf))
-    options = {"thresholds": [0.1], "budget": CheckpointBudget(0.1, num_checkpoints=3), "log": tmp_path / "log.jsonl"}
-    CertificationHook(env, KEY, **SIZES, **options)(0, make_policy, jnp.float32(0.9))
-    _, done = map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines())
-    assert done["support"] == [0.0, None]
 
 
 _SPENDER = """

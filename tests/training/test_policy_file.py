@@ -70,14 +70,12 @@ def test_a_file_cut_short_is_refused(file):
     ("change", "message"),
     [
         ({"b0": np.zeros(8, np.int32)}, "b0 does not hold finite numbers"),
-        ({"b0": np.array(["0"] * 8)}, "b0 does not hold finite numbers"),
         ({"b0": np.full(8, 1e300)}, "b0 does not hold finite numbers"),
         (
             {"about": np.array('{"format": "jaxcert-policy-1", "environment": 5}')},
             "is a policy for 5, expected",
         ),
         ({"w1": np.zeros((3, 7), np.float32)}, "layer 1 has shapes"),
-        ({"b0": np.zeros(3, np.float32)}, "layer 0 has shapes"),
         ({"obs_std": np.zeros(4, np.float32)}, "normalisation or output do not fit"),
         ({"w0": np.full((5, 8), np.nan, np.float32)}, "w0 does not hold finite numbers"),
         ({"more": np.zeros(1)}, "expected the layers of one network"),
@@ -137,13 +135,6 @@ def test_facts_that_a_file_cannot_hold_are_refused(tmp_path, facts, message):
     with pytest.raises(ValueError, match=message):
         save_policy(tmp_path / "policy.npz", brax_params(), **{"environment": "pendulum", **facts})
     assert not list(tmp_path.iterdir())
-
-
-def test_facts_may_be_numbers_of_numpy(tmp_path):
-    path = tmp_path / "policy.npz"
-    facts = {"num_steps": np.int64(3), "success": np.float32(0.5)}
-    save_policy(path, brax_params(), environment="pendulum", **facts)
-    assert policy_facts(path) == {"environment": "pendulum", "network": "brax", "num_steps": 3, "success": 0.5}
 
 
 def test_files_without_a_network_are_those_of_brax(file):

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import ceil_figures, confidence
-from jaxcert.certificates._access import headline
-from jaxcert.certificates._figures import Headline
 from jaxcert.report._by_name import Groups
+from jaxcert.report._in_words import Headline, headline
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report.html._report_figures import intervals_svg
+from jaxcert.report.html._report_parts import intervals_svg
 from jaxcert.report.html._report_tables import (
     confidence_of,
     facts_table,
@@ -54,11 +53,11 @@ def _of_board(found: Leaderboard) -> dict[str, Any]:
     note = "The rows stand in the order of the certified means, which proves no order of the policies: the last "
     return {
         "title": ", ".join(found.names),
-        "kind": f"Leaderboard of {board.num_policies} policies {_over(board.mean.listed)}",
+        "kind": f"Leaderboard of {board.num_policies} policies {_over(board.listed)}",
         "headlines": [Headline(claim.removesuffix("."), "") for claim in found.said[:_MOST_CLAIMS]],
         "none": "No order is certified",
-        "about": f"By the mean over {'these tasks' if board.mean.listed else 'new tasks'}, {about}",
-        "note": f"{note}column does." if board.has_means else "Only the last column proves an order.",
+        "about": f"By the mean over {'these tasks' if board.listed else 'new tasks'}, {about}",
+        "note": f"{note}column does." if "means" in board.counts else "Only the last column proves an order.",
         "caption": f"{_DOTS} Policies that share a letter are not distinguished.",
         "picture": intervals_svg(found.intervals, **found.axis),
         "settings": {

@@ -13,15 +13,21 @@ from jaxcert.certificates import Status, confidence
 from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
+from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._by_name import axis_of, intervals_of
-from jaxcert.report.html._report_figures import (
+from jaxcert.report._witness import WITNESSES
+from jaxcert.report.html._report_parts import (
+    MOST_REASONS,
     TOGETHER,
     alone,
     curve_svg,
     curves,
+    headlines_of,
     intervals_svg,
     level_of,
+    misses_of,
+    reasons_of,
     tasks_svg,
 )
 from jaxcert.report.html._report_tables import (
@@ -34,7 +40,6 @@ from jaxcert.report.html._report_tables import (
     settings_table,
     write_page,
 )
-from jaxcert.report.html._report_words import headlines_of, misses_of, reasons_of
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile
 
@@ -51,6 +56,7 @@ def write_report(
     where: chex.Array | None = None,
     tasks: Sequence[Any] | None = None,
     wanted: float | None = None,
+    advice: Sequence[Advice | None] | None = None,
     title: str | None = None,
     data: ReturnsFile | None = None,
     against: Returns | None = None,
@@ -79,7 +85,8 @@ def write_report(
         support: (a, b), as declared; None for a question that needs none.
         where: bool[n, m], which rollouts count; all by default.
         tasks: the names of the tasks, [n], such as `data.tasks`; by default their places, from 0.
-        wanted: a safety, of which the page says why it is not certified; by default the next of a few usual ones.
+        wanted: a safety, of which the page says why it is not certified; by default any above 0.
+        advice: of `jaxcert.planning.advise`, for that safety; by default as given there.
         title: heading of the page, such as the name of policy and tasks; by default the name of the file.
         data: the file that the returns were read from.
         against: the returns of policy B, if it is about two, with tasks in the order of A's (`jaxcert.align_tasks`).
@@ -123,6 +130,9 @@ def write_report(
     sample = sample_of(certificate.num_tasks, both, support, tasks, called)
     settings = settings_table(certificate, asked, sample, [data, *both[1:]])
     fixed = 0 if is_curve and not together else len(sentences)  # rows with a sentence, as they were fixed beforehand
+    if advice is None and asked.advised and support is not None and fixed:
+        known: dict[str, Any] = {"num_rollouts": sample.num_rollouts, "safety": wanted, "limit": MOST_REASONS}
+        advice = advise(certificate, support=support, **known)
     write_page(
         path,
         "report.html.j2",
@@ -131,6 +141,7 @@ def write_report(
         title=title or ("Certificate" if data is None else data.path.name),
         date=date,
         asked=asked,
+        witnessed=asked.name in WITNESSES,
         certificate=certificate,
         sample=sample,
         together=together,
@@ -141,7 +152,7 @@ def write_report(
         rows=certified_table(certificate, asked),
         num_rows=len(sentences),
         misses=misses_of(certificate, asked, sample, fixed),
-        reasons=reasons_of(certificate, asked, sample, fixed, wanted),
+        reasons=reasons_of(certificate, asked, sample, advice or () if fixed else (), wanted),
         figures=_figures(certificate, asked, sample, is_curve=is_curve),
         settings=settings | ({} if protocol is None else {"protocol, locked beforehand": protocol}),
         facts=facts_table(facts or {}),

@@ -17,8 +17,9 @@ from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._figures import REWEIGHTED, SAMPLED, level_figures
 from jaxcert.certificates._question import Question
-from jaxcert.questions._answers import sampled, texts_of
+from jaxcert.questions._answers import sampled
 from jaxcert.report._document import assumptions_of
+from jaxcert.report._in_words import texts_of
 from jaxcert.returns._prepared import Support
 from jaxcert.tables import Returns
 from jaxcert.tables._readers import ReturnsFile

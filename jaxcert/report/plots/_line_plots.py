@@ -11,14 +11,17 @@ from jaxcert._validation import kind_of
 from jaxcert.certificates import floor_figures
 from jaxcert.monitoring import Row
 from jaxcert.planning import Plan
-from jaxcert.report.plots._axes import GREY, drawing, dress, styles
-from jaxcert.report.plots._seed_spread import (
+from jaxcert.report.plots._axes import (
+    GREY,
     Quantiles,
     check_batch,
     check_quantiles,
     draw,
+    drawing,
+    dress,
     explain_band,
     median_words,
+    styles,
     thresholds_of,
 )
 

@@ -10,14 +10,18 @@ from jaxcert._validation import kind_of
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._certificate import naming
 from jaxcert.questions import question_of
-from jaxcert.report.plots._axes import GREY, drawing, dress, name, styles
-from jaxcert.report.plots._seed_spread import (
+from jaxcert.report.plots._axes import (
+    GREY,
     Quantiles,
     check_batch,
     check_quantiles,
     draw,
+    drawing,
+    dress,
     explain_band,
     median_words,
+    name,
+    styles,
     thresholds_of,
 )
 from jaxcert.sweep import SweepResult
@@ -109,7 +113,7 @@ def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
     if not certificates:
         raise ValueError("certificates is empty, expected at least one to draw")
     for certificate in certificates.values():
-        if not question_of(certificate).has_curve:
+        if _holds(certificate) and not question_of(certificate).has_curve:
             raise ValueError(f"certificates hold {kind_of(certificate)}; expected certificates of a share of new tasks")
     if band and not any(certificate.batch_shape for certificate in certificates.values()):
         raise ValueError(f"band is {band!r}; expected a batch of certificates to draw the spread of")
@@ -123,19 +127,27 @@ def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
     deltas = sorted(set(map(confidence, held)))
     if len(deltas) > 1:
         raise ValueError(f"certificates have confidence {', '.join(deltas)}, expected the same for all of one plot")
-    return f"{f'each {band} ' if band else ''}certified with confidence {deltas[0]}"
+    sound = {_holds(certificate) for certificate in certificates.values()}
+    if sound == {True}:
+        return f"{f'each {band} ' if band else ''}certified with confidence {deltas[0]}"
+    return f"no certificate, but as with confidence {deltas[0]}" if sound == {False} else f"confidence {deltas[0]}"
+
+
+def _holds(certificate: Any) -> bool:
+    """Whether it is more than an estimate in the form of a certificate, as of `jaxcert.baselines`."""
+    return getattr(certificate, "bound", "") != "plug_in"
 
 
 def _axis_names(certificates: Mapping[str, Certificate]) -> dict[str, str]:
-    """Which axis was fixed beforehand and which is certified, as stated by the certificates."""
-    asked = [question_of(one) for one in certificates.values()]
+    """Which axis was fixed beforehand and which is certified, as stated by the certificates (not the estimates)."""
+    asked = [question_of(one) for one in certificates.values() if _holds(one)]
     together = all(getattr(one, "simultaneous", False) for one in certificates.values())
     when = "all at once" if together else "each fixed beforehand"
-    compares = all(len(question.inputs) > 1 for question in asked)
+    compares = len(asked) == len(certificates) and all(len(question.inputs) > 1 for question in asked)
     level, safety = "margin c" if compares else "threshold B", "safety 1−ε"
     if any(question.finds_threshold for question in asked):
         return {"xlabel": f"certified {level}", "ylabel": f"{safety}, {when}"}
-    return {"xlabel": f"{level}, {when}", "ylabel": f"certified {safety}"}
+    return {"xlabel": f"{level}, {when}", "ylabel": f"certified {safety}" if asked else safety}
 
 
 def _label(label: str, certificate: Any, policies: Sequence[str], band: str) -> str | None:

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxcert.returns.summaries import Histogram
-from jaxcert.returns.summaries._histogram import _MOST, Tally
+from jaxcert.returns.summaries._histogram import MOST
+from jaxcert.tables.folders._read_summary import Tally
 
 N, M = 6, 40  # shapes that compile once
 
@@ -70,7 +71,7 @@ def test_neither_order_nor_splits_matter(seed, cuts):
 def test_more_rows_than_a_summary_counts_are_refused():
     tally = Tally(Histogram.empty(1, support=(0, 1), num_bins=1))
     tally.add(np.zeros(1, int), np.ones(1))
-    tally.num_rollouts[0] = _MOST - 1
+    tally.num_rollouts[0] = MOST - 1
     tally.add(np.zeros(1, int), np.ones(1))
     with pytest.raises(ValueError, match=r"a task has 2147483648 rollouts; expected at most 2\*\*31 - 1"):
         tally.add(np.zeros(1, int), np.ones(1))

@@ -2,7 +2,7 @@ r"""Proofs that a task passes, for anyone to check in exact arithmetic: a bet, o
 
 By theorem 1 of Ming, Shen and Wang, every bet :math:`\lambda \in [0, 1]` with :math:`\prod_j (1 - \lambda + \lambda
 (X_j - a)/(B - a)) \ge 1/\beta` proves it, no matter how the bet was found. So it is searched in double precision here;
-`jaxcert.report.check_certificate` decides. A number is the decimal that Python writes for it.
+`check_certificate` decides. A number is the decimal that Python writes for it.
 """
 
 import functools
@@ -16,11 +16,10 @@ import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._attained_limits import FEW
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._levels import delta_shares, near, usual_enough
-from jaxcert.certificates._registry import counts_bounds
+from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.certificates._suite_counts import quantiles_of
 
 Witness = dict[str, Any]
@@ -201,7 +200,7 @@ def at_the_best(
 def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
     """For ``certify``: at one level, or at the numbers of successes that were tried; ValueError for soft counts."""
     check_witnesses(certificate)
-    successes, chosen = certificate.method == ATTAINED.name, np.ndim(certificate.beta) > 0
+    successes, chosen = METHODS[certificate.method].counts_successes, np.ndim(certificate.beta) > 0
     if chosen and not successes:
         raise ValueError("beta is 'auto', whose share of delta has no witness; expected a number")
     if not (successes or counts_bounds(certificate)):
@@ -282,3 +281,7 @@ def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
     levels = [{"beta": float(beta), "share": share} for beta in betas]
     found = bets(sample, ~violations[chosen], float(threshold), float(betas[chosen]))
     return {"levels": levels, "chosen": chosen, "bets": found}
+
+
+# By the questions whose answers have them: (answer with host arrays, sample, place of a row) -> the witness.
+WITNESSES = {"safety": of_counts, "safety_level": of_limits, "interval": of_both_sides, "suite": of_lists}

@@ -1,0 +1,244 @@
+"""The parts of a page: its opening, for readers who skip the numbers, and its figures, as elements in its colours."""
+
+import contextlib
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert._extras import import_extra
+from jaxcert.certificates import Certificate, Status, certify_lower_bounds_band
+from jaxcert.certificates._certificate import naming
+from jaxcert.certificates._figures import level_figures
+from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
+from jaxcert.planning import Advice
+from jaxcert.planning._advice import misses
+from jaxcert.planning._least_tasks import least_number
+from jaxcert.report._curve import step_curve, thinned
+from jaxcert.report._in_words import Headline, column_texts, headline
+from jaxcert.report._recompute import precision
+from jaxcert.report.html._report_tables import Sample
+from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
+from jaxcert.report.plots._interval_plot import Interval, plot_intervals
+from jaxcert.report.plots._line_plots import plot_bounds
+from jaxcert.report.plots._share_plot import plot_certificates
+from jaxcert.returns import paired
+from jaxcert.tables._returns import how_many
+
+# Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
+_SIZE = (4.6, 3.1)
+# Points of a line: more take megabytes, and no eye tells them apart.
+_MOST_POINTS = 1000
+# Requested points: more would hide the curve.
+_MOST_REQUESTED = 20
+# Tasks for which a band takes seconds.
+_MOST_IN_BAND = 10_000
+# Text stays text, so that it can be searched and read aloud; identifiers are the same in every run.
+_SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font.family": "sans-serif"}
+TOGETHER = "all thresholds at once"
+# The page's style sheet gives them other values on a dark screen.
+_VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)"} | {
+    colour: f"var(--curve-{i + 1})" for i, colour in enumerate(COLOURS[:2])
+}
+
+
+def alone(question: Question) -> str:
+    """The name of a curve of which each point holds for a number that was fixed beforehand."""
+    return f"each {question.each} by itself"
+
+
+def curves(certificate: Certificate, question: Question, low: float) -> dict[str, Certificate]:
+    """Certified safety by threshold: for each threshold separately and for all together, if such curves exist."""
+    curve = step_curve(certificate, max_points=_MOST_POINTS) if counts_bounds(certificate) else certificate
+    found = {TOGETHER if curve.simultaneous else alone(question): curve}
+    is_counted = certificate.method in COUNTING and counts_bounds(certificate)
+    if certificate.num_tasks <= _MOST_IN_BAND and is_counted and not certificate.simultaneous:
+        settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": low}
+        bounds, levels = certificate.lower_bounds, np.asarray(curve.thresholds)
+        found[TOGETHER] = certify_lower_bounds_band(bounds, levels, **settings)
+    return found
+
+
+def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: Sample) -> str:
+    """The curves, the requested points if they are few and not all of a curve, and the share of the sampled tasks."""
+    points, is_all = [], len(shown) == 1 and asked is not None and all(len(each) == 1 for each in shown.values())
+    if asked is not None and len(asked) <= _MOST_REQUESTED and not is_all:
+        points = list(zip(asked.thresholds.tolist(), asked.safety.tolist(), strict=True))
+    with _axes() as ax:
+        some = thinned(np.sort(sample.means), _MOST_POINTS)
+        plot_certificates(next(iter(shown.values())) if is_all else shown, points=points, sampled=some, ax=ax)
+        ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
+        ax.get_legend().remove() if is_all else place_legend(ax)
+        return _svg(ax)
+
+
+def level_of(certificate: Certificate) -> str:
+    """Upper limit on the probability that a drawn lower bound is too high; empty where none was computed.
+
+    Where each threshold has a level of its own, the bounds are at the smallest that it may have.
+    """
+    method = METHODS.get(certificate.method)
+    counts = counts_bounds(certificate) or (method is not None and method.counts_successes)
+    return level_figures(np.min(np.asarray(certificate.beta))) if counts else ""
+
+
+def tasks_svg(certificate: Certificate, sample: Sample) -> str:
+    """The lower bound and the mean return of each task, or of its difference."""
+    means = sample.means
+    some = thinned(np.argsort(means, kind="stable"), _MOST_POINTS)
+    with _axes() as ax:
+        plot_bounds({"lower bound": np.asarray(certificate.lower_bounds)[some]}, performances=means[some], ax=ax)
+        if len(some) < len(means):
+            ax.set_xlabel(f"{len(some):,} of {len(means):,} tasks, from the worst")
+        ax.lines[0].set_label(f"mean {sample.returned}")
+        ax.set_ylabel(sample.returned)
+        place_legend(ax)
+        return _svg(ax)
+
+
+def intervals_svg(rows: Mapping[str, Interval], **axis: Any) -> str:
+    """The certificate of each name."""
+    with _axes() as ax:
+        plot_intervals(rows, ax=ax, **axis)
+        ax.figure.set_figheight(_SIZE[1] + more_lines(ax))
+        return _svg(ax)
+
+
+@contextlib.contextmanager
+def _axes() -> Iterator[Any]:
+    """Axes of a figure that pyplot does not know, with the settings of a report."""
+    with import_extra("matplotlib", "plot").rc_context(_SVG), any_letters():
+        figure = import_extra("matplotlib.figure", "plot").Figure(figsize=_SIZE, layout="constrained")
+        yield figure.add_subplot()
+
+
+def _svg(ax: Any) -> str:
+    """The figure as an element in the page's colours; matplotlib's prologue and metadata name other servers."""
+    buffer = io.StringIO()
+    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    ax.figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
+    element = buffer.getvalue()
+    element = re.sub(r"<metadata>.*?</metadata>", "", element[element.index("<svg") :], flags=re.DOTALL)
+    element = re.sub(r'<g id="[^"]*">', "<g>", element)  # the same in both figures, and not useful
+    for colour, variable in _VARIABLES.items():
+        element = element.replace(colour, variable)
+    return element
+
+
+# Rows that have a headline, their tasks and their advice: the first ones, as they were fixed before the data were seen.
+MOST_HEADLINES = 3
+# Tasks that are named; more are counted.
+_NAMED = 20
+# Rows of which is said why they claim no more: to read, not to compute with, and each may take a second.
+MOST_REASONS = 5
+_UNKNOWN = "not for too few tasks alone; no more is known "
+# Returns up to this number share their programs.
+_MOST_RETURNS, _MOST_TRIALS = 32_768, 200
+
+
+class Misses(NamedTuple):
+    """The tasks that are not shown to reach a threshold: their number, the listed names, and how many more there
+    are.
+    """
+
+    threshold: str
+    num_tasks: int
+    named: str
+    more: int
+
+
+def headlines_of(certificate: Any, num_rows: int, policies: Sequence[str] = ()) -> list[Headline]:
+    """The headlines of the first rows, which no look at the data chose; with what two policies are called."""
+    found = [headline(certificate, i) for i in range(min(num_rows, MOST_HEADLINES))]
+    return [Headline(line.claim, naming(line.about, policies)) for line in found]
+
+
+def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[Misses]:
+    """For each row with a headline, or requirement, the tasks that miss its threshold, where it is known which."""
+    if question.metrics_of(certificate):
+        each = zip(certificate.requirements, np.asarray(certificate.missed), strict=True)
+        return [_missed(line, sample, np.flatnonzero(missed)) for line, missed in each if missed.any()]
+    if question.missing is None:
+        return []
+    column = next(name for name, field in question.rows.columns.items() if field == "thresholds")
+    shown, found = column_texts(certificate, question, column), []
+    for i in range(min(num_rows, MOST_HEADLINES)):
+        missing = question.missing(certificate, i)
+        if missing is not None and missing.any():
+            found.append(_missed(shown[i], sample, np.flatnonzero(missing), sample.means))
+    return found
+
+
+def _missed(line: str, sample: Sample, places: np.ndarray, means: np.ndarray | None = None) -> Misses:
+    """The first ones, in the order of the tasks or, with their means, the worst first, each with its average."""
+    named = (places if means is None else places[np.argsort(means[places], kind="stable")])[:_NAMED].tolist()
+    # To the nearest of four figures: it is seen, not certified.
+    averages = [f" ({float(f'{means[i]:.4g}'):.7g})" if means is not None else "" for i in named]
+    words = ", ".join(f"{sample.tasks[i]}{average}" for i, average in zip(named, averages, strict=True))
+    return Misses(line, len(places), words, len(places) - len(named))
+
+
+def reasons_of(
+    certificate: Any, question: Question, sample: Sample, advice: Sequence[Advice | None], wanted: float | None
+) -> list[tuple[str, str]]:
+    """What is not shown, and why: of the inspected rows that miss the safety ``wanted``, of a list of each row at which
+    nothing is certified.
+
+    ``advice``: of these rows, as far as it is known.
+    """
+    if question.metrics_of(certificate):
+        return [("more", certificate.why_not_more)] if certificate.why_not_more else []
+    if question.each is None or not all(each.has_rollouts for each in sample.data if question.listed):
+        return []
+    at, each = column_texts(certificate, question, question.each), question.each
+    if question.listed:
+        open_rows = np.flatnonzero(np.asarray(certificate.status) == Status.VACUOUS).tolist()[:MOST_REASONS]
+        whys = [(i, too_few_trials(certificate, question, i, sample)) for i in open_rows]
+        return [(f"all tasks at {each} {at[i]}", why) for i, why in whys if why]
+    of = "of unequal numbers of rollouts" if any(one.missing for one in sample.data) else "with these settings"
+    missed = misses(certificate, safety=wanted).tolist() if advice else []
+    rows = zip(at, advice, missed, strict=False)
+    return [(f"more at {each} {place}", str(why or _UNKNOWN + of)) for place, why, miss in rows if why or miss]
+
+
+def too_few_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str | None:
+    """What the best possible results of this number of trials certify, and how many trials all tasks need; None if
+    enough.
+
+    Of a fixed list, by the question's own function.
+    """
+    n, trials = certificate.num_tasks, sample.num_rollouts
+    limit = max(min(_MOST_TRIALS, _MOST_RETURNS // n), trials)
+    most = _at_best(certificate, question, index, sample, limit)
+    if (count := most(trials)) == n:
+        return None
+    found = (
+        f"with {how_many(trials, 'trial')} of each at most {count} of {n} tasks can be certified, whatever the results"
+    )
+    needed = least_number(lambda m: most(m) == n, trials, limit)
+    if not needed:
+        return f"{found}; {how_many(limit, 'trial')} are too few for all of them"
+    return f"{found}; for all of them it takes {how_many(needed, 'trial')} of each, if these go as well as can be"
+
+
+def _at_best(certificate: Any, question: Question, index: int, sample: Sample, limit: int) -> Callable[[int], int]:
+    """How many tasks are certified if all results of this number of trials, at most limit, are the best possible."""
+    worst, best = map(float, sample.support or (0, 1))
+    settings = {name: getattr(certificate, field) for name, field in question.settings.items()}
+    settings |= {**question.declared, "support": (worst, best), str(question.fixed): certificate.thresholds[index]}
+    returns = np.full((certificate.num_tasks, limit), best, np.float32)
+
+    def most(trials: int) -> int:
+        # One shape for all numbers of trials, and so one program.
+        where = np.broadcast_to(np.arange(limit) < trials, returns.shape)
+        given: Any = {"returns": returns, "where": where}
+        if sample.policies:
+            given = {"returns": paired(returns, np.full_like(returns, worst), where_a=where, where_b=where)}
+        with precision(str(certificate.delta.dtype)):
+            found = question.function(**given, **settings)
+        return int(np.asarray(getattr(found, question.rows.columns[question.rows.certified]))[0])
+
+    return most
