@@ -1,5 +1,6 @@
 """A pendulum that Brax's PPO trains in seconds."""
 
+import functools
 from typing import Any
 
 import pytest
@@ -27,5 +28,8 @@ SETTINGS = {
 def pendulum_ppo(env: MultiTaskEnv = pendulum.ENV, **changes: Any) -> Any:
     """The result of Brax's trainer: the function from parameters to a policy, the parameters, and metrics."""
     ppo = pytest.importorskip("brax.training.agents.ppo.train", reason="needs the extra brax")
+    networks = pytest.importorskip("brax.training.agents.ppo.networks", reason="needs the extra brax")
+    sizes = {"policy_hidden_layer_sizes": (32, 32), "value_hidden_layer_sizes": (64, 64)}
+    settings = {"network_factory": functools.partial(networks.make_ppo_networks, **sizes), **SETTINGS, **changes}
     with brax_compatibility():
-        return ppo.train(brax_env(env), episode_length=env.episode_length, **{**SETTINGS, **changes})
+        return ppo.train(brax_env(env), episode_length=env.episode_length, **settings)

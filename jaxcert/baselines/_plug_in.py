@@ -11,12 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_finite, is_concrete, require_real
-from jaxcert.certificates import Certificate, Status, confidence, floor_figures, floor_to
-from jaxcert.certificates._arguments import prepare_thresholds
-from jaxcert.certificates._certify import certify_given
-from jaxcert.certificates._method import BINOMIAL
+from jaxcert.certificates import Certificate, Status, certify_lower_bounds, confidence, floor_figures, floor_to
 from jaxcert.numerics._rounding import compute_dtype, known
-from jaxcert.returns._prepared import probability
 from jaxcert.returns._sample import Needs, Sample, placed, sample_of
 
 
@@ -59,17 +55,13 @@ def certify_known_performances(
 
     Reference: the theory page, section on the binomial certificate.
     """
-    exact = _prepare(performances, validate)
-    checks: dict[str, Any] = {"validate": validate, "scalar": True}
-    delta = probability("delta", delta, exact.dtype, "down", **checks)
-    thresholds = prepare_thresholds(thresholds, exact.dtype, validate)
-    return _taken_for_bounds("known", exact, thresholds, delta)
+    return _taken_for_bounds("known", _prepare(performances, validate), thresholds, delta=delta, validate=validate)
 
 
-def _taken_for_bounds(name: str, numbers: Any, thresholds: Any, delta: Any, *, sound: bool = True) -> Certificate:
+def _taken_for_bounds(name: str, numbers: Any, thresholds: Any, *, sound: bool = True, **given: Any) -> Certificate:
     """The certificate of numbers [..., n] that are known, or taken for known, and so never fail; -inf is invalid."""
-    found = certify_given(name, BINOMIAL, numbers, thresholds, np.zeros((), numbers.dtype), delta)
-    return dataclasses.replace(found, status=_marked(found.status, found.lower_bounds, sound))
+    found = certify_lower_bounds(numbers, thresholds, beta=np.zeros((), numbers.dtype), **given)
+    return dataclasses.replace(found, bound=name, status=_marked(found.status, found.lower_bounds, sound))
 
 
 @functools.partial(jax.jit, static_argnums=2)
@@ -162,10 +154,8 @@ def certify_plug_in(
     Reference: the page on tightness.
     """
     sample = sample_of(Needs("the plug-in estimate", support=False), returns, None, where, validate)
-    delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
-    thresholds = prepare_thresholds(thresholds, sample.dtype, validate)
     averages = _averages(placed(sample))[..., : int(sample.num_tasks)]
-    found = _taken_for_bounds("plug_in", averages, thresholds, delta, sound=False)
+    found = _taken_for_bounds("plug_in", averages, thresholds, sound=False, delta=delta, validate=validate)
     held = {field.name: getattr(found, field.name) for field in dataclasses.fields(found) if field.name != "question"}
     return PlugInEstimate(**held)
 

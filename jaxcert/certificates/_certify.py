@@ -18,7 +18,6 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
 from jaxcert.certificates._counting import solved
-from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import EVEN_METHODS, METHODS, WEIGHTED_METHODS, defaults, proven, warned
 from jaxcert.returns._paired import Paired
@@ -210,16 +209,11 @@ def certify_lower_bounds(
     checks = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, lower.dtype, "down", **checks)
     beta = probability("beta", beta, lower.dtype, "up", zero_allowed=chosen.zero_beta, **checks)
-    thresholds = prepare_thresholds(thresholds, lower.dtype, validate)
-    certificate = certify_given("given", chosen, lower, thresholds, beta, delta)
-    return warned(certificate) if validate and chosen.caveat else certificate
-
-
-def certify_given(name: str, method: Method, lower: Any, thresholds: Any, beta: Any, delta: Any) -> Certificate:
-    """From lower bounds [..., n], rounded down, to a certificate [..., t]; NaN, and not -inf, is invalid input."""
+    levels: Any = prepare_thresholds(thresholds, lower.dtype, validate)
     sample = sample_of_numbers(lower)
-    fields = solved(method, None, sample, padded_rows(thresholds, sample), beta, delta)
-    return certificate_of(fields, sample.num_tasks, len(thresholds), name, method.name, None)
+    fields = solved(chosen, None, sample, padded_rows(levels, sample), beta, delta)
+    certificate = certificate_of(fields, sample.num_tasks, len(levels), "given", method, None)
+    return warned(certificate) if validate and chosen.caveat else certificate
 
 
 def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, thresholds: chex.Array) -> Certificate:

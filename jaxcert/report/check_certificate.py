@@ -51,7 +51,7 @@ _NEW = f"{_START}on a new task from the same distribution, {_AT_LEAST} with"
 _LISTED = rf"{_START}on (?:at least ([0-9]+) of these|all of these) ([0-9]+) tasks, {_AT_LEAST}\."
 _NOTHING = rf"{_START}nothing is certified about (?:how many of these [0-9]+ tasks have )?an? {_OF} of at least {_N}\."
 COUNTED = "threshold safety epsilon num_violations num_valid status sentence"  # the columns of a row
-_SILENT = frozenset(["vacuous", "infeasible", "invalid_input", "out_of_range"])  # of a row without a claim
+_SILENT = frozenset(["vacuous", "infeasible", "invalid_input", "out_of_range", "unsound"])  # of a row without a claim
 _MOST_TRIALS = 10**7  # that a table may count
 # The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ...
 Case = namedtuple("Case", "tasks low high delta whole settings binary")
