@@ -28,17 +28,7 @@ def sentences(out: str) -> list[str]:
     return [line for line in out.splitlines() if line.startswith("With confidence")]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        pytest.param(("--margin", "0,0.05"), marks=pytest.mark.slow),
-        ("--mean",),
-        pytest.param(("--safety", 0.8), marks=pytest.mark.slow),
-        pytest.param(("--suite", "--threshold", 0.05), marks=pytest.mark.slow),
-        pytest.param(("--suite", "--each-task", "--threshold", 0.05), marks=pytest.mark.slow),
-        ("--suite", "--mean"),
-    ],
-)
+@pytest.mark.parametrize("words", [("--mean",), ("--suite", "--mean")])
 def test_a_page_of_two_policies_says_what_is_printed_and_which_is_which(files, tmp_path, words):
     made = ("--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
     out = said("compare", *files, *SETTINGS, *words, *made)
@@ -107,19 +97,6 @@ def test_it_says_why_nothing_is_certified_as_certify_does(files, tmp_path):
     assert line == f"Why not more at margin 0.9: {advice[1]['text']}."
     text = re.sub("<[^>]+>", "", html.unescape((tmp_path / "c.html").read_text()))
     assert line in text
-
-
-@pytest.mark.slow
-def test_a_list_hears_how_many_trials_it_takes_where_nothing_is_certified(files, tmp_path):
-    """In the words of the page, of one policy and of two."""
-    for command_of, count in (("certify", 1), ("compare", 2)):
-        made = ("--suite", "--threshold", "0.05,0.99", "--report", tmp_path / f"{count}.html")
-        out = said(command_of, *files[:count], *SETTINGS, *made)
-        (line,) = [
-            line for line in out.splitlines() if line.startswith("Why not all tasks at threshold 0.99: with 20 ")
-        ]
-        assert "of 60 tasks can be certified, whatever the results" in line
-        assert line in re.sub("<[^>]+>", "", html.unescape((tmp_path / f"{count}.html").read_text()))
 
 
 @pytest.mark.parametrize(("kind", "what"), [("--suite", "trials of each task"), ("--sampled", "tasks")])

@@ -137,10 +137,3 @@ def test_files_of_different_lengths_are_masked(folder):
 def test_bad_configurations(folder, old, new, words):
     assert words in refused("sweep", changed(folder, old, new))
     assert not (folder / "sweep.parquet").exists()
-
-
-def test_no_configuration(tmp_path):
-    assert "no such file" in refused("sweep", tmp_path / "none.toml")
-    assert "is a directory" in refused("sweep", tmp_path)
-    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    assert "is not TOML" in refused("sweep", tmp_path / "binary.toml")

@@ -190,11 +190,10 @@ def test_the_power_of_a_pilot_of_successes_is_that_of_the_law_it_suggests():
 @pytest.mark.parametrize(
     ("pilot", "settings"),
     [
-        (SKILLED, {"designs": ("betting",), "max_rollouts": 100}),
         (SKILLED, {"designs": ("sequential",), "max_rollouts": 100, "safety": 0.7}),
         (jaxcert.sample_returns("cheetah"), {"support": (0, 1000), "threshold": 400.0, "max_rollouts": 3}),
     ],
-    ids=["betting", "sequential", "pilot"],
+    ids=["sequential", "pilot"],
 )
 def test_the_lower_end_of_the_power_of_the_chosen_design_holds(pilot, settings):
     """Over eight plans, against whole experiments: the cheapest of many designs had been the luckiest one."""

@@ -140,7 +140,7 @@ def _says_much(row) -> bool:
 @pytest.mark.parametrize("name", KINDS)
 def test_what_the_library_certifies_is_accepted_in_both_precisions(name):
     for dtype in ("float32", "float64"):
-        counts, refused = tally(KINDS[name], dtype, range(3, 23), every=10)
+        counts, refused = tally(KINDS[name], dtype, range(3, 13), every=10)
         assert refused == []
         assert counts["accepted"] == counts["claim"] > 0
         assert counts["refused"] == counts["lowered"]

@@ -9,7 +9,7 @@ import pytest
 from handmade import make_certificate
 
 import jaxcert
-from jaxcert.report import plot_certificates, plot_training, write_report
+from jaxcert.report import plot_certificates, plot_training
 from jaxcert.training import Checkpoint
 
 SEEDS, CHECKPOINTS = 5, 8
@@ -131,8 +131,3 @@ def test_no_spread_of_different_thresholds_or_of_means():
     mean = jaxcert.certify_mean(np.zeros((20, 4), np.float32), support=(0, 1), delta=0.1)
     with pytest.raises(ValueError, match="a MeanCertificate; expected certificates of a share of new tasks"):
         plot_training(mean)
-
-
-def test_a_page_of_a_batch_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"a batch of 5 × 8; expected a single one, such as certificate\[0, 0\]"):
-        write_report(tmp_path / "page.html", batch(), returns=np.full((2, 3, 30, 4), 0.5), support=(0, 1))

@@ -146,6 +146,17 @@ def test_the_share_that_greedy_progression_misses():
     assert abs(exact - by_greed - 382) < 100
 
 
+def test_greedy_is_exact_if_later_stages_avoid_no_more():
+    tasks = any_tasks(np.random.default_rng(2), 2000)
+    avoid = np.logical_and.accumulate(tasks.avoid | (np.arange(3) == 0)[:, None], axis=1)
+    tasks = tasks._replace(avoid=avoid)
+    traces = any_traces(np.random.default_rng(3), 2000)
+    exact = np.asarray(ltl.is_satisfied(states_after(tasks, traces)[:, -1]))
+    by_greed = [greedy(nth(tasks, index), trace) for index, trace in enumerate(traces)]
+    np.testing.assert_array_equal(by_greed, exact)
+    assert 0.1 < exact.mean() < 0.9
+
+
 def run(task, word):
     """The states over a word of letters, of which - is a position where nothing holds."""
     trace = np.array([[letter == name for name in NAMES] for letter in word], bool).reshape(1, -1, len(NAMES))

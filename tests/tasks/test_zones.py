@@ -180,10 +180,3 @@ def test_other_tasks_are_other_environments():
     ):
         with pytest.raises(ValueError, match=words):
             zones.env(**change)
-
-
-def test_an_episode_that_is_over_pays_no_more():
-    env, state = in_a_row("F red")
-    last = drive(env, state, FORWARD)[-1]
-    after = env.step(last, jnp.zeros(2))
-    assert (float(last.reward), float(after.reward), bool(after.done)) == (1.0, 0.0, True)

@@ -127,11 +127,3 @@ def test_other_parameters_are_refused(change, message):
     params = {name: array for name, array in {**initial(), **change}.items() if array is not None}
     with pytest.raises(ValueError, match=f"params are no parameters of a network for zones: {message}"):
         zones.sequence_policy(params)
-
-
-@pytest.mark.parametrize("params", [[jnp.zeros(3)], jnp.zeros(3), np.zeros(3), (), None, "params"])
-def test_what_has_no_names_is_refused(params):
-    with pytest.raises(
-        ValueError, match=f"params are no parameters of a network for zones, but a {type(params).__name__}"
-    ):
-        zones.sequence_policy(params)
