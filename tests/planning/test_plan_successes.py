@@ -196,14 +196,14 @@ def test_the_power_of_a_pilot_of_successes_is_that_of_the_law_it_suggests():
     ids=["sequential", "pilot"],
 )
 def test_the_lower_end_of_the_power_of_the_chosen_design_holds(pilot, settings):
-    """Over eight plans, against whole experiments: the cheapest of many designs had been the luckiest one."""
+    """Over four plans, against whole experiments: the cheapest of many designs had been the luckiest one."""
     asked = {**WISH, **settings}
     without = {name: value for name, value in asked.items() if name not in ("designs", "max_rollouts")}
     promised, reached = [], []
-    for seed in range(8):
+    for seed in range(4):
         best = plan(pilot, **asked, seed=seed).best
         found = simulate(pilot, best, **without, num_repeats=100, seed=1000 + seed)
         promised.append(best.least)
         reached.append(np.mean(np.asarray(found.safety) >= asked["safety"]))
     assert min(promised) >= 0.9
-    assert np.mean(reached) >= np.mean(promised) - 3 * np.sqrt(0.09 / 800)
+    assert np.mean(reached) >= np.mean(promised) - 3 * np.sqrt(0.09 / 400)

@@ -43,7 +43,12 @@ def assert_is_certify(result, x, grid: Grid, where=None, **options) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
-@pytest.mark.parametrize("where", [None, MASK], ids=["all", "masked"])
+@pytest.mark.parametrize(
+    ("where", "precision"),
+    [(None, "float32"), (MASK, "float32"), pytest.param(None, "float64", marks=SLOW)],
+    indirect=["precision"],
+    ids=["all", "masked", "float64"],
+)
 def test_every_entry_is_what_certify_gives(where, precision):
     x = X.astype(precision)
     assert_is_certify(sweep(x, GRID, where=where), x, GRID, where)
