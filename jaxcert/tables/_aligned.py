@@ -94,7 +94,7 @@ def _ask_about_conditions(names: Sequence[str], policies: Sequence[Returns]) -> 
         if len(entries) > 1 and not is_of_run(column, found):
             differ.append(f"{column:.40} ({listed(entries, width=20)})")
     if differ:
-        tell("conditions", differ=listed(differ, 8, 200))
+        tell("conditions", differ=listed(differ, 8, 2000))
 
 
 def _ask_about_other_tasks(names: Sequence[str], held: Sequence[Mapping[str, Mapping[Any, str]]]) -> None:
@@ -109,7 +109,7 @@ def _ask_about_other_tasks(names: Sequence[str], held: Sequence[Mapping[str, Map
                 told = f"task {label!s:.40} has {one!r:.40} in {names[0]}, {other!r:.40} in {name}"
                 differ[column] = f"{column:.40} ({told}; {len(others)} of {len(pairs)} tasks)"
     if differ:
-        tell("other_tasks", differ=listed(differ.values(), 4, 200))
+        tell("other_tasks", differ=listed(differ.values(), 4, 2000))
 
 
 def stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
