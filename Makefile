@@ -61,7 +61,7 @@ WITH_cli := [cli]
 WITH_brax := [brax,gymnax,dev]
 WITH_worlds := [jumanji,navix,jaxmarl,xland,dev]
 WITH_oldest := [dev]
-AND_oldest := "jax==0.7.0" "chex==0.1.89"
+AND_oldest := "jax==0.7.0"
 WITH_newest := [dev]
 AND_newest := "jax>=0.11"
 

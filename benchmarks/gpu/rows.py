@@ -11,7 +11,7 @@ import jax
 
 from benchmarks._common import RESULTS, driver, write_csv
 
-PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "chex", "python-flint", "brax", "playground", "tfp-nightly")
+PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "python-flint", "brax", "playground", "tfp-nightly")
 
 
 class Row(NamedTuple):

@@ -5,11 +5,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_finite, is_concrete, require_real
 from jaxcert.certificates import Certificate, Status, certify_lower_bounds, confidence, floor_figures, floor_to
 from jaxcert.numerics._rounding import compute_dtype, known
@@ -17,10 +17,10 @@ from jaxcert.returns._sample import Needs, Sample, placed, sample_of
 
 
 def certify_known_performances(
-    performances: chex.Array | Sequence[float],
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    performances: Array | Sequence[float],
+    thresholds: Numeric | Sequence[Numeric],
     *,
-    delta: chex.Numeric,
+    delta: Numeric,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify from the exact performances of the sampled tasks, the limit of infinitely many rollouts.
@@ -115,11 +115,11 @@ class PlugInEstimate(Certificate):
 
 
 def certify_plug_in(
-    returns: chex.Array,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    returns: Array,
+    thresholds: Numeric | Sequence[Numeric],
     *,
-    delta: chex.Numeric,
-    where: chex.Array | None = None,
+    delta: Numeric,
+    where: Array | None = None,
     validate: bool = True,
 ) -> PlugInEstimate:
     r"""Claims that ignore the randomness of rollouts. Unsound: this certifies nothing, and is for comparison.

@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
@@ -21,11 +21,11 @@ _STEPS, _FEW_STEPS, _MANY = 5, 3, 128
 
 
 def betting(
-    x: chex.Array | Histogram,
-    beta: chex.Numeric,
+    x: Array | Histogram,
+    beta: Numeric,
     *,
     support: Support,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> jax.Array:
     r"""Lower confidence bound on the mean return of each task, by betting against smaller means.

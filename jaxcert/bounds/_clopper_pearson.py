@@ -1,9 +1,9 @@
 """The exact lower bound for binary returns."""
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish
 from jaxcert.numerics._summation import count_of
 from jaxcert.numerics._tails import limit
@@ -12,11 +12,11 @@ from jaxcert.returns.summaries import Histogram
 
 
 def clopper_pearson(
-    x: chex.Array | Histogram,
-    beta: chex.Numeric,
+    x: Array | Histogram,
+    beta: Numeric,
     *,
     support: Support = (0.0, 1.0),
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> jax.Array:
     r"""Clopper-Pearson lower confidence bound on the success probability of each task.

@@ -1,9 +1,9 @@
 """Lower bounds on the mean from the Dvoretzky-Kiefer-Wolfowitz inequality."""
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
@@ -13,11 +13,11 @@ from jaxcert.returns.summaries import Histogram
 
 
 def dkw(
-    x: chex.Array | Histogram,
-    beta: chex.Numeric,
+    x: Array | Histogram,
+    beta: Numeric,
     *,
     support: Support,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> jax.Array:
     r"""Lower confidence bound on the mean return of each task from a band around its distribution function.

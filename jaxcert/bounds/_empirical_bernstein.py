@@ -1,9 +1,9 @@
 """Maurer and Pontil's empirical Bernstein lower bound."""
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish, mean_down, standard_deviation_up, width_up
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
@@ -12,11 +12,11 @@ from jaxcert.returns.summaries import Histogram
 
 
 def empirical_bernstein(
-    x: chex.Array | Histogram,
-    beta: chex.Numeric,
+    x: Array | Histogram,
+    beta: Numeric,
     *,
     support: Support,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> jax.Array:
     r"""Empirical Bernstein lower confidence bound on the mean return of each task.

@@ -1,9 +1,9 @@
 """Hoeffding's lower bound."""
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, Rollouts, apply_bound, finish, mean_down, width_up
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.returns._prepared import Support
@@ -11,11 +11,11 @@ from jaxcert.returns.summaries import Histogram
 
 
 def hoeffding(
-    x: chex.Array | Histogram,
-    beta: chex.Numeric,
+    x: Array | Histogram,
+    beta: Numeric,
     *,
     support: Support,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> jax.Array:
     r"""Hoeffding's lower confidence bound on the mean return of each task.

@@ -5,11 +5,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padded_rows, thresholds_of
@@ -26,15 +26,15 @@ from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
 # Larger than any useful prior, and far from the overflow of float32.
 _SMALLEST, _LARGEST = 1e-6, 1e6
 
-Prior = tuple[chex.Numeric, chex.Numeric] | Sequence[float]
+Prior = tuple[Numeric, Numeric] | Sequence[float]
 
 
 def anytime_epsilon(
-    num_violations: chex.Numeric,
-    num_tasks: chex.Numeric,
+    num_violations: Numeric,
+    num_tasks: Numeric,
     *,
-    delta: chex.Numeric,
-    beta: chex.Numeric,
+    delta: Numeric,
+    beta: Numeric,
     prior: Prior = (1.0, 1.0),
     validate: bool = True,
 ) -> jax.Array:
@@ -115,14 +115,14 @@ def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array,
 
 def certify_anytime(
     returns: Returns,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    thresholds: Numeric | Sequence[Numeric],
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
+    delta: Numeric,
+    beta: Numeric | None = None,
     bound: str | None = None,
     prior: Prior = (1.0, 1.0),
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify a policy after each task, so that one may stop sampling tasks at any moment.
@@ -202,7 +202,7 @@ def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta, prio
     return fields | {"history": history, "lower_bounds": lower, "prior": jnp.stack(prior)}
 
 
-def _curve(certificate: Certificate, lower_bounds: chex.Array, levels: np.ndarray) -> Certificate:
+def _curve(certificate: Certificate, lower_bounds: Array, levels: np.ndarray) -> Certificate:
     numbers = sample_of_numbers(jnp.asarray(lower_bounds)), jnp.asarray(levels)
     prior = certificate.prior[0], certificate.prior[1]
     return _of_bounds(certificate.bound, None, *numbers, (certificate.delta, certificate.beta), prior)

@@ -4,10 +4,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import chex
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array
 from jaxcert._validation import check_finite, is_concrete, refuse, require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
@@ -25,7 +25,7 @@ from jaxcert.returns.summaries import Histogram
 Described = TypeVar("Described")
 AUTO = "auto"
 # Returns of one policy, [..., n, m], a summary of them, or returns of two policies.
-Returns = chex.Array | Histogram | Paired
+Returns = Array | Histogram | Paired
 
 
 def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:

@@ -5,11 +5,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_count, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
@@ -46,15 +46,15 @@ EQUAL_LOCAL_LEVELS = "equal_local_levels"
 
 def certify_band(
     returns: Returns,
-    thresholds: chex.Numeric | Sequence[chex.Numeric] | None,
+    thresholds: Numeric | Sequence[Numeric] | None,
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
+    delta: Numeric,
+    beta: Numeric | None = None,
     bound: str | None = None,
     kind: str | None = None,
     num_smallest: int | None = None,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify a policy at all thresholds together, so that one may be chosen after a look at the curve.
@@ -178,12 +178,12 @@ def _answer(
 
 
 def certify_lower_bounds_band(
-    lower_bounds: chex.Array | Sequence[float],
-    thresholds: chex.Numeric | Sequence[chex.Numeric] | None,
+    lower_bounds: Array | Sequence[float],
+    thresholds: Numeric | Sequence[Numeric] | None,
     *,
-    delta: chex.Numeric,
-    beta: chex.Numeric,
-    low: chex.Numeric = -math.inf,
+    delta: Numeric,
+    beta: Numeric,
+    low: Numeric = -math.inf,
     num_smallest: int | None = None,
     validate: bool = True,
 ) -> Certificate:
@@ -228,7 +228,7 @@ def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> Any:
     return (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, dtype))
 
 
-def _curve(certificate: Certificate, lower_bounds: chex.Array, thresholds: np.ndarray) -> Certificate:
+def _curve(certificate: Certificate, lower_bounds: Array, thresholds: np.ndarray) -> Certificate:
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": certificate.low}
     settings |= {"num_smallest": certificate.num_smallest}
     return certify_lower_bounds_band(lower_bounds, thresholds, **settings)

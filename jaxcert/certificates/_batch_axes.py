@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
+from jaxcert._types import Array
 from jaxcert.certificates._figures import STATUSES
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _described(axis: int | str, size: int) -> str:
 # --- tables with named axes -----------------------------------------------------------------------------------------
 
 Dims = Sequence[str] | str | None
-Coords = Mapping[str, Sequence[Any] | chex.Array] | None
+Coords = Mapping[str, Sequence[Any] | Array] | None
 
 
 def frame_of(certificate: Any, dims: Dims, coords: Coords) -> "pandas.DataFrame":

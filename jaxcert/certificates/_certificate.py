@@ -4,11 +4,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import choose
@@ -154,7 +154,7 @@ class Certificate(ByThreshold):
 
     _shown: ClassVar = ("thresholds", "safety", "beta", "delta", "num_tasks", "bound", "method")
 
-    def first_reached(self, safety: chex.Numeric) -> jax.Array:
+    def first_reached(self, safety: Numeric) -> jax.Array:
         """The number of tasks after which ``certify_anytime`` certified a safety; 0 if it was not.
 
         Args:

@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import chex
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert.certificates._arguments import (
     choose,
     levels_of,
@@ -31,15 +31,15 @@ _MANY = 512
 
 
 def certify(
-    returns: chex.Array | Histogram | Paired | Weighted,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    returns: Array | Histogram | Paired | Weighted,
+    thresholds: Numeric | Sequence[Numeric],
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
-    beta: chex.Numeric | Literal["auto"] | None = None,
+    delta: Numeric,
+    beta: Numeric | Literal["auto"] | None = None,
     bound: str | None = None,
     method: str | None = None,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify a policy from its returns on sampled tasks.
@@ -165,11 +165,11 @@ def certified(
 
 
 def certify_lower_bounds(
-    lower_bounds: chex.Array | Sequence[float],
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    lower_bounds: Array | Sequence[float],
+    thresholds: Numeric | Sequence[Numeric],
     *,
-    delta: chex.Numeric,
-    beta: chex.Numeric,
+    delta: Numeric,
+    beta: Numeric,
     method: str = "binomial",
     validate: bool = True,
 ) -> Certificate:
@@ -216,7 +216,7 @@ def certify_lower_bounds(
     return warned(certificate) if validate and chosen.caveat else certificate
 
 
-def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, thresholds: chex.Array) -> Certificate:
+def curve_of_counts(certificate: Certificate, lower_bounds: Array, thresholds: Array) -> Certificate:
     """The certificate of other lower bounds [n] and thresholds by the same settings."""
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "method": certificate.method}
     found = certify_lower_bounds(lower_bounds, thresholds, **settings)

@@ -4,11 +4,11 @@ import dataclasses
 import functools
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import kind_of
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import Certificate, Status
@@ -24,8 +24,8 @@ def certify_shift(
     certificate: Certificate,
     *,
     divergence: str | None = None,
-    radius: chex.Numeric | None = None,
-    performance_shift: chex.Numeric | None = None,
+    radius: Numeric | None = None,
+    performance_shift: Numeric | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify new tasks that differ from the sampled ones by a stated amount, from a certificate.

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._figures import Status
 from jaxcert.certificates._method import Levels, Method, solve
@@ -251,7 +251,7 @@ def count_violations(lower: jax.Array, thresholds: jax.Array, n: Any) -> jax.Arr
     return jnp.minimum(missed, n)
 
 
-def any_of(tasks: jax.Array, n: chex.Numeric) -> jax.Array:
+def any_of(tasks: jax.Array, n: Numeric) -> jax.Array:
     """Whether one of the first n [..., n or more] is marked, [..., 1]: such a task is invalid, and its bound is
     -inf.
     """

@@ -5,11 +5,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import as_numbers, is_concrete, is_traced, refuse, require_real
 from jaxcert.certificates._arguments import choose
 from jaxcert.numerics._batches import common_shape
@@ -40,9 +40,7 @@ class Divergence:
         return f"a finite number of at least {self.least:g}"
 
 
-def shifted_epsilon(
-    epsilon: chex.Numeric, radius: chex.Numeric, *, divergence: str, validate: bool = True
-) -> jax.Array:
+def shifted_epsilon(epsilon: Numeric, radius: Numeric, *, divergence: str, validate: bool = True) -> jax.Array:
     r"""The risk on new tasks from any distribution D' within a radius of the sampled one, D.
 
     .. math:: \varepsilon' = \sup\{\, D'(A) : D(A) \le \varepsilon,\ \mathrm{div}(D', D) \le \rho \,\}

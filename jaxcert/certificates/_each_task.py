@@ -5,11 +5,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
 from jaxcert.certificates._arguments import Returns, bound_for, padded_rows, thresholds_of
 from jaxcert.certificates._attained import counted
@@ -35,15 +35,15 @@ _AT_ONCE = 8
 
 def certify_each_task(
     returns: Returns,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    thresholds: Numeric | Sequence[Numeric],
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
+    delta: Numeric,
     bound: str | None = None,
     complete: bool = False,
     tasks: Sequence[Any] | None = None,
     num_episodes: int = 1,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> SuiteCertificate:
     r"""Name tasks of a fixed list on which a policy certainly performs well, and on request some where it does not.

@@ -5,10 +5,10 @@ import functools
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_count
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
@@ -87,13 +87,13 @@ class EpisodeCertificate(ByThreshold):
 
 
 def certify_episode(
-    returns: chex.Array,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    returns: Array,
+    thresholds: Numeric | Sequence[Numeric],
     *,
-    delta: chex.Numeric,
+    delta: Numeric,
     num_episodes: int = 1,
     rollouts: Literal["all", "first"] = "all",
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> EpisodeCertificate:
     r"""Certify the return of one or several new episodes on a new task, rather than an expected return.

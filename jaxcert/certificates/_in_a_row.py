@@ -4,11 +4,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import as_numbers, check_count, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._certificate import DIFFERENCE_IN_A_ROW, quantity_of
@@ -23,8 +23,8 @@ from jaxcert.returns.summaries import Histogram
 
 
 def consecutive_successes_threshold(
-    probability: chex.Numeric | Sequence[float],
-    num_episodes: chex.Numeric | Sequence[int],
+    probability: Numeric | Sequence[float],
+    num_episodes: Numeric | Sequence[int],
     *,
     validate: bool = True,
 ) -> jax.Array:

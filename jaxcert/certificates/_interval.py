@@ -4,11 +4,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.bounds._bound import Bound, both_sides, check_complete, task_bounds, upper_bounds
 from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, thresholds_of
@@ -27,16 +27,16 @@ _USUAL_UPPER = 0.02
 
 
 def certify_interval(
-    returns: chex.Array | Paired,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    returns: Array | Paired,
+    thresholds: Numeric | Sequence[Numeric],
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
-    beta_upper: chex.Numeric | None = None,
+    delta: Numeric,
+    beta: Numeric | None = None,
+    beta_upper: Numeric | None = None,
     bound: str | None = None,
     complete: bool = False,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""A two-sided interval for the share of new tasks with an expected return of at least B.
@@ -138,7 +138,7 @@ def _interval(
     return {**fields, "num_below": below, "upper_bounds": upper, "safety_upper": above, "status": status}
 
 
-def _curve(certificate: Certificate, lower_bounds: chex.Array, levels: np.ndarray) -> Certificate:
+def _curve(certificate: Certificate, lower_bounds: Array, levels: np.ndarray) -> Certificate:
     settings = certificate.beta, certificate.beta_upper, certificate.delta
     lower, upper = (sample_of_numbers(np.asarray(bounds)) for bounds in (lower_bounds, certificate.upper_bounds))
     return _of_both(certificate.bound, None, lower, upper, np.asarray(levels), settings)

@@ -5,11 +5,11 @@ import decimal
 import functools
 from typing import Any, ClassVar
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert.bounds._bound import Bound, finish
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._arguments import Returns
@@ -115,9 +115,9 @@ def certify_mean(
     returns: Returns | Weighted,
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
+    delta: Numeric,
     bound: str | None = None,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> MeanCertificate:
     r"""Certify the mean over tasks of a policy's expected return.

@@ -10,11 +10,11 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.numerics._batches import elementwise, in_blocks, kept_rows
@@ -197,10 +197,10 @@ def _check_counts(k: Any, n: Any, dtype: np.dtype) -> None:
 
 
 def binomial_epsilon(
-    num_violations: chex.Numeric,
-    num_tasks: chex.Numeric,
-    beta: chex.Numeric,
-    delta: chex.Numeric,
+    num_violations: Numeric,
+    num_tasks: Numeric,
+    beta: Numeric,
+    delta: Numeric,
     *,
     validate: bool = True,
 ) -> jax.Array:

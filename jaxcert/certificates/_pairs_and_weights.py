@@ -4,8 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import chex
-
+from jaxcert._types import Array, Numeric
 from jaxcert.certificates._arguments import Returns
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certified, curve_of_counts
@@ -19,17 +18,17 @@ from jaxcert.returns._weighted import check_largest, weighted
 
 
 def certify_improvement(
-    returns_a: chex.Array,
-    returns_b: chex.Array,
-    margins: chex.Numeric | Sequence[chex.Numeric],
+    returns_a: Array,
+    returns_b: Array,
+    margins: Numeric | Sequence[Numeric],
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
-    beta: chex.Numeric | Literal["auto"] | None = None,
+    delta: Numeric,
+    beta: Numeric | Literal["auto"] | None = None,
     bound: str | None = None,
     method: str = "binomial",
-    where_a: chex.Array | None = None,
-    where_b: chex.Array | None = None,
+    where_a: Array | None = None,
+    where_b: Array | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify on what share of new tasks policy A is better than policy B by a margin.
@@ -92,15 +91,15 @@ IMPROVEMENT = Question(
 
 
 def certify_mean_difference(
-    returns_a: chex.Array,
-    returns_b: chex.Array,
+    returns_a: Array,
+    returns_b: Array,
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
+    delta: Numeric,
     bound: str = "betting",
     num_episodes: int = 1,
-    where_a: chex.Array | None = None,
-    where_b: chex.Array | None = None,
+    where_a: Array | None = None,
+    where_b: Array | None = None,
     validate: bool = True,
 ) -> MeanCertificate:
     r"""Certify by how much policy A is better than policy B on average over tasks.
@@ -168,16 +167,16 @@ MEAN_DIFFERENCE = Question(
 
 def certify_weighted(
     returns: Returns,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
-    weights: chex.Array,
+    thresholds: Numeric | Sequence[Numeric],
+    weights: Array,
     *,
     support: Support | None = None,
-    max_weight: chex.Numeric,
-    delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
+    max_weight: Numeric,
+    delta: Numeric,
+    beta: Numeric | None = None,
     bound: str | None = None,
     method: str | None = None,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify a policy for tasks from D', from its returns on tasks sampled from D.
@@ -247,16 +246,16 @@ WEIGHTED = Question(
 
 def certify_stratified(
     returns: Returns,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    thresholds: Numeric | Sequence[Numeric],
     *,
     strata: Sequence[Any],
     frequencies: Mapping[Any, float] | Sequence[str] | None = None,
     support: Support | None = None,
-    delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
+    delta: Numeric,
+    beta: Numeric | None = None,
     bound: str | None = None,
     method: str | None = None,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify a policy on new tasks from several strata, from tasks that were drawn within each of them.

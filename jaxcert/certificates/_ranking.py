@@ -5,11 +5,11 @@ import functools
 import math
 from typing import Any, ClassVar
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
@@ -96,12 +96,12 @@ class RankingCertificate(Answer):
 
 
 def certify_ranking(
-    returns: chex.Array,
+    returns: Array,
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
+    delta: Numeric,
     bound: str | None = None,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> RankingCertificate:
     r"""Certify the order of several policies by their mean expected return over tasks, as far as the data show it.

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import chex
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._arguments import choose, levels_of
@@ -26,15 +26,15 @@ _METHODS = {method.name: method for method in (BINOMIAL, ATTAINED, SOFT)}
 
 
 def certify_requirements(
-    returns: Mapping[str, chex.Array],
+    returns: Mapping[str, Array],
     requirements: Mapping[str, Requirement] | Sequence[str],
     *,
-    delta: chex.Numeric,
-    beta: chex.Numeric | Literal["auto"] | None = None,
+    delta: Numeric,
+    beta: Numeric | Literal["auto"] | None = None,
     bound: str | None = None,
     method: str | None = None,
     complete: bool = False,
-    where: chex.Array | Mapping[str, Any] | None = None,
+    where: Array | Mapping[str, Any] | None = None,
     validate: bool = True,
 ) -> RequirementsCertificate:
     r"""Certify that a policy meets several requirements at once: reward and cost, success and collisions.
@@ -137,13 +137,13 @@ def required(
 
 
 def certify_suite_requirements(
-    returns: Mapping[str, chex.Array],
+    returns: Mapping[str, Array],
     requirements: Mapping[str, Requirement] | Sequence[str],
     *,
-    delta: chex.Numeric,
+    delta: Numeric,
     bound: str | None = None,
     complete: bool = False,
-    where: chex.Array | Mapping[str, Any] | None = None,
+    where: Array | Mapping[str, Any] | None = None,
     validate: bool = True,
 ) -> RequirementsCertificate:
     r"""Certify on how many tasks of a fixed list a policy meets several requirements at once.

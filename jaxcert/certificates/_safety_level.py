@@ -4,11 +4,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import Returns, as_row, chosen_level, divided, padded_rows, refuse_choice
@@ -65,14 +65,14 @@ def _allowed(method: Method, size: int, n: Any, wanted, delta, beta, table) -> t
 
 def certify_safety_level(
     returns: Returns,
-    safety: chex.Numeric | Sequence[float],
+    safety: Numeric | Sequence[float],
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
+    delta: Numeric,
+    beta: Numeric | None = None,
     bound: str | None = None,
     method: str | None = None,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     simultaneous: bool = False,
     validate: bool = True,
 ) -> Certificate:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Numeric
 from jaxcert.certificates._method import Method, Solution, Tail, epsilon_arguments, inflate, upper_risk, whole
 from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_kernel import log_probability
@@ -100,10 +100,10 @@ def search(problem: Problem, start: jax.Array, level: jax.Array, feasible: jax.A
 
 
 def scenario_epsilon(
-    num_violations: chex.Numeric,
-    num_tasks: chex.Numeric,
-    beta: chex.Numeric,
-    delta: chex.Numeric,
+    num_violations: Numeric,
+    num_tasks: Numeric,
+    beta: Numeric,
+    delta: Numeric,
     *,
     validate: bool = True,
 ) -> Solution:

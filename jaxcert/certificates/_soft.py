@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound, Rollouts, rollouts_of, usable
 from jaxcert.certificates._averages import mean_loss, risk_of_loss
@@ -61,7 +61,7 @@ def _against(data: Rollouts, threshold: jax.Array) -> jax.Array:
 
 @jax.jit
 def soft_epsilon(
-    wealth: jax.Array, alpha: jax.Array, delta: jax.Array, least: chex.Numeric = 0.0, where: jax.Array | None = None
+    wealth: jax.Array, alpha: jax.Array, delta: jax.Array, least: Numeric = 0.0, where: jax.Array | None = None
 ) -> jax.Array:
     r"""The certified risk from e-values of n tasks, for scalars alpha and delta of their type.
 
@@ -79,7 +79,7 @@ def soft_epsilon(
     return risk_of_loss(mean_loss(BETTING, share, delta, low, where), alpha)
 
 
-def shares(wealth: jax.Array, alpha: jax.Array, least: chex.Numeric) -> tuple[jax.Array, jax.Array]:
+def shares(wealth: jax.Array, alpha: jax.Array, least: Numeric) -> tuple[jax.Array, jax.Array]:
     """At most min(1, alpha E), the part of a task that does not count, and at most the least that it can be."""
     u = unit_roundoff(wealth.dtype)
     low = alpha * least * (1 - 4 * u)
@@ -103,7 +103,7 @@ def count_evidence(
 
 
 def fields_of_evidence(
-    method: Method, wealth, valid, low, thresholds, alpha, delta, least: chex.Numeric = 0.0, there: Any = None
+    method: Method, wealth, valid, low, thresholds, alpha, delta, least: Numeric = 0.0, there: Any = None
 ) -> dict[str, Any]:
     """The fields of certificates, from e-values [..., n, t] and masks [..., n] of the tasks that are valid and
     present.

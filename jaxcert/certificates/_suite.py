@@ -5,11 +5,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._access import ByThreshold
@@ -84,7 +84,7 @@ class SuiteCertificate(ByThreshold):
         """The index of the level that certifies most, int[..., t]."""
         return jnp.argmin(jnp.sum(self.violations, axis=-2, dtype=np.int32) + self.allowance, axis=-2)
 
-    def among(self, tasks: chex.Array | Sequence[int]) -> jax.Array:
+    def among(self, tasks: Array | Sequence[int]) -> jax.Array:
         """At least how many of some tasks have J >= B, int32[..., t]; for all parts of the list in one event.
 
         So the part may be chosen after seeing the results. With k_R tasks of it that do not pass and x tasks of the
@@ -157,14 +157,14 @@ def _chosen(tasks: Any, num_tasks: int) -> np.ndarray:
 
 def certify_suite(
     returns: Returns,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    thresholds: Numeric | Sequence[Numeric],
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
-    betas: chex.Numeric | Sequence[chex.Numeric] | None = None,
+    delta: Numeric,
+    betas: Numeric | Sequence[Numeric] | None = None,
     bound: str | None = None,
     num_episodes: int = 1,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> SuiteCertificate:
     r"""Certify on how many tasks of a fixed list a policy performs well.

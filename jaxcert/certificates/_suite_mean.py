@@ -3,10 +3,10 @@
 import functools
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array, Numeric
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Rollouts, finish, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
@@ -42,10 +42,10 @@ def certify_suite_mean(
     returns: Returns,
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
+    delta: Numeric,
     bound: str | None = None,
     num_episodes: int = 1,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> MeanCertificate:
     r"""Certify the mean of a policy's expected return over the tasks of a fixed list.

@@ -5,11 +5,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import as_numbers, is_concrete, kind_of, refuse, require_real
 from jaxcert.bounds._bound import finish
 from jaxcert.certificates._access import ByThreshold
@@ -72,9 +72,7 @@ class TailCertificate(ByThreshold):
         return Told(sentence, least.capitalize(), f"is the {self.quantity} on a new task")
 
 
-def certify_tail(
-    band: Certificate, shares: chex.Numeric | Sequence[float], *, validate: bool = True
-) -> TailCertificate:
+def certify_tail(band: Certificate, shares: Numeric | Sequence[float], *, validate: bool = True) -> TailCertificate:
     r"""Quantiles of the performance over tasks, and means over the worst share of them.
 
     With e_k = min(1, u_k / (1 - beta)) of the band, the ordered lower bounds L_(1) <= ... <= L_(n), the lower end a of
@@ -164,13 +162,13 @@ def _means(ordered: jax.Array, low: jax.Array, risk: jax.Array, shares: jax.Arra
 
 def certify_cvar(
     returns: Returns | Weighted,
-    alpha: chex.Numeric | Sequence[float],
+    alpha: Numeric | Sequence[float],
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
-    cap: chex.Numeric | Sequence[float],
+    delta: Numeric,
+    cap: Numeric | Sequence[float],
     bound: str | None = None,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> MeanCertificate:
     r"""Certify the mean expected return over the worst tasks, a share alpha of them.

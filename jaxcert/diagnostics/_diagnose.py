@@ -3,10 +3,10 @@
 import functools
 from typing import NamedTuple
 
-import chex
 import numpy as np
 
 from jaxcert import bounds
+from jaxcert._types import Array
 from jaxcert._validation import as_numbers, check_number
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
@@ -137,13 +137,13 @@ class Finding(NamedTuple):
 
 
 def diagnose(
-    returns: chex.Array,
+    returns: Array,
     *,
     support: tuple[float, float],
     delta: float = 0.05,
     bound: str = "betting",
     method: str = "binomial",
-    where: chex.Array | None = None,
+    where: Array | None = None,
     listed: bool = False,
 ) -> tuple[Finding, ...]:
     """Look for the usual mistakes in returns and settings.

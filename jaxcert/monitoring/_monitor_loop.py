@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_concrete, refuse, require_real
 from jaxcert.bounds._bound import check_complete
 from jaxcert.monitoring._monitor_state import MonitorState, advance
@@ -20,15 +20,15 @@ BETS, WEIGHTS = (0.25, 0.125, 0.0625, 0.03125), (3 / 9, 3 / 9, 2 / 9, 1 / 9)
 
 
 def init(
-    threshold: chex.Numeric,
-    epsilon: chex.Numeric,
+    threshold: Numeric,
+    epsilon: Numeric,
     *,
     support: Support | None = None,
     complete: bool = False,
     successes: bool = False,
     num_rollouts: int = 1,
-    alpha: chex.Numeric = 0.05,
-    beta: chex.Numeric | None = None,
+    alpha: Numeric = 0.05,
+    beta: Numeric | None = None,
     most_successes: int | None = None,
     bets: Sequence[float] = BETS,
     weights: Sequence[float] = WEIGHTS,
@@ -95,7 +95,7 @@ def init(
     )
 
 
-def update(state: MonitorState, returns: chex.Array, *, validate: bool = True) -> MonitorState:
+def update(state: MonitorState, returns: Array, *, validate: bool = True) -> MonitorState:
     """Update with the next task, in the order of arrival.
 
     Leave no task out: that would select tasks. A rollout that broke off counts as a. Impossible traced returns make the

@@ -5,12 +5,12 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import chex
 import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import is_concrete
 from jaxcert.numerics._programs import quickly
 
@@ -113,6 +113,6 @@ def common_shape(**arrays: Any) -> tuple[int, ...]:
         raise ValueError(f"shapes do not broadcast: {listed}") from None
 
 
-def in_front(values: jax.Array, n: chex.Numeric) -> jax.Array:
+def in_front(values: jax.Array, n: Numeric) -> jax.Array:
     """A mask of the first n of the values [..., n or more]."""
     return jax.lax.broadcasted_iota(np.int32, values.shape, values.ndim - 1) < n

@@ -4,12 +4,12 @@ import functools
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
+from jaxcert._types import Numeric
 from jaxcert._validation import is_concrete, is_traced, kept_readable
 from jaxcert.numerics._meshes import automatic
 
@@ -41,7 +41,7 @@ def most_whole(dtype: np.dtype) -> int:
     return 2 ** (jnp.finfo(dtype).nmant + 1)
 
 
-def cast(value: chex.Numeric | Sequence[float], dtype: DTypeLike, side: Side, *, whole: bool = False) -> jax.Array:
+def cast(value: Numeric | Sequence[float], dtype: DTypeLike, side: Side, *, whole: bool = False) -> jax.Array:
     """Convert to ``dtype``, rounding to the stated side.
 
     Subnormal numbers, which XLA treats as 0, become the smallest normal number or 0, whichever lies on that side. Where

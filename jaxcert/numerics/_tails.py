@@ -3,10 +3,10 @@
 import functools
 from typing import Any, get_args
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Numeric
 from jaxcert._validation import require_real
 from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_kernel import LogTail, log_probability, smaller_tail
@@ -16,7 +16,7 @@ from jaxcert.numerics._rounding import Side, cast, cast_level, compute_dtype, ne
 
 
 def binomial_cdf(
-    num_successes: chex.Numeric, num_trials: chex.Numeric, probability: chex.Numeric, *, side: Side = "nearest"
+    num_successes: Numeric, num_trials: Numeric, probability: Numeric, *, side: Side = "nearest"
 ) -> jax.Array:
     r"""The lower binomial tail.
 
@@ -50,7 +50,7 @@ def binomial_cdf(
 
 
 def binomial_sf(
-    num_successes: chex.Numeric, num_trials: chex.Numeric, probability: chex.Numeric, *, side: Side = "nearest"
+    num_successes: Numeric, num_trials: Numeric, probability: Numeric, *, side: Side = "nearest"
 ) -> jax.Array:
     r"""The upper binomial tail, excluding k itself.
 
@@ -79,7 +79,7 @@ def binomial_sf(
     return _tail(*_tail_arguments(num_successes, num_trials, probability, side, rises_with_p=True), side, False)
 
 
-def clopper_pearson_upper(num_successes: chex.Numeric, num_trials: chex.Numeric, level: chex.Numeric) -> jax.Array:
+def clopper_pearson_upper(num_successes: Numeric, num_trials: Numeric, level: Numeric) -> jax.Array:
     r"""The exact upper confidence limit of a success probability, never below its exact value.
 
     .. math:: P[\mathrm{Bin}(n, U) \le k] = \text{level}, \qquad U = 1 \text{ at } k = n.
@@ -107,7 +107,7 @@ def clopper_pearson_upper(num_successes: chex.Numeric, num_trials: chex.Numeric,
     return limit(*_limit_arguments(num_successes, num_trials, level, "up", "down"), upper=True)
 
 
-def clopper_pearson_lower(num_successes: chex.Numeric, num_trials: chex.Numeric, level: chex.Numeric) -> jax.Array:
+def clopper_pearson_lower(num_successes: Numeric, num_trials: Numeric, level: Numeric) -> jax.Array:
     r"""The exact lower confidence limit of a success probability, never above its exact value.
 
     .. math:: P[\mathrm{Bin}(n, L) \ge k] = \text{level}, \qquad L = 0 \text{ at } k = 0.

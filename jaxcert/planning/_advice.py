@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import chex
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_concrete, kind_of
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, Status
@@ -147,7 +147,7 @@ def check(
     num_rollouts: int,
     *,
     delta: float,
-    thresholds: chex.Numeric | Sequence[float] = (),
+    thresholds: Numeric | Sequence[float] = (),
     safety: float | None = None,
     support: Support | None = None,
     beta: float | None = None,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-import chex
 import numpy as np
 
+from jaxcert._types import Array
 from jaxcert._validation import as_numbers, check_finite, check_open_unit
 from jaxcert.bounds import betting
 from jaxcert.planning._experiments import Experiments, Margin, fewest
@@ -23,8 +23,8 @@ _USUAL_ROLLOUTS = (1, 2, 5, 10, 20)
 
 
 def plan_difference(
-    pilot_a: chex.Array | Assumptions | Sequence[float],
-    pilot_b: chex.Array | Assumptions | Sequence[float],
+    pilot_a: Array | Assumptions | Sequence[float],
+    pilot_b: Array | Assumptions | Sequence[float],
     margin: float,
     *,
     listed: bool = False,

@@ -2,8 +2,7 @@
 
 import math
 
-import chex
-
+from jaxcert._types import Array
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import confidence, floor_to
@@ -19,7 +18,7 @@ from jaxcert.returns._prepared import Support
 
 
 def plan(
-    pilot: chex.Array | Assumptions,
+    pilot: Array | Assumptions,
     *,
     support: Support | None = None,
     delta: float,

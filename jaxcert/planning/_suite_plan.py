@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import chex
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import as_numbers, check_number, check_open_unit, is_count, refuse
 from jaxcert.bounds import betting
 from jaxcert.certificates import certify_suite, confidence
@@ -21,13 +21,13 @@ _SHOWN = (5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 def plan_suite(
-    pilot: chex.Array | Sequence[float],
+    pilot: Array | Sequence[float],
     num_good: int,
     threshold: float,
     *,
     support: Support | None = None,
     delta: float,
-    betas: chex.Numeric | Sequence[chex.Numeric] | None = None,
+    betas: Numeric | Sequence[Numeric] | None = None,
     power: float = 0.9,
     max_rollouts: int = 100,
     seed: int = 0,

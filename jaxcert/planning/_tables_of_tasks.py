@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-import chex
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import as_numbers, check_open_unit
 from jaxcert.planning._least_tasks import MOST_TASKS, counts, least_tasks
 from jaxcert.planning._pilot import Assumptions, source_of
@@ -16,7 +16,7 @@ _HEADING = "The fewest tasks that certify a safety"
 
 
 def task_table(
-    safeties: chex.Numeric | Sequence[float],
+    safeties: Numeric | Sequence[float],
     *,
     delta: float,
     beta: float | None = None,
@@ -62,11 +62,11 @@ def task_table(
 
 
 def success_table(
-    safeties: chex.Numeric | Sequence[float],
+    safeties: Numeric | Sequence[float],
     *,
     threshold: float,
     delta: float,
-    pilot: chex.Array | Assumptions | None = None,
+    pilot: Array | Assumptions | None = None,
     power: float = 0.9,
     num_rollouts: Sequence[int] = (1, 2, 4, 5, 10, 20, 50),
 ) -> Plan:
@@ -126,7 +126,7 @@ def success_table(
     return Plan(heading, table, remarks=tuple(said), power=None if law is None else power, num_tasks=tasks)
 
 
-def _safeties(values: chex.Numeric | Sequence[float]) -> np.ndarray:
+def _safeties(values: Numeric | Sequence[float]) -> np.ndarray:
     rows = np.atleast_1d(as_numbers("safeties", values))
     check_open_unit("safeties", rows)
     return rows

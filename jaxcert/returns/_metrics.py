@@ -1,15 +1,15 @@
 """Returns of rollouts: from rewards r_t [..., T] to one number per rollout [...]."""
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array, Numeric
 from jaxcert.numerics._rounding import cast, unit_roundoff
 from jaxcert.numerics._summation import Sum, add_reward, lower_end, nothing, plus, product
 from jaxcert.returns._steps import as_rewards, as_scalar, check_same_shape, counted_steps
 
 
-def undiscounted_return(r_t: chex.Array, done_t: chex.Array | None = None) -> jax.Array:
+def undiscounted_return(r_t: Array, done_t: Array | None = None) -> jax.Array:
     r"""Sum of the rewards up to and including the step of the first done.
 
     .. math:: G = \sum_{k=0}^{H} r_k, \qquad H = \min\{k : done_k\} \cup \{T-1\}
@@ -43,7 +43,7 @@ def undiscounted_return(r_t: chex.Array, done_t: chex.Array | None = None) -> ja
     return lower_end(_added_up(rewards, counted))
 
 
-def discounted_return(r_t: chex.Array, done_t: chex.Array | None = None, *, discount: chex.Numeric) -> jax.Array:
+def discounted_return(r_t: Array, done_t: Array | None = None, *, discount: Numeric) -> jax.Array:
     r"""Discounted sum of the rewards up to and including the step of the first done.
 
     .. math:: G = \sum_{k=0}^{H} \Big(\prod_{s<k} \gamma_s\Big) r_k,
@@ -84,9 +84,7 @@ def discounted_return(r_t: chex.Array, done_t: chex.Array | None = None, *, disc
     return jnp.where(valid, lower_end(total), jnp.nan)
 
 
-def truncated_return(
-    r_t: chex.Array, done_t: chex.Array | None = None, *, discount: chex.Numeric, min_reward: chex.Numeric
-) -> jax.Array:
+def truncated_return(r_t: Array, done_t: Array | None = None, *, discount: Numeric, min_reward: Numeric) -> jax.Array:
     r"""Discounted return of a prefix, plus the worst return that can still follow.
 
     .. math:: G = \sum_{k=0}^{T-1} \gamma^k r_k + \frac{\gamma^T}{1-\gamma} r_{min}
@@ -140,7 +138,7 @@ def truncated_return(
     return jnp.where(keeps_minimum & ~jnp.isnan(gamma), lower_end(plus(prefix, tail)), jnp.nan)
 
 
-def _factors(discount: chex.Numeric, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:
+def _factors(discount: Numeric, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:
     """The factors from each step's weight to the next one's, a scalar or [..., T]; NaN where not in [0, 1]."""
     if jnp.shape(discount) == ():
         return as_scalar("discount", discount, _in_unit, "in [0, 1]").astype(dtype)

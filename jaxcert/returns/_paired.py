@@ -4,10 +4,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import chex
 import jax
 import numpy as np
 
+from jaxcert._types import Array
 from jaxcert._validation import require_real
 from jaxcert.returns.summaries import Histogram
 
@@ -43,11 +43,11 @@ class Paired:
 
 
 def paired(
-    returns_a: chex.Array,
-    returns_b: chex.Array,
+    returns_a: Array,
+    returns_b: Array,
     *,
-    where_a: chex.Array | None = None,
-    where_b: chex.Array | None = None,
+    where_a: Array | None = None,
+    where_b: Array | None = None,
 ) -> Paired:
     r"""Pair two policies on the same tasks. Passed instead of returns, the pair gives certificates about J^A - J^B.
 

@@ -4,15 +4,15 @@ import dataclasses
 import math
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import check_open_unit, is_concrete, require_real
 from jaxcert.numerics._rounding import Side, compute_dtype, known
 
-Support = tuple[chex.Numeric, chex.Numeric]
+Support = tuple[Numeric, Numeric]
 
 
 @dataclasses.dataclass(frozen=True)

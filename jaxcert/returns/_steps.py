@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.typing import ArrayLike
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_traced
 from jaxcert.numerics import _summation
 from jaxcert.numerics._rounding import Side, cast
@@ -35,7 +35,7 @@ def as_events(name: str, events: ArrayLike) -> jax.Array:
 
 
 def as_scalar(
-    name: str, value: chex.Numeric, valid: Callable[[Any], Any], expected: str, side: Side = "nearest"
+    name: str, value: Numeric, valid: Callable[[Any], Any], expected: str, side: Side = "nearest"
 ) -> jax.Array:
     """Check a scalar: an invalid one raises if it is concrete, and becomes NaN if it is traced."""
     dtype = jnp.result_type(float)
@@ -79,7 +79,7 @@ def _check_has_steps(name: str, array: jax.Array | np.ndarray) -> None:
         raise ValueError(f"{name} must have shape [..., T] with at least one step, got {array.shape}")
 
 
-def reach(target_t: chex.Array, done_t: chex.Array | None = None) -> jax.Array:
+def reach(target_t: Array, done_t: Array | None = None) -> jax.Array:
     r"""1 if a target is reached at a step that counts, else 0.
 
     .. math:: G = \max_{k \le H} 1\{target_k\}, \qquad H = \min\{k : done_k\} \cup \{T-1\}
@@ -113,7 +113,7 @@ def reach(target_t: chex.Array, done_t: chex.Array | None = None) -> jax.Array:
     return jnp.any(target & counted, axis=-1).astype(jnp.float32)
 
 
-def reach_avoid(target_t: chex.Array, avoid_t: chex.Array, done_t: chex.Array | None = None) -> jax.Array:
+def reach_avoid(target_t: Array, avoid_t: Array, done_t: Array | None = None) -> jax.Array:
     r"""1 if a target is reached at a step that counts, with no avoided state until then, else 0.
 
     .. math:: G = \max_{k \le H} 1\{target_k\} \prod_{s \le k} (1 - 1\{avoid_s\}),

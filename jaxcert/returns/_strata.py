@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import chex
 import numpy as np
 
+from jaxcert._types import Array
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Histogram
@@ -17,7 +17,7 @@ _MOST_NAMED, _LONGEST = 12, 40
 
 
 def stratified(
-    returns: chex.Array | Histogram | Paired,
+    returns: Array | Histogram | Paired,
     strata: Sequence[Any],
     *,
     frequencies: Mapping[Any, float] | Sequence[str] | None = None,

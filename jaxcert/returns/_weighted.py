@@ -4,11 +4,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import as_numbers, is_concrete, is_traced, refuse, require_real
 from jaxcert.numerics._rounding import compute_dtype, known, unit_roundoff
 from jaxcert.returns._paired import Paired
@@ -76,7 +76,7 @@ class Weighted:
         return TaskWeights(rounded, largest)
 
 
-def weighted(returns: chex.Array | Histogram | Paired, weights: chex.Array, *, max_weight: chex.Numeric) -> Weighted:
+def weighted(returns: Array | Histogram | Paired, weights: Array, *, max_weight: Numeric) -> Weighted:
     """Give weights to the tasks of returns. Passed instead of returns, they give certificates for tasks from D'.
 
     ``certify``, ``certify_mean`` and ``certify_cvar`` take it; others refuse it by name.

@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import check_count, is_concrete, kept_readable
 from jaxcert.certificates._arguments import as_row, choose, prepare_thresholds
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, binomial_epsilon
@@ -33,14 +33,14 @@ _INTERVAL = 0.5
 def certify_adaptive(
     env: MultiTaskEnv,
     policy: PolicyOrFunction,
-    key: chex.PRNGKey,
-    thresholds: chex.Numeric | Sequence[float],
+    key: jax.Array,
+    thresholds: Numeric | Sequence[float],
     *,
     num_tasks: int,
     max_rollouts: int,
-    delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
-    until: chex.Numeric | Sequence[float] | None = None,
+    delta: Numeric,
+    beta: Numeric | None = None,
+    until: Numeric | Sequence[float] | None = None,
     schedule: str = "round_robin",
     give_up: float | None = None,
     bets: Bets | None = None,

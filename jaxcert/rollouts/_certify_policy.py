@@ -5,11 +5,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.certificates._arguments import chosen_level
 from jaxcert.certificates._certificate import Certificate, Status
@@ -50,13 +50,13 @@ class PolicyCertificate:
 def certify_policy(
     env: MultiTaskEnv,
     policy: PolicyOrFunction,
-    key: chex.PRNGKey,
-    thresholds: chex.Numeric | Sequence[float],
+    key: jax.Array,
+    thresholds: Numeric | Sequence[float],
     *,
     num_tasks: int,
     num_rollouts: int,
-    delta: chex.Numeric,
-    beta: chex.Numeric | Literal["auto"] | None = None,
+    delta: Numeric,
+    beta: Numeric | Literal["auto"] | None = None,
     bound: str | None = None,
     method: str | None = None,
     max_bytes: int = 2**30,

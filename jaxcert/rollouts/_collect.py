@@ -4,7 +4,6 @@ import functools
 import math
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 
@@ -24,7 +23,7 @@ def collect(
     env: MultiTaskEnv,
     policy: PolicyOrFunction,
     tasks: Any,
-    key: chex.PRNGKey,
+    key: jax.Array,
     *,
     num_rollouts: int,
     max_bytes: int = 2**30,

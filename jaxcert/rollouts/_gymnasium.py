@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -143,7 +142,7 @@ def collect_gymnasium(
     make_env: Callable[[Any], Any],
     policy: Any,
     tasks: Any,
-    key: chex.PRNGKey,
+    key: jax.Array,
     *,
     num_rollouts: int,
     num_envs: int = 64,

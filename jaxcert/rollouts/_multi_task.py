@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import chex
 import jax
 import numpy as np
 
@@ -18,7 +17,7 @@ class DistributionSampler:
 
     held: Same
 
-    def __call__(self, key: chex.PRNGKey) -> Any:
+    def __call__(self, key: jax.Array) -> Any:
         """One sample. TensorFlow Probability relies on JAX's implicit promotion of types and ranks."""
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
             return self.held.value.sample(seed=key)
@@ -42,7 +41,7 @@ class Environment(Protocol):
     shape [action_size].
     """
 
-    def reset(self, rng: chex.PRNGKey, /) -> Any:
+    def reset(self, rng: jax.Array, /) -> Any:
         """A random initial state."""
         ...
 
@@ -87,7 +86,7 @@ class MultiTaskEnv:
     """
 
     environment: Callable[[Any], Environment]
-    sample_task: Callable[[chex.PRNGKey], Any]
+    sample_task: Callable[[jax.Array], Any]
     episode_length: int
     support: tuple[float, float]
     name: str = ""
@@ -103,7 +102,7 @@ class MultiTaskEnv:
             raise ValueError(f"support is {self.support}; binary returns have (0, 1)")
         object.__setattr__(self, "sample_task", as_sampler(self.sample_task))
 
-    def sample_tasks(self, key: chex.PRNGKey, num_tasks: int) -> Any:
+    def sample_tasks(self, key: jax.Array, num_tasks: int) -> Any:
         """Independent tasks, one pytree with a leading axis [n].
 
         Raises:

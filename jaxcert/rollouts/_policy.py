@@ -8,7 +8,6 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,12 +31,12 @@ class Policy:
         [0.5]
     """
 
-    apply: Callable[[Any, Any, chex.PRNGKey], Any] = dataclasses.field(metadata={"static": True})
+    apply: Callable[[Any, Any, jax.Array], Any] = dataclasses.field(metadata={"static": True})
     params: Any
     deterministic: bool | None = dataclasses.field(default=None, metadata={"static": True})
 
 
-PolicyOrFunction = Policy | Callable[[Any, chex.PRNGKey], Any]
+PolicyOrFunction = Policy | Callable[[Any, jax.Array], Any]
 
 
 @dataclasses.dataclass(frozen=True)

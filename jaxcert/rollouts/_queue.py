@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Numeric
 from jaxcert.numerics._summation import Sum, add_reward, as_rewards, lower_end, nothing
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
@@ -70,7 +70,7 @@ def _is_done(done: jax.Array) -> jax.Array:
     return ~(done.astype(float) == 0)
 
 
-def step_on(env: MultiTaskEnv, policy: Policy, episodes: Episodes, most: chex.Numeric) -> Episodes:
+def step_on(env: MultiTaskEnv, policy: Policy, episodes: Episodes, most: Numeric) -> Episodes:
     """Step until at most this number of episodes go on."""
     return jax.lax.while_loop(
         lambda work: jnp.sum(work.alive, dtype=jnp.int32) > most,

@@ -3,10 +3,10 @@
 import os
 from collections.abc import Sequence
 
-import chex
 import numpy as np
 
 from jaxcert._chained import ChainedLog
+from jaxcert._types import Numeric
 from jaxcert._validation import as_numbers, check_count
 from jaxcert.rollouts._declared import Declared, check_possible
 from jaxcert.rollouts._outlook import fewest_to_pass
@@ -71,7 +71,7 @@ class Trials(RecordedTrials[Declared]):
         cls,
         path: str | os.PathLike[str],
         tasks: Sequence[str],
-        thresholds: chex.Numeric | Sequence[float],
+        thresholds: Numeric | Sequence[float],
         *,
         support: tuple[float, float] | None = None,
         successes: bool = False,

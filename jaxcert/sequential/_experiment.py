@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_count, is_concrete, require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.certificates._arguments import prepare_thresholds
@@ -22,10 +22,10 @@ from jaxcert.sequential._wealth import SequentialState, advance, certificate_of,
 
 def init(
     num_tasks: int,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    thresholds: Numeric | Sequence[Numeric],
     *,
     support: Support,
-    beta: chex.Numeric = 0.05,
+    beta: Numeric = 0.05,
     bets: Bets | None = None,
     give_up: float = 0.0,
     max_rollouts_per_task: int | None = None,
@@ -65,7 +65,7 @@ def init(
     return placed(start((num_tasks,), *placed((rows, *ends, level)), rule))
 
 
-def update(state: SequentialState, returns: chex.Array, tasks: chex.Array, *, validate: bool = True) -> SequentialState:
+def update(state: SequentialState, returns: Array, tasks: Array, *, validate: bool = True) -> SequentialState:
     """Take in finished rollouts, in the order in which they were started.
 
     What is invalid but cannot be refused, because it is traced, counts against the certificate: a return that is NaN
@@ -111,7 +111,7 @@ def update(state: SequentialState, returns: chex.Array, tasks: chex.Array, *, va
     return _update(state, convert(returns, state.wealth.dtype, "down"), tasks)
 
 
-def certificate(state: SequentialState, delta: chex.Numeric) -> Certificate:
+def certificate(state: SequentialState, delta: Numeric) -> Certificate:
     """The certificate at this moment; it holds at all moments together, with probability at least 1 - delta.
 
     Args:

@@ -1,10 +1,10 @@
 """Two policies tried in pairs, pair by pair, until one is shown to be better."""
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import as_numbers, is_concrete, require_real
 from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.numerics._summation import difference_down
@@ -23,7 +23,7 @@ _NEEDS = Needs("a difference", needs_width=True)
 
 def init_pairs(
     *,
-    delta: chex.Numeric,
+    delta: Numeric,
     support: Support | None = None,
     margin: float = 0.0,
     bets: Bets | None = None,
@@ -79,7 +79,7 @@ def init_pairs(
 
 
 def update_pairs(
-    state: SequentialState, returns_a: chex.Array, returns_b: chex.Array, *, validate: bool = True
+    state: SequentialState, returns_a: Array, returns_b: Array, *, validate: bool = True
 ) -> SequentialState:
     """Take in finished pairs, in the order in which they were begun; after the decision they change nothing.
 

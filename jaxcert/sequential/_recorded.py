@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
@@ -27,14 +27,14 @@ _METHODS = {method.name: method for method in (BINOMIAL, SOFT)}
 
 
 def certify_sequential(
-    returns: chex.Array,
-    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    returns: Array,
+    thresholds: Numeric | Sequence[Numeric],
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
+    delta: Numeric,
+    beta: Numeric | None = None,
     method: str = "binomial",
-    where: chex.Array | None = None,
+    where: Array | None = None,
     give_up: float | None = None,
     bets: Bets | None = None,
     binary: bool | None = None,

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import chex
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert._validation import check_finite, check_open_unit, is_count
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._attained import ATTAINED
@@ -54,11 +54,11 @@ class Grid:
 
     def __init__(
         self,
-        thresholds: chex.Numeric | Sequence[float],
+        thresholds: Numeric | Sequence[float],
         bounds: str | Sequence[str] | None = None,
         methods: str | Sequence[str] | None = None,
         betas: float | Sequence[float | None] | None = None,
-        deltas: chex.Numeric | Sequence[float] = 0.01,
+        deltas: Numeric | Sequence[float] = 0.01,
         budgets: Sequence[tuple[int, int]] | np.ndarray | None = None,
     ) -> None:
         pairs = "pairs (num_tasks, num_rollouts)"

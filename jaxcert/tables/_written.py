@@ -8,12 +8,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import chex
 import numpy as np
 
 from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
+from jaxcert._types import Array
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._file_tables import arrow_damage_told
@@ -30,9 +30,9 @@ _TAKEN = {*Columns(), "about", "file", "returns", "where"}
 
 def write_returns(
     path: str | PathLike[str],
-    returns: chex.Array,
+    returns: Array,
     *,
-    tasks: Mapping[str, chex.Array | Sequence[float]] | None = None,
+    tasks: Mapping[str, Array | Sequence[float]] | None = None,
     facts: Mapping[str, Any] | None = None,
     replace: bool = True,
 ) -> None:

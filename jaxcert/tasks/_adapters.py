@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 
@@ -48,9 +47,9 @@ def _parts(name: str, found: Any, expected: str) -> Any:
 
 
 def from_functions(
-    reset: Callable[[Any, chex.PRNGKey], tuple[Any, Any]],
-    step: Callable[[Any, Any, Any, chex.PRNGKey], tuple[Any, Any, Any, Any]],
-    sample_task: Callable[[chex.PRNGKey], Any],
+    reset: Callable[[Any, jax.Array], tuple[Any, Any]],
+    step: Callable[[Any, Any, Any, jax.Array], tuple[Any, Any, Any, Any]],
+    sample_task: Callable[[jax.Array], Any],
     *,
     episode_length: int,
     support: tuple[float, float],

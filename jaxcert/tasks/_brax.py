@@ -4,7 +4,6 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 
@@ -15,7 +14,7 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 def from_brax(
     env: Any,
     change: Callable[[Any, Any], Any],
-    sample_task: Callable[[chex.PRNGKey], Any],
+    sample_task: Callable[[jax.Array], Any],
     *,
     episode_length: int,
     support: tuple[float, float],

@@ -7,7 +7,6 @@ long pendulum has to build up swing first. The policy sees the angle, the veloci
 import dataclasses
 from typing import NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 
@@ -61,7 +60,7 @@ class Pendulum:
     task: Task
     action_size = 1
 
-    def reset(self, rng: chex.PRNGKey) -> State:
+    def reset(self, rng: jax.Array) -> State:
         """Near the lowest point, nearly at rest."""
         angle, velocity = 0.1 * jax.random.normal(rng, (2,))
         return self._state(angle, velocity, jnp.zeros(()))
@@ -84,7 +83,7 @@ class Pendulum:
         return State(angle, velocity, jnp.stack(seen), reward, jnp.zeros(()))
 
 
-def _sample_task(key: chex.PRNGKey) -> Task:
+def _sample_task(key: jax.Array) -> Task:
     """Both scales are 2^u with u uniform on (-1, 1), independent."""
     return Task(*sample_scales(key, 2))
 

@@ -13,11 +13,11 @@ import dataclasses
 import functools
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtr
 
+from jaxcert._types import Numeric
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
 from jaxcert.tasks._state import State
@@ -49,9 +49,9 @@ class SimpleGridParams:
         (0.03, 0.1)
     """
 
-    weights: chex.Numeric | tuple[float, ...] = (0.8, 0.2)
-    means: chex.Numeric | tuple[float, ...] = (0.03, 0.10)
-    stds: chex.Numeric | tuple[float, ...] = (0.01, 0.01)
+    weights: Numeric | tuple[float, ...] = (0.8, 0.2)
+    means: Numeric | tuple[float, ...] = (0.03, 0.10)
+    stds: Numeric | tuple[float, ...] = (0.01, 0.01)
 
 
 _NUM_STEPS = 5
@@ -62,13 +62,13 @@ _PAPER = SimpleGridParams()
 class _SimpleGrid:
     """One task, of this probability of failure at each step; an observation counts the steps survived so far."""
 
-    slip: chex.Numeric
+    slip: Numeric
 
-    def reset(self, rng: chex.PRNGKey) -> State:
+    def reset(self, rng: jax.Array) -> State:
         """At the left end."""
         return State(jnp.int32(0), jnp.zeros_like(_as_probability(self.slip)), jnp.zeros((), bool), rng)
 
-    def step(self, state: State, action: chex.Numeric) -> State:
+    def step(self, state: State, action: Numeric) -> State:
         """Every action is a step to the right."""
         slip = _as_probability(self.slip)
         key, now = jax.random.split(state.key)
@@ -79,7 +79,7 @@ class _SimpleGrid:
         return State(survived, reward, fails | arrived | jnp.isnan(slip), key)
 
 
-def _sample_task(key: chex.PRNGKey) -> jax.Array:
+def _sample_task(key: jax.Array) -> jax.Array:
     """Without rejection: a truncated mixture is one of truncated components, each weighted by its mass in [0, 1)."""
     weights, means, stds = _mixture(_PAPER)
     key_component, key_slip = jax.random.split(key)
@@ -121,7 +121,7 @@ ENV = MultiTaskEnv(_SimpleGrid, _sample_task, _NUM_STEPS, (0.0, 1.0), name="simp
 
 
 @jax.jit
-def performance(p: chex.Numeric) -> jax.Array:
+def performance(p: Numeric) -> jax.Array:
     """Success probability J of each task, in closed form: J = (1-p)^5.
 
     Args:
@@ -140,7 +140,7 @@ def performance(p: chex.Numeric) -> jax.Array:
 
 
 @jax.jit
-def safety(threshold: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Array:
+def safety(threshold: Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Array:
     r"""Exact safety S(B) = P[J >= B], the probability that a new task's performance is at least B.
 
     .. math:: S(B) = P\big[p \le 1 - B^{1/5}\big]
@@ -183,7 +183,7 @@ def _mass_below(slip: jax.Array, weight: jax.Array, mean: jax.Array, std: jax.Ar
     return weight * (ndtr((slip - mean) / std) - ndtr(-mean / std))
 
 
-def _as_probability(p: chex.Numeric) -> jax.Array:
+def _as_probability(p: Numeric) -> jax.Array:
     p = jnp.asarray(p)
     p = p if p.dtype == jnp.float64 else p.astype(jnp.float32)
     return jnp.where((p >= 0) & (p <= 1), p, jnp.nan)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import chex
 import jax
 import numpy as np
 
+from jaxcert._types import Array
 from jaxcert._validation import check_count
 from jaxcert.certificates import Certificate, certify_safety_level
 from jaxcert.certificates._arguments import choose, refuse_choice
@@ -85,7 +85,7 @@ class CertificationHook:
     def __init__(
         self,
         env: MultiTaskEnv,
-        key: chex.PRNGKey,
+        key: jax.Array,
         *,
         thresholds: Sequence[float] = (),
         safeties: Sequence[float] = (),
@@ -99,7 +99,7 @@ class CertificationHook:
         max_bytes: int = 2**30,
         adaptive: bool = False,
         until: float | None = None,
-        stop: Callable[[Checkpoint], bool | chex.Array] | None = None,
+        stop: Callable[[Checkpoint], bool | Array] | None = None,
         writers: Sequence[Callable[[int, Scalars], None]] = (),
         log: str | Path | None = None,
     ) -> None:

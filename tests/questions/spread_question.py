@@ -6,11 +6,11 @@
 import dataclasses
 from typing import ClassVar
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import check_open_unit, require_real
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
@@ -58,13 +58,13 @@ class SpreadCertificate(Answer):
 
 
 def certify_spread(
-    returns: chex.Array,
+    returns: Array,
     *,
     support: Support | None = None,
-    delta: chex.Numeric,
-    tail: chex.Numeric = 0.1,
+    delta: Numeric,
+    tail: Numeric = 0.1,
     complete: bool = False,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     validate: bool = True,
 ) -> SpreadCertificate:
     r"""Certify between which two performances all but a share ``tail`` of new tasks at either end lie.

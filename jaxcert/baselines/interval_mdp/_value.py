@@ -3,11 +3,11 @@
 import functools
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_count
 from jaxcert.baselines.interval_mdp._intervals import (
     Intervals,
@@ -21,8 +21,8 @@ from jaxcert.tasks._markov_chain import Chain
 
 
 def lower_bound(
-    trajectories: chex.Array,
-    beta: chex.Numeric,
+    trajectories: Array,
+    beta: Numeric,
     chain: Chain,
     *,
     max_visits: int | None,

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-import chex
 import numpy as np
 
+from jaxcert._types import Array
 from jaxcert._validation import check_open_unit
 from jaxcert.certificates import Status, confidence
 from jaxcert.certificates._certificate import naming
@@ -51,9 +51,9 @@ def write_report(
     path: str | PathLike[str],
     certificate: Any,
     *,
-    returns: chex.Array,
+    returns: Array,
     support: tuple[float, float] | None = None,
-    where: chex.Array | None = None,
+    where: Array | None = None,
     tasks: Sequence[Any] | None = None,
     wanted: float | None = None,
     advice: Sequence[Advice | None] | None = None,

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import chex
 import numpy as np
 
 from jaxcert._extras import import_extra
+from jaxcert._types import Array
 from jaxcert._validation import kind_of
 from jaxcert.certificates import floor_figures
 from jaxcert.monitoring import Row
@@ -36,7 +36,7 @@ _LOWEST, _HIGHEST = -14.0, 700.0  # of the logarithms that are drawn
 def plot_training(
     checkpoints: "Sequence[Checkpoint] | Sequence[Sequence[Checkpoint]] | Certificate",
     *,
-    steps: Sequence[int] | chex.Array | None = None,
+    steps: Sequence[int] | Array | None = None,
     band: str = "",
     quantiles: Quantiles = (0, 1),
     title: str = "",
@@ -155,7 +155,7 @@ def plot_evidence(rows: Sequence[Row], *, alpha: float, title: str = "", ax: Any
 
 
 def plot_bounds(
-    lower_bounds: Mapping[str, chex.Array], *, performances: chex.Array | None = None, title: str = "", ax: Any = None
+    lower_bounds: Mapping[str, Array], *, performances: Array | None = None, title: str = "", ax: Any = None
 ) -> Any:
     """Draw per-task lower bounds beside each other, tasks in the order of their performance.
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import chex
 import numpy as np
 
+from jaxcert._types import Array
 from jaxcert._validation import kind_of
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._certificate import naming
@@ -33,9 +33,9 @@ _SETTINGS = ("budget", "bound", "method", "beta", "delta")
 def plot_certificates(
     certificates: Certificate | Mapping[str, Certificate] | SweepResult,
     *,
-    exact: tuple[chex.Array, chex.Array] | None = None,
+    exact: tuple[Array, Array] | None = None,
     points: Sequence[tuple[float, float]] = (),
-    sampled: chex.Array | None = None,
+    sampled: Array | None = None,
     band: str = "",
     quantiles: Quantiles = (0, 1),
     policies: Sequence[str] = (),

@@ -3,12 +3,12 @@
 import dataclasses
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
+from jaxcert._types import Array
 from jaxcert._validation import is_concrete, is_count, kept_readable, kind_of
 from jaxcert.numerics._rounding import cast, convert
 from jaxcert.returns._checks import check_returns, checked_shapes, possible, refutes
@@ -95,7 +95,7 @@ class Histogram:
         """Type of the computation."""
         return self.values.dtype
 
-    def update(self, returns: chex.Array, *, where: chex.Array | None = None, validate: bool = True) -> "Histogram":
+    def update(self, returns: Array, *, where: Array | None = None, validate: bool = True) -> "Histogram":
         """Add new rollouts of every task.
 
         Args:

@@ -1,11 +1,11 @@
 """Policies as tables of actions: over the left bridge, over the right one, or the user's own."""
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
+from jaxcert._types import Array
 from jaxcert._validation import is_concrete
 from jaxcert.rollouts._policy import Policy
 from jaxcert.tasks.bridge_world._world import LEFT, RIGHT, STANDARD, UP, World
@@ -57,7 +57,7 @@ def _upwards(world: World, action: np.ndarray) -> np.ndarray:
     return np.where(world.bridge_of() > 0, UP, action).astype(np.int32)
 
 
-def table_policy(actions: chex.Array, *, world: World = STANDARD) -> Policy:
+def table_policy(actions: Array, *, world: World = STANDARD) -> Policy:
     """The policy that takes the action of its cell.
 
     Args:

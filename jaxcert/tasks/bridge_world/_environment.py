@@ -4,10 +4,10 @@ import dataclasses
 import functools
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array, Numeric
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks._state import State
 from jaxcert.tasks.bridge_world._rollouts import simulate_world
@@ -44,15 +44,15 @@ def task_distribution(*, slip_ranges: SlipRanges = STANDARD.slip_ranges) -> Any:
 class BridgeWorld:
     """One task: the slip probabilities of the left and the right bridge, float[2], on a map."""
 
-    slip: chex.Array
+    slip: Array
     world: World = STANDARD
 
-    def reset(self, rng: chex.PRNGKey) -> State:
+    def reset(self, rng: jax.Array) -> State:
         """In the start cell."""
         nothing = jnp.zeros((), jnp.result_type(float))
         return State(jnp.int32(self.world.start_cell), nothing, jnp.zeros((), bool), rng)
 
-    def step(self, state: State, action: chex.Numeric) -> State:
+    def step(self, state: State, action: Numeric) -> State:
         """A step to the right, down, left or up, for an action from 0 to 3."""
         key, now = jax.random.split(state.key)
         slip = as_tasks(self.slip)
@@ -87,7 +87,7 @@ def env(*, world: World = STANDARD) -> MultiTaskEnv:
 
 @functools.cache
 def _env(world: World) -> MultiTaskEnv:
-    def sample_task(key: chex.PRNGKey) -> jax.Array:
+    def sample_task(key: jax.Array) -> jax.Array:
         low, high = jnp.asarray(world.slip_ranges, jnp.result_type(float)).T
         return low + (high - low) * jax.random.uniform(key, (2,))
 

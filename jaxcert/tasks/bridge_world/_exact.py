@@ -3,11 +3,11 @@
 import functools
 from typing import Literal
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert.numerics import clopper_pearson_upper
 from jaxcert.tasks._markov_chain import Chain
 from jaxcert.tasks.bridge_world._actions import check_policy, left_policy, right_policy
@@ -24,7 +24,7 @@ from jaxcert.tasks.bridge_world._world import (
 )
 
 
-def chain(policy: chex.Array, *, world: World = STANDARD) -> Chain:
+def chain(policy: Array, *, world: World = STANDARD) -> Chain:
     """The known structure of every task: the possible successors of each cell, and the payoff of ending there.
 
     Args:
@@ -56,7 +56,7 @@ Side = Literal["left", "right"]
 _POLICIES = {"left": left_policy, "right": right_policy}
 
 
-def performance(tasks: Tasks, policy: chex.Array, *, world: World = STANDARD) -> jax.Array:
+def performance(tasks: Tasks, policy: Array, *, world: World = STANDARD) -> jax.Array:
     r"""Success probability J of any policy in each task, by dynamic programming.
 
     .. math:: V_0 = 1_{\text{goal}}, \qquad V_{t+1}(s) = \sum_{s'} P(s' \mid s, \pi(s)) V_t(s') \text{ off the ends},
@@ -104,7 +104,7 @@ def _performance(probabilities: jax.Array, successors: jax.Array, payoff: jax.Ar
     return jax.lax.fori_loop(0, world.horizon, backup, start)[..., world.start_cell]
 
 
-def safety(threshold: chex.Numeric, side: Side, *, world: World = STANDARD) -> jax.Array:
+def safety(threshold: Numeric, side: Side, *, world: World = STANDARD) -> jax.Array:
     r"""Exact safety S(B) = P[J >= B] of the left or the right policy.
 
     .. math:: S(B) = P[p \le p(B)], \qquad P[\mathrm{Bin}(\ell + w, p(B)) \le w] = B,

@@ -3,10 +3,10 @@
 import functools
 import math
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array
 from jaxcert._validation import check_count
 from jaxcert.rollouts._policy import Policy, task_keys
 from jaxcert.tasks.bridge_world._actions import check_policy, look_up
@@ -62,7 +62,7 @@ def _simulate(
 
 
 def trajectories(
-    key: chex.PRNGKey, tasks: Tasks, num_rollouts: int, policy: chex.Array, *, world: World = STANDARD
+    key: jax.Array, tasks: Tasks, num_rollouts: int, policy: Array, *, world: World = STANDARD
 ) -> jax.Array:
     """The cells of every episode, from start to end.
 

@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Sequence
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_count
 
 RIGHT, DOWN, LEFT, UP = range(4)
@@ -131,11 +131,11 @@ LARGE = World(
 
 
 # Slip probabilities of the left and the right bridge.
-Tasks = chex.Array | Sequence[float] | Sequence[Sequence[float]]
+Tasks = Array | Sequence[float] | Sequence[Sequence[float]]
 
 
 def transition(
-    chance: jax.Array, cell: jax.Array, action: chex.Numeric, slip: jax.Array, world: World
+    chance: jax.Array, cell: jax.Array, action: Numeric, slip: jax.Array, world: World
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """The next cell, the reward, and whether the episode is over, each [...]; ``chance`` is uniform on [0, 1).
 

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -62,7 +61,7 @@ class Locomotion:
         """Number of motors."""
         return self.robot.model.nu
 
-    def reset(self, rng: chex.PRNGKey) -> State:
+    def reset(self, rng: jax.Array) -> State:
         """A random posture at rest."""
         mjx = import_extra("mujoco.mjx", "brax")
         fields = self.robot.scaled(self.task)

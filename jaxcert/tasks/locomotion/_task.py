@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +23,7 @@ class Task(NamedTuple):
     size_scale: jax.Array
 
 
-def sample_task(key: chex.PRNGKey) -> Task:
+def sample_task(key: jax.Array) -> Task:
     """Both scales are 2^u with u uniform on (-1, 1), independent."""
     return Task(*sample_scales(key, 2))
 

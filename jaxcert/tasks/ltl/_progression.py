@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._types import Array
 from jaxcert.tasks.ltl._reach_avoid import ReachAvoid
 
 
@@ -41,7 +41,7 @@ def initial_state(task: ReachAvoid) -> jax.Array:
     return jnp.arange(task.reach.shape[-2] + 1) == 0
 
 
-def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> jax.Array:
+def step(task: ReachAvoid, state: Array, true_propositions: Array) -> jax.Array:
     r"""The state after one more position of the trace; first of all the one at which the episode begins.
 
     A state is a set S of stages: what is left to do is :math:`\bigvee_{i \in S} \varphi_i`, with the formulas of
@@ -106,13 +106,13 @@ def _check_task(task: ReachAvoid) -> tuple[int, int]:
     return reach.shape[0], reach.shape[1]
 
 
-def _bools(name: str, value: chex.Array, length: int) -> jax.Array:
+def _bools(name: str, value: Array, length: int) -> jax.Array:
     if value.shape != (length,) or value.dtype != bool:
         raise ValueError(f"{name} is {value.dtype}{list(value.shape)}; expected bool[{length}]")
     return jnp.asarray(value)
 
 
-def is_satisfied(state: chex.Array) -> jax.Array:
+def is_satisfied(state: Array) -> jax.Array:
     """Whether the trace so far satisfies the task, and with it every continuation.
 
     Args:
@@ -128,7 +128,7 @@ def is_satisfied(state: chex.Array) -> jax.Array:
     return jnp.asarray(state)[..., -1]
 
 
-def is_violated(state: chex.Array) -> jax.Array:
+def is_violated(state: Array) -> jax.Array:
     """Whether no continuation of the trace can satisfy the task.
 
     Args:
@@ -144,7 +144,7 @@ def is_violated(state: chex.Array) -> jax.Array:
     return ~jnp.any(jnp.asarray(state), axis=-1)
 
 
-def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
+def remaining(task: ReachAvoid, state: Array) -> Remaining:
     """A policy's view of a task: the remaining stages, from the most advanced one.
 
     An earlier stage that is also left is not shown. If the most advanced one fails, it is shown again.

@@ -2,7 +2,6 @@
 
 import functools
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,7 +13,7 @@ Range = tuple[int, int]
 
 
 def sample_reach_avoid(
-    key: chex.PRNGKey,
+    key: jax.Array,
     num_propositions: int,
     *,
     depth: int = 3,

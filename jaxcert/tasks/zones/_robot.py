@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -108,7 +107,7 @@ class _Search(NamedTuple):
     times: jax.Array
 
 
-def sample_layout(key: chex.PRNGKey) -> Layout:
+def sample_layout(key: jax.Array) -> Layout:
     """Place the zones one after the other, then the robot, each uniformly where it keeps its distance from earlier
     objects.
 

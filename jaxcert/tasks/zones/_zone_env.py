@@ -4,7 +4,6 @@ import dataclasses
 import functools
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 
@@ -62,7 +61,7 @@ class ZoneEnv:
     task: ltl.ReachAvoid
     action_size = 2
 
-    def reset(self, rng: chex.PRNGKey) -> State:
+    def reset(self, rng: jax.Array) -> State:
         """Zones and robot anywhere; the robot at rest, with a uniform heading."""
         layout_key, heading_key = jax.random.split(rng)
         layout = sample_layout(layout_key)
@@ -137,7 +136,7 @@ def env(
 
 @functools.lru_cache(maxsize=None, typed=True)
 def _env(depth: int, num_stages: Range, num_reach: Range, num_avoid: Range) -> MultiTaskEnv:
-    def sample_task(key: chex.PRNGKey) -> Any:
+    def sample_task(key: jax.Array) -> Any:
         ranges = {"num_stages": num_stages, "num_reach": num_reach, "num_avoid": num_avoid}
         return ltl.sample_reach_avoid(key, NUM_COLOURS, depth=depth, **ranges)
 

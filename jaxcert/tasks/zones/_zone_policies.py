@@ -1,6 +1,5 @@
 """A policy for zones that reads its formula stage by stage."""
 
-import chex
 import jax
 
 from jaxcert.rollouts._policy import Policy
@@ -41,10 +40,10 @@ def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
     return Policy(_mean if deterministic else _sample, dict(params), deterministic)
 
 
-def _mean(params: Params, obs: Observation, key: chex.PRNGKey) -> jax.Array:
+def _mean(params: Params, obs: Observation, key: jax.Array) -> jax.Array:
     return distribution(params, embed(params, obs))[0]
 
 
-def _sample(params: Params, obs: Observation, key: chex.PRNGKey) -> jax.Array:
+def _sample(params: Params, obs: Observation, key: jax.Array) -> jax.Array:
     mean, deviation = distribution(params, embed(params, obs))
     return mean + deviation * jax.random.normal(key, mean.shape, mean.dtype)
