@@ -156,9 +156,6 @@ def _with_files():
         "docs/requirements.md",
     ):  # whose first block writes the file of the page
         run_python(name, with_brax=False, most=1)
-    for block in blocks("docs/sweeps.md"):
-        if block.language == "toml":
-            Path("sweep.toml").write_text(block.text)
     for name, text in modules("docs/any_policy.md").items():
         Path(name).write_text(text)
 

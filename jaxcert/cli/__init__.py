@@ -1,4 +1,4 @@
-"""The command line: `jaxcert` certify, plan, sweep, rollout, trial and demo."""
+"""The command line: `jaxcert` certify, plan, rollout, trial and demo."""
 
 import os
 import sys

@@ -12,7 +12,6 @@ from jaxcert.report._document import (
 from jaxcert.report._exact_check import check_exactly
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._run_record import run_record
-from jaxcert.report._sweeps import write_sweep
 from jaxcert.report._verify import Verification, verify
 from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html._report_page import write_report
@@ -47,5 +46,4 @@ __all__ = [
     "verify",
     "write_certificates",
     "write_report",
-    "write_sweep",
 ]

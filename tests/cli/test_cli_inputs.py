@@ -17,7 +17,6 @@ COMMANDS = {
         *("lock", good.with_name("q.toml"), "--support", 0, 1, "--delta", 0.1, "--tasks", 9, "--rollouts", 2),
         *("--threshold", 0.5, "--policy", file),
     ),
-    "sweep": lambda file, _: ("sweep", file),
     "rollout --protocol": lambda file, good: (
         *("rollout", "simple_grid", "--protocol", file, "--out", good.with_name("out.npz")),
     ),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_harness import refused
 
-from jaxcert.cli import _answering, _rolling, _sweep_command
+from jaxcert.cli import _answering, _rolling
 from jaxcert.rollouts import load_adaptive
 from jaxcert.tables import read_returns
 
@@ -52,19 +52,6 @@ def test_certify(tmp_path, meanwhile):
     assert json.loads(record.read_text())["certificates"][0]["rows"][0]["threshold"] == 0.5
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert page.read_text().startswith("<!doctype html>")
-
-
-def test_sweep(tmp_path, meanwhile):
-    pytest.importorskip("pyarrow")
-    np.savez(tmp_path / "r.npz", returns=RETURNS)
-    config, out = tmp_path / "s.toml", tmp_path / "s.csv"
-    config.write_text(
-        '[data]\nreturns = "r.npz"\nsupport = [0, 1]\n[grid]\nthresholds = [0.5]\nbounds = ["hoeffding"]\n'
-        f'[run]\nout = "{out.name}"\n'
-    )
-    meanwhile(_sweep_command, "sweep", out)
-    (table,) = check_taken(refused("sweep", config), out)
-    assert len(table.read_text().splitlines()) == 2
 
 
 def test_rollouts(tmp_path, meanwhile):

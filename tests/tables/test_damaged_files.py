@@ -12,7 +12,6 @@ from saved_files import said
 
 import jaxcert
 from jaxcert import sequential
-from jaxcert.cli._sweep_config import read_config
 from jaxcert.report import Protocol, certificate_record, read_certificate, write_certificates
 from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive
 from jaxcert.tables import read_returns, returns_facts, write_returns
@@ -22,7 +21,6 @@ from jaxcert.training._ledger import Ledger
 pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 X = np.random.default_rng(0).uniform(size=(4, 3))
 TABLE = "task_id,episode_id,total_return\n" + "".join(f"{i},{j},{X[i, j]}\n" for i in range(4) for j in range(3))
-CONFIG = '[data]\nreturns = "r.npz"\nsupport = [0, 1]\n[grid]\nthresholds = [0.5]\n[run]\nout = "out.csv"\n'
 
 
 def _certificate(path):
@@ -63,7 +61,6 @@ READERS = {
         Protocol(support=(0, 1), delta=0.01, thresholds=(0.5,), num_tasks=20, num_rollouts=10, metric="é").write,
         (Protocol.read,),
     ),
-    "s.toml": (lambda path: path.write_text(CONFIG), (read_config,)),
     "c.json": (_certificate, (read_certificate,)),
     "l.jsonl": (_log, (Ledger,)),
     "a.npz": (_adaptive, (load_adaptive, adaptive_facts)),
@@ -138,7 +135,6 @@ def test_empty_lines_before_the_names_do_not_count(tmp_path, start):
         ("r.csv", "its first line cannot be read as names of columns"),
         ("r.npz", "not an .npz file"),
         ("p.toml", "no protocol: "),
-        ("s.toml", "is not TOML"),
         ("c.json", "is not JSON"),
     ],
 )
