@@ -235,7 +235,8 @@ def as_seen(name: str) -> str:
 def outcome_of(entry: Any, line: int) -> Fraction:
     """The score of a trial, or 1 for a success."""
     need(("score" in entry) != ("success" in entry), f"line {line + 1} of the log has not one outcome")
-    return exact_number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
+    need("score" in entry or entry["success"] in (True, False), f"line {line + 1} of the log has no success or failure")
+    return exact_number(entry["score"]) if "score" in entry else Fraction(entry["success"])
 
 
 def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
@@ -278,7 +279,7 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction, Fra
     fits = len(names) == len({as_seen(name) for name in names if name.isprintable()} - {""}) == 2
     is_blinded = sorted(labels) == ["X", "Y"] and not {*labels} & {*names}
     need(fits and (labels == names or is_blinded), "it declares no two policies, each by its name or all by X and Y")
-    need(low < high, "its support is empty")
+    need(low < high and declared["successes"] in (True, False), "its support is empty, or it says not what is recorded")
     kept, touched = [], set()  # of each trial that counts: its number, policy and outcome
     for i, entry in enumerate(entries, start=1):
         if (gone := entry.get("withdrawn")) is not None:

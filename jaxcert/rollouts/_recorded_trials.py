@@ -113,8 +113,8 @@ class RecordedTrials(Generic[Kind]):
             TimeoutError: if another process does not release the lock.
         """
         why = " ".join(why.split())
-        if not why:
-            raise ValueError("why is empty; expected the reason, which stays in the log")
+        if not why or not why.isprintable():
+            raise ValueError(f"why is {why!r:.60}; expected the reason in printable characters, which stays in the log")
         with self._file.adding() as add:
             with in_file(self.path):
                 entry = withdrawal_entry(self._log, why)

@@ -99,7 +99,7 @@ def _with_entry(
 def _without_last(trials: tuple[Trial, ...], entry: Mapping[str, Any]) -> tuple[Trial, ...]:
     """The trials without the last one that counted."""
     last, why = _last(trials), entry.get("why")
-    if entry["withdrawn"] != last.number or not isinstance(why, str) or not why:
+    if entry["withdrawn"] != last.number or not isinstance(why, str) or not why or not why.isprintable():
         raise ValueError(f"expected it to withdraw the trial of line {last.number + 1}, and to say why")
     return tuple(each._replace(withdrawn=why) if each is last else each for each in trials)
 

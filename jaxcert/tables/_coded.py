@@ -130,7 +130,7 @@ def check_labels_whole(column: Coded, name: Any) -> None:
 
 def few_texts(column: Coded) -> set[str]:
     """The texts in a column, if they are few; else none."""
-    texts = (each for each in column.listed() if isinstance(each, str)) if column.entries.dtype == object else ()
+    texts = (each for each in column.listed() if isinstance(each, str)) if column.entries.dtype.kind in "OU" else ()
     found = {*itertools.islice(texts, _MOST_TEXTS + 1)}
     return found if len(found) <= _MOST_TEXTS else set()
 

@@ -14,11 +14,15 @@ from jaxcert._archive import array_names, damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
 from jaxcert._types import Array
+from jaxcert.tables._coded import coded
+from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import listed, tell
+from jaxcert.tables._entries import as_text
 from jaxcert.tables._file_tables import arrow_damage_told
-from jaxcert.tables._names import tells
+from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_sense
+from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
 from jaxcert.tables._vocabulary import WORDS, words_in
@@ -139,9 +143,10 @@ def read_npz(content: bytes, roles: Roles) -> tuple[Returns, dict[str, Any]]:
         raise ValueError(f"array 'where' has shape {where.shape}, expected that of {name!r}, {returns.shape}")
     others = tuple(each for each in array_names(content) if each not in (name, "where", strata))
     _check_others(content, others, returns)
+    of_tasks = _check_beside(content, others, returns, name)
     labels = None if strata is None else _labels(content, strata, len(returns))
-    pooled = () if "about" in others else others
-    found = Returns(returns, where, np.arange(len(returns)), strata=labels, pooled=pooled)
+    known = {"strata": labels, "pooled": () if "about" in others else others, "of_tasks": of_tasks}
+    found = Returns(returns, where, np.arange(len(returns)), **known)
     told = f"{how_many(len(returns), 'task')}, {how_many(found.most_rollouts, 'trial')}, value from {name}"
     said = {"columns": Columns(value=name), "usual_columns": Columns(), "told": told}
     return found, {} if name == "returns" else said
@@ -154,6 +159,30 @@ def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:
         found = f"shape {labels.shape} and dtype {labels.dtype}"
         raise ValueError(f"array {name!r:.40} has {found}; expected a word or a whole number for each task")
     return labels
+
+
+def _check_beside(content: bytes, names: Sequence[str], returns: np.ndarray, value: str) -> dict[str, dict[int, str]]:
+    """Check other arrays as columns of a table with a row for each task, or for each rollout where a name asks for it.
+
+    Returns the entries that may describe the tasks, by the places of these.
+    """
+    arrays = {}
+    for name in names:
+        with contextlib.suppress(ValueError):  # pickled arrays are not opened
+            arrays |= read_arrays(content, [], [name])
+    (n, m), kinds = returns.shape, "biufU"
+    of_task = {name: each for name, each in arrays.items() if each.shape == (n,) and each.dtype.kind in kinds}
+    told = {name for name in arrays if any((tells(name).apart, tells(name).variant, tells(name).aside))}
+    of_rollout = {name: arrays[name].ravel() for name in told if arrays[name].shape == (n, m) and m > 1}
+    for columns, outcomes, places in (
+        (of_task, returns.mean(axis=1), np.arange(n)),
+        (of_rollout, returns.ravel(), np.repeat(np.arange(n), m)),
+    ):
+        column = {name: coded(each) for name, each in columns.items()}
+        table = Columns("task", "", value), coded(places), None, [*column], column.__getitem__, [coded(outcomes)]
+        check_beside(Read(*table, are_picked=False))
+    described = (name for name in of_task if may_tell_tasks(name, several=True))
+    return {name: dict(enumerate(map(as_text, of_task[name].tolist()))) for name in described}
 
 
 def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> None:

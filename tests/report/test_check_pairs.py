@@ -95,6 +95,18 @@ def test_what_was_altered_is_found(tmp_path):
             [*check_pairs(other)]
 
 
+@pytest.mark.parametrize("success", [1, 1.0, "true", None])
+def test_a_success_is_true_or_false(success, tmp_path):
+    """One for the worse policy that is spelled in another way is no failure."""
+    trials = made(tmp_path / "log.jsonl", 1, share=0)
+    content = rewritten(
+        trials.path.read_bytes(),
+        lambda held: [{**each, "success": success} if each.get("success") is False else each for each in held],
+    )
+    with pytest.raises(ValueError, match=r"line \d+ of the log has no success or failure"):
+        [*check_pairs(content)]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -117,6 +129,7 @@ def test_what_was_altered_is_found(tmp_path):
         ({"max_pairs": 2000, "bets": [0.5, 1e-300]}, "its trials, or the digits of its numbers, are too many to check"),
         ({"margin": 0.1, "bets": [1e-300] * 10**5}, "its trials, or the digits of its numbers, are too many to check"),
         ({"format": "jaxcert-trials-1"}, "it is no log of pairs"),
+        ({"successes": 1}, "or it says not what is recorded"),
         ({"successes": False}, "line 2 of the log has not the outcome that was declared"),
     ],
 )

@@ -310,3 +310,12 @@ def test_a_last_task_that_sums_up_others_is_refused(tmp_path):
     table = pa.table({"task_id": ["a", "a", "b", "total"], "total_return": [1.0, 0.0, 1.0, 0.5]})
     pq.write_table(table, tmp_path / "part-0.parquet")
     refused(tmp_path, "ends with the entry 'total'")
+
+
+@pytest.mark.parametrize("name", ["frame_index", "frame_idx", "t"])
+def test_steps_of_episodes_are_no_trials(tmp_path, name):
+    """The outcome of an episode stands in each of its frames."""
+    won = np.repeat([True, False], 100)
+    saved(tmp_path, "a.parquet", {"task": np.repeat(np.arange(4), 50), name: np.tile(np.arange(50), 4), "success": won})
+    with pytest.raises(ValueError, match=f"column '{name}' counts the steps of an episode"):
+        read_summary(tmp_path, task="task", value="success")

@@ -376,3 +376,33 @@ def test_an_array_of_failures_is_refused(tmp_path):
         read_returns(tmp_path / "r.npz", value="failed")
     with pytest.warns(UserWarning, match="column cost is a cost by its name"):
         read_returns(tmp_path / "r.npz", value="cost")
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ({"policy": ["a", "b"] * 6}, "rows of different tasks differ in column 'policy'"),
+        ({"split": ["train"] * 8 + ["test"] * 4}, "column 'split' tells of training"),
+        ({"best_of": np.full(12, 5)}, "column 'best_of' is 5 in all rows"),
+        ({"intervention": np.arange(72).reshape(12, 6) % 5 == 0}, "column 'intervention' sets 15 of 72 trials aside"),
+    ],
+)
+def test_arrays_beside_returns_are_columns_of_a_table(tmp_path, others, words):
+    path = saved(tmp_path, "r.npz", archive(returns=np.ones((12, 6)), **others))
+    with pytest.warns(UserWarning, match=words):
+        read_returns(path)
+    with pytest.raises(ValueError, match=words):
+        read_returns(path, strict=True)
+
+
+@pytest.mark.parametrize("name", ["tasks", "mass"])
+def test_arrays_that_describe_tasks_are_compared(tmp_path, name):
+    """Of two policies on the same tasks; of drawn ones by their parameters."""
+    entries = np.linspace(0, 1, 12) if name == "mass" else np.char.add("scene_", np.arange(12).astype(str))
+    files = [
+        read_returns(saved(tmp_path, f"{i}.npz", archive(returns=np.ones((12, 6)), **{name: np.roll(entries, i)})))
+        for i in range(2)
+    ]
+    align_tasks(files[0], files[0])
+    with pytest.warns(UserWarning, match=f"tasks of the same label differ in {name} .*12 of 12 tasks"):
+        align_tasks(*files)

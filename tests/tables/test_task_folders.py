@@ -315,3 +315,13 @@ def test_a_table_of_a_folder_that_may_be_cut_is_told(tmp_path):
         (tmp_path / f"{name}.csv").write_text(f"episode,success\n0,1\n1,0{end}")
     with pytest.warns(UserWarning, match="its last line has no line ending"):
         assert read_returns(tmp_path, task="{task}.csv").returns.shape == (2, 2)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_file_without_rows_leaves_no_task_out(tmp_path, suffix):
+    mark = {"csv": ",", "tsv": "\t"}[suffix]
+    for task in ("a", "b", "c"):
+        rows = "" if task == "b" else f"0{mark}1\n1{mark}1\n"
+        (tmp_path / f"{task}.{suffix}").write_text(f"trial{mark}success\n{rows}")
+    with pytest.raises(ValueError, match=rf"holds 'b\.{suffix}', which has no row; expected at least one trial"):
+        read_returns(tmp_path, task=f"{{task}}.{suffix}")

@@ -18,9 +18,10 @@ from jaxcert.tables._column_doubts import check_one_policy, set_aside
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._file_tables import arrow_damage_told
-from jaxcert.tables._names import tells
+from jaxcert.tables._names import lowered, tells
 from jaxcert.tables._read import Read
 from jaxcert.tables._roles import Roles, checked
+from jaxcert.tables._vocabulary import WORDS
 
 _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.
@@ -228,7 +229,8 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
     """The entries that name the policy of a file; ValueError for several policies, or for trials that are set aside."""
     schema, columns, is_nested = parquet.schema_arrow, layout.columns, import_extra("pyarrow", "io").types.is_nested
     once = {name: tells(name) for name in schema.names if schema.names.count(name) == 1 and name not in columns}
-    told = {name: each for name, each in once.items() if each.apart or each.moment or each.variant or each.aside}
+    judged = {n for n, each in once.items() if each.apart or each.moment or each.variant or lowered(n) in WORDS.steps}
+    told = {name: each for name, each in once.items() if name in judged or each.aside}
     names = [name for name in told if not is_nested(schema.field(name).type)]
     if not names or not parquet.metadata.num_rows:
         return {}
@@ -238,7 +240,7 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
     for name in (name for name in names if told[name].aside and set_aside(name, entries[name]).any()):
         tell("aside_in_folder", name=name)
     task = Coded(as_objects([label]), np.zeros(len(table), np.int64)) if label else entries[columns.task]
-    others = [name for name in names if told[name].apart or told[name].moment or told[name].variant]
+    others = [name for name in names if name in judged]
     read = Read(columns, task, None, others, entries.__getitem__, are_picked=False)
     check_one_policy(read)
     of_policy = (name for name, each in told.items() if each.policies or each.curve or each.variant)

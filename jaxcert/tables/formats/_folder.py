@@ -175,6 +175,8 @@ def _together(tables: Mapping[str, Any], labels: _Labels) -> Any:
     """One table of all rows, with columns for the parts of the paths."""
     pa, found = import_extra("pyarrow", "io"), []
     for name, table in tables.items():
+        if not len(table):
+            raise ValueError(f"holds {name!r:.80}, which has no row; expected at least one trial in each file")
         for part, label in labels[name].items():
             table = table.append_column(f"{{{part}}}", pa.array([label] * len(table), pa.string()))
         found.append(table)
