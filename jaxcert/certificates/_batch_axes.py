@@ -233,7 +233,8 @@ def _dims(certificate: Any, dims: Dims) -> tuple[str, ...]:
     names = (dims,) if isinstance(dims, str) else tuple(dims)
     if len(names) != len(shape) or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"dims is {dims!r}; expected {len(shape)} different names, for a batch of shape {shape}")
-    fields = certificate.__dataclass_fields__
+    known = certificate.__dataclass_fields__.items()
+    fields = {name: field for name, field in known if getattr(certificate, name) is not None}
     metadata = [field.metadata for field in fields.values()]
     taken = {*fields, *(each.get("column", "") for each in metadata), *(a for m in metadata for a in m.get("axes", ()))}
     if taken & set(names):

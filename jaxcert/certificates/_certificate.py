@@ -152,7 +152,10 @@ class Certificate(ByThreshold):
     divergence: str | None = dataclasses.field(default=None, metadata=STATIC)
     sampled: Any = None
 
-    _shown: ClassVar = ("thresholds", "safety", "beta", "delta", "num_tasks", "bound", "method")
+    _shown: ClassVar = (
+        *("thresholds", "safety", "safety_upper", "beta", "delta", "num_tasks", "bound", "method", "question"),
+        *("radius", "performance_shift", "divergence"),
+    )
 
     def first_reached(self, safety: Numeric) -> jax.Array:
         """The number of tasks after which ``certify_anytime`` certified a safety; 0 if it was not.
@@ -246,7 +249,7 @@ class Certificate(ByThreshold):
 
     @property
     def _start(self) -> str:
-        when = ", at every moment of the sampling of tasks" if self.question == "anytime" else ""
+        when = ", at every moment of the sampling of tasks" if self.prior is not None else ""
         return f"{super()._start}{when}"
 
 

@@ -81,7 +81,9 @@ class SuiteCertificate(ByThreshold):
 
     @property
     def chosen(self) -> jax.Array:
-        """The index of the level that certifies most, int[..., t]."""
+        """The index of the level that certifies most, int[..., t]; ValueError for a certificate that names tasks."""
+        if self.violations is None:
+            raise ValueError("this certificate names its good tasks; parts of a list are counted by certify_suite")
         return jnp.argmin(jnp.sum(self.violations, axis=-2, dtype=np.int32) + self.allowance, axis=-2)
 
     def among(self, tasks: Array | Sequence[int]) -> jax.Array:
@@ -94,7 +96,7 @@ class SuiteCertificate(ByThreshold):
             tasks: their places in the list, int[r], or which of them they are, bool[n].
 
         Raises:
-            ValueError: no places, a place that occurs twice, or one that is not in the list.
+            ValueError: no places, a place that occurs twice, or one that is not in the list; for ``certify_each_task``.
 
         Example:
             >>> import numpy as np
@@ -103,6 +105,8 @@ class SuiteCertificate(ByThreshold):
             >>> print(certify_suite(passed, 0.5, delta=0.05).among(range(0, 40, 5)))  # eight with ten of ten
             [7]
         """
+        if self.violations is None:
+            raise ValueError("this certificate names its good tasks; parts of a list are counted by certify_suite")
         chosen = _chosen(tasks, self.num_tasks)
         inside = jnp.sum(self.violations[..., np.flatnonzero(chosen), :], axis=-2, dtype=np.int32)
         return jnp.max(jnp.maximum(int(chosen.sum()) - inside - self.allowance, 0), axis=-2)

@@ -164,7 +164,8 @@ def _print(answer: Answer) -> None:
 
 def how_many_show(*, listed: bool) -> str:
     """Which plan says how much more data a difference takes."""
-    return f"how many new {'trials of each task' if listed else 'tasks'} it takes: jaxcert plan with --against"
+    what, kind = ("trials of each task", " --suite") if listed else ("tasks", "")
+    return f"how many new {what} it takes: jaxcert plan A --against B --threshold 0{kind}"
 
 
 def _not_shown(answer: Answer) -> Iterator[str]:

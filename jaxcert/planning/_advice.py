@@ -102,13 +102,19 @@ def misses(certificate: Certificate, *, safety: float | None = None) -> np.ndarr
     return (achieved < wanted if wanted > 0 else achieved <= 0) & (code != Status.INVALID_INPUT)
 
 
+def is_explained(certificate: Certificate) -> bool:
+    """Whether it is looked for what a miss needs: not where thresholds share a delta, nor for weighted tasks, of which
+    the number explains nothing.
+    """
+    return not certificate.simultaneous and certificate.method in METHODS
+
+
 def _explanation(
     certificate: Certificate, support: Support, num_rollouts: int | None, wanted: float, *, finds: bool
 ) -> Callable[[int], Advice | None] | None:
     """A function that explains a miss at one place; None if no miss can be explained."""
     thresholds = np.asarray(certificate.thresholds)
-    # For weighted tasks, the number of tasks explains nothing.
-    if certificate.simultaneous or certificate.method not in METHODS:
+    if not is_explained(certificate):
         return None
     if METHODS[certificate.method].counts_successes:
         if not num_rollouts:

@@ -15,7 +15,7 @@ from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.planning import Advice
-from jaxcert.planning._advice import misses
+from jaxcert.planning._advice import is_explained, misses
 from jaxcert.planning._least_tasks import least_number
 from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report._in_words import Headline, column_texts, headline
@@ -201,7 +201,10 @@ def reasons_of(
     of = "of unequal numbers of rollouts" if any(one.missing for one in sample.data) else "with these settings"
     missed = misses(certificate, safety=wanted).tolist() if advice else []
     rows = zip(at, advice, missed, strict=False)
-    return [(f"more at {each} {place}", str(why or _UNKNOWN + of)) for place, why, miss in rows if why or miss]
+    known = is_explained(certificate)
+    return [
+        (f"more at {each} {place}", str(why or _UNKNOWN + of)) for place, why, miss in rows if why or (miss and known)
+    ]
 
 
 def too_few_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str | None:
