@@ -173,7 +173,8 @@ def _not_told_apart(found: Leaderboard) -> Iterator[str]:
     pairs = [f"{a} and {b}" for (i, a), (j, b) in every if found.is_open(i, j)]
     more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
     if pairs:
-        yield f"Not told apart: {', '.join(pairs[:_MOST_PAIRS])}{more}; {how_many_show(listed=found.board.listed)}, at the smaller delta of each pair."
+        how = f"{how_many_show(listed=found.board.listed)}, with the smaller delta of a pair"
+        yield f"Not told apart: {', '.join(pairs[:_MOST_PAIRS])}{more}; {how}."
 
 
 def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:

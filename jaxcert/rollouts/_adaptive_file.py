@@ -19,8 +19,8 @@ from jaxcert.sequential._wealth import advance, certificate_of
 _FIXED, _TASKS = "fixed_", "task_"
 _COUNTS = ("num_started", "num_unfinished")
 _LOG = ("rollout_task", "rollout_return")
-# More than a machine has room for.
-_MOST_TASKS = 2**28
+# More than are rolled out one by one; a state of so many takes half a gigabyte.
+_MOST_TASKS = 2**22
 _FIELDS = (*(f"{_FIXED}{name}" for name in FIXED), "delta", "num_tasks", *_COUNTS, *_LOG)
 
 
@@ -69,7 +69,7 @@ def save_adaptive(
     arrays, sentences = _to_arrays(found), str(found).splitlines()
     about = {"certificate": sentences, "deterministic": found.deterministic, "facts": dict(facts or {})}
     tasks = {f"{_TASKS}{name}": column for name, column in task_columns(found.tasks).items()}
-    _check_tasks(tasks, found.state)
+    _check_tasks(tasks, found.state.valid.size)
     _check(arrays)
     write_archive(path, ADAPTIVE, about, {**arrays, **tasks}, replace=replace)
 
@@ -100,10 +100,10 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
     with in_file(path):
         _check_head(about)
         _check(arrays)
-        fixed = {name: arrays[f"{_FIXED}{name}"] for name in FIXED}
-        state = _rebuilt(fixed, int(arrays["num_tasks"]), *(arrays[name] for name in _LOG))
+        fixed, num_tasks = {name: arrays[f"{_FIXED}{name}"] for name in FIXED}, int(arrays["num_tasks"])
         tasks = {name: column for name, column in arrays.items() if name.startswith(_TASKS)}
-        _check_tasks(tasks, state)
+        _check_tasks(tasks, num_tasks)
+        state = _rebuilt(fixed, num_tasks, *(arrays[name] for name in _LOG))
     return AdaptiveCertificate(
         certificate=certificate_of(state, jnp.asarray(arrays["delta"]), bool(state.is_binary)),
         state=state,
@@ -170,10 +170,10 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
         raise ValueError("holds numbers that no adaptive run gives")
 
 
-def _check_tasks(tasks: Mapping[str, np.ndarray], state: SequentialState) -> None:
+def _check_tasks(tasks: Mapping[str, np.ndarray], num_tasks: int) -> None:
     for name, column in tasks.items():
-        if column.shape != state.valid.shape:
-            raise ValueError(f"array {name!r} has shape {column.shape}, expected {state.valid.shape}: one row per task")
+        if column.shape != (num_tasks,):
+            raise ValueError(f"array {name!r} has shape {column.shape}, expected {(num_tasks,)}: one row per task")
 
 
 # --- the state, from what was fixed beforehand and the log of the rollouts ----------------------------------------

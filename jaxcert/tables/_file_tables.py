@@ -27,7 +27,7 @@ _HEAD = 1000  # lines that say which fields there are, and of which type
 _DELIMITERS = ",;\t"
 _THOUSANDS, _SHORT = re.compile(r"-?[1-9][0-9]{0,2}([.,][0-9]{3})+", re.ASCII), re.compile("-?[0-9]{1,3}", re.ASCII)
 # Lines before the names, of a spreadsheet or as comments; no column that is called #.
-_NO_NAMES = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:sep=|#[^,;\t])[^\n]*(?:\n|$))+")
+_NO_NAMES = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:sep=[^\n]*|#(?:[^,;\t\n][^\n]*)?)(?:\n|$))+")
 _NAMES_BEHIND = re.compile(rb"(?:\xef\xbb\xbf)?#\s*[^\s,;\t][^\n]*[,;\t]")
 _LONGEST_HEADER = _LONGEST_LINE = 2**20  # bytes
 _LONGEST_LABEL, _FIRST = 64, 8  # bytes of a label that is no text, and entries that are looked at for their size

@@ -105,6 +105,7 @@ def test_what_would_show_a_difference_that_is_not_certified(tmp_path, kind, what
     for file, skill in zip(files, (0.72, 0.6), strict=True):
         np.savez(file, returns=rng.random((20, 10)) < skill)
     start = "Not shown: that a.npz is better than b.npz on average. In these data it is by 0.08"
+    suite = " --suite" if kind == "--suite" else ""
     expected = f"{start}; how many new {what} it takes: jaxcert plan A --against B --threshold 0{suite}.\n"
     assert expected in said("compare", *files, kind, "--delta", 0.05)
     out = said("compare", *files[::-1], kind, "--delta", 0.05)

@@ -135,7 +135,7 @@ def test_unfinished_rollouts_count_as_the_worst_and_help_no_other(tmp_path, kind
 def test_pairs_that_are_open_are_named_with_the_plan_that_would_tell_them_apart(tmp_path, kind, needed):
     both = trials(tmp_path / "a.csv", 0.7, 5), trials(tmp_path / "b.csv", 0.85, 6)
     out = said("compare", *both, trials(tmp_path / "c.csv", 0.1, 7), kind, "--delta", 0.1)
-    assert f"\nNot told apart: a.csv and b.csv; how many new {needed} it takes: jaxcert plan with --against.\n" in out
+    assert f"\nNot told apart: a.csv and b.csv; how many new {needed} it takes: jaxcert plan A --against B" in out
     assert "c.csv and" not in out
     assert "and c.csv" not in out
 

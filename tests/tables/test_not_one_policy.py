@@ -646,7 +646,8 @@ def test_columns_of_a_folder_are_named(tmp_path):
 def test_other_arrays_are_named_and_moments_of_training_refused(tmp_path):
     path, returns = tmp_path / "runs.npz", np.random.default_rng(0).random((30, 4))
     np.savez(path, returns=returns, intervention=returns > 0.5)
-    assert read_returns(path).pooled == ("intervention",)
+    with pytest.warns(UserWarning, match="column 'intervention' sets"):
+        assert read_returns(path).pooled == ("intervention",)
     np.savez(path, returns=returns, timesteps=np.arange(30) * 1000)
     with pytest.raises(ValueError, match="holds the array 'timesteps', as a learning curve does"):
         read_returns(path)

@@ -288,26 +288,23 @@ def test_files_of_several_policies_are_no_trials(tmp_path, pattern):
         read_returns(tmp_path, task=pattern if "{trial}" in pattern else "*/{task}.csv", trial=None)
 
 
-OF_PATHS = {
-    "*/{task}/monitor.csv": "names in the paths are 'ppo' and 'sac', each with every task",
-    "{trial}/{task}/monitor.csv": "each task has every word of column '{trial}' equally often",
-}
-
-
-@pytest.mark.parametrize("pattern", OF_PATHS)
+@pytest.mark.parametrize("pattern", ["*/{task}/monitor.csv", "{trial}/{task}/monitor.csv"])
 def test_policies_in_paths_are_asked_about(tmp_path, pattern):
     for policy in ("ppo", "sac"):
         for task in "abc":
             monitor(tmp_path / policy / task / "monitor.csv", [0.5, 1.0])
-    with pytest.warns(UserWarning, match=OF_PATHS[pattern]):
+    with pytest.warns(UserWarning, match="names in the paths are 'ppo' and 'sac', each with every task"):
         read_returns(tmp_path, task=pattern)
+    with pytest.raises(ValueError, match="trial is 'x'; expected none, since episodes are the trials of a file"):
+        read_returns(tmp_path, task=pattern, trial="x")
 
 
-def test_seeds_in_paths_are_trials(tmp_path):
+@pytest.mark.parametrize("pattern", ["*/{task}/monitor.csv", "{trial}/{task}/monitor.csv"])
+def test_seeds_in_paths_are_trials(tmp_path, pattern):
     for seed in range(2):
         for task in "abc":
             monitor(tmp_path / f"seed_{seed}" / task / "monitor.csv", [0.5, 1.0])
-    assert read_returns(tmp_path, task="*/{task}/monitor.csv").returns.shape == (3, 4)
+    assert read_returns(tmp_path, task=pattern).returns.shape == (3, 4)
 
 
 def test_a_table_of_a_folder_that_may_be_cut_is_told(tmp_path):

@@ -201,10 +201,8 @@ def reasons_of(
     of = "of unequal numbers of rollouts" if any(one.missing for one in sample.data) else "with these settings"
     missed = misses(certificate, safety=wanted).tolist() if advice else []
     rows = zip(at, advice, missed, strict=False)
-    known = is_explained(certificate)
-    return [
-        (f"more at {each} {place}", str(why or _UNKNOWN + of)) for place, why, miss in rows if why or (miss and known)
-    ]
+    told = [(place, why or _UNKNOWN + of) for place, why, miss in rows if why or (miss and is_explained(certificate))]
+    return [(f"more at {each} {place}", str(why)) for place, why in told]
 
 
 def too_few_trials(certificate: Any, question: Question, index: int, sample: Sample) -> str | None:

@@ -234,8 +234,13 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
     names = [name for name in told if not is_nested(schema.field(name).type)]
     if not names or not parquet.metadata.num_rows:
         return {}
+    by = [] if label else [columns.task]
     with arrow_damage_told("Parquet"):
-        table = parquet.read(columns=[*([] if label else [columns.task]), *names], use_threads=False)
+        if _is_one_entry(parquet.metadata, names):  # for which the first row is enough
+            first = next(parquet.iter_batches(1, columns=[*by, *names], use_threads=False))
+            table = import_extra("pyarrow", "io").Table.from_batches([first])
+        else:
+            table = parquet.read(columns=[*by, *names], use_threads=False)
     entries = {name: of_series(table.column(name)) for name in table.column_names}
     for name in (name for name in names if told[name].aside and set_aside(name, entries[name]).any()):
         tell("aside_in_folder", name=name)
@@ -245,6 +250,21 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
     check_one_policy(read)
     of_policy = (name for name, each in told.items() if each.policies or each.curve or each.variant)
     return {name: read.constant[name] for name in of_policy if read.constant.get(name)}
+
+
+def _is_one_entry(head: Any, names: list[str]) -> bool:
+    """Whether each of these columns holds one entry in all rows, by the head of the file."""
+    found: dict[str, set[Any]] = {name: set() for name in names}
+    groups = (head.row_group(i) for i in range(head.num_row_groups))
+    for column in (group.column(i) for group in groups for i in range(group.num_columns)):
+        if column.path_in_schema in found:
+            told = column.statistics
+            if told is None or not (told.has_min_max and told.has_null_count) or told.null_count:
+                return False
+            if not isinstance(told.min, str | int):  # NaN is no part of it
+                return False
+            found[column.path_in_schema] |= {told.min, told.max}
+    return all(len(entries) == 1 for entries in found.values())
 
 
 def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:

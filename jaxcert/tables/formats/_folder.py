@@ -52,9 +52,16 @@ def read_folder(
         with in_file(folder / name):  # whether its columns fit is seen with all files together
             tables[name] = _episodes(kinds[name], data) if any(kinds.values()) else table_in(folder / name, data, own)
     with in_file(folder):
+        parts, names = labels, [each.get("task", "") for each in labels.values()]
         if kind := kinds[next(iter(kinds))]:
-            own = _of_kind(tables, kinds, own._replace(trial=None), [each.get("task", "") for each in labels.values()])
-        found, columns = arrange_table(_together(tables, labels), own)
+            if roles.trial not in (None, Columns().trial):
+                raise ValueError(
+                    f"trial is {roles.trial!r:.42}; expected none, since episodes are the trials of a file"
+                )
+            _ask_about_names([each.get("trial", "") for each in labels.values()], names)
+            own = _of_kind(tables, kinds, own._replace(trial=None), names)
+            parts = {name: {"task": task} for name, task in zip(labels, names, strict=True)}
+        found, columns = arrange_table(_together(tables, parts), own)
     columns = columns._replace(task=roles.task, trial=Columns().trial if own.trial == TRIAL else columns.trial)
     tasks, value = how_many(len(found.tasks), "task"), f"value {columns.value}"
     told = f"read from {how_many(len(tables), 'table')}: {tasks}, {value}"
