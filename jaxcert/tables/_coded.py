@@ -128,11 +128,11 @@ def check_labels_whole(column: Coded, name: Any) -> None:
     column.check([is_empty(entry) or entry == "" for entry in listed], name, "an entry")
 
 
-def few_texts(column: Coded) -> set[str]:
-    """The texts in a column, if they are few; else none."""
+def few_texts(column: Coded) -> list[str]:
+    """The different texts in a column, in their order, if they are few; else none."""
     texts = (each for each in column.listed() if isinstance(each, str)) if column.entries.dtype.kind in "OU" else ()
-    found = {*itertools.islice(texts, _MOST_TEXTS + 1)}
-    return found if len(found) <= _MOST_TEXTS else set()
+    found = [*itertools.islice(texts, _MOST_TEXTS + 1)]
+    return found if len(found) <= _MOST_TEXTS else []
 
 
 # --- several columns -----------------------------------------------------------------------------------------------

@@ -224,7 +224,7 @@ def of_training(texts: Collection[Any]) -> list[Any]:
 
 def trials_aside(it: Beside) -> Found:
     """Trials are set aside, and not all of them count as failures."""
-    aside = np.zeros(1, bool) if it.told.apart else set_aside(it.name, it.entries)
+    aside = np.zeros(1, bool) if tells(it.column).apart else set_aside(it.name, it.entries)
     outcomes = it.read.values[0].each(as_number) if aside.any() else aside
     is_told = aside.any() and np.any(np.nan_to_num(outcomes[aside]) != 0)
     return how_set_aside(it.name, aside, outcomes, "counted as they are") if is_told else None

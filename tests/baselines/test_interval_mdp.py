@@ -194,6 +194,17 @@ def test_intervals_against_scipy(precision):
     np.testing.assert_allclose(lower[:, 0, 1], 1 - upper[:, 0, 0], atol=tolerance)
 
 
+@pytest.mark.parametrize("failures", [0, 3, 2**25 + 1])
+def test_clopper_pearson_of_counts_beyond_single_precision(failures):
+    counts = np.zeros((NUM_TASKS, 3, 2), np.int32)
+    counts[:, 0] = 2**25 + 3, failures
+    found = probability_intervals(counts, FORK, 0.05, max_visits=None)
+    exact = stats.beta.ppf([0.025, 0.975], [2**25 + 3, 2**25 + 4], [failures + 1, max(failures, 1)])
+    low, high = exact[0], exact[1] if failures else 1.0
+    assert low - 1e-5 <= float(found.lower[0, 0, 0]) <= low
+    assert high <= float(found.upper[0, 0, 0]) <= high + 1e-5
+
+
 def test_the_level_is_shared_by_what_is_unknown():
     """Two binary states and one with three successors: 1 + 1 + 3 unknown probabilities; one is never reached."""
     successors = np.array([[1, 2, -1], [3, 4, -1], [3, 4, 5], [-1] * 3, [-1] * 3, [-1] * 3, [3, 4, -1]], np.int32)

@@ -58,7 +58,7 @@ ONE = [("a", "")]
         ([("", "a")], NAMES, {}, "stage 0 reaches nothing; expected at least one proposition to reach"),
         ([*ONE, ("red", "a")], NAMES, {}, r"stage 1 has \['e', 'r'\]; expected some of a, b, c, d"),
         ([(["a"], ["red"])], NAMES, {}, r"stage 0 has \['red'\]; expected some of a, b, c, d"),
-        (["abc"], NAMES, {}, "zip"),
+        (["abc"], NAMES, {}, "stage 0 is 'abc'; expected names to reach, and names to avoid"),
         (ONE, "ab", {}, "names is 'ab'; expected a list of different names"),
         (ONE, [], {}, "names is"),
         (ONE, ["a", "a"], {}, "names is"),

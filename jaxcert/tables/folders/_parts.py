@@ -205,7 +205,8 @@ def _layout(parquet: Any, outer: Mapping[str, str], roles: Roles, across: Sequen
         raise ValueError(f"counts trials in {columns.value}; expected one row per trial in a folder of Parquet files")
     if columns.value in outer:
         raise ValueError(f"{columns.value} is a partition, expected a column of returns")
-    if pooled := sorted(name for name in across if tells(name).apart or tells(name).ending or tells(name).moment):
+    told = {name: tells(name) for name in across}
+    if pooled := sorted(n for n, each in told.items() if each.apart or each.ending or each.moment or each.variant):
         tell("partitions_across", names=listed(pooled))
     if unnamed := sorted(outer.keys() - {columns.task, *across}):
         raise ValueError(

@@ -71,6 +71,8 @@ def from_stages(stages: Sequence[tuple[Names, Names]], names: Names, *, depth: i
         raise ValueError(f"there are {len(stages)} stages; expected from 1 to depth = {depth}")
     rows = np.zeros((2, depth, len(names)), bool)
     for stage, parts in enumerate(stages):
+        if len(parts) != 2:
+            raise ValueError(f"stage {stage} is {parts!r:.60}; expected names to reach, and names to avoid")
         for row, part in zip(rows[:, stage], map(set, parts), strict=True):
             if unknown := part - set(names):
                 raise ValueError(f"stage {stage} has {sorted(unknown)}; expected some of {', '.join(names)}")
