@@ -1,4 +1,4 @@
-"""The command line: `jaxcert` certify, plan, rollout, trial and demo."""
+"""The command line, and errors in words."""
 
 import os
 import sys

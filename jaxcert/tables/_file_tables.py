@@ -63,8 +63,6 @@ def csv_table(content: bytes, roles: Roles) -> Any:
         first = f"begins with {'a line' if lines < 2 else f'{lines} lines'} without names of columns"
         names = ", or, if these are the names, without the #" if _NAMES_BEHIND.match(content) else ""
         raise ValueError(f"{first}; expected them in the first line (tail -n +{lines + 1} FILE > NEW){names}")
-    if not content.endswith((b"\n", b"\r")):
-        tell("last_line")
     table, delimiter = text_table(content, roles.named)
     names, columns = table.column_names, checked(table.column_names, roles)
     trim = import_extra("pyarrow.compute", "io").utf8_trim_whitespace
@@ -76,6 +74,8 @@ def csv_table(content: bytes, roles: Roles) -> Any:
             table = table.set_column(place, name, trim(column))
         elif name in columns.of_value(names):
             table = table.set_column(place, name, _with_points(column, name, may_be_commas=delimiter != ","))
+    if not content.endswith((b"\n", b"\r")):
+        tell("last_line")
     return table
 
 

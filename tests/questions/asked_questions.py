@@ -95,7 +95,7 @@ def check_alterations(folder, files, held, others):
         altered = json.loads(json.dumps(held))
         change(altered)
         write_certificates(folder / "altered.json", [altered])
-        assert not verify(folder / "altered.json", files / "a.npz", others=others).ok
+        assert not verify(folder / "altered.json", files / "a.npz", others=others).ok, altered
 
 
 def write_files(folder: Path) -> Path:
