@@ -83,7 +83,7 @@ def test_the_usual_levels_look_like_themselves():
 def test_repr_of_a_concrete_certificate_has_its_numbers():
     text = repr(certify_lower_bounds(LOWER, [10.0, 250.0], delta=0.1, beta=0.05))
     assert "thresholds=[10, 250]" in text
-    assert text.endswith("beta=0.05, delta=0.1, num_tasks=200, bound='given', method='binomial')")
+    assert text.endswith("beta=0.05, delta=0.1, num_tasks=200, bound='given', method='binomial', question='safety')")
 
 
 def test_every_status_has_its_own_advice():
