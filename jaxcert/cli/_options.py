@@ -180,7 +180,10 @@ _OPTIONS = {
         "Read only these rows of a table: 'arm = clean', 'arm != clean' or 'seed in 1, 2' (repeatable).",
     ),
     "policy": ("NAME", "Column of policies, in a table with several."),
-    "only": ("NAME", "The policy to read, an entry of the --policy column."),
+    "only": (
+        "NAME",
+        "The policy to read, an entry of the --policy column; to compare, two or more with commas, in this order.",
+    ),
     "strata": (
         "NAME",
         "Column of the strata, with a fixed number of tasks drawn from each; the statement is about new tasks from "

@@ -132,12 +132,22 @@ def sources_of(files: Sequence[Path], reading: Mapping[str, Any], names: str | N
                 "one file is given; expected a file of each policy, or --policy COLUMN for one file of all"
             )
         return [PolicySource(file, called=name) for file, name in zip(files, called, strict=True)]
-    if len(files) > 1 or reading["only"] is not None:
-        raise ValueError("--policy is the column of all policies in one file; expected one file, and no --only")
+    if len(files) > 1:
+        raise ValueError("--policy is the column of all policies in one file; expected one file")
     found = policies_of(files[0], policy, reading["where"])
+    if reading["only"] is not None:
+        found = _chosen(found, reading["only"])
     if len(found) < 2:
         raise ValueError(f"{files[0]}: column {policy} names one policy, {found[0]!r:.60}; expected two or more")
     return [PolicySource(files[0], each) for each in found]
+
+
+def _chosen(found: Sequence[str], only: str) -> list[str]:
+    """The policies that are named, with commas between them, in this order: of two the first one is A."""
+    names = [name.strip() for name in only.split(",")]
+    if len(names) < 2 or len({*names}) < len(names) or not {*names} <= {*found}:
+        raise ValueError(f"--only is {only!r:.60}; expected two or more of {listed(found)}, with commas between them")
+    return names
 
 
 def aligned(files: list[ReturnsFile], *, strict: bool) -> list[ReturnsFile]:

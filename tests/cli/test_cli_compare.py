@@ -4,10 +4,11 @@ import html
 import json
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_harness import command, refused, said
+from cli_harness import command, refused, said, session
 from tool_files import DROP, TAU, TAU2, edited, written
 
 RNG = np.random.default_rng(0)
@@ -194,3 +195,21 @@ def test_both_commands_that_are_offered_for_benchmarks_work(tmp_path):
         _, *arguments = shlex.split(re.search(rf"(jaxcert compare [^?]*?{ending})\b", asked)[1])
         assert ("--margin" in arguments) == (ending == "--sampled")
         assert "With confidence 0.95" in " ".join(said(*arguments).split())
+
+
+def test_policies_of_one_file_are_named_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(agent, task, trial) for agent in ("old", "new", "mid") for task in range(40) for trial in range(4)]
+    won = np.random.default_rng(0).random(len(rows)) < [0.95 if agent == "new" else 0.5 for agent, *_ in rows]
+    columns = ("agent", "task", "trial", "success")
+    lines = [json.dumps(dict(zip(columns, (*row, bool(one)), strict=True))) for row, one in zip(rows, won, strict=True)]
+    Path("runs.jsonl").write_text("\n".join([*lines, ""]))
+    ask = "compare runs.jsonl --policy agent --suite --mean --delta 0.05 --only"
+    session(f"""
+        {ask} new,old --json c.json -> the probability of success of new minus that of old is at least 0.
+        verify c.json runs.jsonl -> verified: 1 certificate
+        {ask} old,new -> the other way round, name B first.
+        {ask} new => --only is 'new'; expected two or more of old, new, mid, with commas between them
+        {ask} new,older => expected two or more of old, new, mid
+        {ask} new,new => expected two or more of old, new, mid
+    """)
