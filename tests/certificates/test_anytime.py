@@ -1,5 +1,7 @@
 """Certificates that hold after every task: against exact arithmetic, by simulation, and their calls."""
 
+import dataclasses
+
 import jax
 import mpmath
 import numpy as np
@@ -154,3 +156,10 @@ def test_a_prior_is_refused(prior, message):
         anytime_epsilon(**arguments)
     if np.size(prior) == 2:
         assert float(anytime_epsilon(**arguments, validate=False)) == 1
+
+
+def test_no_other_certificate_speaks_of_every_moment():
+    """Whatever question it names: it holds at one moment."""
+    found = certify(returns(0), 0.5, **SETTINGS)
+    assert "at every moment" not in str(dataclasses.replace(found, question="anytime"))
+    assert "at every moment" in str(certify_anytime(returns(0), 0.5, **SETTINGS))

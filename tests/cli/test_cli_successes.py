@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_harness import session, table
+from cli_harness import said, session, table
 
 import jaxcert
 from jaxcert.report import Protocol
@@ -103,3 +103,11 @@ def test_trials_in_a_row_on_average_are_locked_certified_and_verified(there):
         compare a.npz b.npz {row} --json e.json -> 3 successes in a row of a.npz minus that of b.npz is at least
         verify e.json a.npz b.npz -> verified: 1 certificate
     """)
+
+
+def test_what_nobody_looked_at_is_not_called_enough(there):
+    """Thresholds that share a delta have no advice: six tasks are too few, and nothing says that they are not."""
+    np.savez("six.npz", returns=np.ones((6, 5), bool))
+    for options in ((), ("--simultaneous",)):
+        out = said("certify", "six.npz", "--safety", 0.9, "--safety", 0.95, "--delta", 0.05, *options)
+        assert "not for too few tasks alone" not in out

@@ -100,8 +100,9 @@ def test_what_is_no_trial_leaves_no_line(begin, label, value, message, tmp_path)
 def test_what_cannot_be_withdrawn_leaves_no_line(tmp_path):
     trials = COINS(tmp_path / "log.jsonl")
     before = trials.path.read_bytes()
-    with pytest.raises(ValueError, match=r"why is .*; expected the reason in printable characters"):
-        trials.undo(" \n")
+    for why in (" \n", "typo\x1b[8m"):
+        with pytest.raises(ValueError, match=r"why is .*; expected the reason in printable characters"):
+            trials.undo(why)
     with pytest.raises(ValueError, match=r"log\.jsonl: no trial is left to withdraw"):
         trials.undo("unplugged")
     assert trials.path.read_bytes() == before
