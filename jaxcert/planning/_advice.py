@@ -103,8 +103,9 @@ def misses(certificate: Certificate, *, safety: float | None = None) -> np.ndarr
 
 
 def is_explained(certificate: Certificate) -> bool:
-    """Whether it is looked for what a miss needs: not where thresholds share a delta, nor for weighted tasks, of which
-    the number explains nothing.
+    """Whether ``advise`` looks for what a miss needs.
+
+    It does not where thresholds share a delta, nor for weighted tasks: their number explains nothing.
     """
     return not certificate.simultaneous and certificate.method in METHODS
 
