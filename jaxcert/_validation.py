@@ -106,10 +106,10 @@ def check_number(name: str, value: Any, allowed: Callable[[float], bool], expect
         raise ValueError(f"{name} is {value!r}; expected {expected}")
 
 
-def check_count(name: str, value: Any) -> None:
-    """Raise ValueError unless it is a whole number of at least 1."""
-    if not is_count(value):
-        raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Raise ValueError unless it is a whole number of at least 1, or more."""
+    if not is_count(value) or value < least:
+        raise ValueError(f"{name} is {value!r}; expected a whole number of at least {least}")
 
 
 def is_count(value: Any) -> bool:

@@ -26,7 +26,7 @@ from jaxcert.tables._picked_rows import Rows, conditions_in, picked_rows, rows_o
 from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, check_column, checked
-from jaxcert.tables._spelling import ask_about_alike, check_spelled_once
+from jaxcert.tables._spelling import ask_about_alike, check_spelled_once, spelled_strata
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -157,7 +157,7 @@ def _strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
     if (mixed := np.any((each != first) & (assigned > 0), axis=1)).any():
         label = found.tasks[int(np.argmax(mixed))]
         raise ValueError(f"task {label!r:.40} is in several strata by column {name!r:.42}; expected one for each task")
-    return strata.entries[first[:, 0]]
+    return spelled_strata(strata.entries[first[:, 0]], f"column {name} holds")
 
 
 def _of_tasks(columns: Iterable[Beside]) -> dict[str, dict[Any, str]]:

@@ -49,6 +49,14 @@ def ask_about_alike(labels: Sequence[Any], named: str, so: str = "") -> None:
         ask(f"{named} {alike[0]!r:.40} and {alike[1]!r:.40}: {so or COUNTED_TWICE}")
 
 
+def spelled_strata(labels: np.ndarray, named: str) -> np.ndarray:
+    """The labels of strata, of which those that look alike are refused, and those that may mean the same are told."""
+    listed = list(dict.fromkeys(labels.tolist()))
+    check_spelled_once(listed, named)
+    ask_about_alike(listed, named, "if they are one stratum, it is taken for two")
+    return labels
+
+
 def as_seen(label: Any) -> Any:
     """A label as who reads it sees it: without blanks around, doubled ones and unseen characters, 1.0 as 1."""
     if not isinstance(label, str):

@@ -25,6 +25,7 @@ from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
+from jaxcert.tables._spelling import spelled_strata
 from jaxcert.tables._vocabulary import WORDS, words_in
 
 _SUFFIXES = (".npz", ".parquet")
@@ -158,7 +159,7 @@ def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:
     if labels.shape != (num_tasks,) or labels.dtype.kind not in "biuU":
         found = f"shape {labels.shape} and dtype {labels.dtype}"
         raise ValueError(f"array {name!r:.40} has {found}; expected a word or a whole number for each task")
-    return labels
+    return spelled_strata(labels, f"array {name!r:.40} holds")
 
 
 def _check_beside(content: bytes, names: Sequence[str], returns: np.ndarray, value: str) -> dict[str, dict[int, str]]:

@@ -122,6 +122,36 @@ def test_blinded(tmp_path):
     assert claim in next(check_pairs(log.read_bytes()))
 
 
+def test_three_blinded_policies_of_which_one_is_dropped(tmp_path):
+    log = tmp_path / "abc.jsonl"
+    out = said("start", log, "--policies", "new,old,tiny", "--delta", 0.4, "--seed", 1, "--blinded")
+    assert "X, Y and Z in blocks, successes, at most 200 blocks, delta 0.4" in out
+    assert "try all policies on it, in the order that is advised" in out
+    assert said("status", log).startswith("0 blocks: no outcome of all\ngo on\nnext: ")
+    trials = PairedTrials(log)
+    best = trials.declared.labels[0]
+    while not trials.shown() or trials.begun:
+        trials.add(trials.next_policy(), trials.next_policy() == best)
+    than = [label for label in "XYZ" if label != best]
+    lines = said("status", log).splitlines()
+    assert lines[0].startswith(f"{trials.num_pairs} blocks: X ")
+    claim = (
+        f"{best} is better than {than[0]} and {than[1]}: with confidence 0.6 for all comparisons, on new scenes {best}"
+    )
+    assert lines[1] == f"{claim} succeeds more often than {than[0]} and {than[1]}"
+    assert lines[2].startswith("go on: no end in sight if it goes on like this")
+    out = said("drop", log, "--policy", than[0])
+    assert out == f"{than[0]} is dropped\n"
+    claim = "with confidence 0.6 for all comparisons, on new scenes new succeeds more often than "
+    assert f"{best} is better than {than[0]} and {than[1]} (it is new): {claim}" in said("status", log)
+    assert f"{than[0]} is in again; block {trials.num_pairs}: " in said("undo", log, "--why", "a slip").replace(
+        "\n", "; "
+    )
+    proven = next(check_pairs(log.read_bytes()))
+    for other in ("old", "tiny"):
+        assert f"new succeeds more often than {other}" in proven
+
+
 def test_scores(tmp_path):
     log, rng = tmp_path / "ab.jsonl", np.random.default_rng(0)
     said("start", log, *PAIRS, "--support", 0, 10, "--margin", 0.5)
