@@ -99,7 +99,7 @@ def _check_rows(document: bytes, returns: str | PathLike[str]) -> Iterator[tuple
     """Check the rows that a certificate names, and prove each statement from them."""
     told = ""
 
-    def read(data: Any) -> tuple[list[list[Fraction]], str]:
+    def read(data: Any) -> tuple[Any, ...]:
         nonlocal told
         with only_warned_of_rows():  # the SHA-256 shows whether the certificate describes this file
             file = read_by(returns, recorded_roles(data))
@@ -134,8 +134,8 @@ def run_exactly(
     return [[*map(Fraction, task)] for task in returns], hashlib.sha256(content).hexdigest(), declared
 
 
-def exactly(data: ReturnsFile) -> tuple[list[list[Fraction]], str]:
-    """The returns of each task, as spelled in a CSV table or else as floats, and the SHA-256 of their file."""
+def exactly(data: ReturnsFile) -> tuple[Any, ...]:
+    """The returns of each task, as spelled in a CSV table or else as floats, the SHA-256 of their file, and strata."""
     is_table = data.columns is not None and data.path.is_file() and data.path.name.lower().endswith((".csv", ".csv.gz"))
     is_whole = not data.how_read and not data.num_unfinished and "," not in f"{data.columns and data.columns[0]}"
     if data.columns is not None and is_table and is_whole:
@@ -144,7 +144,7 @@ def exactly(data: ReturnsFile) -> tuple[list[list[Fraction]], str]:
         return check_certificate.read_csv(text, data.columns._asdict())[0], hashlib.sha256(content).hexdigest()
     where = np.ones(data.returns.shape, bool) if data.where is None else data.where
     tasks = [[Fraction(x) for x in row[ok].tolist()] for row, ok in zip(data.returns, where, strict=True)]
-    return tasks, data.sha256
+    return tasks, data.sha256, *([] if data.strata is None else [[str(label).strip() for label in data.strata]])
 
 
 def check_witnessed(question: Question) -> None:

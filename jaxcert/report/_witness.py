@@ -262,6 +262,16 @@ def of_both_sides(certificate: Any, sample: Sample, index: int) -> Witness | Non
     return witness or None
 
 
+def of_strata(certificate: Any, sample: Sample, index: int) -> Witness | None:
+    """For ``certify_stratified`` with as many tasks of each stratum as its frequency says, as for ``certify``."""
+    if certificate.method not in METHODS or certificate.frequencies:
+        raise ValueError(
+            "certificate is of tasks that count with weights, or of given frequencies, which have no witnesses; "
+            "expected strata with the frequencies of the sample"
+        )
+    return of_counts(certificate, sample, index)
+
+
 def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
     """For ``certify_suite``: at the level that says most, each of which has an equal share of delta."""
     check_witnesses(certificate)
@@ -284,4 +294,10 @@ def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
 
 
 # By the questions whose answers have them: (answer with host arrays, sample, place of a row) -> the witness.
-WITNESSES = {"safety": of_counts, "safety_level": of_limits, "interval": of_both_sides, "suite": of_lists}
+WITNESSES = {
+    "safety": of_counts,
+    "safety_level": of_limits,
+    "interval": of_both_sides,
+    "stratified": of_strata,
+    "suite": of_lists,
+}

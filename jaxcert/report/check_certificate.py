@@ -11,8 +11,10 @@ Of n tasks, each with m independent returns X in [a, b] of mean J, a task *passe
 probability at least 1 - delta: if the tasks were sampled independently, a new one has J < B with probability at most
 epsilon, where P[Bin(n, epsilon (1 - beta)) <= k] <= delta; if they are a list, fewer than v of them have J < B, where
 coins of 1 - beta for the k tasks and for v - k others, those with the largest beta, show at most k heads with
-probability at most delta. (Unequal beta: a coin of epsilon (1 - beta) for each task.) Where several levels were tried,
-one suffices at its share of delta. Of a + b - X, at a + b - B, it bounds P[J >= B].
+probability at most delta. (Unequal beta: a coin of epsilon (1 - beta) for each task.) From strata, as many tasks of
+each as a new task is likely to be from it, epsilon is the same for equal beta, delta <= 1/4 and k < n - 1 (Greenberg
+and Mohri 2014, Hoeffding 1956). Where several levels were tried, one suffices at its share of delta. Of a + b - X, at
+a + b - B, it bounds P[J >= B].
 """
 
 import csv
@@ -21,7 +23,7 @@ import json
 import re
 import sys
 from collections import Counter, namedtuple
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from math import lcm, prod
@@ -39,7 +41,8 @@ BELIEVED = """What remains to be believed:
 - that columns, question, support, delta, levels, their shares of delta, numbers of tasks and of rollouts, or what a log
   declares, were settled before the data were seen (`jaxcert verify` derives the levels, and compares a protocol);
 - that the returns are what happened, all of it, with a policy that was fixed beforehand;
-- that rollouts are independent and, where it says "a new task", tasks are independent draws from one distribution;
+- that rollouts are independent and, where it says "a new task", tasks are independent draws from one distribution
+  or, a fixed number of each, from several strata;
 - other words of the file than the sentences above, such as its assumptions."""
 _DECIMAL = re.compile(r"-?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _WORDS = dict(re.findall(r"(\w+)=(.)", "true=1 yes=1 pass=1 passed=1 success=1 false=0 no=0 fail=0 failed=0 failure=0"))
@@ -53,8 +56,9 @@ _NOTHING = rf"{_START}nothing is certified about (?:how many of these [0-9]+ tas
 COUNTED = "threshold safety epsilon num_violations num_valid status sentence"  # the columns of a row
 _SILENT = frozenset(["vacuous", "infeasible", "invalid_input", "out_of_range", "unsound"])  # of a row without a claim
 _MOST_TRIALS = 10**7  # that a table may count
-# The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ...
-Case = namedtuple("Case", "tasks low high delta whole settings binary")
+# The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ..., and the stratum of
+# each task, for tasks that were drawn within strata.
+Case = namedtuple("Case", "tasks low high delta whole settings binary strata", defaults=[()])
 WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError, csv.Error, RecursionError
 READING: Any = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), Number)
 READING |= {"object_pairs_hook": lambda held: need(len(dict(held)) == len(held), "a name twice") or dict(held)}
@@ -171,7 +175,8 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
     need(min(safety, epsilon, upper) >= 0 and max(safety, epsilon, upper) <= 1, "it has what is no probability")
     need(abs(safety + epsilon - 1) < Fraction(1, 2**20), "safety is not 1 - epsilon")
     end = rf" a probability between {_N} and {_N}\." if "safety_upper" in row else rf" probability at least {_N}\."
-    shown = said(row, case, _NEW + end, claims=safety > 0 or upper < 1) or [threshold, safety]
+    new = _NEW.replace("the same distribution", re.escape(_in_words(case.strata)))
+    shown = said(row, case, new + end, claims=safety > 0 or upper < 1) or [threshold, safety]
     need(shown[0] <= threshold and shown[1] <= safety and [upper, *shown[2:]][-1] >= upper, "its sentence says more")
     beta = row["beta"] if "beta" in row else case.settings["beta"]
     of_counts(row, case, claims=(safety > 0 and threshold > case.low) or upper < 1)
@@ -191,7 +196,27 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
         is_close = is_close or name == "num_below" or "beta" not in row
         need(is_close, f"beta is {most}; the levels of its witnesses are at most {float(max(betas)):.7g}")
         coins = Counter(risk * (1 - beta) for beta in betas)
+        fits = not case.strata or (
+            share <= Fraction(1, 4) and passed.count(False) < len(passed) - 1 and len(coins) == 1
+        )
+        need(fits, "of tasks from strata it is proved for a delta of at most 1/4, k < n - 1 and one level")
         need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
+
+
+def _in_words(strata: Sequence[str]) -> str:
+    """Where a new task is from: one distribution, or strata as often as tasks were drawn from each."""
+    counts, n = Counter(strata), len(strata)
+    names, sizes = [label[:40] for label in counts], {*counts.values()}
+    if not strata:
+        return "the same distribution"
+    if len(counts) > 12 or len({*names}) < len(names):
+        return f"one of {len(counts)} strata, {'each as likely' if len(sizes) == 1 else 'as frequent as in the sample'}"
+    if len(names) == 1:
+        return f"the stratum {names[0]}"
+    if len(sizes) > 1:
+        names = [f"{name} ({count / n:.4g})" for name, count in zip(names, counts.values(), strict=True)]
+    *first, last = names
+    return f"{', '.join(first)} or {last}{', each as likely' if len(sizes) == 1 else ''}"
 
 
 def share_of_a_list(row: Any, case: Case) -> None:
@@ -213,6 +238,7 @@ Statement = tuple[str, str, Callable[[Any, Case], None]]  # what is fixed before
 STATEMENTS: dict[str, Statement] = {
     "safety": ("threshold", COUNTED, share_of_new_tasks),
     "interval": ("threshold", f"{COUNTED} safety_upper num_below", share_of_new_tasks),
+    "stratified": ("threshold", COUNTED, share_of_new_tasks),
     "safety_level": ("safety", COUNTED, share_of_new_tasks),
     "suite": ("threshold", "threshold num_good num_violations status sentence", share_of_a_list),
 }
@@ -236,7 +262,7 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
                 need(not lacking, f"it has no {', '.join(sorted(lacking))}")
                 need(not others, f"it has {', '.join(sorted(others))}, which its question does not allow")
                 statement(row, case)
-                yield True, f"proven: {place}: {row['sentence'].partition(' (')[0]}"
+                yield True, f"proven: {place}: {row['sentence'].removesuffix(f' ({_ADVICE})')}"
             except WRONG as error:
                 yield False, f"refused: {place}: {reason(error)}"
 
@@ -247,7 +273,7 @@ def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict
     need((record["fixed_beforehand"], record["note"]) == (each, _NOTE.format(each)), "its note is another one")
     odd = [settings.get("complete") not in (None, True), "divergence" in settings]
     need(not any([*odd, settings.get("simultaneous"), "others" in record]), "its settings are of other statements")
-    tasks, digest = read(data)
+    tasks, digest, *strata = read(data)
     need(data["sha256"] == digest, "the file of returns is not the one that it was made from")
     counts = settings["num_tasks"], *(data["num_rollouts"][name] for name in ("min", "max", "total"))
     stated = [*map(exact_number, counts)]
@@ -259,18 +285,23 @@ def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict
     for i, task in enumerate(task or [low] for task in tasks):
         need(low <= min(task) and (high is None or max(task) <= high), f"task {i + 1} has a return beyond the support")
     binary = (low, high) == (0, 1) and all(x in (0, 1) for task in tasks for x in task)
-    return Case(tasks, low, high, delta, delta, settings, binary)
+    if record["question"] != "stratified":
+        return Case(tasks, low, high, delta, delta, settings, binary)
+    need(not settings.get("frequencies"), "its tasks count with weights, or their frequencies are given")
+    need(len(strata) == 1 and len(strata[0]) == len(tasks), "its strata are not read from the file of returns")
+    return Case(tasks, low, high, delta, delta, settings, binary, strata[0])
 
 
-def read_csv(content: bytes, columns: Any) -> tuple[list[list[Fraction]], str]:
-    """The returns of each task, in the order in which tasks first appear, and the SHA-256 of the file."""
+def read_csv(content: bytes, columns: Any) -> tuple[Any, ...]:
+    """The returns of each task, in the order in which tasks first appear, the SHA-256 of the file, and any strata."""
     names, text = [columns["task"], *filter(None, [columns["trial"]])], content.decode("utf-8-sig")
     tasks, mark, header, rows, values, room = {}, "", [], [], [], _MOST_TRIALS
+    kind, kinds = columns.get("strata", columns["task"]), {}
     for mark in ",;\t":
         header, *rows = [*filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))] or [[]]
         several = columns["value"].split("/" if "/" in columns["value"] else ",")  # successes and trials; a trial each
         values = [columns["value"]] if columns["value"] in header else several
-        if all(header.count(name) == 1 for name in (*names, *values)):
+        if all(header.count(name) == 1 for name in (*names, kind, *values)):
             break
     else:
         need(False, f"the table of returns has not each of {', '.join([*names, columns['value']])} as one column")
@@ -284,8 +315,11 @@ def read_csv(content: bytes, columns: Any) -> tuple[list[list[Fraction]], str]:
         point, cells = "." if mark == "," else ",", cells if is_wide else ["/".join(cells)]
         held[key] = [x for cell in cells for x in _outcomes(cell, point, room // len(cells))]
         room -= len(held[key])
+        label = row[header.index(kind)].strip()
+        need(kinds.setdefault(row[header.index(names[0])], label) == label, f"row {i + 1}: its task is in two strata")
     need(len({*map(str.strip, tasks)}) == len(tasks), "labels of tasks differ in blanks alone")
-    return [[x for each in held.values() for x in each] for held in tasks.values()], sha256(content).hexdigest()
+    found = [[x for each in held.values() for x in each] for held in tasks.values()]
+    return found, sha256(content).hexdigest(), *([[*kinds.values()]] if "strata" in columns else [])
 
 
 def _outcomes(entry: str, point: str, most: int) -> list[Fraction]:
@@ -303,9 +337,11 @@ def main(certificate: str, returns: str, check: Any = check, read: Any = read_cs
     """Print which rows are proven; 1 if any is not. ``by``: what of the data a certificate says for the reader."""
 
     def found(data: Any) -> Any:
-        picked = data.get("roles") or data.get("unfinished")
+        roles = {name: held for name, held in (data.get("roles") or {}).items() if held}
+        strata = {"strata": roles.pop("strata")} if "strata" in roles else {}
+        picked = roles or data.get("unfinished")
         need(not picked, f"its table is read in another way ({picked}), which jaxcert verify --exact knows")
-        return read(Path(returns).read_bytes(), data[by])
+        return read(Path(returns).read_bytes(), {**data[by], **strata} if strata else data[by])
 
     return printed(lambda: check(Path(certificate).read_bytes(), found), BELIEVED)
 
