@@ -36,8 +36,8 @@ _MOST_PAIRS = 5
     needed=["delta"],
     delta="Failure probability of the certificate, or of a whole leaderboard.",
     support="Smallest and largest possible return; successes need none.",
-    question=f"What is asked: {', '.join(_ASKED)}. By default improvement for margins, safety_level for a safety, "
-    "and else mean_difference.",
+    question=f"What is asked: {', '.join(_ASKED)}; or ranking: which of the policies is at least as good on average, "
+    "whichever it is. By default improvement for margins, safety_level for a safety, and else mean_difference.",
     threshold=in_full("Differences for a question at thresholds, such as band; in a leaderboard performances"),
     safety=in_full("Certify the difference that this share of new tasks reaches"),
     beta="As in `jaxcert certify`.",
@@ -66,12 +66,13 @@ def command(
 ) -> None:
     """Certify how much better policy A is than policy B, on the same tasks, which are matched by their labels.
 
-    Of three policies or more it prints a leaderboard, whose statements hold together with confidence 1 - D. Tables name
-    their tasks; rows of arrays are tasks in the same order.
+    Of three policies or more it prints a leaderboard, whose statements hold together with confidence 1 - D. With
+    --question ranking it says which one is at least as good, of two or more. Tables name their tasks; rows of arrays
+    are tasks in the same order.
     """
     reading = {**reading_of(roles), "strict": strict}
     sources = sources_of([file_a, *([] if file_b is None else [file_b, *(others or [])])], reading, called)
-    if len(sources) > 2:
+    if len(sources) > 2 or _of_order(asking):
         print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, quiet=quiet)
         return
     asking = asking.named(2, strata=roles["strata"])
@@ -105,10 +106,15 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
         _console.say(*_reasons(request, found))
 
 
+def _of_order(asking: Asking) -> bool:
+    """Whether the order of the policies alone is asked for, which has no rows."""
+    return asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
+
+
 def _board(request: Request, num_policies: int) -> Board:
     """The questions about the policies; ValueError for options of two policies or of other questions."""
     asking = request.asking
-    of_order = asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
+    of_order = _of_order(asking)
     about_each = {"--json": request.outputs.json, "--threshold": asking.threshold, "--mean": asking.mean}
     if of_order and (given := [name for name, value in about_each.items() if value]):
         raise ValueError(

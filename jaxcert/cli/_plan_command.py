@@ -210,7 +210,7 @@ def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
 
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, strata: str | None) -> None:
     """Write the wanted files, and print the plan, with how many tasks to draw from each stratum."""
-    is_wide, drawn = found.wish is not None, [] if strata is None else _drawn(found, data[0])
+    is_wide, drawn = found.wish is not None, {} if strata is None else _drawn(found, data[0])
     with writing() as write:
         if wanted.plot:
             write(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
@@ -220,15 +220,18 @@ def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, strata: str | 
         _console.output().print(
             _console.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
         )
-        _console.say(*found.remarks, *drawn)
+        _console.say(*found.remarks)
+        if drawn:
+            each = ", ".join(f"{count} from {label}" for label, count in drawn.items())
+            _console.say(f"Of the {sum(drawn.values())} tasks draw {each}: as often as PILOT has them.")
         if wanted.lock:
-            write(write_locked, wanted.lock, protocol_of(found, strata))
+            write(write_locked, wanted.lock, protocol_of(found, strata, drawn))
 
 
-def _drawn(found: Plan, pilot: ReturnsFile) -> list[str]:
+def _drawn(found: Plan, pilot: ReturnsFile) -> dict[str, int]:
     """How many tasks to draw from each stratum; ValueError if one has none, as nothing would be known of it."""
     if found.best is None or pilot.strata is None:
-        return []
+        return {}
     num_tasks = found.best.num_tasks
     parts = allocated(num_tasks, [str(label) for label in pilot.strata])
     if lacking := [label for label, count in parts.items() if not count]:
@@ -236,5 +239,4 @@ def _drawn(found: Plan, pilot: ReturnsFile) -> list[str]:
             f"{num_tasks} tasks suffice, none of them from the stratum {lacking[0]!r:.40} if drawn as often as PILOT "
             "has them, so that nothing would be known of it; expected a larger --safety or --power"
         )
-    each = ", ".join(f"{count} from {label}" for label, count in parts.items())
-    return [f"Of the {num_tasks} tasks draw {each}: as often as PILOT has them."]
+    return parts
