@@ -1,6 +1,7 @@
 """`jaxcert trial`: an experiment trial by trial, as with a robot, recorded in a log."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,8 +84,7 @@ def start_trials(
     """Declare an experiment in LOG, before its first trial.
 
     Draw its tasks at random from the distribution of new tasks; for a fixed list, it names another command. With
-    --policies, each pair tries both policies on a newly drawn scene; each block of more tries all of them. For a fixed
-    list a scene is a run of the whole list, its score the share of successes: --support 0 1.
+    --policies, each pair tries both policies on a newly drawn scene, and each block of more all of them.
     """
     check_suffix(log, [".jsonl"])
     kind, other = (of_tasks, of_pairs) if of_pairs.policies is None else (of_pairs, of_tasks)
@@ -189,7 +189,8 @@ def trial_status(
     if isinstance(found, Trials):
         _write_files(found, json, out, witness=witness, force=force)
     elif json is not None or out is not None:
-        raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof_command(log)}")
+        proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
+        raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof}")
     _console.say(*_trial_texts.standing(found))
 
 

@@ -160,6 +160,11 @@ def _beginning_of_pairs(trials: PairedTrials) -> Iterator[str]:
         f"for each {declared.noun} draw a scene as new ones come, and try {_all_of(trials)} policies on it, in the "
         "order that is advised; stop whenever you like"
     )
+    if declared.successes:
+        yield (
+            f"of a fixed list, a {declared.noun} is one run of the whole list by each: declare --support 0 1, and "
+            "record shares of successes as scores"
+        )
 
 
 def _last_pair(trials: PairedTrials) -> list[str]:

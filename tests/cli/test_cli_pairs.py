@@ -59,6 +59,12 @@ def test_from_the_start_to_the_answer(log):
         "trial", "add", log, "--policy", "new", "--success"
     )
     assert [*check_pairs(log.read_bytes())] == [f"proven after 8 pairs: {answer.split(': ')[1]}."]
+    status, out, _ = command("verify", log)
+    assert (status, out.splitlines()[0]) == (0, f"proven after 8 pairs: {answer.split(': ')[1]}.")
+    log.write_bytes(log.read_bytes().replace(b'"success": false', b'"success": true', 1))
+    status, out, _ = command("verify", log)
+    assert (status, out) == (1, "refused: line 3 of the log has another hash\n")
+    assert "expected RETURNS as well" in refused("verify", "c.json")
 
 
 def test_what_can_be_shown_no_more(log):
@@ -171,8 +177,9 @@ def test_files_are_of_tasks(log, tmp_path):
     tried(log, True, False)
     for option, name in (("--json", "c.json"), ("--out", "r.npz")):
         message = refused("trial", "status", log, option, tmp_path / name)
-        assert "--json and --out are for tasks; of pairs the log is the proof: python " in message
-        checked = subprocess.run([sys.executable, *shlex.split(message.split(": python ")[1])], capture_output=True)
+        proof = f"of pairs the log is the proof: jaxcert verify {shlex.quote(str(log))}, or python "
+        assert f"--json and --out are for tasks; {proof}" in message
+        checked = subprocess.run([sys.executable, *shlex.split(message.split(", or python ")[1])], capture_output=True)
         assert (checked.returncode, checked.stderr) == (1, b"")  # nothing is proven by one pair
     told = refused("verify", "--exact", log, log)
     assert "is not one JSON document; expected a file of --json with --witness" in told
