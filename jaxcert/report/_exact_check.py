@@ -168,7 +168,8 @@ def with_witnesses(
     found: Any = WITNESSES[question.name]
     low, high = support_of(record)
     where = np.ones(data.returns.shape, bool) if data.where is None else np.asarray(data.where)
-    sample = Sample(np.where(where, data.returns, 0).astype(np.float64), where, low, high)
+    strata = [] if data.strata is None else data.strata.tolist()
+    sample = Sample(np.where(where, data.returns, 0).astype(np.float64), where, low, high, strata)
     answer = jax.tree.map(np.asarray, certificate)
     witnesses, returns = [found(answer, sample, i) for i in range(len(record["rows"]))], exactly(data)
     return where_proven(record, witnesses, lambda document: check_certificate.check(document, lambda _: returns))

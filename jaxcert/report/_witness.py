@@ -20,18 +20,21 @@ from jaxcert.certificates._attained_limits import FEW
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._levels import delta_shares, near, usual_enough
 from jaxcert.certificates._registry import METHODS, counts_bounds
+from jaxcert.certificates._soft import SOFT
 from jaxcert.certificates._suite_counts import quantiles_of
+from jaxcert.returns import stratified
 
 Witness = dict[str, Any]
 
 
 class Sample(NamedTuple):
-    """Returns on the host, float64 [n, m], which of them count, bool [n, m], and the support (a, b)."""
+    """Returns on the host, float64 [n, m], which of them count, bool [n, m], the support (a, b), and any strata."""
 
     returns: np.ndarray
     where: np.ndarray
     low: float
     high: float
+    strata: Sequence[str] = ()  # of each task, where it was drawn within one
 
     @property
     def successes(self) -> np.ndarray:
@@ -200,7 +203,8 @@ def at_the_best(
 def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
     """For ``certify``: at one level, or at the numbers of successes that were tried; ValueError for soft counts."""
     check_witnesses(certificate)
-    successes, chosen = METHODS[certificate.method].counts_successes, np.ndim(certificate.beta) > 0
+    method = METHODS[certificate.method.removeprefix("weighted_")]
+    successes, chosen = method.counts_successes, np.ndim(certificate.beta) > 0
     if chosen and not successes:
         raise ValueError("beta is 'auto', whose share of delta has no witness; expected a number")
     if not (successes or counts_bounds(certificate)):
@@ -213,7 +217,17 @@ def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
     sizes = np.asarray(sample.sizes, threshold.dtype)
     enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), None if chosen else certificate.beta)
     parts = delta_shares(float(sizes[-1])) if chosen else [1.0]
-    return at_the_best(sample, enough.successes, parts, certificate.chosen[index], float(threshold), delta)
+    place = _chosen(certificate, sample, np.asarray(enough.successes), index)
+    return at_the_best(sample, enough.successes, parts, place, float(threshold), delta)
+
+
+def _chosen(certificate: Any, sample: Sample, tried: np.ndarray, index: int) -> int:
+    """Which of the numbers of successes counts, [sizes, levels]; with weights the one of the stated level."""
+    if certificate.chosen is not None or not np.ndim(certificate.beta):
+        return 0 if certificate.chosen is None else int(certificate.chosen[index])
+    exact = decimal(certificate.thresholds[index])
+    levels = [float(exact_level(sample.sizes[0], int(c), exact)) for c in tried[0]]
+    return int(np.argmin(np.abs(np.asarray(levels) - float(certificate.beta[index]))))
 
 
 def _of_bounds(certificate: Any, sample: Sample, threshold: Any) -> Witness:
@@ -263,13 +277,28 @@ def of_both_sides(certificate: Any, sample: Sample, index: int) -> Witness | Non
 
 
 def of_strata(certificate: Any, sample: Sample, index: int) -> Witness | None:
-    """For ``certify_stratified`` with as many tasks of each stratum as its frequency says, as for ``certify``."""
-    if certificate.method not in METHODS or certificate.frequencies:
+    """For ``certify_stratified`` as for ``certify``; where tasks count with weights, also a bet on all of them."""
+    if certificate.method in METHODS:
+        return of_counts(certificate, sample, index)
+    if certificate.method == f"weighted_{SOFT.name}" or len(sample.sizes) > 1:
         raise ValueError(
-            "certificate is of tasks that count with weights, or of given frequencies, which have no witnesses; "
-            "expected strata with the frequencies of the sample"
+            "certificate is of tasks that count with weights, by evidence or of unequal numbers of rollouts, which has "
+            "no witnesses"
         )
-    return of_counts(certificate, sample, index)
+    found = of_counts(certificate, sample, index)
+    if found is None:
+        return None
+    level = found["levels"][found["chosen"]]
+    beta, share = level["beta"], float(level["share"])
+    weights = stratified(sample.returns, sample.strata, frequencies=certificate.frequencies).weights
+    ratio = np.asarray(weights) / np.max(weights)
+    passed = [held is not None for held in found["bets" if "bets" in found else "successes"]]
+    kept = np.where(passed, 1.0, 1 - ratio)[None]
+    largest = float(beta if "bets" in found else max(beta.values()))
+    risk = min(float(certificate.epsilon[index]), 1 - float(certificate.safety[index]))
+    over_tasks = Sample(kept, np.ones(kept.shape, bool), 0.0, 1.0)
+    mean = 1 - risk * (1 - largest) / float(np.max(weights))
+    return {**found, "over_tasks": bets(over_tasks, np.array([True]), mean, share)[0]}
 
 
 def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:

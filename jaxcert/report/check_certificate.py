@@ -13,8 +13,8 @@ epsilon, where P[Bin(n, epsilon (1 - beta)) <= k] <= delta; if they are a list, 
 coins of 1 - beta for the k tasks and for v - k others, those with the largest beta, show at most k heads with
 probability at most delta. (Unequal beta: a coin of epsilon (1 - beta) for each task.) From strata, as many tasks of
 each as a new task is likely to be from it, epsilon is the same for equal beta, delta <= 1/4 and k < n - 1 (Greenberg
-and Mohri 2014, Hoeffding 1956). Where several levels were tried, one suffices at its share of delta. Of a + b - X, at
-a + b - B, it bounds P[J >= B].
+and Mohri 2014, Hoeffding 1956); else by the theorem, of numbers with unequal means. Where several levels were tried,
+one suffices at its share of delta. Of a + b - X, at a + b - B, it bounds P[J >= B].
 """
 
 import csv
@@ -56,9 +56,9 @@ _NOTHING = rf"{_START}nothing is certified about (?:how many of these [0-9]+ tas
 COUNTED = "threshold safety epsilon num_violations num_valid status sentence"  # the columns of a row
 _SILENT = frozenset(["vacuous", "infeasible", "invalid_input", "out_of_range", "unsound"])  # of a row without a claim
 _MOST_TRIALS = 10**7  # that a table may count
-# The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ..., and the stratum of
-# each task, for tasks that were drawn within strata.
-Case = namedtuple("Case", "tasks low high delta whole settings binary strata", defaults=[()])
+# The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ..., and for tasks that
+# were drawn within strata how frequent these are, and the weight of each task; none if all have the same.
+Case = namedtuple("Case", "tasks low high delta whole settings binary strata weights", defaults=[{}, []])
 WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError, csv.Error, RecursionError
 READING: Any = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), Number)
 READING |= {"object_pairs_hook": lambda held: need(len(dict(held)) == len(held), "a name twice") or dict(held)}
@@ -175,7 +175,8 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
     need(min(safety, epsilon, upper) >= 0 and max(safety, epsilon, upper) <= 1, "it has what is no probability")
     need(abs(safety + epsilon - 1) < Fraction(1, 2**20), "safety is not 1 - epsilon")
     end = rf" a probability between {_N} and {_N}\." if "safety_upper" in row else rf" probability at least {_N}\."
-    new = _NEW.replace("the same distribution", re.escape(_in_words(case.strata)))
+    given = bool(case.settings.get("frequencies"))
+    new = _NEW.replace("the same distribution", re.escape(_in_words(case.strata, given=given)))
     shown = said(row, case, new + end, claims=safety > 0 or upper < 1) or [threshold, safety]
     need(shown[0] <= threshold and shown[1] <= safety and [upper, *shown[2:]][-1] >= upper, "its sentence says more")
     beta = row["beta"] if "beta" in row else case.settings["beta"]
@@ -195,6 +196,9 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
         is_close = exact_number(most) <= max(betas) * (1 + Fraction(1, 2**16))
         is_close = is_close or name == "num_below" or "beta" not in row
         need(is_close, f"beta is {most}; the levels of its witnesses are at most {float(max(betas)):.7g}")
+        if case.weights:
+            over_all_tasks(witness, case.weights, passed, betas, risk, share)
+            continue
         coins = Counter(risk * (1 - beta) for beta in betas)
         fits = not case.strata or (
             share <= Fraction(1, 4) and passed.count(False) < len(passed) - 1 and len(coins) == 1
@@ -203,20 +207,47 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
         need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
 
 
-def _in_words(strata: Sequence[str]) -> str:
-    """Where a new task is from: one distribution, or strata as often as tasks were drawn from each."""
-    counts, n = Counter(strata), len(strata)
-    names, sizes = [label[:40] for label in counts], {*counts.values()}
-    if not strata:
+def over_all_tasks(
+    witness: Any, weights: list[Fraction], passed: list[bool], betas: list[Fraction], risk: Fraction, share: Fraction
+) -> None:
+    """Check a risk of tasks with weights: u = 1, or 1 - w / max w of a task that does not pass, has a larger mean than
+    that risk allows, by a bet.
+    """
+    need(len({*betas}) == 1, "its tasks have several levels, and weights")
+    largest, bet = max(weights), exact_number(witness["over_tasks"])
+    mean = 1 - risk * (1 - betas[0]) / largest
+    kept = [Fraction(ok) or 1 - weight / largest for ok, weight in zip(passed, weights, strict=True)]
+    won = 0 <= bet <= 1 and mean > 0 and gain([bet], kept, Fraction(0), mean, 1 / share) >= 0
+    need(
+        won, f"{float(risk):.7g} is too small a risk: its bet on all tasks is not in [0, 1], or wins less than 1/delta"
+    )
+
+
+def _frequencies(strata: Sequence[str], texts: list[str]) -> dict[str, Fraction]:
+    """How frequent the strata of these tasks are: as texts such as flat=0.5 say, or as often as tasks were drawn."""
+    counts = Counter(strata)
+    if not texts:
+        return {label: Fraction(count, len(strata)) for label, count in counts.items()}
+    given = {label: exact_number(Number(number)) for label, _, number in (text.rpartition("=") for text in texts)}
+    fits = given.keys() == counts.keys() and len(given) == len(texts) and min(given.values()) > 0
+    need(fits and abs(sum(given.values()) - 1) < Fraction(1, 10**6), "its frequencies are not those of its strata")
+    return {label: given[label] / sum(given.values()) for label in counts}
+
+
+def _in_words(frequencies: dict[str, Fraction], *, given: bool) -> str:
+    """Where a new task is from: one distribution, or strata with these frequencies."""
+    names, shares = [label[:40] for label in frequencies], {*frequencies.values()}
+    if not frequencies:
         return "the same distribution"
-    if len(counts) > 12 or len({*names}) < len(names):
-        return f"one of {len(counts)} strata, {'each as likely' if len(sizes) == 1 else 'as frequent as in the sample'}"
+    if len(frequencies) > 12 or len({*names}) < len(names):
+        other = "with the frequencies that were declared" if given else "as frequent as in the sample"
+        return f"one of {len(frequencies)} strata, {'each as likely' if len(shares) == 1 else other}"
     if len(names) == 1:
         return f"the stratum {names[0]}"
-    if len(sizes) > 1:
-        names = [f"{name} ({count / n:.4g})" for name, count in zip(names, counts.values(), strict=True)]
+    if len(shares) > 1:
+        names = [f"{name} ({float(share):.4g})" for name, share in zip(names, frequencies.values(), strict=True)]
     *first, last = names
-    return f"{', '.join(first)} or {last}{', each as likely' if len(sizes) == 1 else ''}"
+    return f"{', '.join(first)} or {last}{', each as likely' if len(shares) == 1 else ''}"
 
 
 def share_of_a_list(row: Any, case: Case) -> None:
@@ -267,7 +298,7 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
                 yield False, f"refused: {place}: {reason(error)}"
 
 
-def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict) -> Case:
+def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict) -> Case:
     need(record["question"] in statements, f"the question is {record['question']!r}; expected one of {[*statements]}")
     settings, data, each = record["settings"], record["data"], statements[record["question"]][0]
     need((record["fixed_beforehand"], record["note"]) == (each, _NOTE.format(each)), "its note is another one")
@@ -285,11 +316,13 @@ def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict
     for i, task in enumerate(task or [low] for task in tasks):
         need(low <= min(task) and (high is None or max(task) <= high), f"task {i + 1} has a return beyond the support")
     binary = (low, high) == (0, 1) and all(x in (0, 1) for task in tasks for x in task)
-    if record["question"] != "stratified":
+    if not strata:
         return Case(tasks, low, high, delta, delta, settings, binary)
-    need(not settings.get("frequencies"), "its tasks count with weights, or their frequencies are given")
-    need(len(strata) == 1 and len(strata[0]) == len(tasks), "its strata are not read from the file of returns")
-    return Case(tasks, low, high, delta, delta, settings, binary, strata[0])
+    need(len(strata[0]) == len(tasks), "its strata are not those of its tasks")
+    shares, counts = _frequencies(strata[0], settings.get("frequencies") or []), Counter(strata[0])
+    weights = [shares[label] * len(tasks) / counts[label] for label in strata[0]]
+    is_even = all(abs(weight - 1) <= Fraction(1, 2**49) for weight in weights)
+    return Case(tasks, low, high, delta, delta, settings, binary, shares, [] if is_even else weights)
 
 
 def read_csv(content: bytes, columns: Any) -> tuple[Any, ...]:
