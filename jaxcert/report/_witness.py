@@ -5,6 +5,7 @@ By theorem 1 of Ming, Shen and Wang, every bet :math:`\lambda \in [0, 1]` with :
 `check_certificate` decides. A number is the decimal that Python writes for it.
 """
 
+import dataclasses
 import functools
 import math
 from collections.abc import Sequence
@@ -20,7 +21,6 @@ from jaxcert.certificates._attained_limits import FEW
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._levels import delta_shares, near, usual_enough
 from jaxcert.certificates._registry import METHODS, counts_bounds
-from jaxcert.certificates._soft import SOFT
 from jaxcert.certificates._suite_counts import quantiles_of
 from jaxcert.returns import stratified
 
@@ -203,8 +203,7 @@ def at_the_best(
 def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
     """For ``certify``: at one level, or at the numbers of successes that were tried; ValueError for soft counts."""
     check_witnesses(certificate)
-    method = METHODS[certificate.method.removeprefix("weighted_")]
-    successes, chosen = method.counts_successes, np.ndim(certificate.beta) > 0
+    successes, chosen = METHODS[certificate.method].counts_successes, np.ndim(certificate.beta) > 0
     if chosen and not successes:
         raise ValueError("beta is 'auto', whose share of delta has no witness; expected a number")
     if not (successes or counts_bounds(certificate)):
@@ -280,12 +279,12 @@ def of_strata(certificate: Any, sample: Sample, index: int) -> Witness | None:
     """For ``certify_stratified`` as for ``certify``; where tasks count with weights, also a bet on all of them."""
     if certificate.method in METHODS:
         return of_counts(certificate, sample, index)
-    if certificate.method == f"weighted_{SOFT.name}" or len(sample.sizes) > 1:
+    if len(sample.sizes) > 1:
         raise ValueError(
-            "certificate is of tasks that count with weights, by evidence or of unequal numbers of rollouts, which has "
-            "no witnesses"
+            "certificate is of weights and unequal numbers of rollouts, which has no witnesses; expected equal"
         )
-    found = of_counts(certificate, sample, index)
+    plain = dataclasses.replace(certificate, method=certificate.method.removeprefix("weighted_"))
+    found = of_counts(plain, sample, index)
     if found is None:
         return None
     level = found["levels"][found["chosen"]]

@@ -304,7 +304,8 @@ def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict)
     need((record["fixed_beforehand"], record["note"]) == (each, _NOTE.format(each)), "its note is another one")
     odd = [settings.get("complete") not in (None, True), "divergence" in settings]
     need(not any([*odd, settings.get("simultaneous"), "others" in record]), "its settings are of other statements")
-    tasks, digest, *strata = read(data)
+    of_strata, held = bool((data.get("roles") or {}).get("strata")), read(data)
+    (tasks, digest), strata = (held[:2], held[2]) if of_strata else (held, ())
     need(data["sha256"] == digest, "the file of returns is not the one that it was made from")
     counts = settings["num_tasks"], *(data["num_rollouts"][name] for name in ("min", "max", "total"))
     stated = [*map(exact_number, counts)]
@@ -318,9 +319,9 @@ def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict)
     binary = (low, high) == (0, 1) and all(x in (0, 1) for task in tasks for x in task)
     if not strata:
         return Case(tasks, low, high, delta, delta, settings, binary)
-    need(len(strata[0]) == len(tasks), "its strata are not those of its tasks")
-    shares, counts = _frequencies(strata[0], settings.get("frequencies") or []), Counter(strata[0])
-    weights = [shares[label] * len(tasks) / counts[label] for label in strata[0]]
+    need(len(strata) == len(tasks), "its strata are not those of its tasks")
+    shares, counts = _frequencies(strata, settings.get("frequencies") or []), Counter(strata)
+    weights = [shares[label] * len(tasks) / counts[label] for label in strata]
     is_even = all(abs(weight - 1) <= Fraction(1, 2**49) for weight in weights)
     return Case(tasks, low, high, delta, delta, settings, binary, shares, [] if is_even else weights)
 

@@ -148,5 +148,5 @@ def test_weights_are_proven_by_a_bet_on_all_tasks(settings, tmp_path):
 
 
 def test_evidence_with_weights_has_no_witnesses(tmp_path):
-    with pytest.raises(ValueError, match="by evidence or of unequal numbers of rollouts, which has no witnesses"):
+    with pytest.raises(ValueError, match="which adds up evidence and has no witnesses"):
         written(tmp_path, frequencies=GIVEN, method="soft")
