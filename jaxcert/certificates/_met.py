@@ -101,6 +101,7 @@ def _counted(
     good = jnp.zeros_like(fields["num_valid"])
     if allowance is not None:  # nothing where nothing is certified, as for invalid input
         good = jnp.where(fields["safety"] > 0, fields["num_valid"] - at_least(found[1], allowance), good)
+    fields |= {"chosen": best.chosen} if beta is None else {}
     return fields | {"level": best.level, "missed": best.missed, "num_good": good}
 
 
@@ -123,7 +124,7 @@ def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) ->
     found = counted(sample)
     if enough is None:
         thresholds = jnp.broadcast_to(threshold, found.num_rollouts.shape)
-        enough, _ = numbers_for(None if usual else tried.betas)(found.num_rollouts, thresholds)
+        enough, _ = numbers_for(None if usual else metric.level(tried.betas))(found.num_rollouts, thresholds)
     shape = (*found.successes.shape, enough.successes.shape[-1])
     passed = found.successes[..., None] >= jnp.broadcast_to(enough.successes, shape)
     # If the data choose one of several levels, the calibrated level counts, not the smaller attained one.

@@ -13,7 +13,7 @@ from jaxcert._validation import check_finite, is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._arguments import bound_for
 from jaxcert.certificates._levels import Enough, usual_enough
-from jaxcert.numerics._rounding import cast_host, complement_up
+from jaxcert.numerics._rounding import cast_host, complement_up, known
 from jaxcert.returns._prepared import as_successes, is_successes
 from jaxcert.returns._required import Side
 from jaxcert.returns._sample import Sample, sample_of
@@ -45,7 +45,11 @@ class Metric:
         if not (self.bound.binary and self.sample.is_full):
             return None
         m = self.sample.num_rollouts.astype(self.threshold.dtype)
-        return usual_enough(m, self.threshold.reshape(1), beta)
+        return usual_enough(m, self.threshold.reshape(1), self.level(beta))
+
+    def level(self, beta: Any) -> Any:
+        """What the level of numbers of successes must not exceed, in the type of the returns."""
+        return None if beta is None else known(beta, self.threshold.dtype, "down")
 
 
 def check_declared(sides: Sequence[Side], complete: Any) -> None:
@@ -101,7 +105,7 @@ def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate:
     if side.is_least:
         return Metric(sample, threshold, per_task, of_failures=False)
     if per_task.binary:
-        return Metric(sample, _rest(threshold), per_task, of_failures=True)
+        return Metric(sample, rest(threshold), per_task, of_failures=True)
     return Metric(sample.reflected, -threshold, per_task, of_failures=False)
 
 
@@ -122,7 +126,7 @@ def _check_threshold(side: Side, sample: Any, validate: bool) -> None:
         warnings.warn(text, UserWarning, stacklevel=5)
 
 
-def _rest(threshold: Any) -> Any:
+def rest(threshold: Any) -> Any:
     """1 - threshold, rounded up, for a number of at most 1; 2 for one below 0, which is never met, and else 0."""
     if is_concrete(threshold):
         value, dtype = float(threshold), threshold.dtype

@@ -14,7 +14,7 @@ from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._figures import LISTED, SAMPLED
 from jaxcert.certificates._met import solved_together
-from jaxcert.certificates._method import BINOMIAL, Levels
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
 from jaxcert.certificates._required_metrics import check_declared, metrics_of
 from jaxcert.certificates._requirements_certificate import SIDES, RequirementsCertificate
@@ -129,7 +129,6 @@ def required(
         "sides": tuple(SIDES[not each.is_least] for each in sides),
         "of_successes": tuple(each.binary for each in bounds),
         "bound": next((each.name for each in bounds if not each.binary), CLOPPER_PEARSON.name),
-        "chosen": listed or level is None or isinstance(level, Levels),
         "question": "suite_requirements" if listed else "requirements",
         "source": LISTED if listed else SAMPLED,
     }

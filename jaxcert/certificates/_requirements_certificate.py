@@ -40,11 +40,11 @@ class RequirementsCertificate(Answer):
         of_successes: whether each is about a probability (static).
         bound: name of the bound of the metrics that are no successes (static).
         method: name of the method (static).
-        chosen: whether the data chose the level (static).
         complete: whether returns were declared to be of whole rollouts (static).
         question: by which name it was asked (static).
         source: "sampled", or "listed" for the tasks of a fixed list (static).
         num_good: at least how many tasks of a list meet all of the requirements, int32[...]; of sampled ones 0.
+        chosen: which of the levels that were tried counts, from 0, int32[...]; None where only one was.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("requirement"))
@@ -64,11 +64,11 @@ class RequirementsCertificate(Answer):
     of_successes: tuple[bool, ...] = dataclasses.field(metadata={"static": True})
     bound: str = dataclasses.field(metadata={"static": True})
     method: str = dataclasses.field(metadata={"static": True})
-    chosen: bool = dataclasses.field(metadata={"static": True})
     complete: bool = dataclasses.field(metadata={"static": True})
     question: str = dataclasses.field(metadata={"static": True})
     source: str = dataclasses.field(metadata={"static": True})
     num_good: jax.Array
+    chosen: Any = None
 
     _shown: ClassVar = ("safety", "thresholds", "level", "delta", "num_tasks", "metrics", "sides", "bound", "method")
 
@@ -84,7 +84,7 @@ class RequirementsCertificate(Answer):
     @property
     def beta(self) -> jax.Array:
         """The level; with an axis of one row where the data chose it."""
-        return self.level[..., None] if self.chosen else self.level
+        return self.level if self.chosen is None else self.level[..., None]
 
     @property
     def num_missed(self) -> jax.Array:

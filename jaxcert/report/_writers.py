@@ -98,7 +98,8 @@ def certificate_record(
         "note": _TOGETHER if together else _NOTE.format(asked.each) if asked.each else _WHOLE,
         "rows": _with_advice(rows, advice),
     }
-    return with_witnesses(record, certificate, asked, data) if witness else record
+    files = [] if data is None else [data, *others]
+    return with_witnesses(record, certificate, asked, files) if witness else record
 
 
 def write_certificates(

@@ -12,7 +12,8 @@ probability at least 1 - delta: if the tasks were sampled independently, a new o
 epsilon, where P[Bin(n, epsilon (1 - beta)) <= k] <= delta; if they are a list, fewer than v of them have J < B, where
 coins of 1 - beta for the k tasks and for v - k others, those with the largest beta, show at most k heads with
 probability at most delta. (Unequal beta: a coin of epsilon (1 - beta) for each task.) Where several levels were tried,
-one suffices at its share of delta. Of a + b - X, at a + b - B, it bounds P[J >= B].
+one suffices at its share of delta. Of a + b - X, at a + b - B, it bounds P[J >= B]. Of several requirements a task
+passes if it passes each: a bad task misses one of them, and passes with probability at most the largest beta.
 """
 
 import csv
@@ -44,17 +45,22 @@ BELIEVED = """What remains to be believed:
 _DECIMAL = re.compile(r"-?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _WORDS = dict(re.findall(r"(\w+)=(.)", "true=1 yes=1 pass=1 passed=1 success=1 false=0 no=0 fail=0 failed=0 failure=0"))
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
+_WHOLE = "It holds for settings fixed before the data were seen, not for ones chosen after a look at them."
 _ADVICE = "no more than the lower end of the support: lower the safety, or sample more tasks or rollouts"
 _N, _OF = r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)", "(?:expected return|probability of success)"
 _START, _AT_LEAST = f"With confidence {_N}: ", f"the {_OF} is at least {_N}"
-_NEW = f"{_START}on a new task from the same distribution, {_AT_LEAST} with"
-_LISTED = rf"{_START}on (?:at least ([0-9]+) of these|all of these) ([0-9]+) tasks, {_AT_LEAST}\."
+_NEW_TASK = f"{_START}on a new task from the same distribution, "
+_NEW = f"{_NEW_TASK}{_AT_LEAST} with"
+_SO_MANY = rf"{_START}on (?:at least ([0-9]+) of these|all of these) ([0-9]+) tasks, "
+_LISTED = rf"{_SO_MANY}{_AT_LEAST}\."
 _NOTHING = rf"{_START}nothing is certified about (?:how many of these [0-9]+ tasks have )?an? {_OF} of at least {_N}\."
 COUNTED = "threshold safety epsilon num_violations num_valid status sentence"  # the columns of a row
 _SILENT = frozenset(["vacuous", "infeasible", "invalid_input", "out_of_range", "unsound"])  # of a row without a claim
 _MOST_TRIALS = 10**7  # that a table may count
-# The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ...
-Case = namedtuple("Case", "tasks low high delta whole settings binary")
+_LINE = re.compile(r"(\S(?:.*\S)?) ([<>]=) (\S+)(?: in (\S+) (\S+))?")  # a requirement
+# The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ...; of requirements,
+# for each the words, a case, and the threshold there.
+Case = namedtuple("Case", "tasks low high delta whole settings binary required", defaults=[()])
 WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError, csv.Error, RecursionError
 READING: Any = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), Number)
 READING |= {"object_pairs_hook": lambda held: need(len(dict(held)) == len(held), "a name twice") or dict(held)}
@@ -121,7 +127,8 @@ def witnessed(witness: Any, case: Case, threshold: Fraction, stated: Any = None)
     shares, level = [exact_number(each["share"]) for each in levels], levels[int(chosen)]
     need(chosen in range(len(levels)) and min(shares) > 0 and sum(shares) <= case.delta, "its shares do not fit")
     same = case.settings.get("betas") in (None, [each.get("beta") for each in levels]) if by_bets else case.binary
-    same = same and (not by_bets or (len({*shares}) == 1 and case.settings.get("beta") != "auto"))
+    equal = len({*shares}) == 1 and case.settings.get("beta") != "auto"
+    same = same and (not by_bets or equal or case.required)
     need(same, "it has other levels than the settings, or successes of returns other than 0 and 1")
     given, sizes = witness["bets" if by_bets else "successes"], [len(task) for task in case.tasks]
     betas = {m: exact_number(level["beta"] if by_bets else level["beta"][str(m)]) for m in sizes}
@@ -150,13 +157,14 @@ def of_counts(row: Any, case: Case, claims: bool) -> None:
     fits = all(count >= 0 == count % 1 for count in counts.values()) and most <= len(case.tasks)
     need(fits, f"{', '.join(f'{name} is {count}' for name, count in counts.items())}, of {len(case.tasks)} tasks")
     possible = frozenset(("certified", "out_of_range")) if claims else _SILENT
-    possible |= {"certified"} if exact_number(row["threshold"]) <= case.low else set()  # what needs no proof
+    is_given = not case.required and exact_number(row["threshold"]) <= case.low  # what needs no proof
+    possible |= {"certified"} if is_given else set()
     need(row["status"] in possible, f"its status is {row['status']!r:.40}; expected {' or '.join(sorted(possible))}")
 
 
-def said(row: Any, case: Case, pattern: str, claims: bool) -> list[Fraction]:
+def said(row: Any, case: Case, pattern: str, claims: bool, nothing: str = _NOTHING) -> list[Fraction]:
     """The numbers in the sentence of a row after the confidence, which is checked; none if it claims nothing."""
-    match = re.fullmatch(rf"{pattern if claims else _NOTHING}(?: \({_ADVICE}\))?", row["sentence"])
+    match = re.fullmatch(rf"{pattern if claims else nothing}(?: \({_ADVICE}\))?", row["sentence"])
     numbers = [exact_number(Number(text)) for text in (match.groups() if match else ()) if text]
     need(len(numbers) > 0, "its sentence says something else than its numbers")
     need(0 <= numbers[0] <= 1 - case.whole, "its sentence has a confidence that is not from 0 to 1 - delta")
@@ -166,10 +174,8 @@ def said(row: Any, case: Case, pattern: str, claims: bool) -> list[Fraction]:
 
 def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, list, Fraction]] = witnessed) -> None:
     """Check a row with a safety at a threshold, and the upper end if it has one: P[J < B] and P[J >= B] are at most."""
-    safety, epsilon, threshold = (exact_number(row[name]) for name in ("safety", "epsilon", "threshold"))
-    upper = exact_number(row["safety_upper"]) if "safety_upper" in row else Fraction(1)
-    need(min(safety, epsilon, upper) >= 0 and max(safety, epsilon, upper) <= 1, "it has what is no probability")
-    need(abs(safety + epsilon - 1) < Fraction(1, 2**20), "safety is not 1 - epsilon")
+    safety, epsilon, upper = of_probabilities(row)
+    threshold = exact_number(row["threshold"])
     end = rf" a probability between {_N} and {_N}\." if "safety_upper" in row else rf" probability at least {_N}\."
     shown = said(row, case, _NEW + end, claims=safety > 0 or upper < 1) or [threshold, safety]
     need(shown[0] <= threshold and shown[1] <= safety and [upper, *shown[2:]][-1] >= upper, "its sentence says more")
@@ -184,14 +190,25 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
         sides += [("num_below", row["witness"]["upper"], mirror, upper, ends - above, case.settings["beta_upper"])]
     for name, witness, data, risk, at, most in sides if safety > 0 and threshold > case.low else sides[1:]:
         part = data._replace(delta=case.delta / 2) if "safety_upper" in row else data
-        passed, betas, share = proof(witness, part, at, exact_number(most))
-        counted = passed.count(name == "num_below")
-        need(exact_number(row[name]) == counted, f"{name} is {row[name]}; of its witnesses {counted}")
-        is_close = exact_number(most) <= max(betas) * (1 + Fraction(1, 2**16))
-        is_close = is_close or name == "num_below" or "beta" not in row
-        need(is_close, f"beta is {most}; the levels of its witnesses are at most {float(max(betas)):.7g}")
-        coins = Counter(risk * (1 - beta) for beta in betas)
-        need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
+        is_rare(row, name, risk, exact_number(most), *proof(witness, part, at, exact_number(most)))
+
+
+def of_probabilities(row: Any) -> tuple[Fraction, Fraction, Fraction]:
+    """The safety of a row, its epsilon, and its upper end, which is 1 if it has none."""
+    safety, epsilon, upper = (exact_number(row.get(name, Number(1))) for name in ("safety", "epsilon", "safety_upper"))
+    need(min(safety, epsilon, upper) >= 0 and max(safety, epsilon, upper) <= 1, "it has what is no probability")
+    need(abs(safety + epsilon - 1) < Fraction(1, 2**20), "safety is not 1 - epsilon")
+    return safety, epsilon, upper
+
+
+def is_rare(row: Any, name: str, risk: Fraction, most: Fraction, passed: list, betas: list, share: Fraction) -> None:
+    """Check that so few tasks are rarely found not to pass if the risk is this large; ``most`` is the stated level."""
+    counted = passed.count(name == "num_below")
+    need(exact_number(row[name]) == counted, f"{name} is {row[name]}; of its witnesses {counted}")
+    is_close = most <= max(betas) * (1 + Fraction(1, 2**16)) or name == "num_below" or "beta" not in row
+    need(is_close, f"beta is {most}; the levels of its witnesses are at most {float(max(betas)):.7g}")
+    coins = Counter(risk * (1 - beta) for beta in betas)
+    need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
 
 
 def share_of_a_list(row: Any, case: Case) -> None:
@@ -201,20 +218,69 @@ def share_of_a_list(row: Any, case: Case) -> None:
     shown = said(row, case, _LISTED, claims=good > 0) or [0, n, threshold]
     need(good in range(int(shown[0]), n + 1) and n == shown[-2] and shown[-1] <= threshold, "its sentence says more")
     if good > 0 and threshold > case.low:
-        passed, betas, share = witnessed(row.get("witness"), case, threshold)
-        k, heads = passed.count(False), sorted((ok, 1 - beta) for ok, beta in zip(passed, betas, strict=True))
-        counted = exact_number(row["num_violations"])
-        need(counted == k, f"num_violations is {counted}; of its witnesses {k}")
-        coins = (head for _, head in heads[: n - int(good) + 1])
-        need(rarely(k, Counter(coins), share), f"{n - good} bad tasks are too few for {k} that do not pass")
+        are_good(row, good, *witnessed(row.get("witness"), case, threshold))
 
 
-Statement = tuple[str, str, Callable[[Any, Case], None]]  # what is fixed beforehand, the columns, how a row is checked
+def are_good(row: Any, good: Fraction, passed: list, betas: list, share: Fraction) -> None:
+    """Check that so few tasks are rarely found not to pass if one task fewer of the list is good."""
+    k, heads = passed.count(False), sorted((ok, 1 - beta) for ok, beta in zip(passed, betas, strict=True))
+    counted = exact_number(row["num_violations"])
+    need(counted == k, f"num_violations is {counted}; of its witnesses {k}")
+    bad = len(passed) - int(good)
+    coins = Counter(head for _, head in heads[: bad + 1])
+    need(rarely(k, coins, share), f"{bad} bad tasks are too few for {k} that do not pass")
+
+
+def requirements(row: Any, case: Case) -> None:
+    """Check a row with the share of new tasks, or the number of tasks of a list, that meet several requirements."""
+    *most, last = [words for words, *_ in case.required]
+    what, n = re.escape(f"{', '.join(most)} and {last}, all at once" if most else last), len(case.tasks)
+    listed, nothing = "num_good" in row, rf"{_START}nothing is certified about {{}}{what}\."
+    if listed:
+        good, epsilon, pattern = exact_number(row["num_good"]), Fraction(1), rf"{_SO_MANY}{what}\."
+        told = [n, *said(row, case, pattern, good > 0, nothing.format(f"on how many of these {n} tasks "))]
+        fits = good in range(int(told[-2]) if told[1:] else 0, n + 1) and told[-1] == n
+    else:
+        good, epsilon, _ = of_probabilities(row)
+        end = rf"{what}{',' * bool(most)} with probability at least {_N}\."
+        told = said(row, case, _NEW_TASK + end, good > 0, nothing.format("whether "))
+        fits = not told or told[0] <= good
+    need(fits, "its sentence says more")
+    of_counts(row, case, claims=good > 0)
+    if good > 0:
+        beta = exact_number(row["beta"] if "beta" in row else case.settings["beta"])
+        found = of_each(row.get("witness"), case, beta)
+        if listed:
+            are_good(row, good, *found)
+        else:
+            is_rare(row, "num_violations", min(epsilon, 1 - good), beta, *found)
+
+
+def of_each(witness: Any, case: Case, stated: Fraction) -> tuple[list, list, Fraction]:
+    """As ``witnessed``: a task passes if it passes each requirement in one way, whose level is the largest of these."""
+    need(isinstance(witness, dict), "it has no witness")
+    one_level = stated if isinstance(case.settings.get("beta"), Number) else None
+    pairs = [*zip(witness["requirements"], case.required, strict=True)]
+    # At the lower end of the support every bet wins enough.
+    parts = [witnessed(held, part, max(at, part.low), one_level) for held, (_, part, at) in pairs]
+    ways = {(exact_number(held["chosen"]), *(exact_number(x["share"]) for x in held["levels"])) for held, _ in pairs}
+    need(len(ways) == 1, "its requirements are not shown in one way")
+    passed, betas, shares = zip(*parts, strict=True)
+    levels = [max(each) for each in zip(*betas, strict=True)]
+    is_stated = max(levels) <= stated and (one_level or stated <= max(levels) * (1 + Fraction(1, 2**16)))
+    need(is_stated, f"the largest level is {float(max(levels)):.7g}; stated is {float(stated):.7g}")
+    return [all(each) for each in zip(*passed, strict=True)], levels, shares[0]
+
+
+# What is fixed beforehand for each row, if anything, the columns, how a row is checked.
+Statement = tuple[str | None, str, Callable[[Any, Case], None]]
 STATEMENTS: dict[str, Statement] = {
     "safety": ("threshold", COUNTED, share_of_new_tasks),
     "interval": ("threshold", f"{COUNTED} safety_upper num_below", share_of_new_tasks),
     "safety_level": ("safety", COUNTED, share_of_new_tasks),
     "suite": ("threshold", "threshold num_good num_violations status sentence", share_of_a_list),
+    "requirements": (None, "safety epsilon num_violations status sentence", requirements),
+    "suite_requirements": (None, "num_good num_violations status beta sentence", requirements),
 }
 
 
@@ -244,18 +310,56 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
 def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict) -> Case:
     need(record["question"] in statements, f"the question is {record['question']!r}; expected one of {[*statements]}")
     settings, data, each = record["settings"], record["data"], statements[record["question"]][0]
-    need((record["fixed_beforehand"], record["note"]) == (each, _NOTE.format(each)), "its note is another one")
-    odd = [settings.get("complete") not in (None, True), "divergence" in settings]
-    need(not any([*odd, settings.get("simultaneous"), "others" in record]), "its settings are of other statements")
+    note = _NOTE.format(each) if each else _WHOLE
+    need((record["fixed_beforehand"], record["note"]) == (each, note), "its note is another one")
+    odd = [settings.get("complete") not in (None, True, *[False] * (not each)), "divergence" in settings]
+    odd += [settings.get("simultaneous"), each and "others" in record, "max_weight" in settings]
+    need(not any(odd), "its settings are of other statements")
+    delta = exact_number(settings["delta"])
+    need(0 < delta < 1, "its delta is no probability")
+    if each:
+        tasks = _tasks(data, settings, read)
+        return _within(tasks, settings["support"][0], settings["support"][1], delta, settings)
+    files = [data, *record.get("others", [])]
+    known = {held["columns"]["value"]: _tasks(held, settings, read) for held in files}
+    rows = [(held["sha256"], held.get("roles"), held["columns"]["task"], held["columns"]["trial"]) for held in files]
+    need(all(row == rows[0] for row in rows) and len(known) == len(files), "its metrics are not of the same rollouts")
+    required = [_required(line, known, delta, settings) for line in settings["requirements"]]
+    need(len(required) > 0 and known.keys() == {name for name, *_ in required}, "its metrics are not those required")
+    tasks, *_ = known.values()
+    return Case(tasks, None, None, delta, delta, settings, True, [each for _, *each in required])
+
+
+def _required(line: Any, known: dict[str, list], delta: Fraction, settings: Any) -> tuple[str, str, Case, Fraction]:
+    """The metric of a requirement, its words, its case and the threshold there, both reflected for an upper limit."""
+    name, side, number, low, high = match.groups() if (match := _LINE.fullmatch(line)) else [""] * 5
+    need(name in known, f"{line!r:.80} is no requirement of its metrics")
+    case = _within(known[name], Number(low or 0), None if high == "inf" else Number(high or 1), delta, settings)
+    need(low is not None or case.binary, f"{name} has other values than 0 and 1")
+    quantity, words = "expected" if low else "probability of", "at least" if side == ">=" else "at most"
+    at, told = exact_number(Number(number)), f"the {quantity} {name.replace('_', ' ')} is {words} {number}"
+    if side == "<=":
+        need(settings.get("complete") is True and case.high is not None, "it has an upper limit on partial rollouts")
+        ends = case.low + case.high
+        case, at = case._replace(tasks=[[ends - x for x in task] for task in case.tasks]), ends - at
+    return name, told, case._replace(binary=low is None, required=[line]), at
+
+
+def _tasks(data: Any, settings: Any, read: Callable[[Any], tuple[list, str]]) -> list[list[Fraction]]:
+    """The returns of each task, as many as the record says."""
     tasks, digest = read(data)
     need(data["sha256"] == digest, "the file of returns is not the one that it was made from")
     counts = settings["num_tasks"], *(data["num_rollouts"][name] for name in ("min", "max", "total"))
     stated = [*map(exact_number, counts)]
     found = [len(tasks), min(sizes := [*map(len, tasks)]), max(sizes), sum(sizes)]
     need(stated == found, f"its numbers of tasks and rollouts are {[*map(str, stated)]}, of the returns {found}")
-    low, high = exact_number(settings["support"][0]), settings["support"][1] and exact_number(settings["support"][1])
-    delta = exact_number(settings["delta"])
-    need(0 < delta < 1 and (high is None or low < high), "its delta is no probability, or its support is empty")
+    return tasks
+
+
+def _within(tasks: list[list[Fraction]], least: Any, most: Any, delta: Fraction, settings: Any) -> Case:
+    """The case of returns that lie in the support."""
+    low, high = exact_number(least), most and exact_number(most)
+    need(high is None or low < high, "its support is empty")
     for i, task in enumerate(task or [low] for task in tasks):
         need(low <= min(task) and (high is None or max(task) <= high), f"task {i + 1} has a return beyond the support")
     binary = (low, high) == (0, 1) and all(x in (0, 1) for task in tasks for x in task)

@@ -16,7 +16,7 @@ from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._by_name import axis_of, intervals_of
-from jaxcert.report._witness import WITNESSES
+from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._report_parts import (
     MOST_REASONS,
     TOGETHER,
