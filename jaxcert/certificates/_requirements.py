@@ -203,6 +203,7 @@ REQUIREMENTS = Question(
     each=None,
     settings=same("delta", "beta", "bound", "method", "requirements", "complete"),
     options=_OPTIONS,
+    advised=True,
 )
 
 SUITE_REQUIREMENTS = Question(

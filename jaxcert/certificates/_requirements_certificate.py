@@ -75,7 +75,7 @@ class RequirementsCertificate(Answer):
     @property
     def requirements(self) -> tuple[str, ...]:
         """The requirements, as lines that ``certify_requirements`` reads."""
-        rows = zip(self._claims, self.of_successes, self.low, self.high, strict=True)
+        rows = zip(self.claims, self.of_successes, self.low, self.high, strict=True)
         return tuple(
             claim if binary else f"{claim} in {_decimal(low, 'down')} {_decimal(high, 'up')}"
             for claim, binary, low, high in rows
@@ -87,6 +87,11 @@ class RequirementsCertificate(Answer):
         return self.level if self.chosen is None else self.level[..., None]
 
     @property
+    def by_bounds(self) -> bool:
+        """Whether a task passes by bounds at one level that was given."""
+        return self.method == "binomial" and self.chosen is None
+
+    @property
     def num_missed(self) -> jax.Array:
         """How many tasks are not shown to meet each requirement, int32[..., r]."""
         return jnp.sum(self.missed, axis=-1, dtype=jnp.int32)
@@ -96,7 +101,7 @@ class RequirementsCertificate(Answer):
         """On how many of the tasks each requirement is not shown, in words; empty where all are shown on all."""
         if not int(self.num_violations):
             return ""
-        each = ", ".join(f"{what} on {n}" for what, n in zip(self._claims, self.num_missed.tolist(), strict=True))
+        each = ", ".join(f"{what} on {n}" for what, n in zip(self.claims, self.num_missed.tolist(), strict=True))
         return f"{int(self.num_violations)} of {self.num_tasks} tasks are not shown to meet every requirement: {each}"
 
     @property
@@ -105,8 +110,8 @@ class RequirementsCertificate(Answer):
         return [_decimal(value, side) for value, side in zip(self.thresholds, sides, strict=True)]
 
     @property
-    def _claims(self) -> list[str]:
-        """The requirements without the supports."""
+    def claims(self) -> list[str]:
+        """The requirements without the supports, such as "cost <= 25"."""
         rows = zip(self.metrics, self.sides, self._numbers, strict=True)
         return [f"{name} {'>=' if side == SIDES[0] else '<='} {number}" for name, side, number in rows]
 

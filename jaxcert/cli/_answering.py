@@ -202,6 +202,6 @@ def reasons(answer: Answer) -> Iterator[str]:
         entries = answer.advice.get(name, ())
         for what, why in reasons_of(certificate, QUESTIONS[name], sample, entries, answer.request.wanted):
             yield f"Why not {what}: {why}."
-        if name in answer.advice and len(entries) < len(certificate):
+        if name in answer.advice and len(entries) < certificate.status.size:
             missing = misses(certificate, safety=answer.request.wanted).sum()
             yield f"Advice for the first {MOST_REASONS} of {missing} rows that miss."

@@ -80,7 +80,7 @@ def test_a_file_with_witnesses_is_proven(folder):
     """)
     text = (folder / "c.json").read_text()
     (folder / "c.json").write_text(text.replace("reward >= 0.4", "reward >= 0.3"))
-    run("verify --exact c.json m.csv !>")
+    run("verify --exact c.json m.csv => it was altered")
 
 
 def test_a_metric_is_the_column_of_its_name(folder):
