@@ -63,8 +63,12 @@ def check_declared(sides: Sequence[Side], complete: Any) -> None:
         )
 
 
-def metrics_of(sides: Sequence[Side], returns: Any, where: Any, bound: str | None, validate: bool) -> list[Metric]:
+def metrics_of(
+    sides: Sequence[Side], returns: Any, where: Any, bound: str | None, validate: bool, *, costly: bool = False
+) -> list[Metric]:
     """The returns of each side, checked, with the bound and the threshold that they have to reach.
+
+    ``costly``: whether the work for a single task is large.
 
     Raises:
         ValueError: metrics without requirements, or the other way round; other tasks; or what ``certify`` refuses.
@@ -74,7 +78,8 @@ def metrics_of(sides: Sequence[Side], returns: Any, where: Any, bound: str | Non
     if isinstance(where, Mapping):
         _check_names("where", where, names, "expected a mask of each metric by its name")
     masks = where if isinstance(where, Mapping) else dict.fromkeys(names, where)
-    metrics = [_metric_of(each, returns[each.metric], masks[each.metric], bound, validate) for each in sides]
+    settings = bound, validate, costly
+    metrics = [_metric_of(each, returns[each.metric], masks[each.metric], *settings) for each in sides]
     _check_tasks(sides, metrics)
     return metrics
 
@@ -88,7 +93,7 @@ def _check_names(what: str, given: Any, names: Sequence[str], expected: str) -> 
         raise ValueError(f"nothing is required of {', '.join(map(repr, unasked))}; {expected} that is required")
 
 
-def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate: bool) -> Metric:
+def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate: bool, costly: bool) -> Metric:
     try:
         if isinstance(returns, Histogram) or hasattr(returns, "_each"):
             raise ValueError("returns are no array; requirements are of one policy, from single rollouts")
@@ -97,7 +102,8 @@ def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate:
         if side.support is None and not per_task.binary:
             raise ValueError("a support is missing (in LOW HIGH after the number, or support=); successes need none")
         rounded_to: Any = "down" if side.is_least else "up"
-        sample = sample_of(per_task, returns, side.support, where, validate, side=rounded_to)
+        needs = dataclasses.replace(per_task, costly=per_task.costly or costly)
+        sample = sample_of(needs, returns, side.support, where, validate, side=rounded_to)
         _check_threshold(side, sample, validate)
     except ValueError as error:
         raise ValueError(f"{side.metric}: {error}") from error

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.cli import _console
 from jaxcert.cli._console import as_given, rollouts_words
 from jaxcert.cli._options import argument, flag, reading_of, with_roles, words_of
@@ -167,8 +168,11 @@ def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
         others.setdefault(where, []).append(f"    {question.words}")
     _console.say(*(["\nAsked elsewhere:"] if others else []))
     _console.say(*(line for where, words in others.items() for line in (f"\n  {where}", *words)))
-    if all(int(each.num_rollouts.max()) == 1 for each in files):
+    most = max(int(each.num_rollouts.max()) for each in files)
+    if most == 1:
         _console.say(f"\n{_ONE_EACH}")
+    if most <= FEW_ROLLOUTS and any(choice.name == "requirements" for choice in found):
+        _console.say(f"\nOf several requirements: {OTHER_METHODS[0].lower()}{OTHER_METHODS[1:]}.")
     _console.say(f"\n{_BEFOREHAND}")
 
 

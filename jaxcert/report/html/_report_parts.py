@@ -14,6 +14,7 @@ from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
+from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.planning import Advice
 from jaxcert.planning._advice import is_explained, misses
 from jaxcert.planning._least_tasks import least_number
@@ -134,11 +135,6 @@ MOST_HEADLINES = 3
 _NAMED = 20
 # Rows of which is said why they claim no more: to read, not to compute with, and each may take a second.
 MOST_REASONS = 5
-# With up to so many rollouts of each task, other methods often certify more than bounds at one level.
-_FEW = 40
-_OTHER_METHODS = (
-    "With so few rollouts of each task, --method soft or --beta auto often certify more, if chosen before the data"
-)
 _UNKNOWN = "not for too few tasks alone; no more is known "
 # Returns up to this number share their programs.
 _MOST_RETURNS, _MOST_TRIALS = 32_768, 200
@@ -196,8 +192,8 @@ def reasons_of(
     """
     if question.metrics_of(certificate):
         whys = [*map(str, filter(None, advice))] or [certificate.why_not_more]
-        few = sample.num_rollouts <= _FEW and certificate.by_bounds and whys[0]
-        return [("more", ". ".join([*whys, *[_OTHER_METHODS] * bool(few)]))] if whys[0] else []
+        few = sample.num_rollouts <= FEW_ROLLOUTS and certificate.by_bounds and whys[0]
+        return [("more", ". ".join([*whys, *[OTHER_METHODS] * bool(few)]))] if whys[0] else []
     if question.each is None or not all(each.has_rollouts for each in sample.data if question.listed):
         return []
     at, each = column_texts(certificate, question, question.each), question.each
