@@ -107,7 +107,7 @@ def requirements(
     reward = jaxcert.at_least(world.threshold, support=support)
     cost = jaxcert.at_most(sum(world.support) - world.threshold, support=support)
     options = {name: value for name, value in _options(world, data, **options).items() if name != "support"}
-    call = jaxcert.certify_suite_requirements if listed else jaxcert.certify_requirements
+    call: Any = jaxcert.certify_suite_requirements if listed else jaxcert.certify_requirements
     sample = metrics if more == 1 else jaxcert.weighted(metrics, _weights(world, data), max_weight=more)
     found = call(sample, {"reward": reward, "cost": cost}, complete=True, **options)
     if listed:

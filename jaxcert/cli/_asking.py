@@ -84,7 +84,8 @@ class Asking(NamedTuple):
         ``strata``: the column of strata, which selects a question.
         """
         word = "".join(self.words)
-        if strata is not None and self.question is None and not word and not self.listed and not self.safety:
+        is_open = strata is not None and self.question is None and not word and not self.listed and not self.safety
+        if is_open and not (num_policies == 1 and self.options.get("requirements")):
             return self._replace(question=next(name for name, each in _OF_ONE.items() if each.takes("strata")))
         if num_policies == 2 and self.listed and self.question is None:
             self._refuse_margin()

@@ -17,7 +17,7 @@ _MOST_NAMED, _LONGEST = 12, 40
 
 
 def stratified(
-    returns: Array | Histogram | Paired,
+    returns: Array | Histogram | Paired | Mapping[str, Array],
     strata: Sequence[Any],
     *,
     frequencies: Mapping[Any, float] | Sequence[str] | None = None,
@@ -34,8 +34,8 @@ def stratified(
     one distribution, for a delta of at most 1/4; but for successes with unequal numbers of rollouts.
 
     Args:
-        returns: float[..., n, m], as in ``certify``; or a summary, or ``paired``. The n_h tasks of a stratum are
-            independent draws from it, and n_h was fixed beforehand.
+        returns: float[..., n, m], as in ``certify``; or a summary, ``paired``, or by metric. The n_h tasks of a stratum
+            are independent draws from it, and n_h was fixed beforehand.
         strata: the label of each task's stratum, [n]; known numbers or words, also under ``jit``.
         frequencies: w_h, the probability of each stratum in deployment, positive and 1 together; by default n_h / n, as
             in the sample. By the labels, or as texts such as "flat=0.5".
