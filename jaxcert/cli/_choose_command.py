@@ -171,7 +171,7 @@ def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
     most = max(int(each.num_rollouts.max()) for each in files)
     if most == 1:
         _console.say(f"\n{_ONE_EACH}")
-    if most <= FEW_ROLLOUTS and any(choice.name == "requirements" for choice in found):
+    if most <= FEW_ROLLOUTS and any("--requirement" in choice.command for choice in found):
         _console.say(f"\nOf several requirements: {OTHER_METHODS[0].lower()}{OTHER_METHODS[1:]}.")
     _console.say(f"\n{_BEFOREHAND}")
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxcert._types import Numeric
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_concrete, kind_of
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Certificate, RequirementsCertificate, Status
+from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._certificate import is_difference
@@ -25,7 +25,7 @@ from jaxcert.returns._prepared import Support
 
 
 def advise(
-    certificate: Certificate | RequirementsCertificate,
+    certificate: Any,
     *,
     support: Support | None = None,
     num_rollouts: int | None = None,
@@ -39,7 +39,7 @@ def advise(
     difference, which lies in [a - b, b - a].
 
     Args:
-        certificate: concrete, for one set of tasks.
+        certificate: a ``Certificate``, or one of several requirements; concrete, for one set of tasks.
         support: (a, b), as it was declared; of requirements, each has its own.
         num_rollouts: m, the most rollouts that a task has (of either policy); without it, nothing is said about
             rollouts.
@@ -75,7 +75,7 @@ def advise(
     if limit is not None:
         check_count("limit", limit)
     wanted = _wanted(safety)
-    if isinstance(certificate, RequirementsCertificate):
+    if question.metrics_of(certificate):
         return (advice_on_requirements(certificate, num_rollouts, wanted),)
     if support is None:
         raise ValueError("support is not given; expected (a, b), as it was declared")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from jaxcert.certificates import floor_to
-from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._figures import SAMPLED
 from jaxcert.certificates._method import BINOMIAL
+from jaxcert.certificates._registry import METHODS
 from jaxcert.planning._advice_on_bounds import Advice, Setting, impossible, limit_of
 from jaxcert.planning._highest_safety import MOST_ROLLOUTS, TINY, BestTask, reaches
 from jaxcert.returns._required import Side, requirements_of, sides_of
@@ -25,7 +25,8 @@ def advice_on_requirements(certificate: Any, num_rollouts: int | None, wanted: f
         return None
     k, few, more = int(certificate.num_violations), [], []
     found = Advice(None, wanted, 1.0)
-    if certificate.method in (BINOMIAL.name, ATTAINED.name) and certificate.source == SAMPLED:
+    method = METHODS.get(certificate.method)
+    if method is not None and method.tail is not None and certificate.source == SAMPLED:
         found, few = _too_few(certificate, wanted)
         found, more = _of_more_tasks(certificate, found, k)
     missed = [certificate.why_not_more] if k else []

@@ -9,11 +9,10 @@ import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._attained_limits import FEW
 from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates._figures import SAMPLED
 from jaxcert.certificates._levels import LEVELS, delta_shares, near, usual_enough
-from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.certificates._required_metrics import rest
 from jaxcert.certificates._suite_counts import quantiles_of
@@ -160,15 +159,12 @@ def of_requirements(certificate: Any, samples: Mapping[str, Sample], index: int)
 
 def _check_ways(certificate: Any) -> None:
     """Raise ValueError, with the reason, for requirements without a proof."""
-    if certificate.method not in (BINOMIAL.name, ATTAINED.name):
+    method = METHODS.get(certificate.method)
+    if method is None or method.tail is None:
         raise ValueError(f"method is {certificate.method!r}, of which there are no witnesses")
     if not all(certificate.of_successes) and certificate.bound != BETTING.name:
         raise ValueError(f"bound is {certificate.bound!r}, which has no witnesses; expected {BETTING.name}")
-    if (
-        certificate.question == "requirements"
-        and certificate.method == BINOMIAL.name
-        and certificate.chosen is not None
-    ):
+    if certificate.chosen is not None and certificate.source == SAMPLED and not method.counts_successes:
         raise ValueError("beta is 'auto', whose share of delta has no witness; expected a number")
 
 
