@@ -121,7 +121,7 @@ def test_tasks_with_weights_fail_with_at_most_delta(precision, kind):
     frequencies = None if kind == "strata" else shares
     sample = stratified(data, labels, frequencies=frequencies)
     if kind == "weights":  # the same as a density ratio
-        sample = weighted(data, np.asarray(sample.weights), max_weight=1.5)
+        sample = weighted(data, sample.weights, max_weight=sample.max_weight)
     method = {"method": "soft"} if kind == "soft" else {}
     risks = np.asarray(certify_requirements(sample, wanted, delta=DELTA, validate=False, **method).epsilon)
     ways, worst = _ways(first), 0.0
