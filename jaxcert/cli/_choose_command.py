@@ -1,7 +1,10 @@
 """`jaxcert choose`: show what a file of returns holds and which questions it can answer, without a certificate."""
 
+import contextlib
+import functools
 import itertools
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +20,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.report._writers import sizes_of
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._readers import read_by
 from jaxcert.tables._returns import how_many
 
 _NEW = "If the tasks are a random sample and new tasks have the same distribution:"
@@ -93,8 +97,8 @@ def _naming(question: Question, file: ReturnsFile) -> list[str]:
     """The options that select a question, with the numbers and declarations that it needs beforehand."""
     if question.takes("requirements"):
         ends = "" if is_successes(file.like) else f" in {' '.join(_ENDS)}"
-        value = "returns" if file.columns is None else file.columns.value
-        lines = [f"{value} >= {_NUMBER}{ends}", f"{file.pooled[0]} <= {_NUMBER} in {' '.join(_ENDS)}"]
+        value, other = _metrics(file)
+        lines = [f"{value} >= {_NUMBER}{ends}", f"{other} <= {_NUMBER} in {' '.join(_ENDS)}"]
         return [*(word for line in lines for word in ("--requirement", line)), "--complete"]
     words = ["--question", question.name] if question.shortcut is None else []
     words += [f"--{question.shortcut}"] if question.shortcut else []
@@ -112,8 +116,23 @@ def _lacking(question: Question, files: Sequence[ReturnsFile]) -> str:
     needs_whole = question.declared.get("complete") or question.takes("requirements")
     if needs_whole and any(file.num_unfinished for file in files):
         return "of files in which every rollout is finished"
-    no_other = question.takes("requirements") and not (files[0].pooled and files[0].columns)
-    return "of a table with a column of each metric" if no_other else ""
+    is_one = question.takes("requirements") and not _metrics(files[0])
+    return "of a table with a column of each metric" if is_one else ""
+
+
+@functools.lru_cache(1)
+def _metrics(file: ReturnsFile) -> tuple[str, ...]:
+    """The column of returns and another one that measures each trial, if both can be read so; else none."""
+    if file.columns is None:
+        return ()
+    found = []
+    for name in (file.columns.value, *file.metrics):
+        with warnings.catch_warnings(action="ignore", category=UserWarning), contextlib.suppress(ValueError):
+            read_by(file.path, file.roles._replace(value=name, metric=True))
+            found.append(name)
+        if len(found) == 2 or file.columns.value not in found:
+            break
+    return tuple(found) if len(found) == 2 else ()
 
 
 def _command(

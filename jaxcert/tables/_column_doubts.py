@@ -4,9 +4,12 @@ Rows of such tables look like tasks and trials, and a certificate of them would 
 no tasks, and the pooled trials of two policies are trials of neither.
 """
 
+import ast
+import contextlib
 import itertools
+import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from shlex import quote
 from typing import Any
 
@@ -36,11 +39,13 @@ def check_one_policy(read: Read) -> None:
         judge((attempts,), each)
 
 
-def check_beside(read: Read) -> None:
+def check_beside(read: Read, *more: Callable[[Beside], Found]) -> None:
     """Check the columns that are neither task nor value for signs that rows are no single trials of one policy."""
     check_one_policy(read)
     for each in read.beside:
-        judge((trained_on, trials_aside, copies, counts_of_rows), each)
+        judge((*more, trained_on, trials_aside, copies, counts_of_rows), each)
+    for each in read.objects:
+        judge((copies,), each)
 
 
 # --- several policies, conditions or moments of training -------------------------------------------------------------
@@ -177,13 +182,22 @@ def _number_attempts(it: Beside, words: set[str]) -> bool:
 
 def _list_attempts(it: Beside, words: set[str]) -> bool:
     """Whether some row lists several attempts, by the name of the column; some names only by the outcomes in it."""
-    entries = it.entries.listed() if says(it.name, WORDS.attempt_outcomes, WORDS.beside_attempts) else []
+    may_be = says(it.name, WORDS.attempt_outcomes, WORDS.beside_attempts)
+    entries = [*map(_as_list, it.entries.listed())] if may_be else []
     several = [each for each in entries if _length(each) > 1]
     of_logs = WORDS.again | WORDS.attempt_logs | WORDS.beside_attempts
     if words & WORDS.again and words & WORDS.attempt_logs and words <= of_logs:
         return bool(several) or any(isinstance(each, str) and _MARKS.search(each) for each in entries)
     are_lists = says(it.name, WORDS.attempt_lists, WORDS.beside_attempts)
     return bool(several) and (are_lists or any(map(_has_outcomes, several)))
+
+
+def _as_list(entry: Any) -> Any:
+    """A list that is written as one in text, of JSON or of Python; anything else as it is."""
+    for read in (json.loads, ast.literal_eval) if isinstance(entry, str) and entry.strip()[:1] == "[" else ():
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return read(entry)
+    return entry
 
 
 def _length(entry: Any) -> int:
@@ -296,7 +310,7 @@ def copies(it: Beside) -> Found:
     Tasks whose trials all ended alike show nothing: one scene may occur twice there.
     """
     task, num = it.read.task, len(it.entries.entries)
-    if it.is_trial or len(it.read.values) > 1 or not len(task.entries) < num <= len(task.places) / 2:
+    if it.is_trial or len(it.read.values) != 1 or not len(task.entries) < num <= len(task.places) / 2:
         return False
     value, first = it.read.values[0], np.zeros(len(task.entries), np.int64)
     if not len(it.pairs) == len(pair_counts(it.entries, value)) == num:

@@ -31,7 +31,8 @@ _AS_ONE = str.maketrans(" -", "__")
 # Control characters except blanks, and characters that Unicode displays as nothing: joiners, direction marks, variants.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 SPELLING_ALONE, COUNTED_TWICE = "which differ in spelling alone", "if they are one task, it is counted twice"
 
@@ -47,6 +48,13 @@ def ask_about_alike(labels: Sequence[Any], named: str, so: str = "") -> None:
     """Warn of labels that look different and may mean the same; ``so`` tells what follows, if not for tasks."""
     if alike := _first_alike(labels, map(loosely, labels)) or _first_alike(labels, map(closely, labels)):
         ask(f"{named} {alike[0]!r:.40} and {alike[1]!r:.40}: {so or COUNTED_TWICE}")
+
+
+def check_spelling(labels: np.ndarray, name: Any) -> None:
+    """Refuse labels of a column that look alike, and ask about those that may mean the same; not of numbers."""
+    if labels.dtype.kind in "OUS":  # of files that were put together
+        check_spelled_once(labels.tolist(), f"column {name} holds")
+        ask_about_alike(labels.tolist(), f"column {name} holds")
 
 
 def as_seen(label: Any) -> Any:

@@ -135,6 +135,26 @@ def test_unfinished_rollouts_are_asked_for_no_upper_end(tmp_path):
     assert sorted(each["name"] for each in (*found["questions"], *found["elsewhere"])) == sorted(QUESTIONS)
 
 
+OTHERS = {
+    **dict.fromkeys(("train_seed", "lora", "planner", "num_envs", "scene_id", "max_steps", "batch_size"), range(5)),
+    **dict.fromkeys(("date", "commit", "difficulty", "cost"), "abc"),
+    **dict.fromkeys(("collisions", "energy", "path_length"), (0.5, 1, 2)),
+    "collided": ["yes", "no", "no"],
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_requirement_is_on_a_metric(tmp_path, name):
+    """No setting, label or text is one, whatever can be read."""
+    rows = [f"{i // 4},{i % 4},{i % 3},{OTHERS[name][i % len(OTHERS[name])]}" for i in range(80)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([f"task,trial,score,{name}", *rows, ""]))
+    commands = [each["command"] for each in json.loads(command("choose", path, "--json").out)["questions"]]
+    is_metric = [*OTHERS].index(name) >= [*OTHERS].index("collisions")
+    assert any(f"--requirement '{name} <= X" in each for each in commands) == is_metric
+    assert any("--requirement" in each for each in commands) == is_metric
+
+
 @pytest.mark.parametrize("kind", ["float", "bool"])
 def test_a_folder_is_answered_with_a_command_that_works(tmp_path, kind):
     """Its summary needs to know the support before it is read."""
