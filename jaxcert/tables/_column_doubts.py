@@ -193,19 +193,19 @@ def _list_attempts(it: Beside, words: set[str]) -> bool:
 
 
 def _as_list(entry: Any) -> Any:
-    """A list that is written as one in text, of JSON or of Python; anything else as it is."""
-    for read in (json.loads, ast.literal_eval) if isinstance(entry, str) and entry.strip()[:1] == "[" else ():
+    """A list that is written as one in text, of JSON, of Python or of words; anything else as it is."""
+    if not isinstance(entry, str) or entry.strip()[:1] != "[":
+        return entry
+    for read in (json.loads, ast.literal_eval):
         with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             return read(entry)
-    return entry
+    return entry.split(",")
 
 
 def _length(entry: Any) -> int:
-    """How many entries a list has, an object with numbers as names, or a text in brackets; 0 for anything else."""
+    """How many entries a list has, or an object with numbers as names; 0 for anything else."""
     if isinstance(entry, dict):
         return sum(each is not None for each in entry.values()) if all(map(str.isdecimal, entry)) else 0
-    if isinstance(entry, str):
-        return 1 + entry.count(",") if entry.strip()[:1] == "[" else 0
     return len(entry) if isinstance(entry, list | tuple | np.ndarray) else 0
 
 

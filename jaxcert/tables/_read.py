@@ -41,8 +41,9 @@ class Read:
     @functools.cached_property
     def objects(self) -> "list[Beside]":
         """The columns of objects as they are, whose fields stand beside one by one."""
-        fields = dict.fromkeys(each.column for each in self.beside if each.name != str(each.column))
-        return [_beside(name, self.column(name), name, self) for name in fields]
+        told = {each.name for each in self.beside}
+        objects = dict.fromkeys(each.column for each in self.beside if str(each.column) not in told)
+        return [_beside(name, self.column(name), name, self) for name in objects]
 
     @property
     def pooled(self) -> tuple[str, ...]:

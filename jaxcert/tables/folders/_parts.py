@@ -29,6 +29,7 @@ _SUFFIX = ".parquet"
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Rows that are held at once, and bytes of a column that are read ahead: what memory needs besides the summary.
 _ROWS, _BYTES = 2**20, 2**20
+_LOOKED_AT = 2**17  # rows of each file in which entries are looked at, unless a name asks for all
 _TASKS = {"is_integer": "integers", "is_string": "text", "is_large_string": "text"}
 _VALUES = {"is_boolean": "booleans", "is_integer": "numbers", "is_floating": "numbers"}
 
@@ -91,7 +92,7 @@ class Files:
         self._policy |= policy
         for group in range(parquet.num_row_groups):
             start, place = 0, f"row group {group}"
-            for batch in _batches(parquet, group, [value] if label is not None else [task, value]):
+            for batch in _batches(parquet, group, [value] if label is not None else [task, value], _ROWS):
                 values = _values(batch.column(value), value, self.layout.values, support, place, start)
                 given = import_extra("pyarrow", "io").repeat(label, len(values)) if label else batch.column(task)
                 yield _entries(given, task, self.layout.tasks, place, start), values
@@ -190,16 +191,16 @@ def _parquet(file: BufferedReader) -> Any:
 def _first_rows(parquet: Any, columns: list[str], most: int) -> Any:
     """About as many of the first rows, as a table."""
     rows, found = 0, []
-    with arrow_damage_told("Parquet"):
-        for batch in parquet.iter_batches(_ROWS, columns=columns, use_threads=False):
-            rows, found = rows + len(batch), [*found, batch]
-            if rows >= most:
-                break
+    groups, size = range(parquet.num_row_groups), min(most, _ROWS)
+    for batch in (each for group in groups for each in _batches(parquet, group, columns, size)):
+        rows, found = rows + len(batch), [*found, batch]
+        if rows >= most:
+            break
     return import_extra("pyarrow", "io").Table.from_batches(found) if found else ()
 
 
-def _batches(parquet: Any, group: int, columns: list[str]) -> Iterator[Any]:
-    batches = parquet.iter_batches(_ROWS, row_groups=[group], columns=columns, use_threads=False)
+def _batches(parquet: Any, group: int, columns: list[str], size: int) -> Iterator[Any]:
+    batches = parquet.iter_batches(size, row_groups=[group], columns=columns, use_threads=False)
     while True:
         with arrow_damage_told("Parquet", f"row group {group}: "):
             batch = next(batches, None)
@@ -246,7 +247,7 @@ def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str
     told = _names_to_judge(parquet, layout)
     every = [name for name in told if told[name] and not _is_one_entry(parquet.metadata, name)]
     found: dict[str, str] = {}
-    for names, most in (([name for name in told if name not in every], _ROWS), (every, parquet.metadata.num_rows)):
+    for names, most in (([name for name in told if name not in every], _LOOKED_AT), (every, parquet.metadata.num_rows)):
         by = [layout.columns.task] * (not label) + [layout.columns.value] * (layout.values == "booleans")
         if names and len(table := _first_rows(parquet, [*by, *names], most)):
             entries = functools.cache(lambda name, table=table: of_series(as_plain(table.column(name))))
