@@ -244,6 +244,11 @@ def trials_aside(it: Beside) -> Found:
     return how_set_aside(it.name, aside, outcomes, "counted as they are") if is_told else None
 
 
+def aside_in_folder(it: Beside) -> Found:
+    """Trials of a folder are set aside, which cannot count as failures there."""
+    return {"name": it.name} if set_aside(it.name, it.entries).any() else None
+
+
 def how_set_aside(name: Any, aside: np.ndarray, outcomes: np.ndarray, how: str) -> dict[str, Any]:
     """What is said of trials that are set aside [rows], whose outcomes are NaN where there is none."""
     reached = np.nan_to_num(outcomes[aside])

@@ -15,12 +15,12 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
 from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
-from jaxcert.tables._column_doubts import Found, check_beside, set_aside
+from jaxcert.tables._column_doubts import aside_in_folder, check_beside
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import listed, tell
 from jaxcert.tables._file_tables import arrow_damage_told, as_plain, small_columns
 from jaxcert.tables._names import lowered, tells
-from jaxcert.tables._read import Beside, Read
+from jaxcert.tables._read import Read
 from jaxcert.tables._roles import Roles, checked
 from jaxcert.tables._vocabulary import WORDS, words_in
 
@@ -275,11 +275,6 @@ def _names_to_judge(parquet: Any, layout: Layout) -> dict[str, bool]:
         if is_told or not (types.is_floating(kind) or numbers_trials):
             found[name] = is_told
     return found
-
-
-def aside_in_folder(it: Beside) -> Found:
-    """Trials are set aside, which cannot count as failures there."""
-    return {"name": it.name} if set_aside(it.name, it.entries).any() else None
 
 
 def _is_one_entry(head: Any, name: str) -> bool:
