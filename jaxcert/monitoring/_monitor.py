@@ -113,9 +113,17 @@ class Monitor:
             ImportError: without filelock (extra ``io``).
             ValueError: as ``init``, or if no file can be written there.
         """
-        settings = {"support": support, "complete": complete, "successes": successes, "num_rollouts": num_rollouts}
-        settings |= {"alpha": alpha, "beta": beta, "most_successes": most_successes}
-        declared = declare(claim, certificate_sha256, **settings)
+        declared = declare(
+            claim,
+            certificate_sha256,
+            support=support,
+            complete=complete,
+            successes=successes,
+            num_rollouts=num_rollouts,
+            alpha=alpha,
+            beta=beta,
+            most_successes=most_successes,
+        )
         ChainedLog.start(path, first_entry(declared))
         return cls(path, claim=claim)
 

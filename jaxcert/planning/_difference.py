@@ -153,10 +153,11 @@ class _Size(NamedTuple):
 
 def _tasks(sources: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> _Size:
     """How many new tasks with m rollouts are enough."""
-    experiments = Experiments(_on_new_tasks(*sources, m), wish, _TASKS)
+    a, b = sources
+    experiments = Experiments(_on_new_tasks(a, b, m), wish, _TASKS)
     like, sure = fewest(experiments, power, (seed, 3, m), num_claims), None
-    if isinstance(sources[0], PilotReturns):
-        known = _reordered(*sources, m, seed)
+    if isinstance(a, PilotReturns):
+        known = _reordered(a, b, m, seed)
         draw = with_failures(_of_pool(known), kept_if_lucky(known, wish), -wish.width)
         sure = like and fewest(experiments._replace(draw=draw), power, (seed, 6, m), num_claims)
     return _Size(like, sure, m, False)
