@@ -18,7 +18,7 @@ from jaxcert.planning._experiments import (
     with_failures,
 )
 from jaxcert.planning._least_tasks import counts
-from jaxcert.planning._pilot import Assumptions, PilotReturns, ReorderedPilot, source_of
+from jaxcert.planning._pilot import AssumedReturns, Assumptions, PilotReturns, ReorderedPilot, source_of
 from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._simulation import check_trials
 from jaxcert.planning._suite_plan import trials_of
@@ -105,7 +105,7 @@ def plan_difference(
     sizes.sort(key=lambda size: (not size.holds, size.all_rollouts or np.inf))
     mean = _mean(pilot_a) - _mean(pilot_b)
     over = f" over these {wish.unit} tasks" if listed else ""
-    varied = [each.less_varied for each in sources if isinstance(each, PilotReturns)]
+    varied = [each.less_varied for each in sources if listed and isinstance(each, PilotReturns)]
     return Plan(
         heading=f"Wanted: better by {margin:g} on average{over}, in at least {power:.4g} of cases, delta {delta:g}",
         notice=_notice(sizes, wish, mean, power, listed=listed),
@@ -154,13 +154,16 @@ class _Size(NamedTuple):
 def _tasks(sources: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> _Size:
     """How many new tasks with m rollouts are enough."""
     a, b = sources
-    experiments = Experiments(_on_new_tasks(a, b, m), wish, _TASKS)
-    like, sure = fewest(experiments, power, (seed, 3, m), num_claims), None
-    if isinstance(a, PilotReturns):
-        known = _reordered(a, b, m, seed)
-        draw = with_failures(_of_pool(known), kept_if_lucky(known, wish), -wish.width)
-        sure = like and fewest(experiments._replace(draw=draw), power, (seed, 6, m), num_claims)
-    return _Size(like, sure, m, False)
+
+    def found(draw: Callable[..., np.ndarray], number: int) -> int:
+        return fewest(Experiments(draw, wish, _TASKS), power, (seed, number, m), num_claims)
+
+    if not isinstance(a, PilotReturns):
+        return _Size(found(_assumed(a, b, m), 3), None, m, False)
+    known = _reordered(a, b, m, seed)
+    like = found(_of_pool(known), 3)
+    unlucky = with_failures(_of_pool(known), kept_if_lucky(known, wish), -wish.width)
+    return _Size(like, like and found(unlucky, 6), m, False)
 
 
 def _trials(sources: Any, wish: Margin, power: float, most: int, seed: int) -> _Size:
@@ -217,15 +220,11 @@ def _mean(pilot: Any) -> float:
     return float(pilot.mean if isinstance(pilot, Assumptions) else np.mean(as_numbers("pilot", pilot)))
 
 
-def _on_new_tasks(a: Any, b: Any, num_rollouts: int) -> Callable[..., np.ndarray]:
+def _assumed(a: AssumedReturns, b: AssumedReturns, num_rollouts: int) -> Callable[..., np.ndarray]:
     """Draws differences of the averages of imagined tasks, [comparisons, tasks]."""
 
     def draw(rng: np.random.Generator, num_repeats: int, num_tasks: int) -> np.ndarray:
-        if isinstance(a, PilotReturns):
-            tasks = rng.integers(a.num_tasks, size=(num_repeats, num_tasks, 1))
-            drawn = (one.rollouts_of(rng, tasks, num_rollouts) for one in (a, b))
-        else:
-            drawn = (one.data_sets(rng, num_repeats, num_tasks, num_rollouts) for one in (a, b))
+        drawn = (one.data_sets(rng, num_repeats, num_tasks, num_rollouts) for one in (a, b))
         of_a, of_b = (returns.mean(axis=-1, dtype=np.float32) for returns in drawn)
         return of_a - of_b
 
