@@ -96,7 +96,7 @@ def declare(
     )
 
 
-def as_declared(found: Declared, claim: MonitoredClaim, settings: dict[str, Any]) -> Declared:
+def as_declared(found: Declared, claim: MonitoredClaim, settings: Mapping[str, Any]) -> Declared:
     """The found declaration with the words of the claim; ValueError unless a new monitor would declare the same."""
     known = found.certificate_sha256 is not None  # a monitor that began in Python may have no file of a certificate
     check_same(found, {name: value for name, value in settings.items() if known or name != "certificate_sha256"})

@@ -79,7 +79,7 @@ def plan_difference(
         >>> from jaxcert.planning import plan_difference
         >>> a = jaxcert.sample_returns("cheetah")[:50]
         >>> found = plan_difference(a, 0.8 * a[:, ::-1], 50.0, support=(0, 1000), delta=0.05, num_rollouts=(1, 10))
-        >>> [design.num_rollouts for design in found.designs], 10 < found.best.num_tasks < 100
+        >>> [design.num_rollouts for design in found.designs], 50 < found.best.num_tasks < 1000
         ([1, 10], True)
         >>> found = plan_difference([0.9] * 20, [0.7] * 20, 0.0, listed=True, delta=0.05)
         >>> found.best.num_tasks, 5 < found.best.num_rollouts < 20
