@@ -12,6 +12,8 @@ from typing import Any
 import jax
 import platformdirs
 
+from jaxcert.numerics._kept_programs import kept_in, read_again
+
 # The least recently used programs are deleted first; a `jaxcert certify` takes about 1 MB.
 _MAX_BYTES = 2**28
 _DAMAGED = ("Error reading persistent compilation cache", "Error writing persistent compilation cache")
@@ -50,7 +52,8 @@ def compiled_programs() -> Iterator[None]:
         with warnings.catch_warnings():
             show = warnings.showwarning
             warnings.showwarning = lambda message, *rest: None if emptied_after(str(message)) else show(message, *rest)
-            yield
+            with kept_in(folder()):
+                yield
     finally:
         _set(before)
 
@@ -70,15 +73,6 @@ def _set(values: dict[str, Any]) -> None:
     for name, value in values.items():
         jax.config.update(name, value)
     read_again()
-
-
-def read_again() -> None:
-    """Let JAX read the settings of its cache, which it otherwise does once."""
-    # No release promises this function; without it, the settings that were read first stay in force.
-    with contextlib.suppress(ImportError, AttributeError):
-        from jax.experimental.compilation_cache import compilation_cache
-
-        compilation_cache.reset_cache()
 
 
 def _writable(path: Path) -> bool:
