@@ -11,7 +11,7 @@ from jaxcert.cli import _console
 from jaxcert.cli._console import as_given, rollouts_words
 from jaxcert.cli._options import argument, flag, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import aligned, as_stated, read_file, refuse_parquet_folder, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_all, refuse_parquet_folder, told
 from jaxcert.cli._typed import in_shell
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._writers import sizes_of
@@ -63,8 +63,7 @@ def command(
     with _console.warnings_on_stderr():
         for path in paths:
             refuse_parquet_folder(path, roles)
-        read = [read_file(path, **reading_of(roles)) for path in paths]
-        files = as_stated(aligned(read, strict=False), None)
+        files = as_stated(read_all([*map(PolicySource, paths)], **reading_of(roles)), None)
     found = _choices(files, roles)
     if as_json:
         print(json.dumps(_document(files, found), indent=2))

@@ -18,7 +18,7 @@ from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
 from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable, required_words
-from jaxcert.cli._reading import PolicySource, aligned, as_stated, read_two, sources_of, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_all, sources_of, told
 from jaxcert.cli._request import OF_EVERY, Answer, Request, check_listed, completed
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
@@ -77,7 +77,7 @@ def command(
     asking = asking.named(2, strata=roles["strata"])
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
-    answer_files(request, file_a, functools.partial(read_two, sources), quiet=quiet)
+    answer_files(request, file_a, functools.partial(read_all, sources), quiet=quiet)
 
 
 def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
@@ -88,8 +88,7 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
     request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        read = aligned([file.read(**request.roles) for file in files], strict=request.roles["strict"])
-        data = as_stated(read, asking.support)
+        data = as_stated(read_all(files, **request.roles), asking.support)
         check_listed(data, board.answered[0], asking, of=board.answered[-1])
         show("certifying")
         found = _leaderboard(board, data, asking)

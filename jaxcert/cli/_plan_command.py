@@ -11,10 +11,11 @@ from jaxcert.cli import _console
 from jaxcert.cli._lock_command import write_locked
 from jaxcert.cli._options import QUIET, SUPPORT, argument, option, options, reading_of, several, with_group, with_roles
 from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot, writing
-from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
 from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._known_designs import DESIGNS
 from jaxcert.planning._pilot import support_of
+from jaxcert.questions._ask import check_others_finished
 from jaxcert.report import plot_plan
 from jaxcert.report._protocol_check import protocol_of
 from jaxcert.tables import ReturnsFile
@@ -197,7 +198,8 @@ def _table_of_tasks(asked: Planning) -> Plan:
 def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of one or two policies, with equally many rollouts of each task and a known support."""
     sources = [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
-    data = as_stated(read_two(sources, **reading) if sources[1:] else [sources[0].read(**reading)], asked.support)
+    data = as_stated(read_all(sources, **reading), asked.support)
+    check_others_finished(data[1:])
     for each in data:
         if each.where is not None and not np.all(each.where):
             raise ValueError(

@@ -107,7 +107,7 @@ class Answer(NamedTuple):
 
     request: Request
     data: Sequence[ReturnsFile]  # the returns of the policy, or of A and of B
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # of the questions, apart from the numbers that were fixed beforehand
     certificates: Mapping[str, Any] = {}  # by the question; of no question, the curve
     advice: Mapping[str, Sequence[Advice | None]] = {}  # why no more is certified, by the question
     findings: Sequence[Finding] | None = None  # likely mistakes; None if none were looked for

@@ -36,7 +36,7 @@ def ask(
         _check_support(each, support, options.get("bound"))
         _check_finished(each, support, complete=bool(options.get("complete")))
     if not metrics:
-        _check_others_finished(data[1:num_policies])
+        check_others_finished(data[1:num_policies])
     if len(data) > 1:
         data = in_one_order(*data)
     _check_strata(question, data[:num_policies])
@@ -77,11 +77,14 @@ def _check_finished(data: Returns, support: Any, *, complete: bool) -> None:
         raise ValueError(f"{data.path}: {data.told}; expected {worst:g}, the worst return that is possible")
 
 
-def _check_others_finished(data: Sequence[Returns]) -> None:
+def check_others_finished(data: Sequence[Returns]) -> None:
     """Raise ValueError for unfinished rollouts of a policy with which another is compared, which they would help."""
     for each in data:
         if isinstance(each, ReturnsFile) and each.num_unfinished:
-            raise ValueError(f"{each.path}: {each.told}. The worst return of B's unfinished rollouts would help A")
+            raise ValueError(
+                f"{each.path}: {each.told}. The worst return of B's unfinished rollouts would help A; expected a file "
+                "of B in which all are finished"
+            )
 
 
 def _arguments(question: Question, metrics: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
