@@ -66,6 +66,12 @@ def refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> Non
 
 
 def kind_of(value: Any) -> str:
+    """The name of its type, with an article, and the question that it answers, since questions share types."""
+    question = getattr(value, "question", "")
+    return f"{type_of(value)} that answers {question!r}" if question else type_of(value)
+
+
+def type_of(value: Any) -> str:
     """The name of its type, with an article."""
     name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

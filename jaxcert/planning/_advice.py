@@ -87,9 +87,7 @@ def _advised(certificate: Any) -> Question:
     question = question_of(certificate)
     if not question.advised:
         known = ", ".join(name for name, question in QUESTIONS.items() if question.advised)
-        raise ValueError(
-            f"certificate is {kind_of(certificate)}; on {question.name!r} there is no advice; expected one of {known}"
-        )
+        raise ValueError(f"certificate is {kind_of(certificate)}, on which there is no advice; expected one of {known}")
     return question
 
 

@@ -193,8 +193,8 @@ def test_refused_certificates():
     with_rollouts = jaxcert.PolicyCertificate(sampled(), returns=jnp.ones((200, 5)), tasks=None, deterministic=None)
     for refused, message in (
         (interval, "of an interval, whose upper end would be lost"),
-        (mean, "a MeanCertificate; expected one of a share of new tasks"),
-        (episode, "an EpisodeCertificate; expected one of a share of new tasks"),
+        (mean, "a MeanCertificate that answers 'mean'; expected one of a share of new tasks"),
+        (episode, "an EpisodeCertificate that answers 'episode'; expected one of a share of new tasks"),
         (estimate, "certificate is a PlugInEstimate; expected one of a share of new tasks"),
         (with_rollouts, r"a PolicyCertificate with rollouts; expected its \.certificate"),
         (0.0228, "a float; expected one of a share of new tasks"),
