@@ -22,15 +22,16 @@ _MOST = 2**18
 
 
 def quickly(
-    function: Callable[..., Any], *, static_argnums: tuple[int, ...] = (), once: bool = False
+    function: Callable[..., Any], *, static_argnums: int | tuple[int, ...] = (), once: bool = False
 ) -> Callable[..., Any]:
     """``jax.jit`` that compiles fast on a CPU, where the arguments are known and not many numbers.
 
     Within another program, whose options hold for all of it, and for more numbers it is ``jax.jit`` itself. One of the
     arguments is traced there, as ``placed`` returns them. ``once``: the result is kept, so that it runs once for each.
     """
+    static = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
     options = _ONCE if once else _OFTEN
-    plain, fast = (jax.jit(function, static_argnums=static_argnums, compiler_options=each) for each in (None, options))
+    plain, fast = (jax.jit(function, static_argnums=static, compiler_options=each) for each in (None, options))
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
@@ -38,7 +39,7 @@ def quickly(
         if _are_few(arguments):
             try:
                 if _kept_programs.is_keeping():
-                    return _kept_programs.kept(function, fast, static_argnums, options, arguments)
+                    return _kept_programs.kept(function, fast, static, options, arguments)
                 return fast(*arguments)
             except jax.errors.JaxRuntimeError:  # for the option, if a release of XLA no longer has it
                 fast = plain

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax
 import numpy as np
 import pytest
 from asked_questions import (
@@ -10,6 +11,7 @@ from asked_questions import (
     ROOT,
     A,
     answer_to,
+    ask,
     check_alterations,
     data_of,
     options_of,
@@ -22,6 +24,7 @@ from cli_harness import command
 import jaxcert
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._certificate import naming
+from jaxcert.numerics._kept_programs import kept_in
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
 from jaxcert.questions._ask import ask as ask_of_files
@@ -37,6 +40,16 @@ from jaxcert.report import (
 )
 from jaxcert.report._in_words import headline
 from jaxcert.tables import read_returns
+
+
+@pytest.mark.slow
+@EVERY
+def test_programs_that_are_kept_give_the_same_answer(name, tmp_path):
+    """Both where they are written and where they are read, with the bits of the answer without them."""
+    for _ in range(2):
+        with kept_in(tmp_path):
+            again = ask(name)
+        assert all(map(np.array_equal, jax.tree.leaves(again), jax.tree.leaves(answer_to(name))))
 
 
 @pytest.fixture(scope="module")
