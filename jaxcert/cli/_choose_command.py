@@ -48,14 +48,14 @@ class Choice(NamedTuple):
 
 @with_roles
 def command(
-    file: Path = argument("FILE", "Returns, a file as for `jaxcert certify`."),
-    others: list[Path] | None = argument("[OTHER]...", "Returns of other policies on the same tasks.", default=None),
+    paths: list[Path] = argument(
+        "FILE", "Returns, as for `jaxcert certify`; others of more policies on the same tasks."
+    ),
     as_json: bool = flag("Write it to stdout as JSON, for machines.", "--json"),
     *,
     roles: dict[str, Any],
 ) -> None:
-    """Say what FILE holds and what can be asked of it, each with its command; with OTHER, of all policies together."""
-    paths = [file, *(others or [])]
+    """Say what FILE holds and what can be asked of it, each with its command; of several files together."""
     if roles["unfinished"] is not None and len(paths) > 1:
         raise ValueError("--unfinished is given; with several policies it applies to A alone: jaxcert compare --help")
     if roles["strata"] is not None and len(paths) > 2:

@@ -48,13 +48,11 @@ _MOST_PAIRS = 5
 @with_group("outputs", Outputs, without=["witness"])
 @with_roles
 def command(
-    file_a: Path = argument("A", "Returns of policy A, a file as for `jaxcert certify`."),
-    file_b: Path | None = argument("[B]", "Returns of policy B on the same tasks, without --policy.", default=None),
-    others: list[Path] | None = argument(
-        "[C]...",
-        "Returns of more policies on the same tasks, for a leaderboard: each policy's certified mean, its "
-        "certificate at --threshold, and the policies that it is certified to match or exceed.",
-        default=None,
+    files: list[Path] = argument(
+        "FILE",
+        "Returns of policy A, then of policy B on the same tasks, a file of each as for `jaxcert certify`, or one with "
+        "--policy. Of more policies a leaderboard: each policy's certified mean, its certificate at --threshold, and "
+        "the policies that it is certified to match or exceed.",
     ),
     called: str | None = option("A,B", "Names of the policies, in the order of their files.", "--names"),
     strict: bool = STRICT,
@@ -70,14 +68,14 @@ def command(
     their tasks; rows of arrays are tasks in the same order.
     """
     reading = {**reading_of(roles), "strict": strict}
-    sources = sources_of([file_a, *([] if file_b is None else [file_b, *(others or [])])], reading, called)
+    sources = sources_of(files, reading, called)
     if len(sources) > 2:
         print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, quiet=quiet)
         return
     asking = asking.named(2, strata=roles["strata"])
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
-    answer_files(request, file_a, functools.partial(read_all, sources), quiet=quiet)
+    answer_files(request, files[0], functools.partial(read_all, sources), quiet=quiet)
 
 
 def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
