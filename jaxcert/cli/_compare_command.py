@@ -19,7 +19,7 @@ from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, readi
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable, required_words
 from jaxcert.cli._reading import PolicySource, as_stated, read_all, sources_of, told
-from jaxcert.cli._request import OF_EVERY, Answer, Request, check_listed, completed
+from jaxcert.cli._request import Answer, Request, check_listed, completed
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
@@ -131,7 +131,7 @@ def _board(request: Request, num_policies: int) -> Board:
 def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> Leaderboard:
     """The certificates, each at its share of delta; successes have a support."""
     delta = float(asking.delta or 0.0)
-    of_each = [completed(board.answered[-1], asking, each.like, each.known_support, instead=OF_EVERY) for each in data]
+    of_each = [completed(board.answered[-1], asking, each.like, each.known_support) for each in data]
     support = of_each[0]["support"]
     settled = asking._replace(support=support, delta=board.share(delta))
     answers = [_answers(board, each, settled) for each in data]
