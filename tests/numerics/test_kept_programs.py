@@ -83,7 +83,19 @@ def test_a_damaged_file_is_replaced(damage, tmp_path):
     assert not is_traced(powers(), tmp_path)
 
 
-@pytest.mark.parametrize("function", [powers(np.full(2, 2.0, np.float32)), powers(module="another_package")])
+def capturing_itself() -> Callable[..., Any]:
+    def doubled(power: int, x: jax.Array) -> jax.Array:
+        return x * 2 if power == 1 else x * doubled(power - 1, x)
+
+    doubled.__module__ = "jaxcert.of_tests"
+    return quickly(doubled, static_argnums=(0,))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [powers(np.full(2, 2.0, np.float32)), powers(module="another_package"), capturing_itself()],
+    ids=["array", "module", "itself"],
+)
 def test_what_cannot_be_described_is_not_kept(function, tmp_path):
     is_traced(function, tmp_path)
     assert not [*tmp_path.iterdir()]
