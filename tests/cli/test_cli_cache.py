@@ -76,7 +76,7 @@ def test_a_folder_that_others_may_write_is_not_used(tmp_path, monkeypatch):
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs").chmod(0o777)
     with _program_cache.compiled_programs():
-        assert jax.config.jax_compilation_cache_dir is None
+        assert jax.config.values["jax_compilation_cache_dir"] is None
         assert not is_keeping()
 
 
