@@ -63,11 +63,7 @@ def kept(
     try:
         about = _described((function, *(arguments[place] for place in static)))
         name = hashlib.sha256(repr((_source(), _settings(), about, types_given)).encode()).hexdigest()
-    except (
-        _NotDescribedError,
-        RecursionError,
-        ValueError,
-    ):  # the latter for a function that captures itself, or nothing
+    except (_NotDescribedError, RecursionError, ValueError):  # such as a function that captures itself
         return compiled(*arguments)
     if name not in _loaded:
         _loaded[name] = _program(Path(_folder or "") / f"{name}.program", compiled, arguments, given)
