@@ -151,7 +151,7 @@ def test_a_pilot_of_many_tasks_is_planned_for_as_if_it_were_lucky():
 
 
 @pytest.mark.parametrize(
-    "wish", [{"threshold": 0.6, "safety": 0.8, "designs": ("betting",)}, {"safety": 0.8, "budget": 300}]
+    "wish", [{"threshold": 0.6, "safety": 0.8, "designs": ("soft",)}, {"safety": 0.8, "budget": 300}]
 )
 def test_both_precisions_plan_alike(wish, precision):
     """On a pilot of either type."""
