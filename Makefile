@@ -89,11 +89,11 @@ PIP = $(BIN)/python -m pip --python .venvs/$*/bin/python install --quiet
 	  $(PIP) --no-deps --force-reinstall dist/*.whl; fi
 	@touch $@
 
-# Environment, tests: those of a copy of the checkout that lacks the package.
+# Environment, tests, settings: those tests of a copy of the checkout that lacks the package.
 elsewhere = if ! [ -e .venvs/$(1)/bin ]; then echo "skipped: no Python for the environment $(1)"; exit; fi; set -e; \
   rm -rf .venvs/$(1)/checkout; mkdir .venvs/$(1)/checkout; \
   cp -r tests benchmarks docs notebooks README.md pyproject.toml .venvs/$(1)/checkout; \
-  cd .venvs/$(1)/checkout; PYTHONPATH=. ../bin/$(PYTEST) $(2)
+  cd .venvs/$(1)/checkout; PYTHONPATH=. $(3) ../bin/$(PYTEST) $(2)
 
 core: .venvs/core/.installed
 	cd .venvs/core && bin/python ../../.ci/wheel_check.py
@@ -126,7 +126,7 @@ USED := $(addprefix tests/,returns rollouts/test_collect.py rollouts/test_collec
   tasks/test_simple_grid.py sweep sequential numerics/test_batches.py numerics/test_summation.py certificates/test_soft.py \
   certificates/test_attained.py test_harness.py)
 oldest newest: %: .venvs/%/.installed
-	$(call elsewhere,$@,$(AGREED)) && cd ../../.. && $(call elsewhere,$@,-m "not slow or listed" $(USED))
+	$(call elsewhere,$@,$(AGREED)) && cd ../../.. && $(call elsewhere,$@,-m "not slow or listed" $(USED),$(QUICKLY))
 
 # Builds and checks what is published, and tags the commit; publishing it is left to `git push --tags` and `twine upload`.
 release: $(STAMP)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._witness import WITNESSES
+from jaxcert.report._witnessed_rows import WITNESSES
 
 SURFACES: dict[str, Callable[[Question], bool]] = {
     "file": lambda question: bool(question.rows.columns),

@@ -66,6 +66,12 @@ def refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> Non
 
 
 def kind_of(value: Any) -> str:
+    """The name of its type, with an article, and the question that it answers, since questions share types."""
+    question = getattr(value, "question", "")
+    return f"{type_of(value)} that answers {question!r}" if question else type_of(value)
+
+
+def type_of(value: Any) -> str:
     """The name of its type, with an article."""
     name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
@@ -106,10 +112,10 @@ def check_number(name: str, value: Any, allowed: Callable[[float], bool], expect
         raise ValueError(f"{name} is {value!r}; expected {expected}")
 
 
-def check_count(name: str, value: Any) -> None:
-    """Raise ValueError unless it is a whole number of at least 1."""
-    if not is_count(value):
-        raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Raise ValueError unless it is a whole number of at least 1, or more."""
+    if not is_count(value) or value < least:
+        raise ValueError(f"{name} is {value!r}; expected a whole number of at least {least}")
 
 
 def is_count(value: Any) -> bool:

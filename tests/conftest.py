@@ -26,24 +26,27 @@ hypothesis.settings.load_profile("repeatable")
 
 
 # What is tested as users compile it: where last bits matter, what is compiled, and what computes for long.
-EXACT = ("numerics/", "tasks/test_bridge_world_coverage", "tasks/test_zones", "training/", "benchmarks/")
+EXACT = ("numerics/", "tasks/test_zones")
 EXACT += tuple(
     f"certificates/test_{name}"
-    for name in ("anytime", "attained", "batch_independence", "corners", "coverage", "epsilon_reference")
-    + ("shifted_epsilon",)
+    for name in ("anytime", "batch_independence", "corners", "coverage", "epsilon_reference", "shifted_epsilon")
+    + ("attained.py::test_a_l", "attained.py::test_the_closed_form", "attained_band.py::test_the_levels")
 )
 EXACT += tuple(
     f"bounds/test_{name}"
-    for name in ("betting_rounding", "bounds_coverage", "bounds_exact", "bounds_gradients")
-    + ("bounds_reference", "clopper_pearson", "padding")
+    for name in ("betting_rounding", "bounds_exact", "bounds_gradients", "bounds_reference")
+    + ("clopper_pearson", "padding")
 )
-EXACT += ("test_harness", "test_docs", "test_lowering", "test_notebooks", "sweep/")
-# A user's first steps, which `make test` takes.
-QUICK = ("test_docs.py::test_the_first_example_runs",)
-# But for a page that shows a number to its last digit.
-SHOWN_DIGITS = ("test_docs.py::test_the_first_example_runs[docs/means_and_tails.md]",)
-QUICK += tuple(f"test_docs.py::test_commands_{what}[README.md]" for what in ("run", "print_what_the_text_says"))
+EXACT += ("benchmarks/test_paper", "benchmarks/test_tightness", "test_harness", "test_lowering")
+EXACT += ("test_notebooks",)
+# Pages that show a number to its last digit, or compute for long.
+EXACT += tuple(f"test_docs.py::test_{what}_runs[docs/means_and_tails.md]" for what in ("the_first_example", "python"))
+EXACT += tuple(f"test_docs.py::test_python_runs[docs/{name}.md]" for name in ("planning", "two_policies"))
+EXACT += tuple(f"test_docs.py::test_commands_run[docs/{name}.md]" for name in ("agents", "planning"))
 
+
+# A minute each: begun first, so that no worker waits for them at the end.
+FIRST = "tests/test_strict_modes.py"
 
 ROOT = Path(__file__).parents[1]
 LISTED = entries()
@@ -61,8 +64,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def is_exact(name: str) -> bool:
     """Whether a file or a test is compiled as users compile it."""
-    name = name.removeprefix("tests/")
-    return name.startswith(EXACT) and (not name.startswith(QUICK) or name in SHOWN_DIGITS)
+    return name.removeprefix("tests/").startswith(EXACT)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -70,7 +72,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix != ".py" or not collection_path.is_relative_to(ROOT):
         return None
     chosen, name = config.option.markexpr, collection_path.relative_to(ROOT).as_posix()
-    both = any(each.startswith(name.removeprefix("tests/")) for each in QUICK)
+    both = any(each.startswith(f"{name.removeprefix('tests/')}::") for each in EXACT)
     other = "exact" in chosen and is_exact(name) == ("not exact" in chosen)
     return (other and not both) or ("not slow" in chosen and "listed" not in chosen and name in LISTED) or None
 
@@ -79,6 +81,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     unmarked = [item.nodeid for item in items if not item.get_closest_marker("slow")]
     found = long_ones(unmarked, LISTED)
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     for item in items:
         if is_exact(item.nodeid):
             item.add_marker(pytest.mark.exact)

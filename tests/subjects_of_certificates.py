@@ -66,14 +66,14 @@ def _shift(returns, beta, delta, radius, performance_shift, thresholds, low, hig
 
 
 CERTIFICATES: dict[str, Subject] = {}
-# A method sees lower bounds alone, so one bound is enough for the second one.
-for _name, _method in [*((name, "binomial") for name in NAMES), ("betting", "scenario")]:
-    _how = SUPPORTS.get(_name, {}) | {"bound": _name, "method": _method}
-    CERTIFICATES[f"certify-{_name}-{_method}"] = of(certify, f"returns {ASKED}", **_how)
-    CERTIFICATES[f"certify_safety_level-{_name}-{_method}"] = of(
-        certify_safety_level, "returns safety beta delta low high", **_how
-    )
+# A method sees lower bounds alone, and a bound returns, whichever function asks: one of each is enough for the others.
+for _name in NAMES:
+    _how = SUPPORTS.get(_name, {}) | {"bound": _name, "method": "binomial"}
+    CERTIFICATES[f"certify-{_name}-binomial"] = of(certify, f"returns {ASKED}", **_how)
 for _method in ("binomial", "scenario"):
+    CERTIFICATES[f"certify_safety_level-betting-{_method}"] = of(
+        certify_safety_level, "returns safety beta delta low high", bound="betting", method=_method
+    )
     CERTIFICATES[f"certify_lower_bounds-{_method}"] = of(
         certify_lower_bounds, "lower_bounds thresholds beta delta", method=_method
     )
@@ -134,7 +134,9 @@ for _name, _how in SUPPORTS.items():
         certify_suite, "returns thresholds betas delta low high", betas=_betas, **_how
     )
     CERTIFICATES[f"certify_suite_mean-{_name}"] = of(certify_suite_mean, "returns delta low high", **_how)
-    for _end, _complete in (("", False), ("-complete", True)):
-        CERTIFICATES[f"certify_each_task-{_name}{_end}"] = of(
-            certify_each_task, "returns thresholds delta low high", delta=(0.9, 0.8), complete=_complete, **_how
-        )
+    CERTIFICATES[f"certify_each_task-{_name}"] = of(
+        certify_each_task, "returns thresholds delta low high", delta=(0.9, 0.8), **_how
+    )
+CERTIFICATES["certify_each_task-complete"] = of(
+    certify_each_task, "returns thresholds delta low high", delta=(0.9, 0.8), complete=True, bound="betting"
+)

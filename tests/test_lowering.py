@@ -1,11 +1,9 @@
 """Every public function that computes lowers for NVIDIA's GPUs and for TPUs, from a machine that has neither."""
 
 import jax
-import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import x64_context
 from jaxprs import inner_programs
 from subject import LEVELS, RETURNS
 from subjects_of_certificates import CERTIFICATES
@@ -43,15 +41,18 @@ def shapes(arguments, precision="float32"):
     return [jax.ShapeDtypeStruct(np.shape(each), kind) for each, kind in zip(arguments, kinds, strict=True)]
 
 
+def traced(name, precision):
+    function, arguments = FUNCTIONS[name]
+    return jax.jit(lambda *given: jax.tree.leaves(function(*given))).trace(*shapes(arguments, precision))
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_lowers_for_cuda_and_tpu(name):
-    function, arguments = FUNCTIONS[name]
-    leaves = jax.jit(lambda *given: jax.tree.leaves(function(*given)))
+    program = traced(name, "float32")
+    check_roundings(program.jaxpr)
     for platform in ("cuda", "tpu"):
-        exported = jax.export.export(leaves, platforms=[platform])(*shapes(arguments))
-        assert exported.platforms == (platform,)
         # One program, without callbacks to the host.
-        assert "callback" not in exported.mlir_module()
+        assert "callback" not in program.lower(lowering_platforms=(platform,)).as_text()
 
 
 def equations(program):
@@ -62,15 +63,17 @@ def equations(program):
             yield from equations(inner)
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_no_rounding_that_xla_leaves_out_on_a_gpu(name, precision):
-    """There, rounding a value to its own type does nothing, nor does a conversion to a narrower type and back."""
-    function, arguments = FUNCTIONS[name]
-    with x64_context(precision == "float64"):
-        for equation in equations(jax.make_jaxpr(function)(*shapes(arguments, precision))):
-            assert not _rounds_to_its_own_type(equation), equation
-            assert not _narrows(equation), equation
+def test_no_rounding_that_xla_leaves_out_on_a_gpu(x64, name):
+    """In double precision."""
+    check_roundings(traced(name, "float64").jaxpr)
+
+
+def check_roundings(program):
+    """On a GPU, rounding a value to its own type does nothing, nor does a conversion to a narrower type and back."""
+    for equation in equations(program):
+        assert not _rounds_to_its_own_type(equation), equation
+        assert not _narrows(equation), equation
 
 
 def _rounds_to_its_own_type(equation):

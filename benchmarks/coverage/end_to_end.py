@@ -65,11 +65,14 @@ def shift(world: World, data: Data, *, divergence: str, radius: float, risk: Cal
 
 def weighted(world: World, data: Data, **options: Any) -> np.ndarray:
     """Where bad tasks are MORE times as frequent in deployment, which the weights say."""
-    good = (1 - MORE * world.risk) / (1 - world.risk)
-    weights = jnp.where(data.is_bad, np.float32(MORE), np.nextafter(np.float32(good), np.float32(2)))
     options = _options(world, data, max_weight=MORE, **options)
-    found = jaxcert.certify_weighted(data.returns[0], world.threshold, weights, **options)
+    found = jaxcert.certify_weighted(data.returns[0], world.threshold, _weights(world, data), **options)
     return np.asarray(found.epsilon, np.float64)[:, 0] < MORE * world.risk
+
+
+def _weights(world: World, data: Data) -> jax.Array:
+    good = (1 - MORE * world.risk) / (1 - world.risk)
+    return jnp.where(data.is_bad, np.float32(MORE), np.nextafter(np.float32(good), np.float32(2)))
 
 
 def stratified(world: World, data: Data, *, frequency: float, **options: Any) -> np.ndarray:
@@ -94,7 +97,9 @@ def interval(world: World, data: Data) -> np.ndarray:
     return _below(found.epsilon, world) | (np.asarray(found.safety_upper, float)[:, 0] < safe)
 
 
-def requirements(world: World, data: Data, *, binary: bool = False, listed: bool = False, **options: Any) -> np.ndarray:
+def requirements(
+    world: World, data: Data, *, binary: bool = False, listed: bool = False, more: float = 1, **options: Any
+) -> np.ndarray:
     """The same returns twice, reflected and at most so much: as dependent as metrics can be."""
     x, support = data.returns[0], None if binary else world.support
     x = x == 1 if binary else x
@@ -102,11 +107,12 @@ def requirements(world: World, data: Data, *, binary: bool = False, listed: bool
     reward = jaxcert.at_least(world.threshold, support=support)
     cost = jaxcert.at_most(sum(world.support) - world.threshold, support=support)
     options = {name: value for name, value in _options(world, data, **options).items() if name != "support"}
-    call = jaxcert.certify_suite_requirements if listed else jaxcert.certify_requirements
-    found = call(metrics, {"reward": reward, "cost": cost}, complete=True, **options)
+    call: Any = jaxcert.certify_suite_requirements if listed else jaxcert.certify_requirements
+    sample = metrics if more == 1 else jaxcert.weighted(metrics, _weights(world, data), max_weight=more)
+    found = call(sample, {"reward": reward, "cost": cost}, complete=True, **options)
     if listed:
         return np.asarray(found.num_good) > np.sum(~np.asarray(data.is_bad), axis=1)
-    return np.asarray(found.epsilon, np.float64) < world.risk
+    return np.asarray(found.epsilon, np.float64) < more * world.risk
 
 
 def tail(world: World, data: Data) -> np.ndarray:
@@ -217,6 +223,8 @@ KINDS = (
     Kind("certify_requirements, binomial", requirements),
     Kind("certify_requirements, soft", _with(requirements, method="soft")),
     Kind("certify_requirements, successes", _with(requirements, binary=True), binary=True),
+    Kind("certify_requirements, anytime", _with(requirements, method="anytime")),
+    Kind("certify_requirements, weighted", _with(requirements, more=MORE)),
     Kind("certify_tail", tail),
     Kind("certify_mean", mean),
     Kind("certify_mean, hoeffding", _with(mean, bound="hoeffding")),

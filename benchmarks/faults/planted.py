@@ -130,7 +130,7 @@ impossible-return-taken sequential/_wealth.py
 - fits = possible(x, state.low, state.high, False)
 + fits = possible(x, state.low, jnp.inf, False)
 whole-delta-for-each-policy sequential/_pairs.py
-- * np.asarray(0.5, dtype)
+- * np.asarray(share, dtype)
 + * np.asarray(1, dtype)
 withdrawn-pair-forgotten rollouts/_paired_trials.py
 - if pair in lost:

@@ -110,6 +110,9 @@ def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array,
     return jnp.where(valid, in_blocks(sequence_limit, *(jnp.where(valid, each, safe) for each, safe in usual)), 1.0)
 
 
+# Counts tasks by bounds at one level, as "binomial" does.
+EVERY_MOMENT = dataclasses.replace(BINOMIAL, name="anytime", choice=(), free_beta=False)
+
 # --- from returns ---------------------------------------------------------------------------------------------------
 
 
@@ -180,7 +183,7 @@ def _of_bounds(
     (delta, beta), rows = levels, padded_rows(row, sample, 1)
     fields = _in_order(bound, *placed((sample, rows, beta, delta, prior)))
     fields |= {"thresholds": rows, "beta": beta, "delta": delta}
-    names = name, "anytime", returns
+    names = name, EVERY_MOMENT.name, returns
     return certificate_of(fields, sample.num_tasks, len(row), *names, question="anytime")
 
 
@@ -189,17 +192,20 @@ def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta, prio
     """The fields [..., t], and the history [..., n, t]."""
     lower = task_bounds(bound, sample, beta)
     n, there = sample.num_tasks, in_front(lower, sample.num_tasks)[..., None]
-    violated = ~reached(lower, thresholds) & there
-    counts = jnp.cumsum(violated, axis=-2, dtype=jnp.int32).astype(lower.dtype)
-    places = jax.lax.broadcasted_iota(lower.dtype, counts.shape, counts.ndim - 2) + 1
-    risk = anytime_risk(counts, places, delta, *prior)
-    bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), counts.shape)
-    moments = jnp.where(bad_threshold | ~there, 1.0, inflate(risk, beta))
-    history = jax.lax.cummin(moments, axis=counts.ndim - 2)
-    violations = counts[..., -1, :].astype(jnp.int32)
+    violations, history = at_every_moment(~reached(lower, thresholds) & there, there, beta, delta, prior)
+    history = jnp.where(jnp.isfinite(thresholds), history, 1.0)
     row = thresholds, beta, delta, n, any_of(jnp.isneginf(lower), n)
     fields = fields_of_risk(BINOMIAL, violations, history[..., -1, :], *row)
     return fields | {"history": history, "lower_bounds": lower, "prior": jnp.stack(prior)}
+
+
+def at_every_moment(violated: jax.Array, there: jax.Array, beta, delta, prior) -> tuple[jax.Array, jax.Array]:
+    """The number of violations [..., t] and the smallest risk so far [..., n, t], from the violations [..., n, t]."""
+    counts = jnp.cumsum(violated, axis=-2, dtype=jnp.int32)
+    places = jax.lax.broadcasted_iota(delta.dtype, counts.shape, counts.ndim - 2) + 1
+    risk = anytime_risk(counts.astype(delta.dtype), places, delta, *prior)
+    moments = jnp.where(there, inflate(risk, beta), 1.0)
+    return counts[..., -1, :], jax.lax.cummin(moments, axis=counts.ndim - 2)
 
 
 def _curve(certificate: Certificate, lower_bounds: Array, levels: np.ndarray) -> Certificate:

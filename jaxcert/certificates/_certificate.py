@@ -176,12 +176,7 @@ class Certificate(ByThreshold):
             >>> print(found.first_reached(0.95))
             [133   0]
         """
-        if self.history is None:
-            raise ValueError("certificate has no history; expected one of certify_anytime, of the sampled tasks")
-        wanted = probability("safety", safety, self.history.dtype, "up", validate=True)
-        reached = complement_down(self.history) >= jnp.broadcast_to(wanted, self.history.shape)
-        first = jnp.argmax(reached, axis=-2) + 1
-        return jnp.where(jnp.any(reached, axis=-2), first, 0).astype(jnp.int32)
+        return first_reached(self.history, safety, axis=-2)
 
     @property
     def _apart(self) -> str:
@@ -249,8 +244,21 @@ class Certificate(ByThreshold):
 
     @property
     def _start(self) -> str:
-        when = ", at every moment of the sampling of tasks" if self.prior is not None else ""
+        when = AT_EVERY_MOMENT if self.prior is not None else ""
         return f"{super()._start}{when}"
+
+
+AT_EVERY_MOMENT = ", at every moment of the sampling of tasks"
+
+
+def first_reached(history: Any, safety: Numeric, axis: int) -> jax.Array:
+    """The number of tasks after which a history of risks along an axis certified a safety; 0 if it did not."""
+    if history is None:
+        raise ValueError("certificate has no history; expected one of certify_anytime, of the sampled tasks")
+    wanted = probability("safety", safety, history.dtype, "up", validate=True)
+    reached = complement_down(history) >= jnp.broadcast_to(wanted, history.shape)
+    first = jnp.argmax(reached, axis=axis) + 1
+    return jnp.where(jnp.any(reached, axis=axis), first, 0).astype(jnp.int32)
 
 
 def sentence(certificate: Certificate, index: int) -> str:

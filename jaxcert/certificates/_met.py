@@ -5,6 +5,7 @@ level, whatever the other metrics are. So the level of all requirements together
 are not divided (an intersection-union test).
 """
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -14,10 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import task_bounds
+from jaxcert.certificates._anytime import EVERY_MOMENT, at_every_moment
 from jaxcert.certificates._attained import ATTAINED, Tried, counted
-from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best
-from jaxcert.certificates._levels import LEVELS, by_coins, delta_shares, numbers_for, together
+from jaxcert.certificates._averages import ratios_of
+from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best, only_smallest
+from jaxcert.certificates._figures import LISTED, SAMPLED
+from jaxcert.certificates._levels import LEVELS, Solve, by_coins, delta_shares, numbers_for, together, too_few
 from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
+from jaxcert.certificates._registry import by_weights, risk_of_evidence
 from jaxcert.certificates._required_metrics import Metric
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
 from jaxcert.certificates._suite_counts import Passes, allowances
@@ -25,28 +30,47 @@ from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
 from jaxcert.numerics._rounding import next_up
-from jaxcert.returns._sample import placed
+from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._weighted import Weighted
 
 # --- count, then solve ------------------------------------------------------------------------------------------------
 
 
 def solved_together(
-    method: Method, metrics: list[Metric], beta: Any, delta: Any, *, listed: bool = False
+    method: Method, metrics: list[Metric], beta: Any, delta: Any, *, tasks: str = SAMPLED
 ) -> dict[str, Any]:
     """The fields of a certificate [...] by a method, at rounded levels; beta is None or ``Levels`` where it chooses.
 
-    ``listed``: whether it is about these tasks, in place of new ones.
+    ``tasks``: new ones, those of the list, or new ones from strata of which as many were drawn (``EVEN``). A metric
+    may hold the weights of the tasks.
     """
     if method is SOFT:
         most = max(int(each.sample.num_rollouts) for each in metrics)
         least = least_evidence(most, np.dtype(delta.dtype))
-        return _weighed(*placed((metrics, beta, delta, least))) | {"level": beta, "delta": delta}
+        return _weighed(*placed((metrics, beta, delta, least))) | {"level": beta}
     given = None if isinstance(beta, Levels) else beta
-    fields = _counted(method, listed, *placed((metrics, _tried(metrics, beta, delta, listed), given, delta)))
-    return fields | ({} if given is None else {"level": beta}) | {"delta": delta}
+    fields = _counted(method, tasks, *placed((metrics, _tried(metrics, beta, delta, tasks), given, delta)))
+    return fields | ({} if given is None else {"level": beta})
 
 
-def _tried(metrics: list[Metric], beta: Any, delta: Any, listed: bool) -> Tried:
+EVEN = "even"
+
+
+def weights_on(metrics: list[Metric], weights: Weighted, validate: bool) -> list[Metric]:
+    """The metrics, of which one with room for all tasks holds their weights."""
+    place = max(range(len(metrics)), key=lambda i: metrics[i].sample.tasks[-1])
+    sample = metrics[place].sample
+    held = weights.prepared(int(sample.num_tasks), sample.tasks, sample.dtype, validate)
+    changed = dataclasses.replace(metrics[place], sample=sample.replace(weights=held))
+    return [*metrics[:place], changed, *metrics[place + 1 :]]
+
+
+def _weighted_one(metrics: list[Metric]) -> Sample | None:
+    """The sample with the weights, if tasks have any."""
+    return next((each.sample for each in metrics if each.sample.weights is not None), None)
+
+
+def _tried(metrics: list[Metric], beta: Any, delta: Any, tasks: str) -> Tried:
     """How tasks may pass: at a given level, the three of "auto", or the four of successes, with their shares of delta.
 
     A task has to pass each requirement in the same way. Each metric has its own numbers of successes, if all its tasks
@@ -64,7 +88,7 @@ def _tried(metrics: list[Metric], beta: Any, delta: Any, listed: bool) -> Tried:
         # Ways with the same numbers of successes, and without a bound, are one.
         xp = np if all(isinstance(row, np.ndarray) for row in rows) else jnp
         betas, deltas = np.asarray(LEVELS, delta.dtype), delta * together(xp.stack(rows), shares)
-    known = all(each.has_one_level for each in metrics) and not listed
+    known = all(each.has_one_level for each in metrics) and tasks != LISTED and not _weighted_one(metrics)
     table = table_of(TAIL, int(metrics[0].sample.num_tasks), _room(metrics), deltas) if known else None
     return Tried(enough, deltas, table, betas)
 
@@ -79,7 +103,7 @@ def _room(metrics: list[Metric]) -> int:
 
 @functools.partial(quickly, static_argnums=(0, 1))
 def _counted(
-    method: Method, listed: bool, metrics: list[Metric], tried: Tried, beta: Any, delta: jax.Array
+    method: Method, tasks: str, metrics: list[Metric], tried: Tried, beta: Any, delta: jax.Array
 ) -> dict[str, jax.Array]:
     n, usual = metrics[0].sample.num_tasks, method is ATTAINED and beta is None
     each = [_passed(metric, tried, beta, i, usual and metric.bound.binary) for i, metric in enumerate(metrics)]
@@ -88,19 +112,31 @@ def _counted(
         _together(arrays, metrics, fill) for arrays, fill in zip(zip(*each, strict=True), (True, 0, False), strict=True)
     )
     bad_task, one_level = jnp.any(bad_tasks, axis=-3)[..., 0], all(each.has_one_level for each in metrics)
-    there = in_front(bad_task, n)
+    there, weighted, history, allowance = in_front(bad_task, n), _weighted_one(metrics), None, None
     passed, level = jnp.all(passes, axis=-3), jnp.max(levels, axis=-3)
-    if listed:
+    if tasks == LISTED:
         found, allowance = _of_the_list(passed, level, ~bad_task | ~there, n, tried.deltas, delta)
+    elif method is EVERY_MOMENT:
+        prior, row = (jnp.ones_like(delta), jnp.ones_like(delta)), there[..., None]
+        violations, history = at_every_moment(~passed & row, row, beta, delta, prior)
+        history = jnp.where(jnp.isfinite(_row(metrics)), history, 1.0)
+        found = violations, history[..., -1, :], jnp.broadcast_to(jnp.asarray(beta), violations.shape)
+    elif weighted is not None:
+        bad_task |= ~ratios_of(weighted)[1]
+        found = _by(by_weights(weighted), passed, level, there, tried, delta)
+    elif one_level:
+        found = _risks(passed, level, there, n, tried, delta)
     else:
-        found, allowance = _risks(passed, level, there, n, tried, delta, one_level=one_level), None
+        found = _by(by_coins, passed, jnp.where(there[..., None], level, 1), there, tried, delta)
     best = best_of(*found, ~passes & there[..., None, :, None])
     row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
     fields = fields_of_best(method, row, _row(metrics), beta, delta, n, any_of(bad_task, n))
-    fields = _as_one(fields)
+    fields = _as_one(fields | (only_smallest(fields, n - 1) if tasks == EVEN else {}))
     good = jnp.zeros_like(fields["num_valid"])
     if allowance is not None:  # nothing where nothing is certified, as for invalid input
         good = jnp.where(fields["safety"] > 0, fields["num_valid"] - at_least(found[1], allowance), good)
+    fields |= {"chosen": best.chosen} if beta is None else {}
+    fields |= {} if history is None else {"history": history[..., 0]}
     return fields | {"level": best.level, "missed": best.missed, "num_good": good}
 
 
@@ -123,7 +159,7 @@ def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) ->
     found = counted(sample)
     if enough is None:
         thresholds = jnp.broadcast_to(threshold, found.num_rollouts.shape)
-        enough, _ = numbers_for(None if usual else tried.betas)(found.num_rollouts, thresholds)
+        enough, _ = numbers_for(None if usual else metric.level(tried.betas))(found.num_rollouts, thresholds)
     shape = (*found.successes.shape, enough.successes.shape[-1])
     passed = found.successes[..., None] >= jnp.broadcast_to(enough.successes, shape)
     # If the data choose one of several levels, the calibrated level counts, not the smaller attained one.
@@ -131,17 +167,27 @@ def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) ->
     return passed, jnp.broadcast_to(each_level, shape).astype(tried.deltas.dtype), (found.successes < 0)[..., None]
 
 
-def _risks(passed, level, there, n, tried: Tried, delta, *, one_level: bool) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The violations, the risks and the largest level of any task, each [..., ways]."""
+# The violations, the risks and the largest level of any task, each [..., ways].
+_Found = tuple[jax.Array, jax.Array, jax.Array]
+
+
+def _risks(passed, level, there, n, tried: Tried, delta) -> _Found:
+    """Of new tasks, if all have the same levels."""
+
+    def by_count(passed: jax.Array, level: jax.Array, deltas: jax.Array) -> jax.Array:
+        k, ways = too_few(passed), np.arange(passed.shape[-1], dtype=np.int32)
+        worst = jnp.broadcast_to(jnp.max(level, axis=-2), k.shape)
+        return solve(TAIL, k, n, worst, deltas, tried.table, size=passed.shape[-2], row=ways).epsilon
+
+    return _by(by_count, passed, jnp.where(there[..., None], level, 0), there, tried, delta)
+
+
+def _by(solve: Solve, passed, level, there, tried: Tried, delta) -> _Found:
+    """Of new tasks, from those that pass."""
     passed, valid = passed | ~there[..., None], (delta > 0) & (delta < 1)
-    violations = passed.shape[-2] - jnp.sum(passed, axis=-2, dtype=jnp.int32)
-    deltas = jnp.where(valid, tried.deltas, jnp.nan)
-    worst = jnp.broadcast_to(jnp.max(jnp.where(there[..., None], level, 0), axis=-2), violations.shape)
-    if not one_level:
-        return violations, by_coins(passed, jnp.where(there[..., None], level, 1), deltas), worst
-    ways = np.arange(passed.shape[-1], dtype=np.int32)
-    found = solve(TAIL, violations, n, worst, deltas, tried.table, size=passed.shape[-2], row=ways)
-    return violations, found.epsilon, worst
+    worst = jnp.max(jnp.where(there[..., None], level, 0), axis=-2)
+    risks = solve(passed, level, jnp.where(valid, tried.deltas, jnp.nan))
+    return too_few(passed), risks, jnp.broadcast_to(worst, risks.shape)
 
 
 def _of_the_list(passed, level, valid, n, deltas, delta) -> tuple[tuple[jax.Array, jax.Array, jax.Array], jax.Array]:
@@ -173,9 +219,12 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
     wealth, valid = zip(*(evidence(each.better, each.threshold.reshape(1)) for each in metrics), strict=True)
     wealth = _together([each.astype(delta.dtype) for each in wealth], metrics, 0)
     all_valid = jnp.all(_together([each[..., None] for each in valid], metrics, False), axis=-3)[..., 0]
-    there = in_front(all_valid, metrics[0].sample.num_tasks)
-    settings = _row(metrics), alpha, delta, least, there
-    fields = fields_of_evidence(SOFT, jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
+    there, weighted, risk = in_front(all_valid, metrics[0].sample.num_tasks), _weighted_one(metrics), None
+    smallest = jnp.min(wealth, axis=-3)
+    if weighted is not None:
+        risk, all_valid = risk_of_evidence(smallest, weighted, alpha, delta, least), all_valid & ratios_of(weighted)[1]
+    settings = _row(metrics), alpha, delta, least, there, risk
+    fields = fields_of_evidence(SOFT, smallest, all_valid, jnp.zeros_like(delta), *settings)
     missed = ~(wealth[..., 0] > 1) & there[..., None, :]
     fields = _as_one(fields)
     return fields | {"missed": missed, "num_good": jnp.zeros_like(fields["num_valid"])}

@@ -26,7 +26,7 @@ from jaxcert.certificates._counting import (
     only_smallest,
     reached,
 )
-from jaxcert.certificates._levels import best_at_levels, numbers_for
+from jaxcert.certificates._levels import Solve, best_at_levels, numbers_for
 from jaxcert.certificates._method import BINOMIAL, MOST_DELTA, Method
 from jaxcert.certificates._scenario import SCENARIO
 from jaxcert.certificates._soft import SOFT, evidence, shares
@@ -93,10 +93,15 @@ def _of_evidence(bound: Bound, sample: Sample, valid: jax.Array, thresholds, alp
     """From e-values, as soft counts."""
     wealth, known = evidence(sample, thresholds)
     wealth, valid = jnp.where(valid[..., None], wealth, 0), valid & known
-    share, low = shares(wealth, alpha, least)
     violations = sample.num_tasks - jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
     lower = jnp.where(valid & (alpha > 0), sample.low, -jnp.inf)
-    return lower, violations, weighted_epsilon(share, sample, alpha, delta, low), alpha
+    return lower, violations, risk_of_evidence(wealth, sample, alpha, delta, least), alpha
+
+
+def risk_of_evidence(wealth: jax.Array, sample: Sample, alpha: jax.Array, delta: jax.Array, least: Any) -> jax.Array:
+    """The certified risk [..., t] from e-values [..., n, t] of tasks that have the weights of a sample."""
+    share, low = shares(wealth, alpha, least)
+    return weighted_epsilon(share, sample, alpha, delta, low)
 
 
 def _of_successes(bound: Bound, sample: Sample, valid: jax.Array, thresholds, beta, delta, _: None) -> _Found:
@@ -107,16 +112,22 @@ def _of_successes(bound: Bound, sample: Sample, valid: jax.Array, thresholds, be
     if sample.is_full:
         num_rollouts = jnp.broadcast_to(sample.num_rollouts.astype(count.dtype), (*count.shape[:-1], 1))
 
+    best = best_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, by_weights(sample), there)
+    lower = jnp.where(count >= 0, 0, -jnp.inf).astype(count.dtype)
+    return lower, best.violations, best.epsilon, best.level if beta is None else beta
+
+
+def by_weights(sample: Sample) -> Solve:
+    """The risk of new tasks from another distribution, by the weights of a sample."""
+
     def solve(passed: jax.Array, level: jax.Array, share_of_delta: jax.Array) -> jax.Array:
-        level = jnp.where(there[..., None], level, 0)
+        level = jnp.where(in_front(passed[..., 0], sample.num_tasks)[..., None], level, 0)
         worst = jnp.max(level, axis=-2)
         above_zero = jnp.maximum(worst, float(jnp.finfo(level.dtype).tiny))
         share = jnp.where(passed, 1, complement_down(_lost(level, worst)))
         return weighted_epsilon(share, sample, above_zero, share_of_delta)
 
-    best = best_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, solve, there)
-    lower = jnp.where(count >= 0, 0, -jnp.inf).astype(count.dtype)
-    return lower, best.violations, best.epsilon, best.level if beta is None else beta
+    return solve
 
 
 def _lost(level: jax.Array, worst: jax.Array) -> jax.Array:

@@ -13,7 +13,7 @@ from jaxcert._validation import check_finite, is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._arguments import bound_for
 from jaxcert.certificates._levels import Enough, usual_enough
-from jaxcert.numerics._rounding import cast_host, complement_up
+from jaxcert.numerics._rounding import cast_host, complement_up, known
 from jaxcert.returns._prepared import as_successes, is_successes
 from jaxcert.returns._required import Side
 from jaxcert.returns._sample import Sample, sample_of
@@ -45,7 +45,11 @@ class Metric:
         if not (self.bound.binary and self.sample.is_full):
             return None
         m = self.sample.num_rollouts.astype(self.threshold.dtype)
-        return usual_enough(m, self.threshold.reshape(1), beta)
+        return usual_enough(m, self.threshold.reshape(1), self.level(beta))
+
+    def level(self, beta: Any) -> Any:
+        """What the level of numbers of successes must not exceed, in the type of the returns."""
+        return None if beta is None else known(beta, self.threshold.dtype, "down")
 
 
 def check_declared(sides: Sequence[Side], complete: Any) -> None:
@@ -59,8 +63,12 @@ def check_declared(sides: Sequence[Side], complete: Any) -> None:
         )
 
 
-def metrics_of(sides: Sequence[Side], returns: Any, where: Any, bound: str | None, validate: bool) -> list[Metric]:
+def metrics_of(
+    sides: Sequence[Side], returns: Any, where: Any, bound: str | None, validate: bool, *, costly: bool = False
+) -> list[Metric]:
     """The returns of each side, checked, with the bound and the threshold that they have to reach.
+
+    ``costly``: whether the work for a single task is large.
 
     Raises:
         ValueError: metrics without requirements, or the other way round; other tasks; or what ``certify`` refuses.
@@ -70,7 +78,8 @@ def metrics_of(sides: Sequence[Side], returns: Any, where: Any, bound: str | Non
     if isinstance(where, Mapping):
         _check_names("where", where, names, "expected a mask of each metric by its name")
     masks = where if isinstance(where, Mapping) else dict.fromkeys(names, where)
-    metrics = [_metric_of(each, returns[each.metric], masks[each.metric], bound, validate) for each in sides]
+    settings = bound, validate, costly
+    metrics = [_metric_of(each, returns[each.metric], masks[each.metric], *settings) for each in sides]
     _check_tasks(sides, metrics)
     return metrics
 
@@ -84,7 +93,7 @@ def _check_names(what: str, given: Any, names: Sequence[str], expected: str) -> 
         raise ValueError(f"nothing is required of {', '.join(map(repr, unasked))}; {expected} that is required")
 
 
-def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate: bool) -> Metric:
+def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate: bool, costly: bool) -> Metric:
     try:
         if isinstance(returns, Histogram) or hasattr(returns, "_each"):
             raise ValueError("returns are no array; requirements are of one policy, from single rollouts")
@@ -93,7 +102,8 @@ def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate:
         if side.support is None and not per_task.binary:
             raise ValueError("a support is missing (in LOW HIGH after the number, or support=); successes need none")
         rounded_to: Any = "down" if side.is_least else "up"
-        sample = sample_of(per_task, returns, side.support, where, validate, side=rounded_to)
+        needs = dataclasses.replace(per_task, costly=per_task.costly or costly)
+        sample = sample_of(needs, returns, side.support, where, validate, side=rounded_to)
         _check_threshold(side, sample, validate)
     except ValueError as error:
         raise ValueError(f"{side.metric}: {error}") from error
@@ -101,7 +111,7 @@ def _metric_of(side: Side, returns: Any, where: Any, name: str | None, validate:
     if side.is_least:
         return Metric(sample, threshold, per_task, of_failures=False)
     if per_task.binary:
-        return Metric(sample, _rest(threshold), per_task, of_failures=True)
+        return Metric(sample, rest(threshold), per_task, of_failures=True)
     return Metric(sample.reflected, -threshold, per_task, of_failures=False)
 
 
@@ -122,7 +132,7 @@ def _check_threshold(side: Side, sample: Any, validate: bool) -> None:
         warnings.warn(text, UserWarning, stacklevel=5)
 
 
-def _rest(threshold: Any) -> Any:
+def rest(threshold: Any) -> Any:
     """1 - threshold, rounded up, for a number of at most 1; 2 for one below 0, which is never met, and else 0."""
     if is_concrete(threshold):
         value, dtype = float(threshold), threshold.dtype

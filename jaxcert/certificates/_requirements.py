@@ -9,24 +9,27 @@ import numpy as np
 from jaxcert._types import Array, Numeric
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.certificates._anytime import EVERY_MOMENT
 from jaxcert.certificates._arguments import choose, levels_of
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._certificate import answer
+from jaxcert.certificates._certificate import answer, source_of
 from jaxcert.certificates._figures import LISTED, SAMPLED
-from jaxcert.certificates._met import solved_together
-from jaxcert.certificates._method import BINOMIAL, Levels
+from jaxcert.certificates._met import EVEN, solved_together, weights_on
+from jaxcert.certificates._method import BINOMIAL
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
+from jaxcert.certificates._registry import EVEN_METHODS, WEIGHTED_METHODS, proven
 from jaxcert.certificates._required_metrics import check_declared, metrics_of
 from jaxcert.certificates._requirements_certificate import SIDES, RequirementsCertificate
 from jaxcert.certificates._soft import SOFT
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._required import Requirement, requirements_of, sides_of
+from jaxcert.returns._weighted import Weighted
 
-_METHODS = {method.name: method for method in (BINOMIAL, ATTAINED, SOFT)}
+_METHODS = {method.name: method for method in (BINOMIAL, ATTAINED, SOFT, EVERY_MOMENT)}
 
 
 def certify_requirements(
-    returns: Mapping[str, Array],
+    returns: Mapping[str, Array] | Weighted,
     requirements: Mapping[str, Requirement] | Sequence[str],
     *,
     delta: Numeric,
@@ -51,7 +54,8 @@ def certify_requirements(
 
     Args:
         returns: by the name of each metric, float[..., n, m] or bool, as in ``certify``: the same tasks in the same
-            order; the number of rollouts may differ.
+            order; the number of rollouts may differ. Or all of them with weights of the tasks, ``weighted``, or on
+            tasks from strata, ``stratified``.
         requirements: by the name of each metric ``at_least``, ``at_most`` or ``between``, with the support of returns
             that are no successes; or lines such as "reward >= 300 in 0 1000", "success >= 0.9".
         delta: failure probability, in (0, 1); a scalar.
@@ -60,7 +64,8 @@ def certify_requirements(
             in ``certify``.
         bound: per-task bound of returns, as in ``certify``; "betting" by default. Successes are counted.
         method: "attained" if any metric is of successes, else "binomial". Or "soft": the evidence of a task is the
-            smallest of those against each requirement.
+            smallest of those against each requirement. Or "anytime": by bounds at beta, at every moment of the
+            sampling, as ``certify_anytime`` with its usual prior.
         complete: True declares that each return is that of a whole rollout, of a finite horizon, which ``at_most``
             needs: after a prefix the cost may still grow.
         where: which rollouts count, bool[..., n, m] for all metrics, or by the name of each.
@@ -107,7 +112,11 @@ def required(
     """The answer about new tasks, or about the tasks of a list."""
     sides = sides_of(requirements_of(requirements))
     check_declared(sides, complete)
-    metrics = metrics_of(sides, returns, where, bound, validate)
+    weights = returns if isinstance(returns, Weighted) else None
+    if weights and listed:
+        raise ValueError("returns are weighted; the tasks of a fixed list have no weights, and are from no strata")
+    costly = method == EVERY_MOMENT.name
+    metrics = metrics_of(sides, weights.returns if weights else returns, where, bound, validate, costly=costly)
     usual = ATTAINED if any(each.bound.binary for each in metrics) else BINOMIAL
     chosen = choose("method", method or usual.name, _METHODS)
     if chosen is ATTAINED and usual is BINOMIAL:
@@ -115,8 +124,14 @@ def required(
     dtype = np.result_type(*(each.sample.dtype for each in metrics))
     longest = max(metrics, key=lambda each: int(each.sample.num_rollouts)).sample
     common = longest.replace(low=longest.low.astype(dtype))
-    delta, level = levels_of(chosen, delta, beta, common, validate, chooses=True)
-    fields = solved_together(chosen, metrics, None if listed else level, delta, listed=listed)
+    tasks, named = LISTED if listed else SAMPLED, chosen
+    if weights:
+        even = weights.even and (chosen is SOFT or all(each.has_one_level for each in metrics))
+        named = choose("method", chosen.name, EVEN_METHODS if even else WEIGHTED_METHODS)
+        tasks, metrics = (EVEN, metrics) if even else (SAMPLED, weights_on(metrics, weights, validate))
+    delta, level = levels_of(named, delta, beta, common, validate, chooses=not weights or chosen is ATTAINED)
+    used = proven(delta, validate) if tasks == EVEN and named.tail else delta
+    fields = solved_together(chosen, metrics, None if listed else level, used, tasks=tasks) | {"delta": delta}
     ends, bounds = [each.support or (0, 1) for each in sides], [each.bound for each in metrics]
     rows = {
         "thresholds": [each.rounded(dtype) for each in sides],
@@ -129,11 +144,12 @@ def required(
         "sides": tuple(SIDES[not each.is_least] for each in sides),
         "of_successes": tuple(each.binary for each in bounds),
         "bound": next((each.name for each in bounds if not each.binary), CLOPPER_PEARSON.name),
-        "chosen": listed or level is None or isinstance(level, Levels),
         "question": "suite_requirements" if listed else "requirements",
-        "source": LISTED if listed else SAMPLED,
+        "source": LISTED if listed else source_of(returns),
     }
-    return answer(RequirementsCertificate, fields, common.num_tasks, method=chosen.name, complete=complete, **settings)
+    if weights and not weights.strata:
+        fields["max_weight"] = known(weights.max_weight, dtype, "up")
+    return answer(RequirementsCertificate, fields, common.num_tasks, method=named.name, complete=complete, **settings)
 
 
 def certify_suite_requirements(
@@ -204,6 +220,8 @@ REQUIREMENTS = Question(
     each=None,
     settings=same("delta", "beta", "bound", "method", "requirements", "complete"),
     options=_OPTIONS,
+    advised=True,
+    stratified=True,
 )
 
 SUITE_REQUIREMENTS = Question(

@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._types import Numeric
 from jaxcert.certificates._access import Answer
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import new_task_from
+from jaxcert.certificates._certificate import AT_EVERY_MOMENT, first_reached, new_task_from
 from jaxcert.certificates._figures import LISTED, Told, ceil_figures, floor_figures, floor_to, nothing, of_tasks, reach
 from jaxcert.certificates._figures import at_least as share_of_new_tasks
 from jaxcert.numerics._rounding import Side as Rounding
@@ -40,11 +41,14 @@ class RequirementsCertificate(Answer):
         of_successes: whether each is about a probability (static).
         bound: name of the bound of the metrics that are no successes (static).
         method: name of the method (static).
-        chosen: whether the data chose the level (static).
         complete: whether returns were declared to be of whole rollouts (static).
         question: by which name it was asked (static).
-        source: "sampled", or "listed" for the tasks of a fixed list (static).
+        source: "sampled", "listed" for the tasks of a fixed list, "reweighted" where tasks have weights, or the strata
+            in words (static).
         num_good: at least how many tasks of a list meet all of the requirements, int32[...]; of sampled ones 0.
+        chosen: which of the levels that were tried counts, from 0, int32[...]; None where only one was.
+        history: at every moment, the certified risk after each task, float[..., n]; None otherwise.
+        max_weight: of weights, what none of them exceeds, rounded up; None without weights.
     """
 
     thresholds: jax.Array = dataclasses.field(metadata=along("requirement"))
@@ -64,27 +68,52 @@ class RequirementsCertificate(Answer):
     of_successes: tuple[bool, ...] = dataclasses.field(metadata={"static": True})
     bound: str = dataclasses.field(metadata={"static": True})
     method: str = dataclasses.field(metadata={"static": True})
-    chosen: bool = dataclasses.field(metadata={"static": True})
     complete: bool = dataclasses.field(metadata={"static": True})
     question: str = dataclasses.field(metadata={"static": True})
     source: str = dataclasses.field(metadata={"static": True})
     num_good: jax.Array
+    chosen: Any = None
+    history: Any = dataclasses.field(default=None, metadata=along("task"))
+    max_weight: Any = None
 
     _shown: ClassVar = ("safety", "thresholds", "level", "delta", "num_tasks", "metrics", "sides", "bound", "method")
 
     @property
     def requirements(self) -> tuple[str, ...]:
         """The requirements, as lines that ``certify_requirements`` reads."""
-        rows = zip(self._claims, self.of_successes, self.low, self.high, strict=True)
+        rows = zip(self.claims, self.of_successes, self.low, self.high, strict=True)
         return tuple(
             claim if binary else f"{claim} in {_decimal(low, 'down')} {_decimal(high, 'up')}"
             for claim, binary, low, high in rows
         )
 
+    def first_reached(self, safety: Numeric) -> jax.Array:
+        """The number of tasks after which the method "anytime" certified a safety; 0 if it did not.
+
+        Args:
+            safety: the wanted safety in (0, 1), a scalar.
+
+        Returns:
+            int32[...].
+
+        Raises:
+            ValueError: for a safety outside (0, 1) that is concrete, or an answer by another method.
+        """
+        return first_reached(self.history, safety, axis=-1)
+
+    @property
+    def _start(self) -> str:
+        return f"{super()._start}{'' if self.history is None else AT_EVERY_MOMENT}"
+
     @property
     def beta(self) -> jax.Array:
         """The level; with an axis of one row where the data chose it."""
-        return self.level[..., None] if self.chosen else self.level
+        return self.level if self.chosen is None else self.level[..., None]
+
+    @property
+    def by_bounds(self) -> bool:
+        """Whether a task passes by bounds at one level that was given."""
+        return self.method == "binomial" and self.chosen is None
 
     @property
     def num_missed(self) -> jax.Array:
@@ -96,7 +125,7 @@ class RequirementsCertificate(Answer):
         """On how many of the tasks each requirement is not shown, in words; empty where all are shown on all."""
         if not int(self.num_violations):
             return ""
-        each = ", ".join(f"{what} on {n}" for what, n in zip(self._claims, self.num_missed.tolist(), strict=True))
+        each = ", ".join(f"{what} on {n}" for what, n in zip(self.claims, self.num_missed.tolist(), strict=True))
         return f"{int(self.num_violations)} of {self.num_tasks} tasks are not shown to meet every requirement: {each}"
 
     @property
@@ -105,8 +134,8 @@ class RequirementsCertificate(Answer):
         return [_decimal(value, side) for value, side in zip(self.thresholds, sides, strict=True)]
 
     @property
-    def _claims(self) -> list[str]:
-        """The requirements without the supports."""
+    def claims(self) -> list[str]:
+        """The requirements without the supports, such as "cost <= 25"."""
         rows = zip(self.metrics, self.sides, self._numbers, strict=True)
         return [f"{name} {'>=' if side == SIDES[0] else '<='} {number}" for name, side, number in rows]
 
@@ -139,6 +168,11 @@ class RequirementsCertificate(Answer):
 
 
 SIDES = "at least", "at most"
+# With up to so many rollouts of each task, other methods often certify more than bounds at one level.
+FEW_ROLLOUTS = 40
+OTHER_METHODS = (
+    "With so few rollouts of each task, --method soft or --beta auto often certify more, if chosen before the data"
+)
 
 
 def _decimal(value: Any, side: Rounding) -> str:

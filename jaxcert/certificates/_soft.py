@@ -103,12 +103,21 @@ def count_evidence(
 
 
 def fields_of_evidence(
-    method: Method, wealth, valid, low, thresholds, alpha, delta, least: Numeric = 0.0, there: Any = None
+    method: Method,
+    wealth,
+    valid,
+    low,
+    thresholds,
+    alpha,
+    delta,
+    least: Numeric = 0.0,
+    there: Any = None,
+    epsilon: Any = None,
 ) -> dict[str, Any]:
     """The fields of certificates, from e-values [..., n, t] and masks [..., n] of the tasks that are valid and
-    present.
+    present; ``epsilon`` is the risk where tasks have weights.
     """
-    epsilon = soft_epsilon(wealth, alpha, delta, least, there)
+    epsilon = soft_epsilon(wealth, alpha, delta, least, there) if epsilon is None else epsilon
     there = jnp.ones(valid.shape, bool) if there is None else there
     convincing = jnp.sum((wealth > 1) & there[..., None], axis=-2, dtype=jnp.int32)
     n = jnp.sum(there, axis=-1, keepdims=True, dtype=jnp.int32)

@@ -94,6 +94,8 @@ def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str],
         check_listed(data, question, asking, at="" if request.asked.numbers else "X")
     request = request._replace(asked=request.asked.of(data[0]))
     settings = settings_of(question, asking, data[:1] if request.metrics else data)
+    # Of rows, curves and advice alike.
+    settings |= {name: value for name, value in asking.options.items() if name != question.each}
     if locked is not None:
         locked.check_design(data[0])
     show(f"certifying {len(data[0].tasks)} tasks")
@@ -109,12 +111,10 @@ def _certified(answer: Answer) -> Answer:
         # Any threshold except the end itself; the curve has its own thresholds.
         curve = ask(question, data, np.nextafter(settings["support"][0], np.inf), settings)
         return answer._replace(certificates={question.name: every_step(data, curve, settings)})
-    found: dict[str, Any] = {}
-    for name, values in request.asked.numbers.items():
-        own = {option: value for option, value in request.asking.options.items() if option != QUESTIONS[name].each}
-        fixed = None if values is None else np.asarray(values)
-        found[name] = ask(QUESTIONS[name], data, fixed, {**settings, **own})
-    answer = answer._replace(certificates=found)
+    numbers = {name: None if fixed is None else np.asarray(fixed) for name, fixed in request.asked.numbers.items()}
+    answer = answer._replace(
+        certificates={name: ask(QUESTIONS[name], data, fixed, settings) for name, fixed in numbers.items()}
+    )
     return answer._replace(advice=advice_of(answer))
 
 
@@ -202,6 +202,6 @@ def reasons(answer: Answer) -> Iterator[str]:
         entries = answer.advice.get(name, ())
         for what, why in reasons_of(certificate, QUESTIONS[name], sample, entries, answer.request.wanted):
             yield f"Why not {what}: {why}."
-        if name in answer.advice and len(entries) < len(certificate):
+        if name in answer.advice and len(entries) < certificate.status.size:
             missing = misses(certificate, safety=answer.request.wanted).sum()
             yield f"Advice for the first {MOST_REASONS} of {missing} rows that miss."

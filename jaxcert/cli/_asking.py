@@ -14,7 +14,6 @@ from jaxcert.cli._question_options import (
     askable,
     check_required,
     chosen,
-    given_of_questions,
     not_taken,
     options_of_questions,
     required_words,
@@ -84,7 +83,8 @@ class Asking(NamedTuple):
         ``strata``: the column of strata, which selects a question.
         """
         word = "".join(self.words)
-        if strata is not None and self.question is None and not word and not self.listed and not self.safety:
+        is_open = strata is not None and self.question is None and not word and not self.listed and not self.safety
+        if is_open and not (num_policies == 1 and self.options.get("requirements")):
             return self._replace(question=next(name for name, each in _OF_ONE.items() if each.takes("strata")))
         if num_policies == 2 and self.listed and self.question is None:
             self._refuse_margin()
@@ -151,7 +151,14 @@ class Asking(NamedTuple):
 def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Command], Command]:
     """A decorator that gives a command ``asking``, one of these questions; ``changes`` as for ``options_of``."""
     added = [*options_of(Asking, **changes), *options_of_questions(questions)]
-    return taking("asking", added, lambda given: Asking(options=given_of_questions(given), **given))
+
+    def asking(given: dict[str, Any]) -> Asking:
+        # A flag that is not set counts as no option; 0 counts as one, which may be refused.
+        of_questions = {name[1:]: value for name, value in given.items() if name.startswith("_")}
+        options = {name: value for name, value in of_questions.items() if value is not None and value is not False}
+        return Asking(options=options, **{name: value for name, value in given.items() if not name.startswith("_")})
+
+    return taking("asking", added, asking)
 
 
 class Asked(NamedTuple):

@@ -1,22 +1,27 @@
 """`jaxcert choose`: show what a file of returns holds and which questions it can answer, without a certificate."""
 
+import contextlib
+import functools
 import itertools
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.cli import _console
 from jaxcert.cli._console import as_given, rollouts_words
 from jaxcert.cli._options import argument, flag, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import aligned, as_stated, read_file, refuse_parquet_folder, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_all, refuse_parquet_folder, told
 from jaxcert.cli._typed import in_shell
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._writers import sizes_of
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._readers import read_by
 from jaxcert.tables._returns import how_many
 
 _NEW = "If the tasks are a random sample and new tasks have the same distribution:"
@@ -48,14 +53,14 @@ class Choice(NamedTuple):
 
 @with_roles
 def command(
-    file: Path = argument("FILE", "Returns, a file as for `jaxcert certify`."),
-    others: list[Path] | None = argument("[OTHER]...", "Returns of other policies on the same tasks.", default=None),
+    paths: list[Path] = argument(
+        "FILE", "Returns, as for `jaxcert certify`; others of more policies on the same tasks."
+    ),
     as_json: bool = flag("Write it to stdout as JSON, for machines.", "--json"),
     *,
     roles: dict[str, Any],
 ) -> None:
-    """Say what FILE holds and what can be asked of it, each with its command; with OTHER, of all policies together."""
-    paths = [file, *(others or [])]
+    """Say what FILE holds and what can be asked of it, each with its command; of several files together."""
     if roles["unfinished"] is not None and len(paths) > 1:
         raise ValueError("--unfinished is given; with several policies it applies to A alone: jaxcert compare --help")
     if roles["strata"] is not None and len(paths) > 2:
@@ -63,8 +68,7 @@ def command(
     with _console.warnings_on_stderr():
         for path in paths:
             refuse_parquet_folder(path, roles)
-        read = [read_file(path, **reading_of(roles)) for path in paths]
-        files = as_stated(aligned(read, strict=False), None)
+        files = as_stated(read_all([*map(PolicySource, paths)], **reading_of(roles)), None)
     found = _choices(files, roles)
     if as_json:
         print(json.dumps(_document(files, found), indent=2))
@@ -93,8 +97,8 @@ def _naming(question: Question, file: ReturnsFile) -> list[str]:
     """The options that select a question, with the numbers and declarations that it needs beforehand."""
     if question.takes("requirements"):
         ends = "" if is_successes(file.like) else f" in {' '.join(_ENDS)}"
-        value = "returns" if file.columns is None else file.columns.value
-        lines = [f"{value} >= {_NUMBER}{ends}", f"{file.pooled[0]} <= {_NUMBER} in {' '.join(_ENDS)}"]
+        value, other = _metrics(file)
+        lines = [f"{value} >= {_NUMBER}{ends}", f"{other} <= {_NUMBER} in {' '.join(_ENDS)}"]
         return [*(word for line in lines for word in ("--requirement", line)), "--complete"]
     words = ["--question", question.name] if question.shortcut is None else []
     words += [f"--{question.shortcut}"] if question.shortcut else []
@@ -112,8 +116,23 @@ def _lacking(question: Question, files: Sequence[ReturnsFile]) -> str:
     needs_whole = question.declared.get("complete") or question.takes("requirements")
     if needs_whole and any(file.num_unfinished for file in files):
         return "of files in which every rollout is finished"
-    no_other = question.takes("requirements") and not (files[0].pooled and files[0].columns)
-    return "of a table with a column of each metric" if no_other else ""
+    is_one = question.takes("requirements") and not _metrics(files[0])
+    return "of a table with a column of each metric" if is_one else ""
+
+
+@functools.lru_cache(1)
+def _metrics(file: ReturnsFile) -> tuple[str, ...]:
+    """The column of returns and another one that measures each trial, if both can be read so; else none."""
+    if file.columns is None:
+        return ()
+    found = []
+    for name in (file.columns.value, *file.metrics):
+        with warnings.catch_warnings(action="ignore", category=UserWarning), contextlib.suppress(ValueError):
+            read_by(file.path, file.roles._replace(value=name, metric=True))
+            found.append(name)
+        if len(found) == 2 or file.columns.value not in found:
+            break
+    return tuple(found) if len(found) == 2 else ()
 
 
 def _command(
@@ -167,8 +186,11 @@ def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
         others.setdefault(where, []).append(f"    {question.words}")
     _console.say(*(["\nAsked elsewhere:"] if others else []))
     _console.say(*(line for where, words in others.items() for line in (f"\n  {where}", *words)))
-    if all(int(each.num_rollouts.max()) == 1 for each in files):
+    most = max(int(each.num_rollouts.max()) for each in files)
+    if most == 1:
         _console.say(f"\n{_ONE_EACH}")
+    if most <= FEW_ROLLOUTS and any("--requirement" in choice.command for choice in found):
+        _console.say(f"\nOf several requirements: {OTHER_METHODS[0].lower()}{OTHER_METHODS[1:]}.")
     _console.say(f"\n{_BEFOREHAND}")
 
 

@@ -18,8 +18,8 @@ from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
 from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable, required_words
-from jaxcert.cli._reading import PolicySource, aligned, as_stated, read_two, sources_of, told
-from jaxcert.cli._request import OF_EVERY, Answer, Request, check_listed, completed
+from jaxcert.cli._reading import PolicySource, as_stated, read_all, sources_of, told
+from jaxcert.cli._request import Answer, Request, check_listed, completed
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.report._leaderboard import Board, Leaderboard, board_of, leaderboard_document, order_of
@@ -36,8 +36,8 @@ _MOST_PAIRS = 5
     needed=["delta"],
     delta="Failure probability of the certificate, or of a whole leaderboard.",
     support="Smallest and largest possible return; successes need none.",
-    question=f"What is asked: {', '.join(_ASKED)}. By default improvement for margins, safety_level for a safety, "
-    "and else mean_difference.",
+    question=f"What is asked: {', '.join(_ASKED)}; or ranking: which of the policies is at least as good on average, "
+    "whichever it is. By default improvement for margins, safety_level for a safety, and else mean_difference.",
     threshold=in_full("Differences for a question at thresholds, such as band; in a leaderboard performances"),
     safety=in_full("Certify the difference that this share of new tasks reaches"),
     beta="As in `jaxcert certify`.",
@@ -48,13 +48,11 @@ _MOST_PAIRS = 5
 @with_group("outputs", Outputs, without=["witness"])
 @with_roles
 def command(
-    file_a: Path = argument("A", "Returns of policy A, a file as for `jaxcert certify`."),
-    file_b: Path | None = argument("[B]", "Returns of policy B on the same tasks, without --policy.", default=None),
-    others: list[Path] | None = argument(
-        "[C]...",
-        "Returns of more policies on the same tasks, for a leaderboard: each policy's certified mean, its "
-        "certificate at --threshold, and the policies that it is certified to match or exceed.",
-        default=None,
+    files: list[Path] = argument(
+        "FILE",
+        "Returns of policy A, then of policy B on the same tasks, a file of each as for `jaxcert certify`, or one with "
+        "--policy. Of more policies a leaderboard: each policy's certified mean, its certificate at --threshold, and "
+        "the policies that it is certified to match or exceed.",
     ),
     called: str | None = option("A,B", "Names of the policies, in the order of their files.", "--names"),
     strict: bool = STRICT,
@@ -66,18 +64,19 @@ def command(
 ) -> None:
     """Certify how much better policy A is than policy B, on the same tasks, which are matched by their labels.
 
-    Of three policies or more it prints a leaderboard, whose statements hold together with confidence 1 - D. Tables name
-    their tasks; rows of arrays are tasks in the same order.
+    Of three policies or more it prints a leaderboard, whose statements hold together with confidence 1 - D. With
+    --question ranking it says which one is at least as good, of two or more. Tables name their tasks; rows of arrays
+    are tasks in the same order.
     """
     reading = {**reading_of(roles), "strict": strict}
-    sources = sources_of([file_a, *([] if file_b is None else [file_b, *(others or [])])], reading, called)
-    if len(sources) > 2:
+    sources = sources_of(files, reading, called)
+    if len(sources) > 2 or _of_order(asking):
         print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, quiet=quiet)
         return
     asking = asking.named(2, strata=roles["strata"])
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
     request = Request(asking, asked_of(asking, 2), reading, outputs)
-    answer_files(request, file_a, functools.partial(read_two, sources), quiet=quiet)
+    answer_files(request, files[0], functools.partial(read_all, sources), quiet=quiet)
 
 
 def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet: bool) -> None:
@@ -88,8 +87,7 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
     request.outputs.check(*((f"file {i}", file) for i, file in named))
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        read = aligned([file.read(**request.roles) for file in files], strict=request.roles["strict"])
-        data = as_stated(read, asking.support)
+        data = as_stated(read_all(files, **request.roles), asking.support)
         check_listed(data, board.answered[0], asking, of=board.answered[-1])
         show("certifying")
         found = _leaderboard(board, data, asking)
@@ -105,10 +103,15 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
         _console.say(*_reasons(request, found))
 
 
+def _of_order(asking: Asking) -> bool:
+    """Whether the order of the policies alone is asked for, which has no rows."""
+    return asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
+
+
 def _board(request: Request, num_policies: int) -> Board:
     """The questions about the policies; ValueError for options of two policies or of other questions."""
     asking = request.asking
-    of_order = asking.question in QUESTIONS and not QUESTIONS[asking.question].rows.columns
+    of_order = _of_order(asking)
     about_each = {"--json": request.outputs.json, "--threshold": asking.threshold, "--mean": asking.mean}
     if of_order and (given := [name for name, value in about_each.items() if value]):
         raise ValueError(
@@ -134,7 +137,7 @@ def _board(request: Request, num_policies: int) -> Board:
 def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> Leaderboard:
     """The certificates, each at its share of delta; successes have a support."""
     delta = float(asking.delta or 0.0)
-    of_each = [completed(board.answered[-1], asking, each.like, each.known_support, instead=OF_EVERY) for each in data]
+    of_each = [completed(board.answered[-1], asking, each.like, each.known_support) for each in data]
     support = of_each[0]["support"]
     settled = asking._replace(support=support, delta=board.share(delta))
     answers = [_answers(board, each, settled) for each in data]

@@ -1,17 +1,15 @@
 """Output to the terminal: lines, tables of certificates, progress. Every figure is rounded to the safe side."""
 
 import contextlib
-import functools
 import io
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from jaxcert.certificates import Certificate, ceil_figures
@@ -61,15 +59,6 @@ def progress(quiet: bool) -> Iterator[Any]:
         return
     with console.status("starting") as status:
         yield status.update
-
-
-@contextlib.contextmanager
-def bar(description: str, *columns: ProgressColumn, quiet: bool) -> Iterator[Callable[..., None]]:
-    """Give a function that updates a progress bar on stderr, if that is a terminal, unless `quiet`."""
-    console = _errors()
-    columns = (TextColumn("{task.description}"), BarColumn(), *columns, TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as shown:
-        yield functools.partial(shown.update, shown.add_task(description, total=None))
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """`jaxcert lock`: the settings of an experiment, written down before its data."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from jaxcert.questions._registry import usual_questions
 from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import check_certifiable
 from jaxcert.returns._required import of_successes, requirements_of
+from jaxcert.returns._strata import frequencies_of
 from jaxcert.training._found_policies import digest_of, environment_facts
 
 _ASKED = askable(num_inputs=1)
@@ -41,6 +43,7 @@ def command(
     task: str | None = option("NAME", "Column of the tasks, in a table of returns."),
     value: str | None = option("NAME", "Column of the returns, in a table of returns."),
     strata: str | None = option("NAME", "Column of the strata, within which tasks are drawn."),
+    of_stratum: list[str] | None = option("LABEL=N", "How many of the tasks are drawn from a stratum (repeatable)."),
     stochastic: bool | None = flag(
         "Whether `jaxcert rollout` samples actions; else left open.", "--stochastic/--deterministic", default=None
     ),
@@ -73,9 +76,15 @@ def command(
         task=task,
         value=value,
         strata=strata,
+        of_strata=_counts_of(of_stratum),
         deterministic=None if stochastic is None else not stochastic,
     )
     write_locked(out, protocol)
+
+
+def _counts_of(texts: list[str] | None) -> dict[str, Any]:
+    """How many tasks are drawn from each stratum, of texts such as push=20."""
+    return {label: int(n) if n.is_integer() else n for label, n in frequencies_of(texts).items()}
 
 
 def _usual_method(asked: Question, asking: Asking) -> str:

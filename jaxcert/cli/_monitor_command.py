@@ -17,7 +17,7 @@ from jaxcert.cli._options import TASK, VALUE, argument, flag, option, options, r
 from jaxcert.cli._outputs import FORCE, check_outputs, write_plot
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
-from jaxcert.monitoring._monitor_declared import check_same, with_claim
+from jaxcert.monitoring._monitor_declared import as_declared, check_same
 from jaxcert.monitoring._stream import tasks_from
 from jaxcert.report import document_digest, plot_evidence, read_certificate
 
@@ -48,9 +48,9 @@ class Wished(NamedTuple):
 def opened(state: Path, certificate: Path | None, wished: Wished, *, complete: bool) -> Monitor:
     """Open the monitor of a file, or begin one; refuse settings that differ from those it began with.
 
-    Anyone who alters a monitor's file can recompute its hashes, so where the certificate is given, claim, support and
-    kind of returns are those of the certificate and the options. A monitor that began in Python, without a
-    certificate's file, accepts a file with exactly the claim it watches.
+    Anyone who alters a monitor's file can recompute its hashes, so where the certificate is given, all settings follow
+    from it and the options, and the file must have them. A monitor that began in Python, without a certificate's file,
+    accepts a file with exactly the claim it watches.
     """
     if not state.exists():
         claim, settings = _settled(certificate, wished)
@@ -61,34 +61,25 @@ def opened(state: Path, certificate: Path | None, wished: Wished, *, complete: b
             return Monitor.start(state, claim, complete=complete, **settings)
     watching = Monitor(state)
     with in_file(state):
-        claim, settings = _settled(certificate, wished, watching.declared.claim)
-        own = {name: value for name, value in wished.given.items() if name in ("threshold", "epsilon")}
-        if watching.declared.certificate_sha256 is None:
-            settings.pop("certificate_sha256", None)
-        check_same(watching.declared, settings | own)
-        if certificate is not None and claim is not None:
-            watching.declared = with_claim(watching.declared, claim)
+        check_same(watching.declared, wished.given)
+        if certificate is not None:
+            watching.declared = as_declared(watching.declared, *_settled(certificate, wished))
     return watching
 
 
-def _settled(
-    certificate: Path | None, wished: Wished, watched: MonitoredClaim | None = None
-) -> tuple[MonitoredClaim | None, dict[str, Any]]:
-    """The claim of a certificate or of the options, if they have one, and the other settings that they fix."""
+def _settled(certificate: Path | None, wished: Wished) -> tuple[Any, dict[str, Any]]:
+    """The claim of a certificate or of the options, None for neither, and the other settings that they fix."""
     settings = {name: value for name, value in wished.given.items() if name not in ("threshold", "epsilon")}
     if certificate is None:
         known = wished.threshold, wished.epsilon
         return None if known[0] is None or known[1] is None else MonitoredClaim(known[0], known[1]), settings
-    claim, support, successes = _certified(certificate, wished, watched)
+    claim, support, successes = _certified(certificate, wished)
     settings = {"certificate_sha256": _sha256(certificate), "successes": successes, **settings}
     return claim, settings if settings["successes"] or support is None else {"support": support, **settings}
 
 
-def _certified(
-    certificate: Path, wished: Wished, watched: MonitoredClaim | None = None
-) -> tuple[MonitoredClaim, tuple[float, float] | None, bool]:
-    """A certificate's claim (``watched`` fixes its threshold), the known support, and whether returns are successes."""
-    threshold = wished.threshold
+def _certified(certificate: Path, wished: Wished) -> tuple[MonitoredClaim, tuple[float, float] | None, bool]:
+    """A certificate's claim, the known support, and whether returns are successes."""
     if wished.epsilon is not None:
         raise ValueError(f"--epsilon is {wished.epsilon:g}; the certificate has its own, expected none")
     with in_file(certificate):
@@ -98,11 +89,9 @@ def _certified(
         record, *others = document["certificates"]
         if others:
             raise ValueError(f"has {1 + len(others)} certificates; expected one")
-        if threshold is None and watched is not None and len(record["rows"]) > 1:
-            threshold = watched.threshold
         low, high = record["settings"].get("support") or (None, None)
         support = None if low is None or high is None else (float(low), float(high))
-        return claim_of_record(record, threshold=threshold), support, has_successes(record)
+        return claim_of_record(record, threshold=wished.threshold), support, has_successes(record)
 
 
 def _sha256(certificate: Path) -> str:

@@ -6,7 +6,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import typer
 from typer.models import ParameterInfo
@@ -154,72 +154,69 @@ def level(text: str) -> float | str:
         raise typer.BadParameter(f"{text!r} is not a number, or {AUTO!r}.") from None
 
 
-# The metavar and the help of each option, and its type and flags if they are not text and the name.
-_OPTIONS = {
-    "task": (
+class _Roles(NamedTuple):
+    """The options by which a file is read."""
+
+    task: str | None = option(
         "NAME",
-        "Column of the tasks, in a table; by default task_id or task. Several, with commas, are the label together. "
-        "For a folder with a file per task, the pattern of their paths, with {task} where the task's label stands, as "
-        "in '{task}/monitor.csv' or '{task}.csv'; with {trial} where each file is one more run on all tasks.",
-    ),
-    "trial": (
+        "Column of the tasks, in a table; by default task_id or task. Several, with commas, are the label "
+        "together. For a folder with a file per task, the pattern of their paths, with {task} where the task's "
+        "label stands, as in '{task}/monitor.csv' or '{task}.csv'; with {trial} where each file is one more run on "
+        "all tasks.",
+        "--task",
+        "--task-from-path",
+    )
+    trial: str | None = option(
         "NAME",
-        "Column of the trials, in a table; by default episode_id, or episode, trial, rollout or attempt; '' if it has "
-        "none.",
-    ),
-    "value": (
+        "Column of the trials, in a table; by default episode_id, or episode, trial, rollout or attempt; '' if it "
+        "has none.",
+    )
+    value: str | None = option(
         "NAME",
         "Column of the outcomes, in a table; by default total_return, or return, score, success or passed; with "
-        "--trials of the rate of success. Several, with commas, hold a trial each. In another tool's file, the name of "
-        "the score; in an .npz file, of the array.",
-    ),
-    "successes": ("NAME", "Column that counts successes, with --trials."),
-    "trials": ("NAME", "Column that counts trials, with --successes, or --value for a rate."),
-    "where": (
+        "--trials of the rate of success. Several, with commas, hold a trial each. In another tool's file, the "
+        "name of the score; in an .npz file, of the array.",
+    )
+    successes: str | None = option("NAME", "Column that counts successes, with --trials.")
+    trials: str | None = option("NAME", "Column that counts trials, with --successes, or --value for a rate.")
+    where: list[str] | None = option(
         "TEXT",
         "Read only these rows of a table: 'arm = clean', 'arm != clean' or 'seed in 1, 2' (repeatable).",
-    ),
-    "policy": ("NAME", "Column of policies, in a table with several."),
-    "only": (
+    )
+    policy: str | None = option("NAME", "Column of policies, in a table with several.")
+    only: str | None = option(
         "NAME",
         "The policy to read, an entry of the --policy column; to compare, two or more with commas, in this order.",
-    ),
-    "strata": (
+    )
+    strata: str | None = option(
         "NAME",
         "Column of the strata, with a fixed number of tasks drawn from each; the statement is about new tasks from "
         "all of them.",
-    ),
-    "unfinished": (
+    )
+    unfinished: float | None = option(
         "X",
-        "The return of a rollout without an outcome (blank, or a word such as abandoned or error), or marked "
-        "by another tool as failed with an error, stopped at a limit or never run. Give the worst return, such as 0. "
+        "The return of a rollout without an outcome (blank, or a word such as abandoned or error), or marked by "
+        "another tool as failed with an error, stopped at a limit or never run. Give the worst return, such as 0. "
         "By default, a file with such rollouts is refused.",
-    ),
-    "tasks": ("N", "Required number of tasks, or a file with their labels, one per line."),
-    "records": (
+    )
+    tasks: str | None = option("N", "Required number of tasks, or a file with their labels, one per line.")
+    records: str | None = option(
         "PATH",
         "Path to the records in a JSON file, as data.runs or 'tasks.*.trials'; $1 holds the match of the first *.",
-    ),
-    "recipe": ("FILE", "A TOML file that describes the JSON files of another tool."),
-}
-_KINDS, _FLAGS = {"where": list[str], "unfinished": float}, {"task": ("--task", "--task-from-path")}
-
-
-def _option(name: str) -> Any:
-    metavar, words = _OPTIONS[name]
-    return option(metavar, words, *_FLAGS.get(name, [f"--{name}"]))
+    )
+    recipe: str | None = option("FILE", "A TOML file that describes the JSON files of another tool.")
 
 
 # For commands that read less than a file of returns.
-TASK, VALUE = _option("task"), _option("value")
+TASK, VALUE = _Roles._field_defaults["task"], _Roles._field_defaults["value"]
 
 # A decorator for a command with ``roles``: which options of the group were given, by the parameters of `read_returns`.
-with_roles = taking("roles", [parameter(name, _KINDS.get(name, str) | None, _option(name)) for name in _OPTIONS], dict)
+with_roles = taking("roles", options_of(_Roles), dict)
 
 
 def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """The roles by the parameters of `read_returns`, with its defaults if none is given."""
-    usual = {name: value for name, value in Roles()._asdict().items() if name in _OPTIONS}
+    usual = {name: value for name, value in Roles()._asdict().items() if name in _Roles._fields}
     found = usual | {name: value for name, value in given.items() if value is not None}
     return {**found, "trial": found["trial"] or None, "where": tuple(found["where"])}
 
@@ -236,7 +233,7 @@ def columns_of(metrics: Sequence[str], reading: Mapping[str, Any]) -> list[dict[
 
 def others_given(given: Mapping[str, Any]) -> list[str]:
     """The options that were given, without the three columns."""
-    return [f"--{name}" for name in _OPTIONS if name not in Columns._fields and given.get(name) not in (None, ())]
+    return [f"--{name}" for name in _Roles._fields if name not in Columns._fields and given.get(name) not in (None, ())]
 
 
 def words_of(given: Mapping[str, Any]) -> list[str]:

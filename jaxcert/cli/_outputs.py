@@ -54,8 +54,9 @@ class Outputs(NamedTuple):
         check_witness(self.witness, self.json)
         if self.names and self.report is None:
             raise ValueError("--tasks-in-report is for a page; expected --report")
-        outputs = {"--json": self.record, "--plot": self.plot, "--report": self.report, "--latex": self.latex}
-        check_outputs(inputs, *outputs.items(), force=self.force)
+        files = {**self._asdict(), "json": self.record}
+        outputs = ((f"--{name}", path) for name, path in files.items() if isinstance(path, Path))
+        check_outputs(inputs, *outputs, force=self.force)
 
 
 def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None:

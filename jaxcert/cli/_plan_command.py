@@ -11,10 +11,11 @@ from jaxcert.cli import _console
 from jaxcert.cli._lock_command import write_locked
 from jaxcert.cli._options import QUIET, SUPPORT, argument, option, options, reading_of, several, with_group, with_roles
 from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot, writing
-from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
 from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._known_designs import DESIGNS
 from jaxcert.planning._pilot import support_of
+from jaxcert.questions._ask import check_others_finished
 from jaxcert.report import plot_plan
 from jaxcert.report._protocol_check import protocol_of
 from jaxcert.tables import ReturnsFile
@@ -197,7 +198,8 @@ def _table_of_tasks(asked: Planning) -> Plan:
 def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of one or two policies, with equally many rollouts of each task and a known support."""
     sources = [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
-    data = as_stated(read_two(sources, **reading) if sources[1:] else [sources[0].read(**reading)], asked.support)
+    data = as_stated(read_all(sources, **reading), asked.support)
+    check_others_finished(data[1:])
     for each in data:
         if each.where is not None and not np.all(each.where):
             raise ValueError(
@@ -210,7 +212,7 @@ def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
 
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, strata: str | None) -> None:
     """Write the wanted files, and print the plan, with how many tasks to draw from each stratum."""
-    is_wide, drawn = found.wish is not None, [] if strata is None else _drawn(found, data[0])
+    is_wide, drawn = found.wish is not None, {} if strata is None else _drawn(found, data[0])
     with writing() as write:
         if wanted.plot:
             write(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
@@ -220,15 +222,18 @@ def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, strata: str | 
         _console.output().print(
             _console.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
         )
-        _console.say(*found.remarks, *drawn)
+        _console.say(*found.remarks)
+        if drawn:
+            each = ", ".join(f"{count} from {label}" for label, count in drawn.items())
+            _console.say(f"Of the {sum(drawn.values())} tasks draw {each}: as often as PILOT has them.")
         if wanted.lock:
-            write(write_locked, wanted.lock, protocol_of(found, strata))
+            write(write_locked, wanted.lock, protocol_of(found, strata, drawn))
 
 
-def _drawn(found: Plan, pilot: ReturnsFile) -> list[str]:
+def _drawn(found: Plan, pilot: ReturnsFile) -> dict[str, int]:
     """How many tasks to draw from each stratum; ValueError if one has none, as nothing would be known of it."""
     if found.best is None or pilot.strata is None:
-        return []
+        return {}
     num_tasks = found.best.num_tasks
     parts = allocated(num_tasks, [str(label) for label in pilot.strata])
     if lacking := [label for label, count in parts.items() if not count]:
@@ -236,5 +241,4 @@ def _drawn(found: Plan, pilot: ReturnsFile) -> list[str]:
             f"{num_tasks} tasks suffice, none of them from the stratum {lacking[0]!r:.40} if drawn as often as PILOT "
             "has them, so that nothing would be known of it; expected a larger --safety or --power"
         )
-    each = ", ".join(f"{count} from {label}" for label, count in parts.items())
-    return [f"Of the {num_tasks} tasks draw {each}: as often as PILOT has them."]
+    return parts

@@ -12,6 +12,8 @@ from typing import Any
 import jax
 import platformdirs
 
+from jaxcert.numerics._kept_programs import kept_in, read_again
+
 # The least recently used programs are deleted first; a `jaxcert certify` takes about 1 MB.
 _MAX_BYTES = 2**28
 _DAMAGED = ("Error reading persistent compilation cache", "Error writing persistent compilation cache")
@@ -34,7 +36,7 @@ def processor() -> str:
 
 @contextlib.contextmanager
 def compiled_programs() -> Iterator[None]:
-    """A context with JAX's persistent compilation cache, unless the user has one, or the folder cannot be written."""
+    """A context with JAX's persistent compilation cache, unless the user has one, or may not write there alone."""
     wanted: dict[str, Any] = {
         "jax_compilation_cache_dir": str(folder()),
         "jax_compilation_cache_max_size": _MAX_BYTES,
@@ -42,7 +44,7 @@ def compiled_programs() -> Iterator[None]:
         "jax_persistent_cache_min_entry_size_bytes": -1,
     }
     before = {name: getattr(jax.config, name) for name in wanted}
-    if before["jax_compilation_cache_dir"] is not None or not _writable(folder()):
+    if before["jax_compilation_cache_dir"] is not None or not _is_own(folder()):
         yield
         return
     _set(wanted)
@@ -50,7 +52,8 @@ def compiled_programs() -> Iterator[None]:
         with warnings.catch_warnings():
             show = warnings.showwarning
             warnings.showwarning = lambda message, *rest: None if emptied_after(str(message)) else show(message, *rest)
-            yield
+            with kept_in(folder()):
+                yield
     finally:
         _set(before)
 
@@ -72,18 +75,12 @@ def _set(values: dict[str, Any]) -> None:
     read_again()
 
 
-def read_again() -> None:
-    """Let JAX read the settings of its cache, which it otherwise does once."""
-    # No release promises this function; without it, the settings that were read first stay in force.
-    with contextlib.suppress(ImportError, AttributeError):
-        from jax.experimental.compilation_cache import compilation_cache
-
-        compilation_cache.reset_cache()
-
-
-def _writable(path: Path) -> bool:
+def _is_own(path: Path) -> bool:
+    """Whether this user alone may write there, whose programs are run."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        held = path.stat()
     except OSError:
         return False
-    return os.access(path, os.W_OK)
+    is_mine = not hasattr(os, "getuid") or (held.st_uid == os.getuid() and not held.st_mode & 0o022)
+    return is_mine and os.access(path, os.W_OK)

@@ -90,13 +90,6 @@ def options_of_questions(questions: dict[str, Question]) -> list[inspect.Paramet
     return [_parameter(*each) for each in found.items()]
 
 
-def given_of_questions(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of questions from those of a command, and return the ones that were set, by name."""
-    found = {name: given.pop(name) for name in [*given] if name.startswith("_")}
-    # A flag that is not set counts as no option; 0 counts as one, which may be refused.
-    return {name[1:]: value for name, value in found.items() if value is not None and value is not False}
-
-
 def _parameter(name: str, held: dict[str, Option]) -> inspect.Parameter:
     """An option with the questions that have it; it has the same meaning and flag in all of them."""
     (own, *others), of = held.values(), {}

@@ -150,22 +150,12 @@ def _chosen(found: Sequence[str], only: str) -> list[str]:
     return names
 
 
-def aligned(files: list[ReturnsFile], *, strict: bool) -> list[ReturnsFile]:
+def read_all(policies: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]:
     """The returns of policies on the same tasks; with ``strict``, warnings of ``align_tasks`` are errors."""
-    with told_of("", strict, 2):
+    files = [each.read(**options) for each in policies]
+    with told_of("", options.get("strict", False), 2):
         align_tasks(*files)
     return files
-
-
-def read_two(files: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]:
-    """The returns of A and B. The worst return of an unfinished rollout is on the safe side only for A."""
-    data = aligned([file.read(**options) for file in files], strict=options.get("strict", False))
-    if data[-1].num_unfinished:
-        raise ValueError(
-            f"{data[-1].path}: {data[-1].told}. The worst return of B's unfinished rollouts would help A; expected "
-            "--unfinished for A alone, and a file of B in which all are finished"
-        )
-    return data
 
 
 def told(*files: ReturnsFile) -> list[str]:

@@ -107,7 +107,7 @@ class Answer(NamedTuple):
 
     request: Request
     data: Sequence[ReturnsFile]  # the returns of the policy, or of A and of B
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # of the questions, apart from the numbers that were fixed beforehand
     certificates: Mapping[str, Any] = {}  # by the question; of no question, the curve
     advice: Mapping[str, Sequence[Advice | None]] = {}  # why no more is certified, by the question
     findings: Sequence[Finding] | None = None  # likely mistakes; None if none were looked for
@@ -142,28 +142,22 @@ def together(request: Request, answers: Mapping[str, Answer]) -> str:
     return f"All {len(answers)} groups together: {sure}{'' if of_one_row else ', in each row of the tables by itself'}."
 
 
-_OF_SEVERAL = (
-    "the option, the smallest and the largest possible return of {} (returns of bool, and columns such as true and "
-    "false, need none)"
+_OF_SUPPORT = (
+    ", the smallest and the largest possible return, the same for every policy (returns of bool, and columns such as "
+    "true and false, need none)"
 )
-OF_BOTH, OF_EVERY = _OF_SEVERAL.format("both policies"), _OF_SEVERAL.format("every policy")
 
 
 def completed(
-    question: Question,
-    asking: Asking,
-    returns: np.ndarray,
-    known: tuple[float, float] | None = None,
-    *,
-    instead: str = "the option, or a --protocol",
+    question: Question, asking: Asking, returns: np.ndarray, known: tuple[float, float] | None = None
 ) -> dict[str, Any]:
     """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
 
-    ``known``: the support that is fixed by the tool that wrote them; ``instead``: the advice if a support is missing.
+    ``known``: the support that is fixed by the tool that wrote them.
     """
     stated = _stated(question, asking, returns)
     if missing := _missing(question, stated, known):
-        message = f"{' and '.join(missing)} missing; expected {instead}"
+        message = f"{' and '.join(missing)} missing; expected the option{_OF_SUPPORT if '--support' in missing else ''}"
         raise ValueError(f"{message}; for example: {typed_with(missing)}")
     # An open setting takes the default of the question's function.
     kept = [name for name in COMMON if stated[name] is not None or question.chooses_method]
@@ -182,7 +176,7 @@ def settings_of(question: Question, asking: Asking, data: Sequence[ReturnsFile])
         )
     if asking.support is None and all(is_successes(each.returns) for each in data):
         asking = asking._replace(support=(0.0, 1.0))
-    return completed(question, asking, np.zeros(1), instead=OF_BOTH)
+    return completed(question, asking, np.zeros(1))
 
 
 def _missing(question: Question, stated: dict[str, Any], known: tuple[float, float] | None) -> dict[str, list[str]]:

@@ -10,8 +10,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from rich.progress import ProgressColumn, Task
-from rich.text import Text
 
 from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import floor_to
@@ -60,13 +58,12 @@ def _in_parts(run: Run, tasks: Any, key: jax.Array, kept: Unfinished) -> np.ndar
     """Roll out all tasks, a few at a time, so that an interrupted run can be resumed."""
     env, num_tasks, num_rollouts = run.found.env, run.num_tasks, run.asked.rollouts or 0
     size = min(num_tasks, max(1, _EPISODES // num_rollouts))
-    steps_per_task, wait, saved = num_rollouts * env.episode_length, _SECONDS, time.perf_counter()
+    wait, saved = _SECONDS, time.perf_counter()
     returns = np.empty((0, num_rollouts)) if kept.run is None else kept.run
     if returns.shape[1:] != (num_rollouts,) or len(returns) % size or len(returns) >= num_tasks + size:
         raise ValueError(f"{kept.path}: holds returns of shape {returns.shape}, damaged; remove it")
     done = [returns] if len(returns) else []
-    with _console.bar("rollouts", _Speed(), quiet=run.asked.quiet) as update:
-        update(total=num_tasks * steps_per_task, advance=min(len(returns), num_tasks) * steps_per_task)
+    with _console.progress(run.asked.quiet) as show:
         try:
             for start in range(len(returns), num_tasks, size):
                 # The last part is as long as the others, so that it needs no recompilation.
@@ -74,7 +71,7 @@ def _in_parts(run: Run, tasks: Any, key: jax.Array, kept: Unfinished) -> np.ndar
                 chosen = jax.tree.map(lambda leaf, rows=rows: leaf[rows], tasks)
                 own = jax.random.fold_in(key, start // size)
                 done.append(np.asarray(collect(env, run.found.policy, chosen, own, num_rollouts=num_rollouts)))
-                update(advance=min(size, num_tasks - start) * steps_per_task)
+                show(f"rollouts of {min(start + size, num_tasks):,} of {num_tasks:,} tasks")
                 if (begun := time.perf_counter()) - saved > wait:
                     kept.save(np.concatenate(done))
                     saved = time.perf_counter()
@@ -87,11 +84,6 @@ def _in_parts(run: Run, tasks: Any, key: jax.Array, kept: Unfinished) -> np.ndar
 
 def _shown(mean: float) -> str:
     return f"{mean:.1f}" if abs(mean) >= 10 else f"{mean:.3g}"
-
-
-class _Speed(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        return Text("" if task.speed is None else f"{task.speed:,.0f} steps/s")
 
 
 # Rollouts of each task, on average, unless the user gives another number.

@@ -1,6 +1,7 @@
 """`jaxcert trial`: an experiment trial by trial, as with a robot, recorded in a log."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,11 +52,11 @@ class OfTasks(NamedTuple):
 class OfPairs(NamedTuple):
     """The declaration options for two policies only."""
 
-    policies: str | None = option("A,B", "Two policies to try in pairs until one is shown to be better.")
-    pairs: int | None = option("N", "The most pairs; by default 200, of scores any number.")
+    policies: str | None = option("A,B,...", "Policies to try on the same scenes until it is shown which is better.")
+    pairs: int | None = option("N", "The most pairs or blocks; by default 200, of scores any number.")
     margin: float = option("C", "By how much one has to be better on average.", default=0.0)
-    seed: int | None = option("N", "Of the order within the pairs; drawn by default.")
-    blinded: bool = flag("Call them X and Y; the first line of LOG says which is which.", "--blinded")
+    seed: int | None = option("N", "Of the order within pairs; drawn by default.")
+    blinded: bool = flag("Call them X, Y, ...; the first line of LOG says which is which.", "--blinded")
 
     def start(self, log: Path, *, successes: bool, **settings: Any) -> PairedTrials:
         """A log of trials in pairs, which succeed or fail unless there is a support."""
@@ -83,7 +84,7 @@ def start_trials(
     """Declare an experiment in LOG, before its first trial.
 
     Draw its tasks at random from the distribution of new tasks; for a fixed list, it names another command. With
-    --policies, each pair tries both policies on a newly drawn scene.
+    --policies, each pair tries both policies on a newly drawn scene, and each block of more all of them.
     """
     check_suffix(log, [".jsonl"])
     kind, other = (of_tasks, of_pairs) if of_pairs.policies is None else (of_pairs, of_tasks)
@@ -115,7 +116,7 @@ LOG = argument("LOG", "The log of `jaxcert trial start`.")
 def command() -> None:
     """Certify trial by trial, as with a robot: declare, record, and stop whenever you like. Tasks are drawn at
     random from the distribution of new tasks. For a fixed list, run equally many trials of each task, then `jaxcert
-    certify FILE --suite`. Two policies are tried in pairs, until one is shown to be better.
+    certify FILE --suite`. Policies are tried in pairs, until one is shown to be better.
     """
 
 
@@ -148,7 +149,16 @@ def undo_trial(
         gone = found.undo(why)
     label = found.declared.labels[gone.task]
     told = f"withdrawn: trial {gone.number}, of {label}; {len(found.withdrawn)} in all"
-    _console.say(told, _trial_texts.progress(found, label))
+    _console.say(f"{label} is in again" if gone.value is None else told, _trial_texts.progress(found, label))
+
+
+@group.command("drop")
+def drop_policy(log: Path = LOG, policy: str = option("LABEL", "The policy.", default=...)) -> None:
+    """Leave one of several policies in LOG out of all later blocks, for whatever reason; what was shown stays."""
+    with _console.warnings_on_stderr():
+        found = PairedTrials(log)
+        found.drop(policy)
+    _console.say("; ".join([f"{policy} is dropped", *_trial_texts.next_of(found)]))
 
 
 @group.command("next")
@@ -179,7 +189,8 @@ def trial_status(
     if isinstance(found, Trials):
         _write_files(found, json, out, witness=witness, force=force)
     elif json is not None or out is not None:
-        raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof_command(log)}")
+        proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
+        raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof}")
     _console.say(*_trial_texts.standing(found))
 
 

@@ -22,13 +22,13 @@ _LARGE = 0.2
 def beginning(trials: Trials | PairedTrials) -> Iterator[str]:
     """The declaration, the best possible result, and where to begin."""
     yield from _beginning_of_pairs(trials) if isinstance(trials, PairedTrials) else _beginning_of_tasks(trials)
-    yield from _next(trials)
+    yield from next_of(trials)
 
 
 def progress(trials: Trials | PairedTrials, label: str) -> str:
     """One line on the last trial, of this task, the current state, and the next trial."""
     found = _last_pair(trials) if isinstance(trials, PairedTrials) else [_state_of(trials, label)]
-    return "; ".join([*found, *_next(trials)])
+    return "; ".join([*found, *next_of(trials)])
 
 
 def standing(trials: Trials | PairedTrials) -> Iterator[Any]:
@@ -41,10 +41,11 @@ def standing(trials: Trials | PairedTrials) -> Iterator[Any]:
         yield f"{len(trials.withdrawn)} withdrawn ({reasons}): {holds}."
         yield from _with_lost_pairs(trials) if of_pairs else _with_lost_trials(trials)
     yield from [] if of_pairs else _outlook(trials)
-    yield from _next(trials)
+    yield from next_of(trials)
 
 
-def _next(trials: Trials | PairedTrials) -> list[str]:
+def next_of(trials: Trials | PairedTrials) -> list[str]:
+    """The next trial, in words; none where nothing more is evidence."""
     label = trials.next_label()
     if label is None:
         return [] if isinstance(trials, PairedTrials) else ["every task is decided"]
@@ -150,65 +151,83 @@ def _word(is_open: bool, fewest: int) -> str:
 def _beginning_of_pairs(trials: PairedTrials) -> Iterator[str]:
     declared = trials.declared
     margin = f", margin {as_given(declared.margin)}" if declared.margin else ""
-    names, most = " and ".join(declared.labels[place] for place in _places(trials)), _most(declared.max_pairs, "pair")
-    yield _declared(trials, f"{names} in pairs", f"{most}{margin}", f"delta {as_given(declared.delta)}")
-    yield f"one is shown to be better after at least {how_many(int(fewest_to_pass(trials.state)[0, 0]), 'pair')}"
+    most = _most(declared.max_pairs, declared.noun)
+    names = _listed([declared.labels[place] for place in _places(trials)])
+    yield _declared(trials, f"{names} in {declared.noun}s", f"{most}{margin}", f"delta {as_given(declared.delta)}")
+    fewest = how_many(int(fewest_to_pass(trials.state)[0, 0]), declared.noun)
+    yield f"one is shown to be better after at least {fewest}"
     yield (
-        "for each pair draw a scene as new ones come, and try both policies on it, in the order that is advised; stop "
-        "whenever you like"
+        f"for each {declared.noun} draw a scene as new ones come, and try {_all_of(trials)} policies on it, in the "
+        "order that is advised; stop whenever you like"
     )
+    if declared.successes:
+        yield (
+            f"of a fixed list, a {declared.noun} is one run of the whole list by each: declare --support 0 1, and "
+            "record shares of successes as scores"
+        )
 
 
 def _last_pair(trials: PairedTrials) -> list[str]:
     """The last trial and, after a whole pair, what is shown."""
+    noun = trials.declared.noun
     if (begun := trials.begun) is not None:
-        return [f"pair {trials.num_pairs + 1}: {trials.declared.labels[begun.task]} {_said(trials, begun.value)}"]
-    last = [f"pair {trials.num_pairs}: {_both(trials, pair)}" for pair in trials.pairs()[-1:]]
-    return [*last, _wins(trials), _answer(trials)]
+        last = f"{trials.declared.labels[begun.task]} {_said(trials, begun.value)}"
+        return [f"{noun} {trials.num_pairs + 1}: {last}"]
+    last = [f"{noun} {trials.num_pairs}: {_outcomes(trials, pair)}" for pair in trials.pairs()[-1:]]
+    return [*last, _wins(trials), *_answer(trials)]
 
 
 def _shown_of_pairs(trials: PairedTrials) -> Iterator[str]:
     """The pairs, and the answer."""
-    yield f"{how_many(trials.num_pairs, 'pair')}: {_wins(trials)}"
+    noun = trials.declared.noun
+    yield f"{how_many(trials.num_pairs, noun)}: {_wins(trials)}"
     if odd := trials.num_out_of_order():
-        yield f"{how_many(odd, 'pair')} in another order than was drawn"
-    yield _answer(trials)
+        yield f"{how_many(odd, noun)} in another order than was drawn"
+    yield from _answer(trials)
 
 
 def _with_lost_pairs(trials: PairedTrials) -> Iterator[str]:
-    found = trials.better(count_withdrawn=True)
-    shown = "neither is shown to be better" if found is None else _better(trials, found)
-    yield f"If both policies lose the withdrawn pairs, whatever the reasons: {shown}"
+    found = "; ".join(_better(trials, count_withdrawn=True) or [_none(trials)])
+    lose = f"{_all_of(trials)} policies lose the withdrawn {trials.declared.noun}s"
+    yield f"If {lose}, whatever the reasons: {found}"
+
+
+def _all_of(trials: PairedTrials) -> str:
+    return "both" if len(trials.declared.policies) == 2 else "all"
+
+
+def _none(trials: PairedTrials) -> str:
+    return f"{'neither' if len(trials.declared.policies) == 2 else 'none'} is shown to be better"
 
 
 def _wins(trials: PairedTrials) -> str:
-    """The wins of each policy, or the mean scores."""
-    labels, values = trials.declared.labels, np.array(trials.pairs(), float).reshape(-1, 2)
-    one, other = _places(trials)
+    """The wins of each of two policies, the successes of each of more, or the mean scores."""
+    labels, pairs, places = trials.declared.labels, trials.pairs(), _places(trials)
+    if trials.declared.successes and len(labels) == 2:
+        ahead = [sum(pair[place] > pair[1 - place] for pair in pairs) for place in places]
+        one, other = (labels[place] for place in places)
+        return f"{one} won {ahead[0]}, {other} {ahead[1]}, {len(pairs) - sum(ahead)} alike"
+    if not pairs:
+        return f"no {'outcome' if trials.declared.successes else 'score'} of {_all_of(trials)}"
+    held = {place: [value for pair in pairs if (value := pair[place]) is not None] for place in places}
     if trials.declared.successes:
-        ahead = [int(np.sum(values[:, place] > values[:, 1 - place])) for place in (one, other)]
-        return f"{labels[one]} won {ahead[0]}, {labels[other]} {ahead[1]}, {len(values) - sum(ahead)} alike"
-    if not len(values):
-        return "no score of both"
-    means = values.mean(axis=0)
-    return f"mean of {labels[one]} {means[one]:.6g}, of {labels[other]} {means[other]:.6g}"
+        return ", ".join(f"{labels[place]} {int(sum(of))} of {len(of)}" for place, of in held.items())
+    return "mean of " + ", of ".join(f"{labels[place]} {np.mean(of):.6g}" for place, of in held.items())
 
 
-def _answer(trials: PairedTrials) -> str:
-    """Say which policy is better, or whether to go on."""
-    if (name := trials.better()) is not None:
-        return _better(trials, name)
-    most = trials.declared.max_pairs
-    within = "" if most is None else f" within {how_many(most, 'pair')}"
+def _answer(trials: PairedTrials) -> list[str]:
+    """Say which policy is better, and whether to go on."""
+    found, most, noun = _better(trials), trials.declared.max_pairs, trials.declared.noun
+    within = "" if most is None else f" within {how_many(most, noun)}"
     if trials.is_over:
-        return f"neither is shown to be better{within}"
+        return found or [f"{_none(trials)}{within}"]
     left, fewest = np.inf if most is None else most - trials.num_pairs, fewest_to_pass(trials.state)[:, 0]
     if not np.any((fewest > 0) & (fewest <= left)):
-        return f"stop: no difference can be shown any more{within}"
+        return [*found, f"stop: no {'other ' if found else ''}difference can be shown any more{within}"]
     lead = min(fewest[fewest > 0]) / left
     is_large = trials.declared.is_exact and lead >= _LARGE
     shown = f"; only a lead of {math.floor(100 * lead) / 100:g} or more from here on can be shown{within}"
-    return _going_on(trials, left) + (shown if is_large else "")
+    return [*found, _going_on(trials, left) + (shown if is_large else "")]
 
 
 def _going_on(trials: PairedTrials, left: float) -> str:
@@ -216,29 +235,48 @@ def _going_on(trials: PairedTrials, left: float) -> str:
     if not trials.num_pairs:
         return "go on"
     more = pairs_to_go(trials.state, trials.num_pairs)
-    hope = "no end in sight" if more is None else f"about {how_many(more, 'pair')} more"
-    return f"go on: {hope} if it goes on like this" + (f", and {left} are left" if more and more > left else "")
+    hope = "no end in sight" if more is None else f"about {how_many(more, trials.declared.noun)} more"
+    next_one = " to the next answer" if more is not None and len(trials.declared.policies) > 2 else ""
+    few = f", and {left} are left" if more and more > left else ""
+    return f"go on: {hope}{next_one} if it goes on like this{few}"
 
 
-def _better(trials: PairedTrials, name: str) -> str:
+def _better(trials: PairedTrials, *, count_withdrawn: bool = False) -> list[str]:
+    """The claims about each policy that is shown to be better than others, at one confidence."""
     declared = trials.declared
-    place = declared.policies.index(name)
-    key = f" (it is {name})" if declared.is_blinded else ""
     what = "succeeds more often than" if declared.successes else "has a larger expected score than"
     margin = f", by more than {as_given(declared.margin)}" if declared.margin else ""
-    claim = f"with confidence {confidence(declared.delta)}, on new scenes {name} {what} {declared.policies[1 - place]}"
-    return f"{declared.labels[place]} is better{key}: {claim}{margin}"
+    of_two = len(declared.policies) == 2
+    level = confidence(declared.delta) + ("" if of_two else " for all comparisons")
+    shown, found = trials.shown(count_withdrawn=count_withdrawn), []
+    # Names of blinded policies are told when no trial of any is left.
+    names = declared.policies if trials.is_over else declared.labels
+    for place in _places(trials):
+        worse = shown.get(declared.policies[place], [])
+        if others := [other for other in _places(trials) if declared.policies[other] in worse]:
+            key = f" (it is {names[place]})" if declared.is_blinded and trials.is_over else ""
+            than = "" if of_two else f" than {_listed([declared.labels[other] for other in others])}"
+            claim = f"on new scenes {names[place]} {what} {_listed([names[other] for other in others])}{margin}"
+            found.append(f"{declared.labels[place]} is better{than}{key}: with confidence {level}, {claim}")
+    return found
 
 
-def _both(trials: PairedTrials, pair: tuple[float, float]) -> str:
+def _listed(names: list[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _outcomes(trials: PairedTrials, pair: tuple[Any, ...]) -> str:
     labels = trials.declared.labels
-    return ", ".join(f"{labels[place]} {_said(trials, pair[place])}" for place in _places(trials))
+    tried = {place: value for place in _places(trials) if (value := pair[place]) is not None}
+    return ", ".join(f"{labels[place]} {_said(trials, value)}" for place, value in tried.items())
 
 
 def _places(trials: PairedTrials) -> list[int]:
     """The policies in the declared order; blinded ones by their labels, since the order would reveal them."""
     declared = trials.declared
-    return sorted((0, 1), key=declared.labels.__getitem__) if declared.is_blinded else [0, 1]
+    places = range(len(declared.policies))
+    return sorted(places, key=declared.labels.__getitem__) if declared.is_blinded else [*places]
 
 
 def _said(trials: PairedTrials, value: float) -> str:

@@ -6,12 +6,14 @@ import typer
 
 from jaxcert.cli import _console
 from jaxcert.cli._options import QUIET, argument, flag, option
-from jaxcert.report import check_certificate, check_exactly, verify
+from jaxcert.report import check_certificate, check_exactly, check_trials, verify
 
 
 def command(
-    certificate: Path = argument("CERTIFICATE", "File of `jaxcert certify --json`."),
-    returns: Path = argument("RETURNS", "The file of returns; with --exact, also a log of trials."),
+    certificate: Path = argument("CERTIFICATE", "File of `jaxcert certify --json`; alone, a log of policies in pairs."),
+    returns: Path | None = argument(
+        "[RETURNS]", "The file of returns; with --exact, also a log of trials.", default=None
+    ),
     others: list[Path] | None = argument(
         "[OTHER]...",
         "For a comparison: the returns of policy B, if not in the same table. For weighted tasks, at last: "
@@ -27,8 +29,13 @@ def command(
     """Compute CERTIFICATE again from RETURNS and say what differs; the exit status is 1 if anything does.
 
     This finds what was altered. It cannot find a forgery: whoever makes up returns can certify them. It reads the
-    columns that CERTIFICATE records.
+    columns that CERTIFICATE records. A log of `jaxcert trial start --policies` is its own proof, checked in exact
+    arithmetic.
     """
+    if returns is None:
+        if certificate.suffix != ".jsonl":
+            raise ValueError("expected RETURNS as well, the file that CERTIFICATE is of")
+        raise typer.Exit(check_trials.main_of_pairs(str(certificate)))
     if exact:
         if others or protocol is not None:
             raise ValueError("--exact takes CERTIFICATE and RETURNS alone; protocols are checked without it")

@@ -13,6 +13,7 @@ from jaxcert.certificates._figures import confidence
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_declared import (
     Declared,
+    as_declared,
     declare,
     declared_of,
     first_entry,
@@ -39,11 +40,14 @@ class Monitor:
     once. Several processes may share the file.
 
     The file holds the numbers of the claim, and no words: these are from the claim that is given, or made from the
-    numbers. Whoever can write the file can compute its hashes again; give the claim where that matters.
+    numbers. Whoever can write the file can compute its hashes again; give the claim, and the settings with which the
+    monitor began, where that matters.
 
     Args:
         path: a file of ``Monitor.start``.
         claim: what has to be monitored, such as ``claim_of`` a certificate; by default what the file says.
+        settings: with a claim, those of ``Monitor.start`` but ``complete``: the file has to declare them, and the
+            defaults of others; by default those that the file says.
 
     Raises:
         ImportError: without filelock (extra ``io``).
@@ -66,7 +70,13 @@ class Monitor:
     Reference: the theory page, section 14.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, claim: MonitoredClaim | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        claim: MonitoredClaim | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
         self.path = Path(path)
         self._file: ChainedLog[Any] = ChainedLog(self.path, "a monitor", None, _after)  # its state is a ``_Known``
         self._file.read()
@@ -74,7 +84,8 @@ class Monitor:
         self.declared = self._file.value.declared
         if claim is not None:
             with in_file(self.path):
-                self.declared = with_claim(self.declared, claim)
+                known = with_claim(self.declared, claim)
+                self.declared = known if settings is None else as_declared(known, claim, settings)
 
     @classmethod
     def start(
@@ -113,9 +124,17 @@ class Monitor:
             ImportError: without filelock (extra ``io``).
             ValueError: as ``init``, or if no file can be written there.
         """
-        settings = {"support": support, "complete": complete, "successes": successes, "num_rollouts": num_rollouts}
-        settings |= {"alpha": alpha, "beta": beta, "most_successes": most_successes}
-        declared = declare(claim, certificate_sha256, **settings)
+        declared = declare(
+            claim,
+            certificate_sha256,
+            support=support,
+            complete=complete,
+            successes=successes,
+            num_rollouts=num_rollouts,
+            alpha=alpha,
+            beta=beta,
+            most_successes=most_successes,
+        )
         ChainedLog.start(path, first_entry(declared))
         return cls(path, claim=claim)
 

@@ -43,6 +43,11 @@ class Declared(NamedTuple):
             raise ValueError(f"its support is {found.support}; successes have the support (0, 1)")
         if found.certificate_sha256 is not None and not re.fullmatch("[0-9a-f]{64}", found.certificate_sha256):
             raise ValueError(f"certificate_sha256 is {found.certificate_sha256!r:.40}; expected 64 hexadecimal digits")
+        for name, own in (("bets", BETS), ("weights", WEIGHTS)):  # others could be chosen by who knows the tasks
+            if getattr(found, name) != own:
+                raise ValueError(
+                    f"its {name} are {getattr(found, name)}; expected {own}, with which all monitors begin"
+                )
         _check_rollouts(found.num_rollouts)
         _check_levels(found.claim, found.alpha)
         found.state()
@@ -57,18 +62,31 @@ class Declared(NamedTuple):
         return init(threshold, epsilon, support=support, num_rollouts=self.num_rollouts, complete=True, **settings)
 
 
-def declare(claim: MonitoredClaim, certificate_sha256: str | None, **settings: Any) -> Declared:
+def declare(
+    claim: MonitoredClaim,
+    certificate_sha256: str | None = None,
+    *,
+    support: tuple[float, float] | None = None,
+    complete: bool = False,
+    successes: bool = False,
+    num_rollouts: int = 1,
+    alpha: float = 0.05,
+    beta: float | None = None,
+    most_successes: int | None = None,
+) -> Declared:
     """The declaration of a new monitor with these settings of ``init``; ValueError if they cannot be monitored."""
-    _check_rollouts(settings["num_rollouts"])
-    test, alpha, beta = init(claim.threshold, claim.epsilon, **settings).test, settings["alpha"], settings["beta"]
+    _check_rollouts(num_rollouts)
+    settings: dict[str, Any] = {"support": support, "complete": complete, "successes": successes, "alpha": alpha}
+    settings |= {"num_rollouts": num_rollouts, "beta": beta, "most_successes": most_successes}
+    test = init(claim.threshold, claim.epsilon, **settings).test
     claim = claim._replace(**{name: float(getattr(claim, name)) for name in _NUMBERS})
     _check_levels(claim, alpha)
-    low, high = map(float, settings["support"] or (0, 1))
+    low, high = map(float, support or (0, 1))
     return Declared(
         claim,
         (low, high),
-        settings["successes"],
-        settings["num_rollouts"],
+        successes,
+        num_rollouts,
         float(alpha),
         (float(test.beta) if beta is None else float(beta)) if test.kind == UPPER_BOUND else None,
         int(test.most_successes) if test.kind == SUCCESSES else None,
@@ -76,6 +94,16 @@ def declare(claim: MonitoredClaim, certificate_sha256: str | None, **settings: A
         WEIGHTS,
         certificate_sha256,
     )
+
+
+def as_declared(found: Declared, claim: MonitoredClaim, settings: Mapping[str, Any]) -> Declared:
+    """The found declaration with the words of the claim; ValueError unless a new monitor would declare the same."""
+    known = found.certificate_sha256 is not None  # a monitor that began in Python may have no file of a certificate
+    check_same(found, {name: value for name, value in settings.items() if known or name != "certificate_sha256"})
+    found = with_claim(found, claim)
+    own = declare(claim, complete=True, **settings)._replace(claim=found.claim)
+    check_same(found, own._replace(certificate_sha256=found.certificate_sha256)._asdict())
+    return found
 
 
 def with_claim(declared: Declared, claim: MonitoredClaim) -> Declared:
@@ -104,13 +132,13 @@ def _check_levels(claim: MonitoredClaim, alpha: float) -> None:
 
 
 def check_same(declared: Declared, given: dict[str, Any]) -> None:
-    """Raise ValueError for a setting that is not the declared one; None is a setting that is not given.
+    """Raise ValueError for a setting that is not the declared one.
 
     ``given`` has names of ``Declared``, and "threshold" and "epsilon" of its claim.
     """
     known = {**declared._asdict(), "threshold": declared.claim.threshold, "epsilon": declared.claim.epsilon}
     for name, value in given.items():
-        if value is not None and not _is_same(value, known[name]):
+        if not _is_same(value, known[name]):
             raise ValueError(
                 f"{name} is {value}; the monitor began with {known[name]}, which is fixed: expected the same, none, "
                 "or a new file"

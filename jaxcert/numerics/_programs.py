@@ -13,6 +13,8 @@ from typing import Any
 import jax
 import jax.core
 
+from jaxcert.numerics import _kept_programs
+
 _OFTEN: dict[str, Any] = {"xla_cpu_use_fusion_emitters": False}
 _ONCE = _OFTEN | {"xla_backend_optimization_level": 0}
 # With more numbers than this, a program runs for long enough that speed counts.
@@ -27,14 +29,17 @@ def quickly(
     Within another program, whose options hold for all of it, and for more numbers it is ``jax.jit`` itself. One of the
     arguments is traced there, as ``placed`` returns them. ``once``: the result is kept, so that it runs once for each.
     """
-    plain = jax.jit(function, static_argnums=static_argnums)
-    fast = jax.jit(function, static_argnums=static_argnums, compiler_options=_ONCE if once else _OFTEN)
+    static = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
+    options = _ONCE if once else _OFTEN
+    plain, fast = (jax.jit(function, static_argnums=static, compiler_options=each) for each in (None, options))
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
         nonlocal fast
         if _are_few(arguments):
             try:
+                if _kept_programs.is_keeping():
+                    return _kept_programs.kept(function, fast, static, options, arguments)
                 return fast(*arguments)
             except jax.errors.JaxRuntimeError:  # for the option, if a release of XLA no longer has it
                 fast = plain

@@ -16,6 +16,7 @@ from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_by, advice_on, impossible
+from jaxcert.planning._advice_on_requirements import advice_on_requirements
 from jaxcert.planning._highest_safety import most_together
 from jaxcert.planning._successes import advice_on_level, advice_on_successes
 from jaxcert.questions import QUESTIONS, question_of
@@ -24,9 +25,9 @@ from jaxcert.returns._prepared import Support
 
 
 def advise(
-    certificate: Certificate,
+    certificate: Any,
     *,
-    support: Support,
+    support: Support | None = None,
     num_rollouts: int | None = None,
     safety: float | None = None,
     limit: int | None = None,
@@ -38,8 +39,8 @@ def advise(
     difference, which lies in [a - b, b - a].
 
     Args:
-        certificate: concrete, for one set of tasks.
-        support: (a, b), as it was declared.
+        certificate: a ``Certificate``, or one of several requirements; concrete, for one set of tasks.
+        support: (a, b), as it was declared; of requirements, each has its own.
         num_rollouts: m, the most rollouts that a task has (of either policy); without it, nothing is said about
             rollouts.
         safety: the wanted safety at each threshold; by default, any above 0. For ``certify_safety_level``, it is the
@@ -47,10 +48,11 @@ def advise(
         limit: the most thresholds to explain, the first ones that miss; by default all. Each may take a second.
 
     Returns:
-        For each threshold an ``Advice``, or None where as much is certified as wanted. For successes with equally many
-        trials in every task, it compares more tasks with more trials. For soft counts, beta "auto" and unequal numbers
-        of trials, it is only about the number of tasks, and None if that number could be enough. It is None for safety
-        levels that hold together. With more misses than ``limit``, the list ends with the last explained one.
+        For each threshold, or for all requirements together, an ``Advice``, or None where as much is certified as
+        wanted. Of requirements it names the one without which most tasks more would pass. For successes with equally
+        many trials in every task, it compares more tasks with more trials. For soft counts, beta "auto" and unequal
+        numbers of trials, it is only about the number of tasks, and None if that number could be enough. It is None for
+        safety levels that hold together. With more misses than ``limit``, the list ends with the last explained one.
 
     Raises:
         ValueError: for a certificate that answers a question without advice (``Question.advised``), such as a band or
@@ -73,6 +75,10 @@ def advise(
     if limit is not None:
         check_count("limit", limit)
     wanted = _wanted(safety)
+    if question.metrics_of(certificate):
+        return (advice_on_requirements(certificate, num_rollouts, wanted),)
+    if support is None:
+        raise ValueError("support is not given; expected (a, b), as it was declared")
     explain = _explanation(certificate, support, num_rollouts, wanted, finds=question.finds_threshold)
     if explain is None:
         return (None,) * len(certificate)
@@ -87,13 +93,11 @@ def _advised(certificate: Any) -> Question:
     question = question_of(certificate)
     if not question.advised:
         known = ", ".join(name for name, question in QUESTIONS.items() if question.advised)
-        raise ValueError(
-            f"certificate is {kind_of(certificate)}; on {question.name!r} there is no advice; expected one of {known}"
-        )
+        raise ValueError(f"certificate is {kind_of(certificate)}, on which there is no advice; expected one of {known}")
     return question
 
 
-def misses(certificate: Certificate, *, safety: float | None = None) -> np.ndarray:
+def misses(certificate: Any, *, safety: float | None = None) -> np.ndarray:
     """The places at which less is certified than wanted, which ``advise`` explains; arguments as there."""
     achieved, code = np.asarray(certificate.safety, np.float64), np.asarray(certificate.status)
     if question_of(certificate).finds_threshold:

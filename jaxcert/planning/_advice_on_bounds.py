@@ -143,7 +143,7 @@ def advice_on(setting: Setting, threshold: float | None, wanted: float, k: int) 
         return _too_many(setting, found, k)
     if found.highest_threshold is not None or threshold is None or not k:
         return found
-    limit = _limit(setting, k)
+    limit = limit_of(setting.num_tasks, k, setting.beta)
     text = f". {k} of {setting.num_tasks} miss the threshold; more tasks like these approach {floor_to(limit, 2)}"
     return dataclasses.replace(found, num_violations=k, limit=limit, text=found.text + text)
 
@@ -223,7 +223,7 @@ def _rollouts_text(setting: Setting, found: Advice, threshold: float, support: t
 
 def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     """The only obstacle is the number of violations."""
-    n, wanted, limit = setting.num_tasks, found.safety, _limit(setting, k)
+    n, wanted, limit = setting.num_tasks, found.safety, limit_of(setting.num_tasks, k, setting.beta)
     settings = setting.beta_for(n), setting.delta, setting.dtype
     allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *settings)[0])
     more = setting.least(wanted, k, n)
@@ -243,6 +243,6 @@ def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     )
 
 
-def _limit(setting: Setting, k: int) -> float:
+def limit_of(num_tasks: int, k: int, beta: float) -> float:
     """The safety that more and more tasks approach if the share of violations stays the same."""
-    return max(1 - k / setting.num_tasks / (1 - setting.beta), 0.0)
+    return max(1 - k / num_tasks / (1 - beta), 0.0)

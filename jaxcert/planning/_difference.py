@@ -8,10 +8,17 @@ import numpy as np
 from jaxcert._types import Array
 from jaxcert._validation import as_numbers, check_finite, check_open_unit
 from jaxcert.bounds import betting
-from jaxcert.planning._experiments import Experiments, Margin, fewest
-from jaxcert.planning._goals import doubted
+from jaxcert.planning._experiments import (
+    DOUBTED,
+    Experiments,
+    Margin,
+    doubt_notice,
+    fewest,
+    kept_if_lucky,
+    with_failures,
+)
 from jaxcert.planning._least_tasks import counts
-from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of
+from jaxcert.planning._pilot import AssumedReturns, Assumptions, PilotReturns, ReorderedPilot, source_of
 from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._simulation import check_trials
 from jaxcert.planning._suite_plan import trials_of
@@ -19,6 +26,8 @@ from jaxcert.returns._prepared import Support, split_support
 
 # The most tasks of an imagined comparison.
 _TASKS = 2048
+# Differences that stand for all that a pilot's rollouts give in other orders.
+_POOL = 4096
 _USUAL_ROLLOUTS = (1, 2, 5, 10, 20)
 
 
@@ -57,9 +66,10 @@ def plan_difference(
         seed: of the imagined comparisons.
 
     Returns:
-        A ``Plan``, with a design for each number of rollouts at which 2,048 tasks suffice, the cheapest first. Beside
-        them stands how many tasks it takes if the pilot tasks were luckier than tasks in general, at 90 % confidence.
-        For a list, the design has the fewest trials. The certificate needs new tasks; on a list it needs new trials.
+        A ``Plan``, with a design for each number of rollouts at which 2,048 tasks suffice, the cheapest first; for a
+        list, with the fewest trials. From returns, these are so many that the power holds even if the pilot was luckier
+        than tasks and trials in general, at 95 % confidence; where no number does, ``notice`` says that the pilot
+        cannot tell. The certificate needs new tasks; on a list it needs new trials.
 
     Raises:
         ValueError: for values out of range, or pilots that do not have the same tasks.
@@ -69,7 +79,7 @@ def plan_difference(
         >>> from jaxcert.planning import plan_difference
         >>> a = jaxcert.sample_returns("cheetah")[:50]
         >>> found = plan_difference(a, 0.8 * a[:, ::-1], 50.0, support=(0, 1000), delta=0.05, num_rollouts=(1, 10))
-        >>> [design.num_rollouts for design in found.designs], 10 < found.best.num_tasks < 100
+        >>> [design.num_rollouts for design in found.designs], 50 < found.best.num_tasks < 1000
         ([1, 10], True)
         >>> found = plan_difference([0.9] * 20, [0.7] * 20, 0.0, listed=True, delta=0.05)
         >>> found.best.num_tasks, 5 < found.best.num_rollouts < 20
@@ -86,80 +96,111 @@ def plan_difference(
     if not np.isfinite(high):
         raise ValueError("support has an infinite upper end; a difference needs a finite one")
     wish = Margin(float(margin), high - low, delta, sources[0].num_tasks if listed else 1)
-    luck = _luck(sources, wish)
     if listed:
-        found = Experiments(_on_the_list(*sources), wish, int(max_rollouts), wish.unit)
-        sizes = [_Size(wish.unit, fewest(found, power, (seed, 5)))]
+        sizes = [_trials(sources, wish, power, int(max_rollouts), seed)]
     else:
         given = _USUAL_ROLLOUTS if num_rollouts is None else num_rollouts
-        trials = np.atleast_1d(counts("num_rollouts", given, 1, 100)).tolist()
-        sizes = [_tasks(sources, wish, luck, power, m, seed, len(trials)) for m in trials]
-    mean, name = _mean(pilot_a) - _mean(pilot_b), betting.__name__
-    designs = [Design(name, n, m, None, None, m, 2.0 * m * n, power, least=power) for n, m, _ in sizes if n and m]
+        rollouts = np.atleast_1d(counts("num_rollouts", given, 1, 100)).tolist()
+        sizes = [_tasks(sources, wish, power, m, seed, len(rollouts)) for m in rollouts]
+    sizes.sort(key=lambda size: (not size.holds, size.all_rollouts or np.inf))
+    mean = _mean(pilot_a) - _mean(pilot_b)
     over = f" over these {wish.unit} tasks" if listed else ""
-    varied = [each.less_varied for each in sources if isinstance(each, PilotReturns)]
+    varied = [each.less_varied for each in sources if listed and isinstance(each, PilotReturns)]
     return Plan(
         heading=f"Wanted: better by {margin:g} on average{over}, in at least {power:.4g} of cases, delta {delta:g}",
-        notice=_notice(sizes, wish, mean, luck, listed=listed),
-        table=_table(sizes, max_rollouts),
+        notice=_notice(sizes, wish, mean, power, listed=listed),
+        table=_table(sizes, listed=listed, most=int(max_rollouts) if listed else _TASKS),
         remarks=(
             "in at least so many cases: at 95 % confidence in fresh simulations",
+            *([DOUBTED] if any(size.sure is not None for size in sizes) else []),
             f"the difference in the pilot is {mean:.3g}",
             *dict.fromkeys(filter(None, varied)),
         ),
-        designs=tuple(sorted(designs, key=lambda design: design.cost)),
+        designs=tuple(size.design(power) for size in sizes if size.size),
         power=float(power),
     )
 
 
 class _Size(NamedTuple):
-    """Numbers of tasks and of rollouts of either policy, and of tasks if the pilot tasks were lucky; 0 for none."""
+    """How many tasks are enough with these rollouts, or how many rollouts of these tasks; 0 where none are.
 
-    num_tasks: int
-    num_rollouts: int
-    pessimistic: int | None = None
+    ``like``: for tasks like those of the pilot. ``sure``: also if these were luckier; None without a pilot, which
+    nobody doubts.
+    """
+
+    like: int
+    sure: int | None
+    beside: int  # the known number of rollouts or, of a list, of tasks
+    listed: bool
+
+    @property
+    def holds(self) -> bool:
+        return self.sure != 0
+
+    @property
+    def size(self) -> int:
+        return self.sure or self.like
+
+    @property
+    def all_rollouts(self) -> int:
+        return 2 * self.size * self.beside
+
+    def design(self, power: float) -> Design:
+        n, m = (self.beside, self.size) if self.listed else (self.size, self.beside)
+        given, doubted = (betting.__name__, n, m, None, None, m, float(self.all_rollouts)), power if self.sure else None
+        return Design(*given, power, least=power, pessimistic=doubted)
 
 
-def _tasks(sources: Any, wish: Margin, luck: float, power: float, m: int, seed: int, num_claims: int) -> _Size:
-    """How many new tasks it takes with m rollouts, also if the pilot tasks were lucky."""
+def _tasks(sources: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> _Size:
+    """How many new tasks with m rollouts are enough."""
+    a, b = sources
 
-    def found(luck: float) -> int:
-        a, b = sources
-        experiments = Experiments(_on_new_tasks(a, b, m), wish._replace(margin=wish.margin + luck), _TASKS)
-        return fewest(experiments, power, (seed, 3, m), num_claims)
+    def found(draw: Callable[..., np.ndarray], number: int) -> int:
+        return fewest(Experiments(draw, wish, _TASKS), power, (seed, number, m), num_claims)
 
-    n = found(0.0)
-    return _Size(n, m, found(luck) if n and luck else 0 if luck else None)
+    if not isinstance(a, PilotReturns):
+        return _Size(found(_assumed(a, b, m), 3), None, m, False)
+    known = _reordered(a, b, m, seed)
+    like = found(_of_pool(known), 3)
+    unlucky = with_failures(_of_pool(known), kept_if_lucky(known, wish), -wish.width)
+    return _Size(like, like and found(unlucky, 6), m, False)
 
 
-def _table(sizes: list[_Size], max_rollouts: int) -> dict[str, list[str]]:
-    def shown(numbers: Iterable[int | None], most: int) -> list[str]:
+def _trials(sources: Any, wish: Margin, power: float, most: int, seed: int) -> _Size:
+    """How many trials of each task of a list are enough."""
+    experiments = Experiments(_on_the_list(*sources), wish, most, wish.unit)
+    like, sure = fewest(experiments, power, (seed, 5)), None
+    if isinstance(sources[0], PilotReturns) and isinstance(sources[1], PilotReturns):
+        a, b = (each.returns for each in sources)
+        m = min(a.shape[1], b.shape[1])
+        kept = kept_if_lucky((a[:, :m] - b[:, :m]).reshape(-1, 1), wish)
+        draw = with_failures(experiments.draw, kept, -wish.width)
+        sure = like and fewest(experiments._replace(draw=draw), power, (seed, 6), 1)
+    return _Size(like, sure, wish.unit, True)
+
+
+def _table(sizes: list[_Size], *, listed: bool, most: int) -> dict[str, list[str]]:
+    names = ("rollouts of either", "tasks")
+    found, known = names if listed else names[::-1]
+
+    def shown(numbers: Iterable[int | None]) -> list[str]:
         return [f"{number:,}" if number else f"> {most:,}" for number in numbers]
 
-    n, m, lucky = zip(*sizes, strict=True)
-    columns = {"rollouts of either": shown(m, max_rollouts), "tasks": shown(n, _TASKS)}
-    columns |= {} if lucky[0] is None else {"tasks (pessimistic)": shown(lucky, _TASKS)}
-    return {**columns, "rollouts in all": [f"{2 * m * n:,}" if m and n else "" for n, m, _ in sizes]}
+    columns = {known: [f"{size.beside:,}" for size in sizes], found: shown(size.like for size in sizes)}
+    if any(size.sure is not None for size in sizes):
+        columns |= {f"{found} (pessimistic)": shown(size.sure for size in sizes)}
+    order = sorted(columns, key=lambda name: not name.startswith(names[0]))
+    total = {"rollouts in all": [f"{size.all_rollouts:,}" if size.size else "" for size in sizes]}
+    return {name: columns[name] for name in order} | total
 
 
-def _notice(sizes: list[_Size], wish: Margin, mean: float, luck: float, *, listed: bool) -> str:
-    """Whether the design that was found reaches the goal even if the pilot tasks were lucky."""
+def _notice(sizes: list[_Size], wish: Margin, mean: float, power: float, *, listed: bool) -> str:
+    """Whether the design that comes first has the power even if the pilot tasks were lucky."""
+    number = "trials" if listed else "tasks"
     if mean <= wish.margin:
-        number = "trials" if listed else "tasks"
         return f"The difference in the pilot is {mean:.3g}; no number of {number} certifies more than the difference."
-    if any(size.pessimistic != 0 for size in sizes) or not any(size.num_tasks for size in sizes):
-        return ""
-    lucky = f"if these were lucky (pessimistic), the difference is {mean - luck:.3g}"
-    return f"For tasks like those of the pilot; {lucky}. More pilot tasks help."
-
-
-def _luck(sources: Any, wish: Margin) -> float:
-    """How much larger the difference may be in the pilot than for tasks in general, at 90 % confidence."""
-    a, b = sources
-    if not isinstance(a, PilotReturns):
-        return 0.0
-    share = ((a.returns.mean(axis=1) - b.returns.mean(axis=1)) / wish.width + 1) / 2
-    return 2 * wish.width * max(float(share.mean() - doubted(share)), 0.0)
+    doubted = sizes[0].size and sizes[0].sure is not None
+    return doubt_notice(power, number, holds=sizes[0].holds) if doubted else ""
 
 
 def _sources(pilot_a: Any, pilot_b: Any, support: Support | None, *, listed: bool) -> tuple[Any, Any]:
@@ -179,17 +220,33 @@ def _mean(pilot: Any) -> float:
     return float(pilot.mean if isinstance(pilot, Assumptions) else np.mean(as_numbers("pilot", pilot)))
 
 
-def _on_new_tasks(a: Any, b: Any, num_rollouts: int) -> Callable[..., np.ndarray]:
+def _assumed(a: AssumedReturns, b: AssumedReturns, num_rollouts: int) -> Callable[..., np.ndarray]:
     """Draws differences of the averages of imagined tasks, [comparisons, tasks]."""
 
     def draw(rng: np.random.Generator, num_repeats: int, num_tasks: int) -> np.ndarray:
-        if isinstance(a, PilotReturns):
-            tasks = rng.integers(a.num_tasks, size=(num_repeats, num_tasks, 1))
-            drawn = (one.rollouts_of(rng, tasks, num_rollouts) for one in (a, b))
-        else:
-            drawn = (one.data_sets(rng, num_repeats, num_tasks, num_rollouts) for one in (a, b))
+        drawn = (one.data_sets(rng, num_repeats, num_tasks, num_rollouts) for one in (a, b))
         of_a, of_b = (returns.mean(axis=-1, dtype=np.float32) for returns in drawn)
         return of_a - of_b
+
+    return draw
+
+
+def _reordered(a: PilotReturns, b: PilotReturns, num_rollouts: int, seed: int) -> np.ndarray:
+    """Differences of averages of m of the pilot's own rollouts, [pilot tasks, repeats]; of all where there are fewer.
+
+    With more rollouts of a task the averages vary less, so fewer tasks are enough.
+    """
+    rng, repeats = np.random.default_rng([seed, 7, num_rollouts]), max(-(-_POOL // a.num_tasks), 8)
+    drawn = (ReorderedPilot(each).draw(rng, repeats, min(num_rollouts, each.returns.shape[1])) for each in (a, b))
+    of_a, of_b = (returns.mean(axis=-1, dtype=np.float32) for returns in drawn)
+    return (of_a - of_b).T
+
+
+def _of_pool(differences: np.ndarray) -> Callable[..., np.ndarray]:
+    """Draws from differences [pilot tasks, repeats]."""
+
+    def draw(rng: np.random.Generator, num_repeats: int, num_tasks: int) -> np.ndarray:
+        return differences.reshape(-1)[rng.integers(differences.size, size=(num_repeats, num_tasks))]
 
     return draw
 

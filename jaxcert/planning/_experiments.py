@@ -17,12 +17,16 @@ from jaxcert.bounds import betting
 from jaxcert.bounds._bound import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.numerics._rounding import cast
+from jaxcert.planning._goals import doubted
 from jaxcert.planning._least_tasks import least_number
 from jaxcert.planning._simulation import TIMES, least_share
 from jaxcert.returns._sample import numbers_as_sample
 
 # Experiments that are imagined at once.
 REPEATS = 200
+# Failure probability of a limit that allows for a lucky pilot, and bets.
+_DOUBT, _BETS = 0.05, (0.01, 0.125, 0.25, 0.5)
+DOUBTED = "pessimistic: if the pilot was luckier than tasks and trials in general, at 95 % confidence"
 # Sizes around the one that was found.
 _LARGER = (1, 1.02, 1.04, 1.07, 1.1, 1.15, 1.2, 1.3, 1.5, 2)
 
@@ -79,6 +83,24 @@ def _sure(experiments: Experiments, found: int, power: float, seed: tuple[int, .
     return 0
 
 
+def doubt_notice(power: float, own: str, *, holds: bool) -> str:
+    """Whether the first design has the power even if the pilot was lucky; ``own``: what the pilot has of its own."""
+    if holds:
+        return f"The first design has power {power:g} even if the pilot was lucky (pessimistic)."
+    like = f"power {power:g} if {own} in general are like its own, less if these were lucky (pessimistic)"
+    return f"The pilot cannot tell: {like}. A larger pilot helps."
+
+
+def with_failures(draw: Callable[..., np.ndarray], kept: float, worst: float) -> Callable[..., np.ndarray]:
+    """Draws the same, but that only this share is kept, and the others are the worst."""
+
+    def drawn(rng: np.random.Generator, num_repeats: int, size: int) -> np.ndarray:
+        found = draw(rng, num_repeats, size)
+        return np.where(rng.random(found.shape, dtype=np.float32) < kept, found, np.float32(worst))
+
+    return drawn
+
+
 class Margin(NamedTuple):
     """Certificates for two policies: a margin c between their means, from differences in sequence."""
 
@@ -91,6 +113,21 @@ class Margin(NamedTuple):
         dtype = np.dtype(np.float32)
         given = jnp.asarray(differences), cast(self.width, dtype, "up"), cast(self.delta, dtype, "down")
         return np.asarray(_lower(*given, np.int32(size * self.unit))) >= self.margin
+
+
+def kept_if_lucky(differences: np.ndarray, wish: Margin) -> float:
+    """The share of differences that is not the worst, if those of a pilot [units, repeats] were lucky.
+
+    A certificate adds up evidence, ln(1 - bet + bet (d + w) / (c + w)) of a difference d. If this share is kept, the
+    mean evidence is at its lower confidence limit, or below it, for each bet; by the smallest one the mean of d is.
+    """
+    worth = (differences.astype(np.float64) + wish.width) / (wish.margin + wish.width)
+    most, kept = 2 * wish.width / (wish.margin + wish.width), []
+    for bet in _BETS:
+        least, largest = np.log1p(-bet), np.log1p(bet * (most - 1))
+        share = np.clip((np.log1p(bet * (worth - 1)) - least) / (largest - least), 0, 1).mean(axis=1)
+        kept.append(float(doubted(share, _DOUBT)) / max(float(share.mean()), 1e-9))
+    return min(*kept, 1.0)
 
 
 @jax.jit

@@ -207,9 +207,9 @@ def free_beta(wish: Wish, n: int, k: np.ndarray | int) -> np.ndarray:
     return np.floor((1 - limit * (1 + 2e-5) / (1 - wish.safety)) * 1e4) / 1e4
 
 
-def doubted(share: np.ndarray) -> np.ndarray:
+def doubted(share: np.ndarray, level: float = _DOUBT / _LOOKS) -> np.ndarray:
     """The lower confidence limit of the mean over tasks, from the pilot tasks' means in [0, 1], [..., n]."""
-    return np.asarray(betting(share.astype(np.float32), _DOUBT / _LOOKS, support=(0.0, 1.0)), np.float64)
+    return np.asarray(betting(share.astype(np.float32), level, support=(0.0, 1.0)), np.float64)
 
 
 def cdf(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:

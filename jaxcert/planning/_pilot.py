@@ -92,6 +92,10 @@ class Assumptions:
     rollout_spread: float | None
 
 
+# Returns, equally likely, that stand for some with weights.
+_EQUAL = 256
+
+
 class PilotReturns:
     """Resampled tasks, each with rollouts resampled from its own: a bootstrap at two levels.
 
@@ -140,6 +144,20 @@ class PilotReturns:
             chances[kinds == kind] = self.known.law.chances[np.searchsorted(below, drawn)]
         return (rng.random(shape) < chances).astype(np.float32)
 
+    def imagined(self, rng: np.random.Generator) -> "Chances | PilotReturns":
+        """A list of tasks that may have given these returns: each has its own, and the lower end, as often as chance
+        decides. Successes are then as likely as a lower Clopper-Pearson limit at a level drawn by chance.
+        """
+        low, n = float(split_support(self.support)[0]), self.num_tasks
+        known = np.concatenate([np.full((n, 1), low, np.float32), self.returns], axis=1)
+        weights = rng.exponential(size=known.shape)
+        weights /= weights.sum(axis=1, keepdims=True)
+        if self.binary:
+            return Chances(np.clip((weights * known).sum(axis=1), 0, 1))
+        places = (np.arange(_EQUAL) + 0.5) / _EQUAL
+        chosen = [np.searchsorted(each, places).clip(0, known.shape[1] - 1) for each in np.cumsum(weights, axis=1)]
+        return PilotReturns(np.take_along_axis(known, np.stack(chosen), axis=1), self.support)
+
     @property
     def less_varied(self) -> str:
         """The difference of resampled rollouts from new ones; empty for successes, which are drawn anew."""
@@ -156,6 +174,20 @@ class PilotReturns:
             f"up to {100 * unseen:.2g} % of the tasks may be of a kind that no pilot task shows (at 90 % confidence)"
             + (f", and {self.less_varied}" if self.less_varied else ""),
         ]
+
+
+class Chances:
+    """Tasks with known success probabilities, [n]."""
+
+    binary, support = True, (0.0, 1.0)
+
+    def __init__(self, chances: np.ndarray) -> None:
+        self.chances, self.num_tasks = chances, chances.size
+
+    def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
+        """Successes [repeats, tasks, rollouts]."""
+        drawn = rng.random((num_repeats, self.num_tasks, num_rollouts), dtype=np.float32)
+        return (drawn < self.chances[:, None]).astype(np.float32)
 
 
 class ReorderedPilot:

@@ -1,6 +1,6 @@
 """How many trials of each task of a fixed list show that enough of its tasks are good."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ from jaxcert._validation import as_numbers, check_number, check_open_unit, is_co
 from jaxcert.bounds import betting
 from jaxcert.certificates import certify_suite, confidence
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.planning._experiments import Experiments, fewest
-from jaxcert.planning._pilot import Assumptions, PilotReturns, support_of
+from jaxcert.planning._experiments import DOUBTED, Experiments, doubt_notice, fewest
+from jaxcert.planning._pilot import Assumptions, Chances, PilotReturns, support_of
 from jaxcert.planning._plan import Design, Plan
 from jaxcert.planning._simulation import check_trials
 from jaxcert.returns._prepared import Support, split_support
@@ -51,7 +51,9 @@ def plan_suite(
 
     Returns:
         A ``Plan``, whose designs are numbers of trials with their power, and ``best.num_rollouts`` the smallest that
-        was sure to have it; if the first design has less, none was. The certificate needs new trials.
+        was sure to have it; if the first design has less, none was. From returns, it has the power even if these were
+        luckier than the tasks' trials in general, at 95 % confidence, or ``notice`` says that the pilot cannot tell.
+        The certificate needs new trials.
 
     Raises:
         ValueError: for values out of range, or a pilot without a support.
@@ -93,39 +95,80 @@ def plan_suite(
     experiments = Experiments(
         tasks.draw, lambda drawn, m: count(drawn, m) >= num_good, int(max_rollouts), least_length=16, most_fresh=2**22
     )
-    found = fewest(experiments, power, (seed, 4))
-    rows = sorted({m for m in (*_SHOWN, found or max_rollouts) if m <= max_rollouts})
-    fresh = experiments.fresh(np.random.default_rng((seed, 4, 2)), rows[-1])
-    counts = {m: np.sort(np.concatenate([count(part, m) for part in fresh])) for m in rows}
-    heading = (
-        f"Wanted: at least {num_good} of {tasks.num_tasks} tasks certified at {threshold:g}, "
-        f"confidence {confidence(delta)}, in {power:.4g} of cases"
+    found, sure, unlucky = fewest(experiments, power, (seed, 4)), None, None
+    if found and isinstance(tasks, PilotReturns):
+        unlucky = experiments._replace(draw=_unlucky(tasks, count, found, seed).draw)
+        sure = fewest(unlucky, power, (seed, 6))
+    rows = sorted({m for m in (*_SHOWN, found or max_rollouts, sure or max_rollouts) if m <= max_rollouts})
+
+    def counted(experiments: Experiments, seed: tuple[int, ...]) -> dict[int, np.ndarray]:
+        fresh = experiments.fresh(np.random.default_rng(seed), rows[-1])
+        return {m: np.sort(np.concatenate([count(part, m) for part in fresh])) for m in rows}
+
+    counts, doubted = counted(experiments, (seed, 4, 2)), unlucky and counted(unlucky, (seed, 6, 2))
+    designs = [
+        Design(
+            ATTAINED.name if tasks.binary else betting.__name__,
+            tasks.num_tasks,
+            m,
+            None,
+            None,
+            m,
+            float(m * tasks.num_tasks),
+            float(np.mean(counts[m] >= num_good)),
+            pessimistic=float(np.mean(doubted[m] >= num_good)) if doubted else None,
+        )
+        for m in rows
+    ]
+    said = (
+        [] if not found else [f"{sure or found} trials of each task suffice, at 95 % confidence in fresh simulations"]
     )
-    notice = "" if found else f"No number of trials up to {max_rollouts} is sure to have a power of {power:.4g}."
-    name = ATTAINED.name if tasks.binary else betting.__name__
-    powers = {m: float(np.mean(each >= num_good)) for m, each in counts.items()}
-    n = tasks.num_tasks
-    designs = [Design(name, n, m, None, None, m, float(m * n), value) for m, value in powers.items()]
     return Plan(
-        heading=heading,
-        notice=notice,
+        heading=(
+            f"Wanted: at least {num_good} of {tasks.num_tasks} tasks certified at {threshold:g}, "
+            f"confidence {confidence(delta)}, in {power:.4g} of cases"
+        ),
+        notice=_notice(found, sure, power, max_rollouts),
         table=_table(designs, counts, power),
         remarks=(
-            *([f"{found} trials of each task suffice, at 95 % confidence in fresh simulations"] if found else []),
+            *said,
+            *([DOUBTED] if doubted else []),
             f"certified: the number of tasks certified in {power:.4g} of cases",
             "certify_each_task, which names the tasks, may certify more",
         ),
-        designs=_best_first(designs, found),
+        designs=_best_first(designs, sure or found),
         power=float(power),
     )
 
 
+# Imagined lists, each with so many experiments, of which the one at this share from the worst is planned for.
+_LISTS, _EACH, _UNLUCKY = 100, 8, 0.05
+
+
+def _unlucky(pilot: PilotReturns, count: Callable[..., np.ndarray], num_rollouts: int, seed: int) -> Any:
+    """The tasks of the list, if the pilot was lucky: of those that it may be of, some of which few are certified."""
+    rng = np.random.default_rng([seed, 7])
+    lists = [pilot.imagined(rng) for _ in range(_LISTS)]
+    drawn = np.concatenate([each.draw(rng, _EACH, num_rollouts) for each in lists])
+    certified = count(drawn, num_rollouts).reshape(_LISTS, _EACH).mean(axis=1)
+    return lists[int(np.argsort(certified, kind="stable")[int(_UNLUCKY * _LISTS)])]
+
+
+def _notice(found: int, sure: int | None, power: float, max_rollouts: int) -> str:
+    """Whether the design that comes first has the power, even if the pilot was lucky."""
+    if not found:
+        return f"No number of trials up to {max_rollouts} is sure to have a power of {power:.4g}."
+    return "" if sure is None else doubt_notice(power, "trials", holds=sure > 0)
+
+
 def _table(designs: Sequence[Design], counts: Mapping[int, np.ndarray], power: float) -> dict[str, list[str]]:
     """A row for each number of trials; ``counts``: how many tasks each experiment certifies with it, rising."""
+    doubted = [f"{each.pessimistic:.2f}" for each in designs if each.pessimistic is not None]
     return {
         "trials": [str(each.num_rollouts) for each in designs],
         "in all": [f"{each.num_rollouts * each.num_tasks:,}" for each in designs],
         "power": [f"{each.value:.2f}" for each in designs],
+        **({"pessimistic": doubted} if doubted else {}),
         # The largest number that at least that share of the experiments reaches.
         "certified": [str(each[int((1 - power) * each.size)]) for each in counts.values()],
     }
@@ -135,20 +178,6 @@ def _best_first(designs: Sequence[Design], found: int) -> tuple[Design, ...]:
     """The numbers with enough power, the fewest trials first; if none has it, all, the most powerful first."""
     enough = tuple(each for each in designs if found and each.num_rollouts >= found)
     return enough or tuple(sorted(designs, key=lambda each: -each.value))
-
-
-class Chances:
-    """Tasks with known success probabilities, [n]."""
-
-    binary, support = True, (0.0, 1.0)
-
-    def __init__(self, chances: np.ndarray) -> None:
-        self.chances, self.num_tasks = chances, chances.size
-
-    def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
-        """Successes [repeats, tasks, rollouts]."""
-        drawn = rng.random((num_repeats, self.num_tasks, num_rollouts), dtype=np.float32)
-        return (drawn < self.chances[:, None]).astype(np.float32)
 
 
 def trials_of(name: str, pilot: Any, support: Support | None) -> Chances | PilotReturns:

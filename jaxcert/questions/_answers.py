@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._validation import kind_of
+from jaxcert._validation import kind_of, type_of
 from jaxcert.certificates import Status, sentence
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._question import Question
@@ -28,7 +28,7 @@ def question_of(certificate: Any) -> Question:
     answer = sampled(certificate)
     question = QUESTIONS.get(getattr(answer, "question", ""))
     if question is None or type(answer) is not question.certificate:
-        raise ValueError(f"certificate is {kind_of(answer)}, which answers no known question")
+        raise ValueError(f"certificate is {type_of(answer)}, which answers no known question")
     return question
 
 
@@ -60,7 +60,7 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
     check_single(certificate)
     answer = sampled(certificate)
     if type(answer) is not question.certificate or answer.question != question.name:
-        raise ValueError(f"certificate is {kind_of(answer)}, which answers no question {question.name!r}")
+        raise ValueError(f"certificate is {kind_of(answer)}; expected an answer to {question.name!r}")
     if not question.rows.columns:
         raise ValueError(
             f"the question {question.name!r} has no rows: {question.unrepeated} (to_json writes any answer)"

@@ -36,7 +36,7 @@ def ask(
         _check_support(each, support, options.get("bound"))
         _check_finished(each, support, complete=bool(options.get("complete")))
     if not metrics:
-        _check_others_finished(data[1:num_policies])
+        check_others_finished(data[1:num_policies])
     if len(data) > 1:
         data = in_one_order(*data)
     _check_strata(question, data[:num_policies])
@@ -77,32 +77,42 @@ def _check_finished(data: Returns, support: Any, *, complete: bool) -> None:
         raise ValueError(f"{data.path}: {data.told}; expected {worst:g}, the worst return that is possible")
 
 
-def _check_others_finished(data: Sequence[Returns]) -> None:
+def check_others_finished(data: Sequence[Returns]) -> None:
     """Raise ValueError for unfinished rollouts of a policy with which another is compared, which they would help."""
     for each in data:
         if isinstance(each, ReturnsFile) and each.num_unfinished:
-            raise ValueError(f"{each.path}: {each.told}. The worst return of B's unfinished rollouts would help A")
+            raise ValueError(
+                f"{each.path}: {each.told}. The worst return of B's unfinished rollouts would help A; expected a file "
+                "of B in which all are finished"
+            )
 
 
 def _arguments(question: Question, metrics: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
     """Returns and masks, as the question takes them: by metric, as pairs, or by the names of its parameters."""
+    found: dict[str, Any]
     if metrics:
         named = dict(zip(metrics, data, strict=True))
         for name, each in named.items():
             _check_column(name, each)
-        return {what: {name: getattr(each, what) for name, each in named.items()} for what in ("returns", "where")}
+        found = {what: {name: getattr(each, what) for name, each in named.items()} for what in ("returns", "where")}
+        return _of_strata(question, found, data[0])
     names = [name for name in question.inputs if name.startswith("returns")]
     # For a question whose sentences name the tasks, and one that is about strata.
-    found: dict[str, Any] = {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
+    found = {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
     found |= {"strata": data[0].strata} if question.takes("strata") else {}
     if len(data) > len(names):
         a, b = data
         found |= {"returns": paired(a.returns, b.returns, where_a=a.where, where_b=b.where)}
     for name, each in zip(names, data, strict=True) if len(data) == len(names) else ():
         found |= {name: each.returns, f"where{name.removeprefix('returns')}": each.where}
-    if question.stratified and data[0].strata is not None:
-        found["returns"] = stratified(found["returns"], data[0].strata.tolist())
-    return found
+    return _of_strata(question, found, data[0])
+
+
+def _of_strata(question: Question, found: dict[str, Any], data: Returns) -> dict[str, Any]:
+    """The same on tasks from strata, where these are known and the question takes returns with them."""
+    if not question.stratified or data.strata is None:
+        return found
+    return found | {"returns": stratified(found["returns"], data.strata.tolist())}
 
 
 def _check_column(name: str, data: Returns) -> None:

@@ -19,8 +19,10 @@ from jaxcert.questions._answers import sampled
 from jaxcert.report import check_certificate, check_trials
 from jaxcert.report._document import assumptions_of, certificate_document, document_text
 from jaxcert.report._recompute import precision, support_of
-from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, rows_read
-from jaxcert.report._witness import WITNESSES, Sample
+from jaxcert.report._recorded_files import only_warned_of_rows, recorded_roles, rows_read, takes_metrics
+from jaxcert.report._witness import Sample
+from jaxcert.report._witnessed_rows import WITNESSES
+from jaxcert.returns._required import requirements_of
 from jaxcert.rollouts import load_adaptive
 from jaxcert.rollouts._resumption import declared_by, returns_by_task
 from jaxcert.tables._file_tables import unpacked
@@ -73,7 +75,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
         if stops:
             yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
         else:
-            yield from _check_rows(document, returns)
+            yield from _check_rows(document, returns, metric=any(map(takes_metrics, held["certificates"])))
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{certificate}: is not one JSON document; expected a file of --json with --witness. A log of pairs "
@@ -95,14 +97,14 @@ def proof_command(log: str | PathLike[str]) -> str:
     return f"python {shlex.quote(check_trials.__file__)} {shlex.quote(str(log))}"
 
 
-def _check_rows(document: bytes, returns: str | PathLike[str]) -> Iterator[tuple[bool | None, str]]:
+def _check_rows(document: bytes, returns: str | PathLike[str], *, metric: bool) -> Iterator[tuple[bool | None, str]]:
     """Check the rows that a certificate names, and prove each statement from them."""
     told = ""
 
-    def read(data: Any) -> tuple[list[list[Fraction]], str]:
+    def read(data: Any) -> tuple[Any, ...]:
         nonlocal told
         with only_warned_of_rows():  # the SHA-256 shows whether the certificate describes this file
-            file = read_by(returns, recorded_roles(data))
+            file = read_by(returns, recorded_roles(data, metric=metric))
         told = rows_read([file])
         return exactly(file)
 
@@ -114,10 +116,20 @@ def _check_claims(held: dict[str, Any], *, stops: bool) -> None:
     """Raise ValueError for what no witness proves: other assumptions, or unfinished rollouts that help a statement."""
     if held["assumptions"] != assumptions_of(record["question"] for record in held["certificates"]):
         raise ValueError("its assumptions differ from those that this format states for its questions")
-    for record in () if stops else held["certificates"]:
-        settings, counted = record["settings"], record["data"].get("unfinished")
-        if counted and (settings.get("complete") or float(counted["counted_as"]) != float(settings["support"][0])):
+    for settings, data, support in () if stops else _files_of(held):
+        counted = data.get("unfinished")
+        if counted and (settings.get("complete") or float(counted["counted_as"]) != float(support[0])):
             raise ValueError("rollouts without an outcome count as another return than the worst, or at an upper end")
+
+
+def _files_of(held: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any], Any]]:
+    """The settings of each record with each of its files, and the support there."""
+    for record in held["certificates"]:
+        settings, files = record["settings"], [record["data"], *record.get("others", [])]
+        required = requirements_of(settings["requirements"]) if takes_metrics(record) else {}
+        for data in files:
+            metric = required.get(data["columns"]["value"]) if required else None
+            yield settings, data, (metric.support or (0, 1)) if metric else settings["support"]
 
 
 def run_exactly(
@@ -134,8 +146,8 @@ def run_exactly(
     return [[*map(Fraction, task)] for task in returns], hashlib.sha256(content).hexdigest(), declared
 
 
-def exactly(data: ReturnsFile) -> tuple[list[list[Fraction]], str]:
-    """The returns of each task, as spelled in a CSV table or else as floats, and the SHA-256 of their file."""
+def exactly(data: ReturnsFile) -> tuple[Any, ...]:
+    """The returns of each task, as spelled in a CSV table or else as floats, the SHA-256 of their file, and strata."""
     is_table = data.columns is not None and data.path.is_file() and data.path.name.lower().endswith((".csv", ".csv.gz"))
     is_whole = not data.how_read and not data.num_unfinished and "," not in f"{data.columns and data.columns[0]}"
     if data.columns is not None and is_table and is_whole:
@@ -144,7 +156,7 @@ def exactly(data: ReturnsFile) -> tuple[list[list[Fraction]], str]:
         return check_certificate.read_csv(text, data.columns._asdict())[0], hashlib.sha256(content).hexdigest()
     where = np.ones(data.returns.shape, bool) if data.where is None else data.where
     tasks = [[Fraction(x) for x in row[ok].tolist()] for row, ok in zip(data.returns, where, strict=True)]
-    return tasks, data.sha256
+    return tasks, data.sha256, *([] if data.strata is None else [[str(label).strip() for label in data.strata]])
 
 
 def check_witnessed(question: Question) -> None:
@@ -155,23 +167,37 @@ def check_witnessed(question: Question) -> None:
 
 
 def with_witnesses(
-    record: dict[str, Any], certificate: Any, question: Question, data: ReturnsFile | None
+    record: dict[str, Any], certificate: Any, question: Question, files: Sequence[ReturnsFile]
 ) -> dict[str, Any]:
     """The record with an entry ``witness`` in every row that claims something; None, with a warning, where unproven."""
     check_witnessed(question)
-    if data is None:
+    if not files:
         raise ValueError("data is not given; witnesses are of the returns in a file")
-    if not data.has_rollouts:
-        raise ValueError(f"{data.path}: is read as a summary, without single returns, which a witness needs")
+    for data in files:
+        if not data.has_rollouts:
+            raise ValueError(f"{data.path}: is read as a summary, without single returns, which a witness needs")
     if certificate is not sampled(certificate):
         raise ValueError("the certificate is about tasks of another distribution, for which there is no witness")
-    found: Any = WITNESSES[question.name]
-    low, high = support_of(record)
+    metrics = question.metrics_of(certificate)
+    required = requirements_of(certificate.requirements) if metrics else {}
+    supports: list[Any] = [each.support or (0, 1) for each in required.values()] or [support_of(record)]
+    samples = [*map(_sample_of, files, supports)]
+    sample: Any = dict(zip(metrics, samples, strict=True)) if metrics else samples[0]
+    answer, found = jax.tree.map(np.asarray, certificate), WITNESSES[question.name]
+    witnesses, read = [found(answer, sample, i) for i in range(len(record["rows"]))], [*map(exactly, files)]
+
+    def check(document: bytes) -> Iterator[tuple[bool | None, str]]:
+        order = iter(read)  # the files of the only record
+        return check_certificate.check(document, lambda _: next(order))
+
+    return where_proven(record, witnesses, check)
+
+
+def _sample_of(data: ReturnsFile, support: tuple[float, float]) -> Sample:
     where = np.ones(data.returns.shape, bool) if data.where is None else np.asarray(data.where)
-    sample = Sample(np.where(where, data.returns, 0).astype(np.float64), where, low, high)
-    answer = jax.tree.map(np.asarray, certificate)
-    witnesses, returns = [found(answer, sample, i) for i in range(len(record["rows"]))], exactly(data)
-    return where_proven(record, witnesses, lambda document: check_certificate.check(document, lambda _: returns))
+    strata = [] if data.strata is None else data.strata.tolist()
+    low, high = map(float, support)
+    return Sample(np.where(where, data.returns, 0).astype(np.float64), where, low, high, strata)
 
 
 def where_proven(

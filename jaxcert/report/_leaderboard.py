@@ -123,13 +123,14 @@ class Leaderboard(NamedTuple):
         """The joint statement, and the division of delta."""
         board, counts = self.board, self.board.counts
         counted = ", ".join(f"{count} {name}" for name, count in counts.items())
+        each, total = ceil_figures(board.share(self.delta)), sum(counts.values())
+        shared = f" Delta is shared equally by {total} statements ({counted}): {each} each." if total > 1 else ""
         what = "this holds at once, means and their order" if "means" in counts else "this order holds at once,"
         listed = f"these {len(self.data[0].tasks)} tasks"
         return (
             f"With confidence {confidence(self.delta)} all of {what} over "
-            f"{listed if board.listed else 'new tasks from the same distribution'}. Delta is shared equally by "
-            f"{sum(counts.values())} statements ({counted}): {ceil_figures(board.share(self.delta))} each. The order "
-            f"of two policies is open if neither is named beside the other.{self._never_named}"
+            f"{listed if board.listed else 'new tasks from the same distribution'}.{shared} The order of two policies "
+            f"is open if neither is named beside the other.{self._never_named}"
         )
 
     @property

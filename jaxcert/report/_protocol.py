@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import content_of, write_new
-from jaxcert._validation import check_count, check_finite, check_open_unit, refuse
+from jaxcert._validation import check_count, check_finite, check_open_unit, is_count, refuse
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import defaults
@@ -55,6 +55,7 @@ class Protocol:
         task: which column of a table of returns holds the tasks; if it is open, the one that is read unnamed.
         value: which column holds the returns; if it is open, the one that is read unnamed.
         strata: which column holds the strata within which tasks are drawn; None for tasks from one distribution.
+        of_strata: how many tasks are drawn from each stratum, by its label; together n. Empty if that is left open.
         deterministic: whether the policy takes the mode of its distribution of actions, or samples them.
 
     Raises:
@@ -86,6 +87,7 @@ class Protocol:
     task: str | None = None
     value: str | None = None
     strata: str | None = None
+    of_strata: Mapping[str, int] = dataclasses.field(default_factory=dict)
     deterministic: bool | None = None
 
     def __post_init__(self) -> None:
@@ -180,6 +182,12 @@ class Protocol:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and value):
                 raise ValueError(f"{name} is {value!r}; expected text")
+        counts = self.of_strata
+        if counts and not (isinstance(counts, Mapping) and all(map(is_count, counts.values())) and all(counts)):
+            raise ValueError(f"of_strata is {counts!r:.60}; expected how many tasks are drawn from each stratum")
+        if counts and (self.strata is None or sum(counts.values()) != self.num_tasks):
+            what = "no column of strata is given" if self.strata is None else f"num_tasks is {self.num_tasks}"
+            raise ValueError(f"of_strata is {_shown(counts)}; {what}")
         if not isinstance(self.deterministic, bool | None):
             raise ValueError(f"deterministic is {self.deterministic!r}; expected true or false")
         for name in ("environment_sha256", "policy_sha256"):

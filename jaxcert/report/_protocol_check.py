@@ -1,7 +1,8 @@
 """Whether there can be a certificate by a protocol, and whether certificates and returns keep to it."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -46,6 +47,8 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
         columns.pop("value", None)
     found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task", "value")) | columns
     found["strata"] = data.roles.strata
+    if locked.of_strata:
+        found["of_strata"] = {} if data.strata is None else tasks_of(data.strata)
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
     rows = data.roles.rows_picked
     picked = [f"only rows with {' and '.join(rows)} are read, which the protocol does not lock"] if rows else []
@@ -143,7 +146,9 @@ def check_certifiable(protocol: Protocol) -> None:
 
 
 def _labels_for(protocol: Protocol) -> list[str]:
-    """Labels of strata for its tasks: those whose frequencies it states, or one, and the first for the rest."""
+    """Labels of strata for its tasks: as many of each as it says, those whose frequencies it states, or one."""
+    if protocol.of_strata:
+        return [label for label, count in protocol.of_strata.items() for _ in range(count)]
     names = [*frequencies_of(protocol.options.get("frequencies"))] or ["one"]
     return [*names, *names[:1] * (protocol.num_tasks - len(names))][: protocol.num_tasks]
 
@@ -155,10 +160,15 @@ def check_size(num_tasks: int, num_rollouts: int) -> None:
         raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
 
 
-def protocol_of(plan: Plan, strata: str | None = None) -> Protocol:
+def tasks_of(strata: Iterable[Any]) -> dict[str, int]:
+    """How many tasks there are of each stratum, in the order of labels."""
+    return dict(sorted(Counter(str(label).strip() for label in strata).items()))
+
+
+def protocol_of(plan: Plan, strata: str | None = None, of_strata: Mapping[str, int] | None = None) -> Protocol:
     """The best design of a plan as a protocol; ValueError if there is none, or its rollouts stop by themselves.
 
-    ``strata``: the column of the strata within which its tasks are drawn.
+    ``strata``: the column of the strata within which its tasks are drawn; ``of_strata``: how many of each.
     """
     if plan.best is None:
         raise ValueError("there is no design to lock: the budget allows none")
@@ -177,6 +187,7 @@ def protocol_of(plan: Plan, strata: str | None = None) -> Protocol:
         beta=design.beta,
         question=None if strata is None else "stratified",
         strata=strata,
+        of_strata=of_strata or {},
         **design.kind.arguments,
         **asked,
     )

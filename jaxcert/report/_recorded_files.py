@@ -56,7 +56,7 @@ def _files_of(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _policies_of_one_table(document: Mapping[str, Any]) -> int:
     """The number of policies or metrics that are rows or columns of one table; 1 for other documents."""
     files = [file for record in document["certificates"] for file in _files_of(record)]
-    of_metrics = any(map(_takes_metrics, document["certificates"]))
+    of_metrics = any(map(takes_metrics, document["certificates"]))
     of_rows = all((file.get("roles") or {}).get("only") for file in files)
     if not (of_metrics or of_rows) or len({file.get("sha256", place) for place, file in enumerate(files)}) != 1:
         return 1
@@ -64,7 +64,7 @@ def _policies_of_one_table(document: Mapping[str, Any]) -> int:
     return len(of_board["order"] if of_board else _files_of(document["certificates"][0]))
 
 
-def _takes_metrics(record: Mapping[str, Any]) -> bool:
+def takes_metrics(record: Mapping[str, Any]) -> bool:
     return record["question"] in QUESTIONS and QUESTIONS[record["question"]].takes("requirements")
 
 
@@ -115,7 +115,7 @@ def _read(
     path: str | PathLike[str], record: Mapping[str, Any], held: Mapping[str, Any], known: dict[Any, ReturnsFile]
 ) -> ReturnsFile:
     """Returns by the columns of a record; records with the same ones share a reading. Successes are successes again."""
-    roles, dtype = recorded_roles(held, metric=_takes_metrics(record)), record["settings"]["dtype"]
+    roles, dtype = recorded_roles(held, metric=takes_metrics(record)), record["settings"]["dtype"]
     folder = {name: held["folder"][name] for name in ("num_bins", "across")} if "folder" in held else {}
     how = folder and {**folder, "support": support_of(record), "task": roles.task, "value": roles.value}
     key = (path, roles, f"{dtype} {how}" if how else "")

@@ -11,27 +11,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._attained_limits import FEW
-from jaxcert.certificates._certificate import is_difference
-from jaxcert.certificates._levels import delta_shares, near, usual_enough
-from jaxcert.certificates._registry import METHODS, counts_bounds
-from jaxcert.certificates._suite_counts import quantiles_of
 
 Witness = dict[str, Any]
 
 
 class Sample(NamedTuple):
-    """Returns on the host, float64 [n, m], which of them count, bool [n, m], and the support (a, b)."""
+    """Returns on the host, float64 [n, m], which of them count, bool [n, m], the support (a, b), and any strata."""
 
     returns: np.ndarray
     where: np.ndarray
     low: float
     high: float
+    strata: Sequence[str] = ()  # of each task, where it was drawn within one
 
     @property
     def successes(self) -> np.ndarray:
@@ -46,7 +40,7 @@ class Sample(NamedTuple):
     @property
     def reflected(self) -> "Sample":
         """The same with a + b - X instead of X."""
-        return self._replace(returns=self.low + self.high - self.returns)
+        return self._replace(returns=np.where(self.where, self.low + self.high - self.returns, 0))
 
     @property
     def sizes(self) -> list[int]:
@@ -56,17 +50,6 @@ class Sample(NamedTuple):
     def reach(self, enough: Sequence[int]) -> np.ndarray:
         """The tasks with at least c successes; there is one c for each number of rollouts."""
         return self.successes >= np.asarray(enough)[np.searchsorted(self.sizes, self.num_rollouts)]
-
-
-def check_witnesses(certificate: Any) -> None:
-    """Raise ValueError, with the reason, for a certificate whose tasks have no such proof."""
-    known = (BETTING.name, CLOPPER_PEARSON.name)
-    if certificate.bound not in known:
-        raise ValueError(f"bound is {certificate.bound!r}, which has no witnesses; expected one of {', '.join(known)}")
-    if is_difference(certificate.quantity):
-        raise ValueError("certificate is about two policies, of which there are no witnesses; expected one")
-    if getattr(certificate, "simultaneous", False):
-        raise ValueError("certificate holds for several levels together, whose share of delta has no witness")
 
 
 def decimal(value: Any) -> Fraction:
@@ -173,115 +156,31 @@ def of_passing(sample: Sample, passed: np.ndarray) -> list[int | None]:
     return [count if ok else None for count, ok in zip(sample.successes.tolist(), passed.tolist(), strict=True)]
 
 
-def at_the_best(
-    sample: Sample, enough: np.ndarray, parts: Sequence[float], chosen: Any, threshold: float, delta: Any
-) -> Witness:
-    """Where several numbers of successes c were tried, [sizes, levels], with parts of delta, and the chosen one counts.
+class Ways(NamedTuple):
+    """What was tried, each with its share of delta; and the place of the one that counts."""
 
-    Levels with the same numbers are one, at the sum of their shares.
-    """
-    exact, sizes, merged = decimal(threshold), sample.sizes, {}
-    tried = [tuple(column) for column in np.asarray(enough).astype(int).T.tolist()]
-    for column, part in zip(tried, parts, strict=True):
-        merged[column] = merged.get(column, 0.0) + float(part)
-    columns, shares = list(merged), divided_delta(delta, list(merged.values()))
-    best = tried[int(chosen)]
-    levels: list[Witness] = [
-        {"enough": by_size(sizes, column), "share": share} for column, share in zip(columns, shares, strict=True)
-    ]
+    tried: list[Any]
+    shares: list[float]
+    chosen: int
+
+
+def ways_of(tried: Sequence[Any], parts: Sequence[float], chosen: Any, delta: Any) -> Ways:
+    """Ways to pass with parts of delta, of which the chosen one counts; the same ones are one, at the sum."""
+    merged = {}
+    for each, part in zip(tried, parts, strict=True):
+        merged[each] = merged.get(each, 0.0) + float(part)
+    return Ways([*merged], divided_delta(delta, [*merged.values()]), [*merged].index(tried[int(chosen)]))
+
+
+def columns_of(enough: Any) -> list[tuple[int, ...]]:
+    """Of each level the numbers of successes that are enough, for each number of rollouts, from [sizes, levels]."""
+    return [tuple(column) for column in np.asarray(enough).astype(int).T.tolist()]
+
+
+def at_the_best(sample: Sample, ways: Ways, exact: Fraction) -> Witness:
+    """Where several numbers of successes c were tried; the chosen one with the levels that it attains."""
+    pairs, sizes, best = zip(ways.tried, ways.shares, strict=True), sample.sizes, ways.tried[ways.chosen]
+    levels: list[Witness] = [{"enough": by_size(sizes, column), "share": share} for column, share in pairs]
     own = [rounded(exact_level(m, c, exact), math.inf) for m, c in zip(sizes, best, strict=True)]
-    levels[columns.index(best)]["beta"] = by_size(sizes, own)
-    return {"levels": levels, "chosen": columns.index(best), "successes": of_passing(sample, sample.reach(best))}
-
-
-# --- rows of each kind of certificate: None where one claims nothing ------------------------------------------------
-
-
-def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
-    """For ``certify``: at one level, or at the numbers of successes that were tried; ValueError for soft counts."""
-    check_witnesses(certificate)
-    successes, chosen = METHODS[certificate.method].counts_successes, np.ndim(certificate.beta) > 0
-    if chosen and not successes:
-        raise ValueError("beta is 'auto', whose share of delta has no witness; expected a number")
-    if not (successes or counts_bounds(certificate)):
-        raise ValueError(f"method is {certificate.method!r}, which adds up evidence and has no witnesses")
-    threshold, delta = certificate.thresholds[index], certificate.delta
-    if not certificate.safety[index] > 0 or not threshold > sample.low:
-        return None
-    if not successes:
-        return _of_bounds(certificate, sample, threshold)
-    sizes = np.asarray(sample.sizes, threshold.dtype)
-    enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), None if chosen else certificate.beta)
-    parts = delta_shares(float(sizes[-1])) if chosen else [1.0]
-    return at_the_best(sample, enough.successes, parts, certificate.chosen[index], float(threshold), delta)
-
-
-def _of_bounds(certificate: Any, sample: Sample, threshold: Any) -> Witness:
-    """By the lower bounds, which are all at the level of the certificate."""
-    passed = np.asarray(certificate.lower_bounds) >= threshold
-    level, delta = certificate.beta, float(certificate.delta)
-    return at_one_level(certificate.bound, sample, passed, float(threshold), level, delta)
-
-
-def of_limits(certificate: Any, sample: Sample, index: int) -> Witness | None:
-    """For ``certify_safety_level``, at the threshold that was found; ValueError for levels that hold together."""
-    check_witnesses(certificate)
-    threshold, safety, delta = certificate.thresholds[index], certificate.safety[index], certificate.delta
-    if not safety > 0 or not threshold > sample.low:
-        return None
-    if not np.ndim(certificate.beta):
-        return _of_bounds(certificate, sample, threshold)
-    # At one of several levels, by the least c that attains it.
-    most, beta, sizes = int(sample.num_rollouts.max()), float(certificate.beta[index]), sample.sizes
-    least = [least_successes(m, decimal(threshold), decimal(beta)) for m in sizes]
-    if bool(sample.where.all()) and most <= FEW:  # a level for each c
-        chosen, shares = least[0] - 1, [rounded(decimal(delta) / most, -math.inf)] * most
-    else:
-        chosen, room = int(certificate.chosen[index]), float(sample.where.shape[1])
-        shares = divided_delta(delta, delta_shares(room))
-    levels: list[Witness] = [{"share": share} for share in shares]
-    levels[chosen] |= {"enough": by_size(sizes, least), "beta": by_size(sizes, [beta] * len(sizes))}
-    return {"levels": levels, "chosen": chosen, "successes": of_passing(sample, sample.reach(least))}
-
-
-def of_both_sides(certificate: Any, sample: Sample, index: int) -> Witness | None:
-    """For ``certify_interval``: of the lower end and, under "upper", of the upper one, each at delta / 2."""
-    check_witnesses(certificate)
-    # Upper bounds lie below the float before the threshold, so that the upper end also holds there.
-    threshold, bound = certificate.thresholds[index], certificate.bound
-    half, witness = rounded(decimal(certificate.delta) / 2, -math.inf), {}
-    if certificate.safety[index] > 0 and threshold > sample.low:
-        passed = np.asarray(certificate.lower_bounds) >= threshold
-        witness = at_one_level(bound, sample, passed, float(threshold), certificate.beta, half)
-    if certificate.safety_upper[index] < 1:
-        before = np.nextafter(threshold, threshold.dtype.type(-np.inf))
-        passed = np.asarray(certificate.upper_bounds) < before
-        ends = decimal(sample.low) + decimal(sample.high)
-        found = at_one_level(bound, sample.reflected, passed, ends - decimal(before), certificate.beta_upper, half)
-        witness["upper"] = {**found, "threshold": float(before)}
-    return witness or None
-
-
-def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
-    """For ``certify_suite``: at the level that says most, each of which has an equal share of delta."""
-    check_witnesses(certificate)
-    if certificate.num_episodes > 1:
-        raise ValueError(f"num_episodes is {certificate.num_episodes}, of which there is no exact proof; expected 1")
-    threshold, delta = certificate.thresholds[index], certificate.delta
-    if not certificate.num_good[index] > 0 or not threshold > sample.low:
-        return None
-    violations, betas = certificate.violations[..., index], certificate.betas
-    if certificate.bound == CLOPPER_PEARSON.name:
-        sizes = jnp.asarray(sample.sizes, threshold.dtype)
-        enough = near(sizes[:, None], threshold, quantiles_of(betas)).successes
-        parts = [1 / betas.size] * betas.size
-        return at_the_best(sample, np.asarray(enough), parts, certificate.chosen[index], float(threshold), delta)
-    chosen = int(certificate.chosen[index])
-    share = float(delta) if betas.size == 1 else rounded(decimal(delta) / betas.size, -math.inf)
-    levels = [{"beta": float(beta), "share": share} for beta in betas]
-    found = bets(sample, ~violations[chosen], float(threshold), float(betas[chosen]))
-    return {"levels": levels, "chosen": chosen, "bets": found}
-
-
-# By the questions whose answers have them: (answer with host arrays, sample, place of a row) -> the witness.
-WITNESSES = {"safety": of_counts, "safety_level": of_limits, "interval": of_both_sides, "suite": of_lists}
+    levels[ways.chosen]["beta"] = by_size(sizes, own)
+    return {"levels": levels, "chosen": ways.chosen, "successes": of_passing(sample, sample.reach(best))}

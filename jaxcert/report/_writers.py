@@ -98,7 +98,8 @@ def certificate_record(
         "note": _TOGETHER if together else _NOTE.format(asked.each) if asked.each else _WHOLE,
         "rows": _with_advice(rows, advice),
     }
-    return with_witnesses(record, certificate, asked, data) if witness else record
+    files = [] if data is None else [data, *others]
+    return with_witnesses(record, certificate, asked, files) if witness else record
 
 
 def write_certificates(
@@ -138,21 +139,21 @@ def _check_sample(
     certificate: Any, question: Question, data: ReturnsFile | None, others: Sequence[ReturnsFile]
 ) -> None:
     """Raise ValueError unless the answer is about as many policies as the question and the files."""
-    if metrics := question.metrics_of(certificate):
-        if data is not None and 1 + len(others) != len(metrics):
-            raise ValueError(f"certificate is about {', '.join(metrics)}; given are {1 + len(others)} files of returns")
-        return
     source, known = getattr(certificate, "source", SAMPLED), None if data is None else data.strata
     read_again = question.takes("strata") or (known is not None and source == stratified(known, known.tolist()).strata)
     if source not in SOURCES and not read_again:
         told = f"certificate is of tasks from strata, the question {question.name!r} has a record of these"
         raise ValueError(f"{told} with their frequencies in a file that names the stratum of each task")
+    num_weights = int(getattr(certificate, "max_weight", None) is not None)
+    if metrics := question.metrics_of(certificate):
+        if data is not None and 1 + len(others) not in (len(metrics), len(metrics) + num_weights):
+            raise ValueError(f"certificate is about {', '.join(metrics)}; given are {1 + len(others)} files of returns")
+        return
     num_policies = 2 if is_difference(getattr(certificate, "quantity", "")) else 1
     if num_policies not in question.numbers_of_policies:
         instead = "certify_improvement and certify_mean_difference have records"
         count = "two policies" if num_policies > 1 else "one policy"
         raise ValueError(f"certificate is about {count}, the question {question.name!r} is not ({instead})")
-    num_weights = int(getattr(certificate, "max_weight", None) is not None)
     if data is not None and 1 + len(others) not in (num_policies, num_policies + num_weights):
         about = f"{num_policies} policies{', and one of weights' * num_weights}"
         raise ValueError(f"certificate is about {about}; given are {1 + len(others)} files of returns")

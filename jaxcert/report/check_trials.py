@@ -18,7 +18,8 @@ success more, since a task with J = B passes more often. With a larger c fewer t
 it. A trial that was withdrawn counts as a, at its place, which makes W no larger. The rest is the theorem there.
 
 Run `python check_trials.py ab.jsonl` on a log of two policies A and B in pairs. The log alone proves the answer. A is
-shown to be better by more than a margin c >= 0, and B in the same way, with beta = delta/2,
+shown to be better by more than a margin c >= 0, and B in the same way, with beta = delta/2 (of k policies each than
+each other one, with beta = delta/(k (k - 1)), by the blocks in which both were tried),
 
 * by the discordant pairs of successes, where c = 0: X = 1 if A wins, B = 1/2, as above with T pairs and no g; or
 * by the differences X = A - B of all pairs, in [-w, w], B = c, with W_t >= 1/beta.
@@ -35,7 +36,7 @@ from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
-from itertools import accumulate
+from itertools import accumulate, combinations
 from json import dumps, loads
 from math import lcm
 from pathlib import Path
@@ -75,7 +76,7 @@ LOG, PAIRS = "jaxcert-trials-1", "jaxcert-pairs-1"
 BELIEVED_OF_PAIRS = """What remains to be believed:
 - the theorem, proven in the theory page of jaxcert;
 - that the first line was written before the first trial, and that the log was not written anew;
-- that every pair that was begun is there, both trials of it on one scene, and that they went as it says;
+- that every pair that was begun is there, all trials of it on one scene, and that they went as it says;
 - that the scenes were drawn as new ones are, each independently of all before, and the policies fixed beforehand."""
 _OF_KEPT = "(only if no trial was withdrawn because of how it went)"
 _OF_LOST = "(with each pair of a withdrawn trial counted as lost by both: for whatever reason it was withdrawn)"
@@ -268,73 +269,130 @@ def _withdrawn_later(lines: list[bytes], before: int) -> str:
     return f" Later lines of the log withdraw {gone} of the trials that count here." if gone else ""
 
 
-# --- two policies in pairs -------------------------------------------------------------------------------------------
+# --- policies in pairs ----------------------------------------------------------------------------------------------
 
 
-def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction, Fraction]], set[int]]:
-    """A log's declaration, the outcomes of A and B in each complete pair, and the places of pairs that lost a trial."""
+def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction | None, ...]], set[int]]:
+    """A log's declaration, the outcomes of A, B, ... in each complete pair, and the places of pairs that lost a trial.
+
+    The outcome of a policy is None in blocks that began after it was dropped.
+    """
     need(content.endswith(b"\n"), "its last line is cut short: the next jaxcert trial that adds to it ends it")
     (declared, *entries), *_ = read_entries(content, PAIRS)
     names, labels, (low, high) = declared["policies"], declared["labels"], map(exact_number, declared["support"])
-    fits = len(names) == len({as_seen(name) for name in names if name.isprintable()} - {""}) == 2
-    is_blinded = sorted(labels) == ["X", "Y"] and not {*labels} & {*names}
+    fits = len(names) == len({as_seen(name) for name in names if name.isprintable()} - {""}) > 1
+    is_blinded = len({*labels}) == len(labels) == len(names) and not {*labels} & {*names}
     need(fits and (labels == names or is_blinded), "it declares no two policies, each by its name or all by X and Y")
     need(low < high and declared["successes"] in (True, False), "its support is empty, or it says not what is recorded")
-    kept, touched = [], set()  # of each trial that counts: its number, policy and outcome
+    kept, touched = Kept(len(names)), set()
     for i, entry in enumerate(entries, start=1):
         if (gone := entry.get("withdrawn")) is not None:
-            is_last = len(kept) > 0 and kept.pop()[0] == exact_number(gone)
+            is_last = len(kept.trials) > 0 and kept.trials[-1][0] == exact_number(gone)
             need(is_last, f"line {i + 1} of the log does not withdraw the last trial")
-            touched.add(len(kept) // 2)
+            touched |= {len(kept.whole())} if kept.take_back() else set()
             continue
-        place, outcome = labels.index(entry["policy"]), outcome_of(entry, i)
-        need(len(kept) % 2 == 0 or kept[-1][1] != place, f"line {i + 1} of the log is of the policy before")
+        place = labels.index(entry["policy"])
+        need(place in kept.left, f"line {i + 1} of the log is of a policy that was dropped")
+        if "dropped" in entry:
+            is_between = entry["dropped"] is True and not kept.begun and len(kept.left) > 2
+            need(is_between, f"line {i + 1} of the log drops a policy within a block, or leaves a single one")
+            kept.drop(i, place)
+            continue
+        outcome = outcome_of(entry, i)
+        need(place not in kept.begun, f"line {i + 1} of the log is of the policy before")
         fits = ("success" in entry) == (declared["successes"] is True)
         need(fits, f"line {i + 1} of the log has not the outcome that was declared")
         need(low <= outcome <= high, f"line {i + 1} of the log has an outcome beyond the support")
-        kept.append((i, place, outcome))
-    both = (sorted(pair, key=lambda trial: trial[1]) for pair in zip(kept[::2], kept[1::2], strict=False))
-    return declared, [(a[2], b[2]) for a, b in both], touched
+        kept.add(i, place, outcome)
+    return declared, [tuple(map(block.get, range(len(names)))) for block in kept.whole()], touched
 
 
-def shown(declared: Any, pairs: list[tuple[Fraction, Fraction]], lost: set[int]) -> tuple[int, int] | None:
-    """After how many pairs which policy is shown to be better, if both lose the pairs at these places; None so far."""
+class Kept:
+    """The trials that count, in blocks of one trial of each policy that is still in; the last one can be taken back."""
+
+    def __init__(self, number: int) -> None:
+        self.left = [*range(number)]  # the policies that are still in
+        self.trials: list[tuple[int, int, bool]] = []  # number and policy; whether it is one, or the policy was dropped
+        self.blocks: list[dict[int, Fraction]] = []  # the outcomes by policies
+
+    @property
+    def begun(self) -> dict[int, Fraction]:
+        """The outcomes of the last block while it is not complete."""
+        return self.blocks[-1] if self.blocks and len(self.blocks[-1]) < len(self.left) else {}
+
+    def whole(self) -> list[dict[int, Fraction]]:
+        """The complete blocks."""
+        return self.blocks[: len(self.blocks) - bool(self.begun)]
+
+    def add(self, number: int, place: int, outcome: Fraction) -> None:
+        """A trial of a policy."""
+        if not self.begun:
+            self.blocks.append({})
+        self.blocks[-1][place] = outcome
+        self.trials.append((number, place, True))
+
+    def drop(self, number: int, place: int) -> None:
+        """A policy leaves after a complete block."""
+        self.left.remove(place)
+        self.trials.append((number, place, False))
+
+    def take_back(self) -> bool:
+        """Take back the last trial; False if it was no trial, but a policy that was dropped."""
+        _, place, is_trial = self.trials.pop()
+        if not is_trial:
+            self.left.append(place)
+            return False
+        del self.blocks[-1][place]
+        if not self.blocks[-1]:
+            self.blocks.pop()
+        return True
+
+
+def shown(declared: Any, pairs: list[tuple], lost: set[int]) -> list[tuple[int, int, int]]:
+    """After how many pairs which policy is shown to be better than which, if all lose the pairs at these places."""
     (low, high), margin = map(exact_number, declared["support"]), exact_number(declared["margin"])
     delta, bets, width = exact_number(declared["delta"]), [*map(exact_number, declared["bets"])], high - low
     fits = 0 < delta < 1 and 0 <= margin < width and len(bets) > 0 and all(0 <= bet <= 1 for bet in bets)
     need(fits, "a bet, the margin or delta is out of range")
     by_wins = declared["successes"] is True and margin == 0
+    share = delta / (len(declared["policies"]) * (len(declared["policies"]) - 1))
     if by_wins:
         need((low, high) == (0, 1), "successes have another support")
         rule = {"max_trials": declared["max_pairs"], "give_up": Number("0")}
-        passes = by_successes(rule, bets, Fraction(1, 2), exact_number(declared["goal"]), delta / 2)
+        passes = by_successes(rule, bets, Fraction(1, 2), exact_number(declared["goal"]), share)
     else:
-        passes = by_wealth(bets, Case([], -width, width, delta, delta, {}, False), margin, delta / 2)
-    counting = [i for i, (a, b) in enumerate(pairs) if i in lost or not by_wins or a != b]
-    counting += sorted(place for place in lost if place >= len(pairs))
-    stops = []
-    for place in (0, 1):
-        gains = [-width if i in lost else pairs[i][place] - pairs[i][1 - place] for i in counting]
-        returns = [Fraction(gain > 0) for gain in gains] if by_wins else gains
-        stops += [(counting[t] + 1, place) for t, won in enumerate(passes(returns)) if won][:1]
-    return min(stops, default=None)
+        passes = by_wealth(bets, Case([], -width, width, delta, delta, {}, False), margin, share)
+    found = []
+    for both in combinations(range(len(declared["policies"])), 2):
+        tried = [[block[i] for i in both] for block in pairs]
+        counts = [None not in held and not (by_wins and held[0] == held[1]) for held in tried]
+        counting = [t for t in range(len(pairs)) if t in lost or counts[t]]
+        counting += sorted(place for place in lost if place >= len(pairs))
+        stops = []
+        for place in (0, 1):
+            gains = [-width if t in lost else tried[t][place] - tried[t][1 - place] for t in counting]
+            returns = [Fraction(gain > 0) for gain in gains] if by_wins else gains
+            stops += [(counting[t] + 1, *both[:: 1 - 2 * place]) for t, won in enumerate(passes(returns)) if won][:1]
+        found += sorted(stops)[:1]
+    return found
 
 
 def check_pairs(content: bytes) -> Iterator[str]:
     """The conclusion that a log of pairs proves, in words; ValueError for an altered log."""
     declared, pairs, touched = read_pairs(content)
+    names, noun = declared["policies"], "pairs" if len(declared["policies"]) == 2 else "blocks"
     what = "succeeds more often than" if declared["successes"] is True else "has a larger expected score than"
     margin = "" if exact_number(declared["margin"]) == 0 else f", by more than {declared['margin']}"
     for lost in [set(), touched] if touched else [set()]:
         found = shown(declared, pairs, lost)
         held = "" if not touched else f" {_OF_LOST if lost else _OF_KEPT}"
-        if found is None:
-            yield f"nothing is proven: neither is shown to be better in {len(pairs)} pairs{held}."
-        else:
-            better, worse = declared["policies"][found[1]], declared["policies"][1 - found[1]]
-            confidence = f"{_ROUNDED_DOWN.subtract(1, _ROUNDED_DOWN.create_decimal(declared['delta'])):f}"
-            claim = f"with confidence {confidence}, on new scenes {better} {what} {worse}{margin}"
-            yield f"proven after {found[0]} pairs: {claim}{held}."
+        if not found:
+            none = "neither is shown to be better" if len(names) == 2 else "none is shown to be better"
+            yield f"nothing is proven: {none} in {len(pairs)} {noun}{held}."
+            continue
+        confidence = f"{_ROUNDED_DOWN.subtract(1, _ROUNDED_DOWN.create_decimal(declared['delta'])):f}"
+        claims = ", and ".join(f"{names[better]} {what} {names[worse]}{margin}" for _, better, worse in found)
+        yield f"proven after {max(found)[0]} {noun}: with confidence {confidence}, on new scenes {claims}{held}."
 
 
 def main_of_pairs(log: str) -> int:

@@ -78,7 +78,7 @@ def check_returns(
             f"returns of shape {x.shape} look as if their axes were swapped, or as if rollout j had the same "
             "seed in every task: rollouts (the last axis) differ systematically, tasks do not; expected [..., "
             "num_tasks, num_rollouts], and a seed for every pair of both. Tasks that share their randomness are not "
-            "independent, and nothing can be certified (validate=False skips this check)"
+            "independent, and nothing can be certified"
         )
 
 

@@ -1,6 +1,8 @@
 """Returns on tasks that were drawn within strata, a fixed number from each."""
 
-from collections.abc import Mapping, Sequence
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,12 @@ from jaxcert.returns.summaries import Histogram
 _ROUNDING, _SUM = 2.0**-50, 1e-6
 # How many strata a sentence names one by one.
 _MOST_NAMED, _LONGEST = 12, 40
+# A label, which may hold commas, and its number, up to a comma or the end.
+_FREQUENCY = re.compile(r"(.*?\S)\s*=\s*([^=,\s]+)\s*(?:,|$)")
 
 
 def stratified(
-    returns: Array | Histogram | Paired,
+    returns: Array | Histogram | Paired | Mapping[str, Array],
     strata: Sequence[Any],
     *,
     frequencies: Mapping[Any, float] | Sequence[str] | None = None,
@@ -34,8 +38,8 @@ def stratified(
     one distribution, for a delta of at most 1/4; but for successes with unequal numbers of rollouts.
 
     Args:
-        returns: float[..., n, m], as in ``certify``; or a summary, or ``paired``. The n_h tasks of a stratum are
-            independent draws from it, and n_h was fixed beforehand.
+        returns: float[..., n, m], as in ``certify``; or a summary, ``paired``, or by metric. The n_h tasks of a stratum
+            are independent draws from it, and n_h was fixed beforehand.
         strata: the label of each task's stratum, [n]; known numbers or words, also under ``jit``.
         frequencies: w_h, the probability of each stratum in deployment, positive and 1 together; by default n_h / n, as
             in the sample. By the labels, or as texts such as "flat=0.5".
@@ -72,7 +76,8 @@ def frequencies_of(given: Mapping[Any, float] | Sequence[str] | None) -> dict[st
     """Frequencies by the labels of strata; empty for None."""
     if isinstance(given, str) or not isinstance(given, Mapping | Sequence | None):
         raise ValueError(f"frequencies are {given!r:.60}; expected numbers by labels of strata, or texts as flat=0.5")
-    pairs = given.items() if isinstance(given, Mapping) else [str(text).rpartition("=")[::2] for text in given or ()]
+    is_named = isinstance(given, Mapping)
+    pairs = [*given.items()] if is_named else [pair for text in given or () for pair in _written(str(text))]
     found = {}
     for label, value in pairs:
         try:
@@ -83,6 +88,18 @@ def frequencies_of(given: Mapping[Any, float] | Sequence[str] | None) -> dict[st
     if len(found) < len(pairs) or "" in found:
         raise ValueError("a stratum has two frequencies, or a frequency no stratum; expected one per stratum label")
     return found
+
+
+def _written(text: str) -> Iterator[tuple[str, str]]:
+    """The labels and numbers in a text such as flat=0.5, or flat=0.5,slope=0.5."""
+    place = 0
+    while place < len(text.rstrip()):
+        if (match := _FREQUENCY.match(text, place)) is None:
+            raise ValueError(
+                f"frequencies (--frequency) hold {text!r:.80}; expected a label and its number, as flat=0.5"
+            )
+        yield match[1], match[2]
+        place = match.end()
 
 
 def _strata_of(strata: Sequence[Any]) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -100,10 +117,12 @@ def _strata_of(strata: Sequence[Any]) -> tuple[list[str], np.ndarray, np.ndarray
 
 def _in_order(labels: Sequence[str], given: Mapping[str, float]) -> np.ndarray:
     """The frequency of each stratum, 1 together."""
+    if empty := [label for label in given if label not in labels]:
+        near = difflib.get_close_matches(empty[0], labels, 1)
+        found = f"did you mean {near[0]!r:.40}?" if near else f"the strata are {', '.join(map(repr, labels))}"[:200]
+        raise ValueError(f"the stratum {empty[0]!r:.40} has a frequency and no task; nothing is known of it ({found})")
     if lacking := [label for label in labels if label not in given]:
         raise ValueError(f"the stratum {lacking[0]!r:.40} has tasks and no frequency; expected one for each stratum")
-    if empty := [label for label in given if label not in labels]:
-        raise ValueError(f"the stratum {empty[0]!r:.40} has a frequency and no task; nothing is known of it")
     found = np.asarray([given[label] for label in labels])
     if not np.all(found > 0):
         raise ValueError(f"frequencies are {', '.join(f'{x:g}' for x in found)}; expected positive numbers")

@@ -1,7 +1,7 @@
 """Returns on tasks that have weights, for tasks from another distribution; the weights from two distributions."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
@@ -28,7 +28,7 @@ class Weighted:
     """Returns on tasks that have weights, for tasks from another distribution; see ``weighted``, ``stratified``.
 
     Attributes:
-        returns: [..., n, m], or a summary, or pairs.
+        returns: [..., n, m], or a summary, or pairs, or by metric.
         weights: [n] or [..., n].
         max_weight: what no weight exceeds, a scalar.
         strata: which strata a new task is from, and how often, in words; empty for a density ratio (static).
@@ -76,10 +76,13 @@ class Weighted:
         return TaskWeights(rounded, largest)
 
 
-def weighted(returns: Array | Histogram | Paired, weights: Array, *, max_weight: Numeric) -> Weighted:
+def weighted(
+    returns: Array | Histogram | Paired | Mapping[str, Array], weights: Array, *, max_weight: Numeric
+) -> Weighted:
     """Give weights to the tasks of returns. Passed instead of returns, they give certificates for tasks from D'.
 
-    ``certify``, ``certify_mean`` and ``certify_cvar`` take it; others refuse it by name.
+    ``certify``, ``certify_mean`` and ``certify_cvar`` take it, and ``certify_requirements`` of returns by metric;
+    others refuse it by name.
 
     Args:
         returns: float[..., n, m], as in ``certify``, on tasks from D; or what stands in their place there.

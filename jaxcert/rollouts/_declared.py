@@ -62,12 +62,15 @@ class Declared(NamedTuple):
                 )
         return state
 
-    def check_turn(self, before: Sequence[Trial], place: int) -> None:
-        """Any task may be tried after these trials."""
+    def turn(self, before: Sequence[Trial], place: int) -> int:
+        """The number of trials before; any task may be tried after them."""
+        return len(before)
 
-    def advanced(self, state: SequentialState, before: Sequence[Trial], trial: Trial) -> SequentialState:
-        """The state after one more trial; where its task is decided already, it changes nothing."""
-        return update(state, np.array([trial.value]), np.array([trial.task]))
+    def advanced(self, state: SequentialState, before: Sequence[Trial], after: Sequence[Trial]) -> SequentialState:
+        """The state after more trials than before; where their task is decided already, they change nothing."""
+        for trial in after[len(before) :]:
+            state = update(state, np.array([trial.value]), np.array([trial.task]))
+        return state
 
 
 def check_possible(declared: Declared) -> None:

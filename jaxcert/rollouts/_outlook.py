@@ -48,8 +48,8 @@ def _wealth_after(host: Any, number: np.ndarray) -> np.ndarray:
 
 
 def pairs_to_go(state: SequentialState, num_pairs: int) -> int | None:
-    """Estimate how many more pairs show one policy better if all goes on as before; None if at least a thousand times
-    as many.
+    """Estimate how many more pairs show another policy better if all goes on as before; None if at least a thousand
+    times as many.
 
     The evidence of each bet is then a power of its present value.
     """
@@ -58,5 +58,5 @@ def pairs_to_go(state: SequentialState, num_pairs: int) -> int | None:
     more = np.unique(np.geomspace(1, 1000 * max(num_pairs, 1), 5000).astype(int))
     grown = logs[:, None, :] * (1 + more / max(num_pairs, 1))[:, None]
     mean = np.logaddexp.reduce(grown, axis=-1) - math.log(logs.shape[-1])
-    enough = np.flatnonzero(np.any(mean >= goals, axis=0))
+    enough = np.flatnonzero(np.any((mean >= goals) & np.asarray(state.is_open), axis=0))
     return int(more[enough[0]]) if enough.size else None

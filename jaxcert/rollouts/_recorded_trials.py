@@ -17,7 +17,7 @@ Kind = TypeVar("Kind", bound=Declared | DeclaredPairs)
 
 
 class RecordedTrials(Generic[Kind]):
-    """A log of single trials, of tasks (``Trials``) or of two policies in pairs (``PairedTrials``), which open it.
+    """A log of single trials, of tasks (``Trials``) or of policies in pairs (``PairedTrials``), which open it.
 
     Args:
         path: a log of one of them.
@@ -52,7 +52,7 @@ class RecordedTrials(Generic[Kind]):
     @property
     def withdrawn(self) -> tuple[Trial, ...]:
         """The trials that were withdrawn."""
-        return tuple(trial for trial in self.trials if trial.withdrawn is not None)
+        return tuple(trial for trial in self.trials if trial.withdrawn is not None and trial.value is not None)
 
     @property
     def last_hash(self) -> str:
@@ -77,6 +77,10 @@ class RecordedTrials(Generic[Kind]):
         """Raise ValueError if another trial of this label is no evidence any more."""
         raise NotImplementedError
 
+    def _decided(self) -> list[int]:
+        """The places of policies that are dropped before the next trial, as each comparison of theirs is decided."""
+        return []
+
     def add(self, label: str, value: bool | float) -> None:
         """Record a trial; it is on the disk when this returns.
 
@@ -95,12 +99,13 @@ class RecordedTrials(Generic[Kind]):
             declared = self.declared
             check_outcome(value, declared.successes, declared.support)
             with in_file(self.path):
-                declared.check_turn(self._log.counted, place)
+                declared.turn(self._log.counted, place)
                 self._check_open(place)
-            add([trial_entry(self._log, place, value)])
+            outcomes = {**dict.fromkeys(self._decided()), place: value}
+            add([trial_entry(self._log, *each) for each in outcomes.items()])
 
     def undo(self, why: str) -> Trial:
-        """Withdraw the last trial that counts; it stays in the log, with the reason.
+        """Withdraw the last trial that counts, or take back a policy that was dropped after it; it stays in the log.
 
         Args:
             why: the reason, which must not be how the trial went.

@@ -18,9 +18,9 @@ class Trial(NamedTuple):
 
     number: int  # of its line in the log, from 1
     task: int  # its place among the labels, of tasks or, in pairs, of policies
-    value: float  # whether it succeeded, or its score
+    value: Any  # a float: whether it succeeded, or its score; None if its policy was dropped here
     time: str  # when it was recorded, in UTC
-    counted_before: int  # how many trials counted when it was recorded
+    before: int  # how many trials counted when it was recorded; of policies, how many whole blocks
     withdrawn: str | None = None  # why it does not count any more; None if it counts
 
 

@@ -56,10 +56,14 @@ def _declared(kind: type[Any], entry: Mapping[str, Any]) -> Declared | DeclaredP
     return found
 
 
-def trial_entry(log: Log, task: int, value: float) -> dict[str, Any]:
-    """The entry of a trial."""
-    name = "success" if log.declared.successes else "score"
-    return {"time": _now(), log.declared.role: log.declared.labels[task], name: value}
+def trial_entry(log: Log, task: int, value: float | None) -> dict[str, Any]:
+    """The entry of a trial; without a value, of a policy that is dropped."""
+    outcome = {_outcome(log.declared): value} if value is not None else {"dropped": True}
+    return {"time": _now(), log.declared.role: log.declared.labels[task], **outcome}
+
+
+def _outcome(declared: Declared | DeclaredPairs) -> str:
+    return "success" if declared.successes else "score"
 
 
 def withdrawal_entry(log: Log, why: str) -> dict[str, Any]:
@@ -89,11 +93,12 @@ def _with_entry(
     label, labels = entry.get(declared.role), declared.labels
     if label not in labels:
         raise ValueError(f"its {declared.role} is {label!r:.40}, which was not declared")
-    value: Any = entry.get("success" if declared.successes else "score")
-    check_outcome(value, declared.successes, declared.support)
     place, before = labels.index(label), that_count(trials)
-    declared.check_turn(before, place)
-    return (*trials, Trial(entry["number"], place, float(value), entry["time"], len(before)))
+    if isinstance(declared, DeclaredPairs) and entry.get("dropped") is True:
+        return (*trials, Trial(entry["number"], place, None, entry["time"], declared.drop(before, place)))
+    value: Any = entry.get(_outcome(declared))
+    check_outcome(value, declared.successes, declared.support)
+    return (*trials, Trial(entry["number"], place, float(value), entry["time"], declared.turn(before, place)))
 
 
 def _without_last(trials: tuple[Trial, ...], entry: Mapping[str, Any]) -> tuple[Trial, ...]:
@@ -134,14 +139,11 @@ def begun(declared: Declared | DeclaredPairs) -> Log:
 
 
 def with_trials(log: Log, trials: tuple[Trial, ...]) -> Log:
-    """Add these trials one by one; start anew if a trial that had counted was withdrawn."""
+    """Add these trials; start anew if a trial that had counted was withdrawn."""
     kept = that_count(trials)
     if kept[: len(log.counted)] != log.counted:
         log = begun(log.declared)
-    for trial in kept[len(log.counted) :]:
-        state = log.declared.advanced(log.state, log.counted, trial)
-        log = log._replace(counted=(*log.counted, trial), state=state)
-    return log._replace(trials=trials)
+    return log._replace(trials=trials, counted=kept, state=log.declared.advanced(log.state, log.counted, kept))
 
 
 def run_of(log: Log) -> AdaptiveCertificate:

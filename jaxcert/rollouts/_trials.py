@@ -64,7 +64,7 @@ class Trials(RecordedTrials[Declared]):
     Reference: the theory page, section 8.
     """
 
-    _instead = "is a log of two policies in pairs; expected one of tasks (PairedTrials opens it)"
+    _instead = "is a log of policies in pairs; expected one of tasks (PairedTrials opens it)"
 
     @classmethod
     def start(

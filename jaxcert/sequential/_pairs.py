@@ -1,12 +1,15 @@
-"""Two policies tried in pairs, pair by pair, until one is shown to be better."""
+"""Two policies tried in pairs, or several in blocks, until it is shown which one is better."""
+
+import itertools
+import math
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert._validation import as_numbers, is_concrete, require_real
-from jaxcert.numerics._rounding import cast, compute_dtype, convert
+from jaxcert._validation import as_numbers, check_count, is_concrete, require_real
+from jaxcert.numerics._rounding import cast, compute_dtype, convert, unit_roundoff
 from jaxcert.numerics._summation import difference_down
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import Needs, Support, probability, support_for
@@ -28,6 +31,7 @@ def init_pairs(
     margin: float = 0.0,
     bets: Bets | None = None,
     max_pairs: int | None = None,
+    num_policies: int = 2,
 ) -> SequentialState:
     r"""Two policies A and B before their first pair: a trial of each on a scene that is drawn anew.
 
@@ -40,6 +44,9 @@ def init_pairs(
     reach the goal within ``max_pairs`` with probability at most delta/2, computed exactly. For scores, and for a
     margin, the goal is 2/delta.
 
+    Of k policies, each block has a trial of each, and each policy is compared with each other one as A with B. All
+    that is shown holds at once: k (k - 1) takes the place of 2.
+
     Args:
         delta: probability with which a policy may be shown better that is not, in (0, 1); fixed beforehand, as all is.
         support: (a, b), which holds every possible score; None for successes and failures.
@@ -47,9 +54,10 @@ def init_pairs(
         bets: lambda, each in (0, 1]; by default 1/8, 1/2 and 13/16.
         max_pairs: the number of pairs after which none is shown any more; for successes of discordant ones, by default
             200 and at most 2000. For scores there is none by default.
+        num_policies: k, at least 2.
 
     Returns:
-        A ``SequentialState`` of two tasks: that A is better, and that B is.
+        A ``SequentialState`` with a task for each ordered pair of policies: of two, that A is better, and that B is.
 
     Raises:
         ValueError: for a delta outside (0, 1), a support that is not finite, or another margin.
@@ -61,7 +69,10 @@ def init_pairs(
     Reference: the theory page, section 18.4.
     """
     dtype = compute_dtype(margin)
-    level = probability("delta", delta, dtype, "down", validate=True, scalar=True) * np.asarray(0.5, dtype)
+    check_count("num_policies", num_policies, least=2)
+    orders = num_policies * (num_policies - 1)
+    share = 0.5 if orders == 2 else (1 - 4 * unit_roundoff(dtype)) / orders
+    level = probability("delta", delta, dtype, "down", validate=True, scalar=True) * np.asarray(share, dtype)
     low, high = map(float, support_for(_NEEDS, (0.0, 1.0) if support is None else support))
     # No difference of rounded scores is beyond the difference of the rounded ends.
     with jax.ensure_compile_time_eval():
@@ -75,11 +86,11 @@ def init_pairs(
     half, ends = (0.5, (0.0, 1.0)) if is_binary else (margin, (-width, width))
     most = MOST_PAIRS if is_binary and max_pairs is None else max_pairs
     rule = {"bets": PAIR_BETS if bets is None else bets, "max_rollouts_per_task": most, "binary": is_binary}
-    return init(2, half, support=ends, beta=level, **rule)
+    return init(orders, half, support=ends, beta=level, **rule)
 
 
 def update_pairs(
-    state: SequentialState, returns_a: Array, returns_b: Array, *, validate: bool = True
+    state: SequentialState, *returns: Array, where: Array | None = None, validate: bool = True
 ) -> SequentialState:
     """Take in finished pairs, in the order in which they were begun; after the decision they change nothing.
 
@@ -88,9 +99,9 @@ def update_pairs(
 
     Args:
         state: of the pairs so far.
-        returns_a: float[s] or bool[s] of policy A, or one of them; a trial that broke off is a failure, or has the
-            lowest score. No pair may be left out.
-        returns_b: the same of policy B.
+        returns: float[s] or bool[s] of policy A, then of B, and of each other one; or one of each. A trial that broke
+            off is a failure, or has the lowest score. No pair may be left out.
+        where: bool[k], which policies are still tried; by default all. One that was dropped stays out.
         validate: raise for impossible returns that are concrete.
 
     Returns:
@@ -105,19 +116,45 @@ def update_pairs(
         >>> int(better_policy(state))
         1
     """
-    both = returns_a, returns_b
-    for name, x in zip(("returns_a", "returns_b"), both, strict=True):
+    k = num_policies(state)
+    names = [f"returns_{chr(97 + i)}" if k <= 26 else f"returns {i}" for i in range(k)]
+    for name, x in zip(names, returns, strict=False):
         require_real(name, x)
-    if np.shape(returns_a) != np.shape(returns_b) or np.ndim(returns_a) > 1:
-        raise ValueError(f"returns have shapes {np.shape(returns_a)} and {np.shape(returns_b)}; expected twice [s]")
-    if validate and is_concrete(state, *both):
-        _check_pairs(state, *(np.atleast_1d(np.asarray(x, np.float64)) for x in both))
-    rounded = [jnp.atleast_1d(convert(x, state.wealth.dtype, side)) for x in both for side in ("down", "up")]
-    return _after_pairs(state, *rounded)
+    shapes = [np.shape(x) for x in returns]
+    if len(shapes) != k or len({*shapes}) > 1 or len(shapes[0]) > 1:
+        times = "twice" if k == 2 else f"{k} times"
+        raise ValueError(f"returns have shapes {' and '.join(map(str, shapes))}; expected {times} [s]")
+    tried = jnp.ones(k, bool) if where is None else jnp.asarray(where, bool)
+    if validate and is_concrete(state, *returns, tried):
+        held = [np.atleast_1d(np.asarray(x, np.float64)) for x in returns]
+        _check_pairs(state, {name: x for name, x, is_in in zip(names, held, np.asarray(tried), strict=True) if is_in})
+    down, up = (
+        jnp.stack([jnp.atleast_1d(convert(x, state.wealth.dtype, side)) for x in returns], axis=-1)
+        for side in ("down", "up")
+    )
+    return _after_pairs(state, down, up, tried)
+
+
+def num_policies(state: SequentialState) -> int:
+    """The number k of policies, of which the state has k (k - 1) ordered pairs."""
+    return (1 + math.isqrt(1 + 4 * state.valid.shape[-1])) // 2
+
+
+def orders_of(k: int) -> np.ndarray:
+    """The places of the policies in each ordered pair, int[k (k - 1), 2]: that the first is better than the second."""
+    return np.array([*itertools.permutations(range(k), 2)])
+
+
+def shown_better(state: SequentialState) -> jax.Array:
+    """Which policy is shown to be better than which other, bool[..., k, k]."""
+    k = num_policies(state)
+    first, second = orders_of(k).T
+    shown = state.passed[..., 0] & state.valid
+    return jnp.zeros((*shown.shape[:-1], k, k), bool).at[..., first, second].set(shown)
 
 
 def better_policy(state: SequentialState) -> jax.Array:
-    """The policy that has been shown to be better.
+    """The one of two policies that has been shown to be better.
 
     Args:
         state: of the pairs so far.
@@ -133,26 +170,31 @@ def better_policy(state: SequentialState) -> jax.Array:
     return shown[..., 0].astype(jnp.int32) - shown[..., 1].astype(jnp.int32)
 
 
-def _check_pairs(state: SequentialState, a: np.ndarray, b: np.ndarray) -> None:
+def _check_pairs(state: SequentialState, returns: dict[str, np.ndarray]) -> None:
     binary, ends = bool(state.is_binary), (state.low, state.high)
-    checks = {"returns_a": (a, -np.inf, np.inf), "returns_b": (b, -np.inf, np.inf)}
-    checks |= {} if binary else {"the difference of returns": (a - b, *ends)}
+    checks = {name: (x, -np.inf, np.inf) for name, x in returns.items()}
+    both = [] if binary else itertools.combinations(returns, 2)
+    of = (lambda one, other: "") if len(returns) == 2 else " of {} and {}".format
+    checks |= {f"the difference of returns{of(*each)}": (returns[each[0]] - returns[each[1]], *ends) for each in both}
     for name, each in checks.items():
         check_returns(*each, None, binary=binary, place_of=lambda i, name=name: f"{name} of pair {i[0]}")
 
 
 @jax.jit
-def _after_pairs(
-    state: SequentialState, a_down: jax.Array, a_up: jax.Array, b_down: jax.Array, b_up: jax.Array
-) -> SequentialState:
-    def one(state: SequentialState, pair: tuple[jax.Array, ...]) -> tuple[SequentialState, None]:
-        a, a_above, b, b_above = pair
-        outcomes = jnp.stack([a, b])
-        is_outcome = jnp.all((outcomes == 0) | (outcomes == 1))
-        discordant = jnp.where(is_outcome, outcomes, jnp.nan)
-        differences = jnp.stack([difference_down(a, b_above), difference_down(b, a_above)])
-        x = jnp.where(state.is_binary, discordant, differences)
-        counts = ~(state.is_binary & is_outcome & (a == b)) & ~jnp.any(state.passed)
-        return advance(state, x, jnp.broadcast_to(counts, x.shape)), None
+def _after_pairs(state: SequentialState, down: jax.Array, up: jax.Array, tried: jax.Array) -> SequentialState:
+    orders = orders_of(num_policies(state))
+    first, second = orders.T
+    swapped = np.asarray([[*map(tuple, orders)].index((j, i)) for i, j in orders.tolist()])
 
-    return jax.lax.scan(one, state, (a_down, a_up, b_down, b_up))[0]
+    def one(state: SequentialState, block: tuple[jax.Array, jax.Array]) -> tuple[SequentialState, None]:
+        below, above = (jnp.where(tried, x, 0) for x in block)
+        own, other = below[first], below[second]
+        is_outcome = jnp.all(jnp.stack([(x == 0) | (x == 1) for x in (own, other)]), axis=0)
+        discordant = jnp.where(is_outcome, own, jnp.nan)
+        x = jnp.where(state.is_binary, discordant, difference_down(own, above[second]))
+        counts = tried[first] & tried[second] & ~(state.is_binary & is_outcome & (own == other))
+        state = advance(state, x, counts & jnp.any(state.is_open, axis=-1))
+        decided = state.passed | state.passed[swapped]
+        return state._replace(is_open=state.is_open & ~decided), None
+
+    return jax.lax.scan(one, state, (down, up))[0]

@@ -1,5 +1,6 @@
 """Several policies on the same tasks: their returns in one order, and doubts that tasks, units and conditions agree."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from jaxcert.tables._spelling import as_seen
 
 # Returns larger by this factor than returns up to 1 may be per cent, or marks up to 5 or 10.
 _OTHER_UNIT = 4
+_FEWEST_EQUAL = 10  # returns, which are hardly equal by chance
 _NO_ENTRY = {"", "nan"}
 
 
@@ -48,6 +50,7 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
     _ask_about_units(names, policies)
     _ask_about_conditions(names, policies)
     _ask_about_other_tasks(names, [each.of_tasks for each in policies])
+    _ask_about_copies(names, found)
     return found
 
 
@@ -75,6 +78,19 @@ def in_one_order(*policies: Returns) -> tuple[Returns, ...]:
 
 def _names_of(policies: Sequence[Returns]) -> list[str]:
     return [each._name or f"policies[{number}]" for number, each in enumerate(policies)]
+
+
+def _ask_about_copies(names: Sequence[str], policies: Sequence[Returns]) -> None:
+    """Warn of policies of one file, or whose returns are equal in many trials, and not all of one value."""
+    contents = [(getattr(each, "sha256", i), getattr(each, "policy", None)) for i, each in enumerate(policies)]
+    for i, j in itertools.combinations(range(len(policies)), 2):
+        one, other = (
+            np.where(True if p.where is None else p.where, p.returns, np.nan) for p in (policies[i], policies[j])
+        )
+        is_told = one.size >= _FEWEST_EQUAL and len(np.unique(one)) > 1
+        if contents[i] == contents[j] or (is_told and np.array_equal(one, other, equal_nan=True)):
+            return tell("equal_policies", one=names[i], other=names[j])
+    return None
 
 
 def _ask_about_units(names: Sequence[str], policies: Sequence[Returns]) -> None:

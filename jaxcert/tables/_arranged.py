@@ -26,7 +26,7 @@ from jaxcert.tables._picked_rows import Rows, conditions_in, picked_rows, rows_o
 from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, check_column, checked
-from jaxcert.tables._spelling import ask_about_alike, check_spelled_once
+from jaxcert.tables._spelling import TAKEN_FOR_TWO, check_spelling
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:
@@ -102,9 +102,7 @@ def arrange(
     ``counted``, ``lacking`` and ``support`` are as in ``single``. A row may hold several values, one after another.
     """
     names, labels = read.columns, read.task.entries
-    if labels.dtype.kind in "OUS":  # of files that were put together
-        check_spelled_once(labels.tolist(), f"column {names.task} holds")
-        ask_about_alike(labels.tolist(), f"column {names.task} holds")
+    check_spelling(labels, f"column {names.task} holds")
     check_pairs(read)
     how = {"counted": counted, "unfinished": roles.unfinished, "lacking": lacking, "support": support}
     of_rows, totals, num_lacking = single(value, names.value, **how)
@@ -112,7 +110,8 @@ def arrange(
     check_outcomes(names.value, totals, of_rows, dataclasses.replace(read, task=tasks), metric=roles.metric)
     found = padded(tasks.places[of_rows], totals, labels)
     rows = np.nan_to_num(padded(tasks.places[of_rows], of_rows + 1.0, labels).returns).astype(np.int64)
-    known = {"counted": len(of_rows) > len(tasks.places), "pooled": read.pooled, "constant": read.constant}
+    known = {name: getattr(read, name) for name in ("pooled", "metrics", "constant")}
+    known["counted"] = len(of_rows) > len(tasks.places)
     return dataclasses.replace(found, rows=rows, num_unfinished=num_lacking, **known)
 
 
@@ -157,7 +156,9 @@ def _strata_of(name: str, rows: Rows, found: Returns, width: int) -> np.ndarray:
     if (mixed := np.any((each != first) & (assigned > 0), axis=1)).any():
         label = found.tasks[int(np.argmax(mixed))]
         raise ValueError(f"task {label!r:.40} is in several strata by column {name!r:.42}; expected one for each task")
-    return strata.entries[first[:, 0]]
+    labels = strata.entries[first[:, 0]]
+    check_spelling(labels, f"column {name} holds", TAKEN_FOR_TWO)
+    return labels
 
 
 def _of_tasks(columns: Iterable[Beside]) -> dict[str, dict[Any, str]]:

@@ -4,9 +4,12 @@ Rows of such tables look like tasks and trials, and a certificate of them would 
 no tasks, and the pooled trials of two policies are trials of neither.
 """
 
+import ast
+import contextlib
 import itertools
+import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from shlex import quote
 from typing import Any
 
@@ -36,11 +39,13 @@ def check_one_policy(read: Read) -> None:
         judge((attempts,), each)
 
 
-def check_beside(read: Read) -> None:
+def check_beside(read: Read, *more: Callable[[Beside], Found]) -> None:
     """Check the columns that are neither task nor value for signs that rows are no single trials of one policy."""
     check_one_policy(read)
     for each in read.beside:
-        judge((trained_on, trials_aside, copies, counts_of_rows), each)
+        judge((*more, trained_on, trials_aside, copies, counts_of_rows), each)
+    for each in read.objects:
+        judge((copies,), each)
 
 
 # --- several policies, conditions or moments of training -------------------------------------------------------------
@@ -177,7 +182,8 @@ def _number_attempts(it: Beside, words: set[str]) -> bool:
 
 def _list_attempts(it: Beside, words: set[str]) -> bool:
     """Whether some row lists several attempts, by the name of the column; some names only by the outcomes in it."""
-    entries = it.entries.listed() if says(it.name, WORDS.attempt_outcomes, WORDS.beside_attempts) else []
+    may_be = says(it.name, WORDS.attempt_outcomes, WORDS.beside_attempts)
+    entries = [*map(_as_list, it.entries.listed())] if may_be else []
     several = [each for each in entries if _length(each) > 1]
     of_logs = WORDS.again | WORDS.attempt_logs | WORDS.beside_attempts
     if words & WORDS.again and words & WORDS.attempt_logs and words <= of_logs:
@@ -186,12 +192,20 @@ def _list_attempts(it: Beside, words: set[str]) -> bool:
     return bool(several) and (are_lists or any(map(_has_outcomes, several)))
 
 
+def _as_list(entry: Any) -> Any:
+    """A list that is written as one in text, of JSON, of Python or of words; anything else as it is."""
+    if not isinstance(entry, str) or entry.strip()[:1] != "[":
+        return entry
+    for read in (json.loads, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return read(entry)
+    return entry.split(",")
+
+
 def _length(entry: Any) -> int:
-    """How many entries a list has, an object with numbers as names, or a text in brackets; 0 for anything else."""
+    """How many entries a list has, or an object with numbers as names; 0 for anything else."""
     if isinstance(entry, dict):
         return sum(each is not None for each in entry.values()) if all(map(str.isdecimal, entry)) else 0
-    if isinstance(entry, str):
-        return 1 + entry.count(",") if entry.strip()[:1] == "[" else 0
     return len(entry) if isinstance(entry, list | tuple | np.ndarray) else 0
 
 
@@ -228,6 +242,11 @@ def trials_aside(it: Beside) -> Found:
     outcomes = it.read.values[0].each(as_number) if aside.any() else aside
     is_told = aside.any() and np.any(np.nan_to_num(outcomes[aside]) != 0)
     return how_set_aside(it.name, aside, outcomes, "counted as they are") if is_told else None
+
+
+def aside_in_folder(it: Beside) -> Found:
+    """Trials of a folder are set aside, which cannot count as failures there."""
+    return {"name": it.name} if set_aside(it.name, it.entries).any() else None
 
 
 def how_set_aside(name: Any, aside: np.ndarray, outcomes: np.ndarray, how: str) -> dict[str, Any]:
@@ -296,7 +315,7 @@ def copies(it: Beside) -> Found:
     Tasks whose trials all ended alike show nothing: one scene may occur twice there.
     """
     task, num = it.read.task, len(it.entries.entries)
-    if it.is_trial or len(it.read.values) > 1 or not len(task.entries) < num <= len(task.places) / 2:
+    if it.is_trial or len(it.read.values) != 1 or not len(task.entries) < num <= len(task.places) / 2:
         return False
     value, first = it.read.values[0], np.zeros(len(task.entries), np.int64)
     if not len(it.pairs) == len(pair_counts(it.entries, value)) == num:

@@ -36,13 +36,13 @@ def ask(message: str) -> None:
 
 @contextlib.contextmanager
 def told_of(place: str, strict: bool, stacklevel: int) -> Iterator[None]:
-    """Warnings begin with the place; with ``strict`` they are errors, to which it is added elsewhere."""
+    """Warnings begin with the place; with ``strict`` they are errors, on one line."""
     with warnings.catch_warnings(record=not strict) as said:
         warnings.simplefilter("error" if strict else "always", UserWarning)
         try:
             yield
         except UserWarning as warning:
-            raise ValueError(str(warning)) from None
+            raise ValueError(f"{place}{' '.join(str(warning).split())}") from None
     for message, category in dict.fromkeys((str(each.message), each.category) for each in said or ()):
         warnings.warn(f"{place}{message}", category, stacklevel=stacklevel)
 

@@ -249,25 +249,33 @@ def parquet_table(content: bytes, roles: Roles) -> Any:
     names = file.schema_arrow.names
     read = checked(names, roles).read(names)
     wanted = {*read, roles.policy, *(name for name, *_ in conditions_in(names, roles))}
+    wanted.update(small_columns(file))
     with arrow_damage_told("Parquet"):
-        # By the first entries: what takes more than labels do.
-        held = [each.name for each in file.schema_arrow if not _is_plain(each.type)]
-        first = next(file.iter_batches(batch_size=_FIRST, columns=held), None) if held else None
-        sizes = () if first is None else zip(first.schema.names, first.columns, strict=True)
-        large = {name for name, column in sizes if column.nbytes > _LONGEST_LABEL * len(column)}
-        wanted |= {name for name in names if tells(name).looked_at or name not in large}
         table = file.read(columns=[name for name in names if name in wanted])
     columns, unread = iter(table.columns), pa.nulls(len(table))
     found = [(name, next(columns) if name in wanted else unread) for name in names]
-    return pa.table([each if name in read else _in_texts(each) for name, each in found], names=names)
+    return pa.table([each if name in read else as_plain(each) for name, each in found], names=names)
 
 
-def _in_texts(column: Any) -> Any:
+def small_columns(file: Any) -> list[str]:
+    """The columns of a Parquet file that may tell policies apart; by their first entries, others are too large."""
+    names, held = file.schema_arrow.names, [each.name for each in file.schema_arrow if not _is_plain(each.type)]
+    with arrow_damage_told("Parquet"):
+        first = next(file.iter_batches(batch_size=_FIRST, columns=held), None) if held else None
+    sizes = () if first is None else zip(first.schema.names, first.columns, strict=True)
+    large = {name for name, column in sizes if column.nbytes > _LONGEST_LABEL * len(column)}
+    return [name for name in names if tells(name).looked_at or name not in large]
+
+
+def as_plain(column: Any) -> Any:
     """A column, of lists or bytes as texts."""
     if _is_plain(column.type):
         return column
-    entries = (each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in column.to_pylist())
-    return import_extra("pyarrow", "io").array([each if each is None else str(each) for each in entries])
+    pa, listed = import_extra("pyarrow", "io"), column.to_pylist()
+    texts = (each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in listed)
+    return pa.chunked_array(
+        [[None if each is None else text for each, text in zip(listed, texts, strict=True)]], pa.string()
+    )
 
 
 def _is_plain(kind: Any) -> bool:

@@ -16,7 +16,7 @@ from jaxcert.tables._column_doubts import Found, of_training
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import judge, listed, tell
 from jaxcert.tables._entries import is_name
-from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, stems_of, tells
+from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, says, stems_of, tells
 from jaxcert.tables._read import Read
 from jaxcert.tables._vocabulary import WORDS, listed_words, words_in
 
@@ -63,6 +63,25 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
     judge((done_again, moments), trials)
     if len(labels) > MOST_CONDITIONS:  # a few words are looked at with the tasks that have them
         judge((known_policies, several_stems), trials, first=True)
+
+
+def ask_about_paths(*names: str) -> None:
+    """Warn of names of files, folders and patterns by which trials are of tasks of training, or of no policy."""
+    judge((paths_of_training, paths_of_help), [name.partition(".")[0] for name in names])
+
+
+def paths_of_training(it: Sequence[str]) -> Found:
+    """As train/mug.csv."""
+    return _told_in(it, WORDS.seen, WORDS.beside_seen)
+
+
+def paths_of_help(it: Sequence[str]) -> Found:
+    """As mug/teleop.csv."""
+    return _told_in(it, WORDS.aside, WORDS.beside_aside)
+
+
+def _told_in(names: Sequence[str], words: set[str], beside: set[str]) -> Found:
+    return next(({"told": name} for name in names if says(name, words, beside | WORDS.beside_paths)), None)
 
 
 def labels_of_training(it: Labels) -> Found:

@@ -12,8 +12,8 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, coded, pair_counts
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._entries import as_text
-from jaxcert.tables._names import Tells, name_several, tells
+from jaxcert.tables._entries import as_number, as_text
+from jaxcert.tables._names import Tells, measures, name_several, tells
 from jaxcert.tables._vocabulary import words_in
 
 _OPTION = re.compile(r"(?:--([a-zA-Z][\w-]*)[= ]|\b([a-zA-Z]\w*)=)([^\s,;&/]+)")
@@ -38,10 +38,23 @@ class Read:
         names = sorted(self.others, key=lambda name: not tells(name).looked_at)
         return [_beside(*part, name, self) for name in names for part in nested(name, self.column(name))]
 
+    @functools.cached_property
+    def objects(self) -> "list[Beside]":
+        """The columns of objects as they are, whose fields stand beside one by one."""
+        told = {each.name for each in self.beside}
+        objects = dict.fromkeys(each.column for each in self.beside if str(each.column) not in told)
+        return [_beside(name, self.column(name), name, self) for name in objects]
+
     @property
     def pooled(self) -> tuple[str, ...]:
         """Columns that no name explains: rows differ in them, and entries repeat or names suggest another policy."""
         return tuple(each.name for each in self.beside if not each.is_trial and each.may_be_pooled)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Columns of numbers that measure each trial by their names."""
+        by_name = (each for each in self.beside if measures(each.name) and each.several and not each.is_trial)
+        return tuple(each.name for each in by_name if np.isfinite([*map(as_number, each.entries.listed())]).all())
 
     @property
     def constant(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from jaxcert.tables._arranged import arrange_table
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import WAYS, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
-from jaxcert.tables._label_doubts import check_tasks
+from jaxcert.tables._label_doubts import ask_about_paths, check_tasks
 from jaxcert.tables._picked_rows import policies_in
 from jaxcert.tables._returns import Returns, ReturnsFile, check_missing, how_many
 from jaxcert.tables._roles import Roles, conditions
@@ -126,7 +126,7 @@ def read_by(path: str | PathLike[str], roles: Roles, *, strict: bool = False) ->
     """The returns of a file or a folder, by the roles of its columns; see ``read_returns``."""
     path = Path(path)
     found, said = (_of_folder if path.is_dir() else _of_file)(path, roles, strict)
-    with in_file(path), told_of(f"{path}: ", strict, 5):
+    with told_of(f"{path}: ", strict, 5), in_file(path):
         check_tasks(found.tasks, roles.tasks)
     unfinished = roles.unfinished if found.num_unfinished else None
     data = ReturnsFile(**vars(found), path=path, unfinished=unfinished, roles=roles, **said)
@@ -141,7 +141,8 @@ def _of_folder(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[st
 
 def _of_file(path: Path, roles: Roles, strict: bool) -> tuple[Returns, dict[str, Any]]:
     content, kind = content_of(path, "returns"), _kind_of(path)  # once: the digest is of the parsed content
-    with in_file(path), told_of(f"{path}: ", strict, 6):
+    with told_of(f"{path}: ", strict, 6), in_file(path):
+        ask_about_paths(*path.parts[-2:])
         found = read_content(path, content, roles, own=kind is not None)
         if found is None and kind in _ARRAYS:
             found = _of_arrays(kind, content, roles)
@@ -210,7 +211,7 @@ def _kind_of(path: Path) -> str | None:
 
 
 def _no_kind(path: Path) -> str:
-    if way := next((way for suffixes, way in WAYS.items() if path.suffix.lower() in suffixes.split()), None):
+    if way := next((way for ends, way in WAYS.items() if path.name.lower().endswith((*ends.split(),))), None):
         return way
     of_tools = ", ".join(each.name for each in FORMATS)
     return f"suffix {path.suffix!r}, expected one of {', '.join(_SUFFIXES)}; nor is it {of_tools}"

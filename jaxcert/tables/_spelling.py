@@ -31,9 +31,11 @@ _AS_ONE = str.maketrans(" -", "__")
 # Control characters except blanks, and characters that Unicode displays as nothing: joiners, direction marks, variants.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 SPELLING_ALONE, COUNTED_TWICE = "which differ in spelling alone", "if they are one task, it is counted twice"
+TAKEN_FOR_TWO = "if they are one stratum, it is taken for two"
 
 
 def check_spelled_once(labels: Sequence[Any], named: str) -> None:
@@ -47,6 +49,14 @@ def ask_about_alike(labels: Sequence[Any], named: str, so: str = "") -> None:
     """Warn of labels that look different and may mean the same; ``so`` tells what follows, if not for tasks."""
     if alike := _first_alike(labels, map(loosely, labels)) or _first_alike(labels, map(closely, labels)):
         ask(f"{named} {alike[0]!r:.40} and {alike[1]!r:.40}: {so or COUNTED_TWICE}")
+
+
+def check_spelling(labels: np.ndarray, named: str, so: str = "") -> None:
+    """Refuse labels that look alike, and ask about those that may mean the same, as above; not of numbers."""
+    if labels.dtype.kind in "OUS":
+        listed = list(dict.fromkeys(labels.tolist()))
+        check_spelled_once(listed, named)
+        ask_about_alike(listed, named, so)
 
 
 def as_seen(label: Any) -> Any:

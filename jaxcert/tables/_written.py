@@ -25,6 +25,7 @@ from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
+from jaxcert.tables._spelling import TAKEN_FOR_TWO, check_spelling
 from jaxcert.tables._vocabulary import WORDS, words_in
 
 _SUFFIXES = (".npz", ".parquet")
@@ -158,6 +159,7 @@ def _labels(content: bytes, name: str, num_tasks: int) -> np.ndarray:
     if labels.shape != (num_tasks,) or labels.dtype.kind not in "biuU":
         found = f"shape {labels.shape} and dtype {labels.dtype}"
         raise ValueError(f"array {name!r:.40} has {found}; expected a word or a whole number for each task")
+    check_spelling(labels, f"array {name!r:.40} holds", TAKEN_FOR_TWO)
     return labels
 
 

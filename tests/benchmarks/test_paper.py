@@ -64,7 +64,8 @@ def test_the_empirical_share_of_tasks():
 
 
 @pytest.mark.slow
-def test_a_small_run_of_both_policies(tmp_path):
+def test_a_small_run_of_both_policies(tmp_path, monkeypatch):
+    monkeypatch.setattr(bridge_world, "NUM_ROLLOUTS", 300)
     panels = [bridge_world.curves("standard", side, range(2)) for side in bridge_world.SIDES]
     left, right = panels
     assert [curve.method for curve in left] == [curve.method for curve in right]
@@ -146,7 +147,7 @@ def test_zones_from_made_up_returns(monkeypatch):
 @pytest.mark.slow
 def test_a_small_run_of_zones(monkeypatch):
     """The shipped policy: its certificates are below the safety of independent tasks."""
-    monkeypatch.setattr(zones, "SMALL", zones.Size(((30, 50), (50, 50)), range(2), (200, 50)))
+    monkeypatch.setattr(zones, "SMALL", zones.Size(((30, 50), (50, 50)), range(2), (50, 50)))
     monkeypatch.setattr(zones, "ADAPTIVE", (0.8,))
     found = zones.run(False)
     certified = [line for line in found.lines if "gap" in line and "empirical " not in line]

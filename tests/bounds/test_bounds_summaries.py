@@ -1,5 +1,7 @@
 """Summaries: exact counts, in any order; certificates from them against those from the returns."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -144,7 +146,9 @@ def test_masked_entries_have_no_influence():
     np.testing.assert_array_equal(first.num_rollouts, np.arange(12))
 
 
-GOOD = Histogram.empty(10, support=(0, 1), num_bins=9).update(np.full((10, 3), 0.5))
+@functools.cache
+def good() -> Histogram:
+    return Histogram.empty(10, support=(0, 1), num_bins=9).update(np.full((10, 3), 0.5))
 
 
 @pytest.mark.parametrize(
@@ -157,14 +161,17 @@ GOOD = Histogram.empty(10, support=(0, 1), num_bins=9).update(np.full((10, 3), 0
         (lambda: Histogram.empty(10, support=(1, 0), num_bins=9), "expected a < b"),
         (lambda: Histogram.empty(10, support=(0, 1), num_bins=9, dtype="int32"), "dtype is int32"),
         (lambda: Histogram.empty(10, support=(0, 1), num_bins=9, dtype="float64"), "dtype is float64"),
-        (lambda: GOOD.update(np.zeros((9, 3))), r"returns have shape \(9, 3\); expected \(10, 'm'\)"),
-        (lambda: GOOD.update(np.zeros((10, 0))), "hold no rollouts"),
-        (lambda: GOOD.merge(GOOD.counts), "a Histogram cannot be merged with an ArrayImpl"),
-        (lambda: GOOD.merge(Histogram.empty(10, support=(0, 2), num_bins=9)), r"supports \(0, 1\) and \(0, 2\) differ"),
-        (lambda: GOOD.merge(Histogram.empty(10, support=(0, 1), num_bins=8)), "different shapes"),
-        (lambda: certify(GOOD, 0.5, delta=0.1, support=(0, 2)), r"support is \(0, 2\); the summary has \(0, 1\)"),
-        (lambda: certify(GOOD, 0.5, delta=0.1, where=np.ones((10, 3), bool)), "where is for returns"),
-        (lambda: certify(GOOD, 0.5, delta=0.1, bound="clopper_pearson"), "needs success counts"),
+        (lambda: good().update(np.zeros((9, 3))), r"returns have shape \(9, 3\); expected \(10, 'm'\)"),
+        (lambda: good().update(np.zeros((10, 0))), "hold no rollouts"),
+        (lambda: good().merge(good().counts), "a Histogram cannot be merged with an ArrayImpl"),
+        (
+            lambda: good().merge(Histogram.empty(10, support=(0, 2), num_bins=9)),
+            r"supports \(0, 1\) and \(0, 2\) differ",
+        ),
+        (lambda: good().merge(Histogram.empty(10, support=(0, 1), num_bins=8)), "different shapes"),
+        (lambda: certify(good(), 0.5, delta=0.1, support=(0, 2)), r"support is \(0, 2\); the summary has \(0, 1\)"),
+        (lambda: certify(good(), 0.5, delta=0.1, where=np.ones((10, 3), bool)), "where is for returns"),
+        (lambda: certify(good(), 0.5, delta=0.1, bound="clopper_pearson"), "needs success counts"),
         (lambda: certify(Histogram.empty(3, support=(0, 1), num_bins=9), 0.5, delta=0.1), "task 0 .* too few rollouts"),
         (lambda: certify(np.full((3, 4), 0.5), 0.5, delta=0.1), "support is None; expected a pair"),
     ],

@@ -301,7 +301,6 @@ def test_a_question_refuses(name, change, message):
 LOWER, GIVEN = np.arange(9.0), {"delta": 0.1, "beta": 0.1}
 given_bounds = functools.partial(certify_lower_bounds, thresholds=0.5, **GIVEN)
 band = functools.partial(certify_lower_bounds_band, thresholds=None, **GIVEN)
-BAND = band(LOWER)
 OTHERS = [
     (lambda: given_bounds(LOWER, beta="auto"), "beta is 'auto'; expected a number: the level of the given"),
     (lambda: given_bounds([0.1, np.nan]), r"lower_bounds\[1\] is nan; expected a finite number, or -inf"),
@@ -311,9 +310,9 @@ OTHERS = [
     (lambda: band(np.full(3, np.nan)), r"lower_bounds\[0\] is nan"),
     (lambda: band(LOWER, low=np.nan), "low is nan; expected a number, or -inf"),
     (lambda: band(LOWER, low=np.zeros(2)), "low has shape"),
-    (lambda: certify_tail(BAND, 0.0), "shares is 0; expected a probability"),
-    (lambda: certify_tail(BAND, [0.5, 1.0]), r"shares\[1\] is 1; expected a probability"),
-    (lambda: certify_tail(BAND, [[0.5]]), r"shares have shape \(1, 1\); expected a scalar or"),
+    (lambda: certify_tail(band(LOWER), 0.0), "shares is 0; expected a probability"),
+    (lambda: certify_tail(band(LOWER), [0.5, 1.0]), r"shares\[1\] is 1; expected a probability"),
+    (lambda: certify_tail(band(LOWER), [[0.5]]), r"shares have shape \(1, 1\); expected a scalar or"),
     (lambda: consecutive_successes_threshold(0.0, 2), r"probability is 0; expected a probability in \(0, 1\]"),
     (lambda: consecutive_successes_threshold([0.5, 1.1], 2), r"probability\[1\] is 1.1"),
     (lambda: consecutive_successes_threshold(0.5, 0), "num_episodes is 0; expected a whole number of at least 1"),

@@ -79,6 +79,23 @@ def test_tasks_are_counted_that_miss_any_requirement(precision, beta):
     assert float(found.epsilon) == pytest.approx(float(binomial_epsilon(found.num_violations, 60, beta, 0.1)), rel=1e-6)
 
 
+@pytest.mark.parametrize(("same", "k", "safety"), [(True, 6, 0.849), (False, 12, 0.756)])
+def test_six_bad_tasks_for_each_of_two_metrics(same, k, safety):
+    """By hand and by the call, and against two certificates at delta / 2 that are added."""
+    bad = np.arange(80) < 6
+    reached = {"a": ~bad, "b": ~(bad if same else bad[::-1])}
+    returns = {name: np.broadcast_to(x[:, None], (80, 20)).astype(float) for name, x in reached.items()}
+    wanted = {name: at_least(0.8, support=(0, 1)) for name in returns}
+    found = certify_requirements(returns, wanted, delta=0.05, beta=0.05)
+    assert int(found.num_violations) == k
+    by_hand = 1 - stats.beta.isf(0.05, k + 1, 80 - k) / 0.95
+    assert float(found.safety) == pytest.approx(by_hand, rel=1e-6)
+    assert int(1000 * by_hand) == 1000 * safety
+    apart = [certify(x, 0.8, support=(0, 1), delta=0.025, beta=0.05) for x in returns.values()]
+    added = 1 - sum(float(each.epsilon[0]) for each in apart)
+    assert round(added, 3) == 0.671 < safety
+
+
 def _histograms(n: int, kinds: int) -> np.ndarray:
     return np.asarray(list(itertools.combinations_with_replacement(range(kinds), n)))
 

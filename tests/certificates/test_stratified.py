@@ -152,6 +152,14 @@ def test_the_sentence_names_the_strata(kinds, frequencies, words):
     assert f"on a new task from {words}, the probability of success" in str(found)
 
 
+def test_frequencies_are_written_one_by_one_or_with_commas_between_them():
+    kinds = ["a", "b, c", "d=e"]
+    sample = stratified(np.ones((3, 2)), kinds, frequencies=dict(zip(kinds, (0.5, 0.2, 0.3), strict=True)))
+    for texts in (["a=0.5", "b, c=0.2", "d=e=0.3"], ["a = 0.5,b, c=2e-1, d=e=0.3"], sample.frequencies):
+        again = stratified(np.ones((3, 2)), kinds, frequencies=texts)
+        assert (again.strata, again.weights.tolist()) == (sample.strata, sample.weights.tolist())
+
+
 @pytest.mark.parametrize(
     ("strata", "frequencies", "message"),
     [
@@ -166,7 +174,16 @@ def test_the_sentence_names_the_strata(kinds, frequencies, words):
         (["a", "b"], {"a": 0.5, "b": 0.6}, "frequencies are 1.1 together; expected 1"),
         (["a", "b"], {"a": 0.0, "b": 1.0}, "frequencies are 0, 1; expected positive numbers"),
         (["a", "b"], {"a": np.nan, "b": 1.0}, "frequencies are nan, 1; expected positive numbers"),
-        (["a", "b"], ["a=0.5", "b"], "frequency of '' is 'b'; expected a number"),
+        (["a", "b"], ["a=0.5", "b"], r"frequencies \(--frequency\) hold 'b'; expected a label and its number"),
+        (["a", "b"], ["a=0.5,b"], r"frequencies \(--frequency\) hold 'a=0.5,b'; expected a label and its number"),
+        (["a", "b"], ["a=0.5,b:0.5"], r"frequencies \(--frequency\) hold 'a=0.5,b:0.5'; expected a label"),
+        (["a", "b"], ["a=half", "b=0.5"], "the frequency of 'a' is 'half'; expected a number"),
+        (
+            ["push", "pick"],
+            ["push=0.5", "pikc=0.5"],
+            r"'pikc' has a frequency and no task; .* \(did you mean 'pick'\?\)",
+        ),
+        (["push", "pick"], ["x=0.5"], r"'x' has a frequency and no task; .* \(the strata are 'push', 'pick'\)"),
         (["a", "b"], ["a=0.5", "a=0.5"], "expected one per stratum label"),
         (["a", "b"], "a=0.5", "expected numbers by labels of strata"),
         (["a", "b"], 0.5, "expected numbers by labels of strata"),

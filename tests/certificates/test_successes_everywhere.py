@@ -42,9 +42,8 @@ def test_every_call_takes_successes_without_a_support(name):
         way(np.float32(0.5) * X, **DELTA)
 
 
-@pytest.mark.parametrize("name", ["safety", "mean", "suite_mean", "weighted"])
-def test_what_is_masked_may_be_anything_and_lists_are_taken(name):
-    way = WAYS[name]
+def test_what_is_masked_may_be_anything_and_lists_are_taken():
+    way = WAYS["safety"]
     same(way(np.where(MASK, X, np.nan), where=MASK, **DELTA), way(X, where=MASK, **DELTA))
     same(way(X.astype(int).tolist(), **DELTA), way(X, **DELTA))
 

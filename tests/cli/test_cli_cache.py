@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from jaxcert.cli import _program_cache
+from jaxcert.numerics._kept_programs import is_keeping
 
 
 @pytest.fixture
@@ -31,13 +32,13 @@ def certify(returns: Path, cache: Path, *options: str) -> tuple[str, set[str]]:
         check=True,
     )
     assert done.stderr == ""
-    return done.stdout, {path.name for path in cache.rglob("*-cache")}
+    return done.stdout, {path.name for path in cache.rglob("*.program")}
 
 
 def test_the_second_run_compiles_nothing(returns, tmp_path):
     first, kept = certify(returns, tmp_path / "cache")
     second, still_kept = certify(returns, tmp_path / "cache")
-    assert 0 < len(kept) <= 2  # the question, and the risks of all numbers of violations
+    assert len(kept) == 2  # the question, and the risks of all numbers of violations
     assert kept == still_kept
     assert first == second
 
@@ -67,6 +68,16 @@ def test_settings_of_jax_are_as_before(tmp_path, monkeypatch):
         jax.jit(lambda x: x * 41.5)(1.0).block_until_ready()
         assert list((tmp_path / "programs").glob("*-cache"))
     assert {name: getattr(jax.config, name) for name in names} == before
+
+
+@pytest.mark.usefixtures("without_a_cache")
+def test_a_folder_that_others_may_write_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(_program_cache, "folder", lambda: tmp_path / "programs")
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs").chmod(0o777)
+    with _program_cache.compiled_programs():
+        assert jax.config.values["jax_compilation_cache_dir"] is None
+        assert not is_keeping()
 
 
 @pytest.mark.usefixtures("without_a_cache")

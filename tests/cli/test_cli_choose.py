@@ -63,14 +63,16 @@ def test_commands_of_other_tools_work(tmp_path):
 @pytest.mark.slow
 def test_commands_of_two_files_work(passes, scores):
     other = passes.with_name("other.csv")
-    other.write_text(passes.read_text())
+    other.write_text(passes.read_text().replace("0,0,fail", "0,0,pass"))
     _run_all(_chosen(passes, other))
     np.savez(scores.with_name("b.npz"), returns=np.linspace(0, 0.5, 80).reshape(20, 4))
     _run_all(_chosen(scores, scores.with_name("b.npz")))
 
 
 def test_every_question_is_asked_here_or_somewhere_else(scores):
-    for files in ([scores], [scores, scores]):
+    other = scores.with_name("other.npz")
+    np.savez(other, returns=np.zeros((20, 4)))
+    for files in ([scores], [scores, other]):
         found = _chosen(*files)
         assert sorted(each["name"] for each in (*found["questions"], *found["elsewhere"])) == sorted(QUESTIONS)
         assert all(each["where"] for each in found["elsewhere"])
@@ -98,10 +100,9 @@ def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_
 
 def test_three_policies_have_a_leaderboard(tmp_path):
     paths = [tmp_path / f"{name}.csv" for name in "abc"]
-    for path in paths:
-        path.write_text(
-            "world,run,ok\n" + "".join(f"{i % 20},{i // 20},{'yes' if i % 3 else 'no'}\n" for i in range(80))
-        )
+    for k, path in enumerate(paths):
+        rows = (f"{i % 20},{i // 20},{'yes' if (i + (i == k)) % 3 else 'no'}\n" for i in range(80))
+        path.write_text("world,run,ok\n" + "".join(rows))
     columns = ("--task", "world", "--trial", "run", "--value", "ok")
     found = _chosen(*paths, *columns)
     assert [(each["name"], each["listed"]) for each in found["questions"]] == [
@@ -133,6 +134,26 @@ def test_unfinished_rollouts_are_asked_for_no_upper_end(tmp_path):
     left_out = [each["name"] for each in found["elsewhere"] if "every rollout is finished" in each["where"]]
     assert left_out == ["interval", "requirements", "suite_requirements"]
     assert sorted(each["name"] for each in (*found["questions"], *found["elsewhere"])) == sorted(QUESTIONS)
+
+
+OTHERS = {
+    **dict.fromkeys(("train_seed", "lora", "planner", "num_envs", "scene_id", "max_steps", "batch_size"), range(5)),
+    **dict.fromkeys(("date", "commit", "difficulty", "cost"), "abc"),
+    **dict.fromkeys(("collisions", "energy", "path_length"), (0.5, 1, 2)),
+    "collided": ["yes", "no", "no"],
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_requirement_is_on_a_metric(tmp_path, name):
+    """No setting, label or text is one, whatever can be read."""
+    rows = [f"{i // 4},{i % 4},{i % 3},{OTHERS[name][i % len(OTHERS[name])]}" for i in range(80)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([f"task,trial,score,{name}", *rows, ""]))
+    commands = [each["command"] for each in json.loads(command("choose", path, "--json").out)["questions"]]
+    is_metric = [*OTHERS].index(name) >= [*OTHERS].index("collisions")
+    assert any(f"--requirement '{name} <= X" in each for each in commands) == is_metric
+    assert any("--requirement" in each for each in commands) == is_metric
 
 
 @pytest.mark.parametrize("kind", ["float", "bool"])

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from cli_harness import command, refused, said, session
 from tool_files import DROP, TAU, TAU2, edited, written
@@ -118,7 +119,8 @@ def test_what_would_show_a_difference_that_is_not_certified(tmp_path, kind, what
 def test_what_is_asked_of_policies_together_is_an_error_with_strict(tmp_path):
     rows = [f"k{i},{j},{int(i + j > 3)}" for i in range(12) for j in range(4)]
     for name, limit, unit in (("a", 500, 100), ("b", 200, 1)):
-        text = "\n".join(["task,trial,success,max_steps", *(f"{row},{limit}" for row in rows), ""])
+        first = f"k0,0,{int(name == 'b')}"
+        text = "\n".join(["task,trial,success,max_steps", *(f"{row},{limit}" for row in [first, *rows[1:]]), ""])
         (tmp_path / f"{name}.csv").write_text(text)
         np.savez(tmp_path / f"{name}.npz", returns=np.full((6, 4), 0.9 * unit))
     tables, arrays = ([tmp_path / f"{name}.{kind}" for name in "ab"] for kind in ("csv", "npz"))
@@ -133,6 +135,19 @@ def test_what_is_asked_of_policies_together_is_an_error_with_strict(tmp_path):
     both.write_text(f"task,trial,success,max_steps,who\n{both.read_text()}")
     assert "in max_steps (509, 500)" in refused("compare", both, "--policy", "who", "--delta", 0.1, "--strict")
     assert "in other units" in refused("compare", *arrays, "--support", 0, 100, "--delta", 0.1, "--strict")
+
+
+@pytest.mark.parametrize("names", [["a.csv", "a.csv"], ["a.csv", "b.csv"], ["a.csv", "c.csv"], ["all.csv", "all.csv"]])
+def test_a_policy_is_not_compared_with_its_copy(tmp_path, names):
+    """Nor with the same returns in another order of tasks and other names, or with itself if it always succeeds."""
+    frame = pd.DataFrame({"task": np.arange(40) // 4, "trial": np.arange(40) % 4, "success": np.arange(40) % 7 % 2})
+    for name, each in {"a": frame, "b": frame, "all": frame.assign(success=1)}.items():
+        each.to_csv(tmp_path / f"{name}.csv", index=False)
+    frame[::-1].sort_values("trial").rename(columns={"success": "passed"}).to_csv(tmp_path / "c.csv", index=False)
+    paths = [tmp_path / name for name in names]
+    told = command("compare", *paths, "--delta", 0.1, "--mean")
+    assert f"{paths[0]} and {paths[1]} have equal returns in each trial: if one is a copy of the other" in told.err
+    assert "have equal returns in each trial" in refused("compare", *paths, "--delta", 0.1, "--mean", "--strict")
 
 
 def policies_with(folder, name, num_trials, of_a, of_b):

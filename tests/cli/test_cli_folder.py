@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_refused():
         FOLDER --threshold 5 --report x.html => --report shows single rollouts
         FOLDER --threshold 5 --num-bins 0 => num_bins is 0
         OPEN --threshold 5 --support 0 10 => expected a number in the support (0, 10)
-        OPEN --threshold 5 => --support missing; expected the option, or a --protocol
+        OPEN --threshold 5 => --support missing; expected the option, the smallest and the largest possible return
         FOLDER --threshold 5 --unfinished 0 => Parquet files mark no rollout as unfinished
         FOLDER --threshold 5 --method soft => returns are a summary, without single rollouts
     """)

@@ -53,6 +53,20 @@ def test_every_number_is_certified_at_its_share_of_delta(files):
     assert "12 statements (3 means, 6 statements at thresholds, 3 pairs): 0.00833334 each" in out
 
 
+def test_the_order_of_two_has_all_of_delta(files):
+    """Whichever of them is better."""
+    pair = np.stack([*POLICIES.values()][:2])
+    order = np.asarray(jaxcert.certify_ranking(pair, support=(0, 1), delta=0.1).order)
+    for turned in (1, -1):
+        out = said("compare", *files[:2][::turned], *SETTINGS, "--question", "ranking")
+        assert "With confidence 0.9 all of this order holds at once" in out
+        assert "Delta is shared" not in out
+        named = [
+            name in " ".join(rows(out)[other]) for name, other in zip(POLICIES, list(POLICIES)[1::-1], strict=False)
+        ]
+        assert named == [bool(order[1, 0]), bool(order[0, 1])]
+
+
 def test_a_fixed_list_has_counts_and_means_of_its_tasks(files):
     out = said("compare", *files, *SETTINGS, "--suite", "--threshold", 0.2)
     level = {"support": (0, 1), "delta": float(np.nextafter(0.1 / 9, 0))}

@@ -126,14 +126,14 @@ def test_a_monitor_of_python_takes_the_certificate_whose_claim_it_watches(stream
     claim = claim_of(certificate(tmp_path / "c.json", [400.0, 500.0]), threshold=500.0)
     Monitor.start(tmp_path / "m", claim, support=(0, 1000), num_rollouts=5, complete=True)
     stream("")
-    again = ("monitor", tmp_path / "c.json", "--state", tmp_path / "m")
+    again = ("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--rollouts", 5)
     assert command(*again, "--threshold", 500).status == 0
     message = refused(*again, "--threshold", 400)
     assert "threshold is 400.0; the monitor began with 500.0, which is fixed" in message
     for name, other in {"delta": 0.02, "epsilon": claim.epsilon / 2}.items():
         path = tmp_path / name
         Monitor.start(path, claim._replace(**{name: other}), support=(0, 1000), num_rollouts=5, complete=True)
-        told = refused("monitor", tmp_path / "c.json", "--state", path, "--threshold", 500)
+        told = refused("monitor", tmp_path / "c.json", "--state", path, "--threshold", 500, "--rollouts", 5)
         assert f"{name} of its claim is {other:.17g}; the claim that was given has" in told
 
 
@@ -150,24 +150,57 @@ def altered(file, to, **entries):
 def test_a_claim_is_not_taken_from_the_file_of_a_monitor_whose_certificate_is_given(stream, tmp_path):
     """Whoever alters such a file can compute its hashes again."""
     certificate(tmp_path / "c.json", [400.0, 500.0])
-    file, other, again = tmp_path / "m", tmp_path / "other", ("monitor", tmp_path / "c.json", "--state")
+    file, other = tmp_path / "m", tmp_path / "other"
+    again = ("monitor", tmp_path / "c.json", "--threshold", 500, "--state")
     stream("task,return\n" + "".join(f"{i},900\n" for i in range(5)))
-    assert command(*again, file, "--threshold", 500, "--complete").status == 0
+    assert command(*again, file, "--complete").status == 0
     stream("")
     said = command(*again, file)
     assert said.status == 0
     assert "expected return is at least 500 with probability at least 0.9249 (5 tasks" in said.out
-    for name, value in {"threshold": 450, "epsilon": 0.01, "delta": 1e-6}.items():
+    assert "the certificate has 2 thresholds; expected threshold" in refused(*again[:2], "--state", file)
+    message = "threshold is 500.0; the monitor began with 400.0, which is fixed"
+    assert message in refused(*again, altered(file, other, claim_threshold=400))
+    for name, value in {"epsilon": 0.01, "delta": 1e-6}.items():
         message = refused(*again, altered(file, other, **{f"claim_{name}": value}))
-        assert f"{name} of its claim is {value:.17g}; the" in message or "threshold is 450; expected one of" in message
+        assert f"{name} of its claim is {value:.17g}; the claim that was given has" in message
     assert "support is (0.0, 1000.0); the monitor began with (0.0, 2000.0), which is" in refused(
         *again, altered(file, other, support=[0, 2000])
     )
     assert command(*again, other, "--support", 0, 2000).status == 0  # as one that began with it
+    assert "alpha is 0.05; the monitor began with 0.5" in refused(*again, altered(file, other, alpha=0.5))
     altered(file, other, claim_words="on a new task, all is well")
     assert command(*again, other).out == said.out
     said = command("monitor", "--state", other).out
     assert "the claim that on a new task, the performance is below 500 with probability at most 0.0750" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "message"),
+    [
+        ("successes", {"most_successes": 3}, "most_successes is 0; the monitor began with 3"),
+        ("successes", {"successes": False, "most_successes": None, "beta": 0.1}, "successes is True; the monitor bega"),
+        ("returns", {"beta": 0.3}, "the monitor began with 0.3, which is fixed"),
+        *(("returns", {"alpha": alpha}, "alpha is 0.05; the monitor began with") for alpha in (1e-9, 0.9)),
+        *((kind, {"num_rollouts": 3}, "num_rollouts is 4; the monitor began w") for kind in ("successes", "returns")),
+        *((kind, {"bets": [1.0, 0.125, 0.0625, 0.03125]}, "its bets are (1.0,") for kind in ("successes", "returns")),
+        ("returns", {"weights": [1.0, 0.0, 0.0, 0.0]}, "its weights are (1.0,"),
+        ("returns", {"certificate_sha256": "0" * 64}, "which is fixed: expected the same, none, or a new file"),
+    ],
+)
+def test_no_setting_is_taken_from_the_file_of_a_monitor_whose_certificate_is_given(
+    kind, changed, message, stream, tmp_path
+):
+    """Bets, levels and numbers that were chosen after the tasks would raise any alarm, or none."""
+    returns, support = (np.ones((40, 10), bool), (0, 1)) if kind == "successes" else (np.full((40, 10), 0.9), (0, 2))
+    found = jaxcert.certify(returns, 0.6, support=support, delta=0.05)
+    write_certificates(tmp_path / "c.json", [certificate_record(found, support=support)])
+    again = ("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--rollouts", 4)
+    stream("")
+    assert command(*again, "--successes" if kind == "successes" else "--complete", "--complete").status == 0
+    assert command(*again).status == 0
+    altered(tmp_path / "m", tmp_path / "m", **changed)
+    assert message in refused(*again)
 
 
 def test_what_counts_as_success_is_as_in_the_certificate(stream, tmp_path):

@@ -59,6 +59,12 @@ def test_from_the_start_to_the_answer(log):
         "trial", "add", log, "--policy", "new", "--success"
     )
     assert [*check_pairs(log.read_bytes())] == [f"proven after 8 pairs: {answer.split(': ')[1]}."]
+    status, out, _ = command("verify", log)
+    assert (status, out.splitlines()[0]) == (0, f"proven after 8 pairs: {answer.split(': ')[1]}.")
+    log.write_bytes(log.read_bytes().replace(b'"success": false', b'"success": true', 1))
+    status, out, _ = command("verify", log)
+    assert (status, out) == (1, "refused: line 3 of the log has another hash\n")
+    assert "expected RETURNS as well" in refused("verify", "c.json")
 
 
 def test_what_can_be_shown_no_more(log):
@@ -122,6 +128,36 @@ def test_blinded(tmp_path):
     assert claim in next(check_pairs(log.read_bytes()))
 
 
+def test_three_blinded_policies_of_which_one_is_dropped(tmp_path):
+    log = tmp_path / "abc.jsonl"
+    out = said("start", log, "--policies", "new,old,tiny", "--delta", 0.4, "--seed", 1, "--blinded")
+    assert "X, Y and Z in blocks, successes, at most 200 blocks, delta 0.4" in out
+    assert "try all policies on it, in the order that is advised" in out
+    assert said("status", log).startswith("0 blocks: no outcome of all\ngo on\nnext: ")
+    trials = PairedTrials(log)
+    best = trials.declared.labels[0]
+    while not trials.shown() or trials.begun:
+        trials.add(trials.next_policy(), trials.next_policy() == best)
+    than = [label for label in "XYZ" if label != best]
+    lines = said("status", log).splitlines()
+    assert lines[0].startswith(f"{trials.num_pairs} blocks: X ")
+    claim = (
+        f"{best} is better than {than[0]} and {than[1]}: with confidence 0.6 for all comparisons, on new scenes {best}"
+    )
+    assert lines[1] == f"{claim} succeeds more often than {than[0]} and {than[1]}"
+    assert lines[2].startswith("go on: no end in sight if it goes on like this")
+    out = said("drop", log, "--policy", than[0])
+    assert out == f"{than[0]} is dropped\n"
+    claim = "with confidence 0.6 for all comparisons, on new scenes new succeeds more often than "
+    assert f"{best} is better than {than[0]} and {than[1]} (it is new): {claim}" in said("status", log)
+    assert f"{than[0]} is in again; block {trials.num_pairs}: " in said("undo", log, "--why", "a slip").replace(
+        "\n", "; "
+    )
+    proven = next(check_pairs(log.read_bytes()))
+    for other in ("old", "tiny"):
+        assert f"new succeeds more often than {other}" in proven
+
+
 def test_scores(tmp_path):
     log, rng = tmp_path / "ab.jsonl", np.random.default_rng(0)
     said("start", log, *PAIRS, "--support", 0, 10, "--margin", 0.5)
@@ -141,8 +177,9 @@ def test_files_are_of_tasks(log, tmp_path):
     tried(log, True, False)
     for option, name in (("--json", "c.json"), ("--out", "r.npz")):
         message = refused("trial", "status", log, option, tmp_path / name)
-        assert "--json and --out are for tasks; of pairs the log is the proof: python " in message
-        checked = subprocess.run([sys.executable, *shlex.split(message.split(": python ")[1])], capture_output=True)
+        proof = f"of pairs the log is the proof: jaxcert verify {shlex.quote(str(log))}, or python "
+        assert f"--json and --out are for tasks; {proof}" in message
+        checked = subprocess.run([sys.executable, *shlex.split(message.split(", or python ")[1])], capture_output=True)
         assert (checked.returncode, checked.stderr) == (1, b"")  # nothing is proven by one pair
     told = refused("verify", "--exact", log, log)
     assert "is not one JSON document; expected a file of --json with --witness" in told

@@ -171,6 +171,7 @@ def test_a_plan_says_how_many_tasks_to_draw_from_each_stratum():
     assert abs(push - 2 * num_tasks / 3) < 1
     assert f"num_tasks = {num_tasks}\n" in Path("p.toml").read_text()
     assert 'strata = "kind"' in Path("p.toml").read_text()
+    assert f"[of_strata]\npush = {push}\npick = {pick}\n" in Path("p.toml").read_text()
     for other in ("--safety 0.8", "--suite 30 --threshold 0.5", "--threshold 0.5 --assume 0.8 0.1 0.1"):
         session(f"{asked} {other} => expected PILOT and --threshold, for new tasks of one policy")
     session("""

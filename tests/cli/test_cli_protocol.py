@@ -130,6 +130,7 @@ def test_a_protocol_settles_the_column_of_returns(folder):
     [
         ("--threshold 0.5", ["--strata place"]),
         ("--threshold 0.5 --frequency a=0.5 --frequency b=0.5", []),
+        ("--threshold 0.5 --of-stratum a=30,b=10", ["--strata place"]),
         ("--question mean", ["--strata place", ""]),
     ],
 )
@@ -145,9 +146,24 @@ def test_the_column_of_strata_is_locked(folder, asked, others):
     assert json.loads((folder / "c.json").read_text())["certificates"][0]["data"]["roles"]["strata"] == "kind"
     for strata in others:
         run(f"""
-            certify t.csv SETTINGS {asked} {strata} --json c.json --force
+            certify t.csv SETTINGS {asked.partition(" --of")[0]} {strata} --json c.json --force
             verify c.json t.csv --protocol p.toml !>
         """)
+
+
+def test_the_number_of_tasks_of_each_stratum_is_locked(folder):
+    rows = [(i, j, f"{RETURNS[i, j]:.6f}", "ab"[i % 4 == 0]) for i in range(40) for j in range(20)]
+    table("t.csv", "task,trial,score,kind", rows)
+    run("""
+        lock p.toml LOCK --threshold 0.5 --strata kind --of-stratum a=20 --of-stratum b=20
+        certify t.csv --protocol p.toml => of_strata is a 30; b 10, the protocol says a 20; b 20
+        certify t.csv SETTINGS --threshold 0.5 --strata kind --json c.json
+        verify c.json t.csv --protocol p.toml !>
+        lock q.toml LOCK --threshold 0.5 --strata kind --of-stratum a=20,b=30 => a 20; b 30; num_tasks is 40
+        lock q.toml LOCK --threshold 0.5 --of-stratum a=40 => of_strata is a 40; no column of strata is given
+        lock q.toml LOCK --threshold 0.5 --strata kind --of-stratum a=39.5,b=0.5 => expected how many tasks are drawn
+        lock q.toml LOCK --threshold 0.5 --strata kind --of-stratum a => hold 'a'; expected a label and its number
+    """)
 
 
 @pytest.mark.parametrize(

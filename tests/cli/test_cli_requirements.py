@@ -71,6 +71,36 @@ def test_a_file_is_verified_and_an_altered_one_is_not(folder):
         run("verify other.json m.csv !>")
 
 
+def test_strata_and_every_moment_from_the_shell():
+    run("""
+        certify m.csv ASKED --strata light --json c.json -> on a new task from a or b, each as likely, the expected
+        verify c.json m.csv -> verified: 1 certificate, 1 statement
+        certify m.csv ASKED --method anytime --json d.json -> With confidence 0.9, at every moment of the sampling
+        verify d.json m.csv -> verified: 1 certificate, 1 statement
+        certify m.csv ASKED --suite --strata light => the question 'suite_requirements' is not about strata
+    """)
+
+
+def test_few_rollouts_are_said_early():
+    said = "--method soft or --beta auto often certify more, if chosen before the data"
+    run(f"""
+        choose m.csv --value reward -> Of several requirements: with so few rollouts of each task, {said}.
+        certify m.csv HARDER -> {said}.
+    """)
+
+
+def test_a_file_with_witnesses_is_proven(folder):
+    run("""
+        certify m.csv RARE --json c.json --witness
+        verify --exact c.json m.csv -> proven: certificate 1, row 1 of 1: With confidence 0.9: on a new task
+        certify m.npz RARE --suite --json l.json --witness
+        verify --exact l.json m.npz -> proven: certificate 1, row 1 of 1: With confidence 0.9: on at least
+    """)
+    text = (folder / "c.json").read_text()
+    (folder / "c.json").write_text(text.replace("reward >= 0.4", "reward >= 0.3"))
+    run("verify --exact c.json m.csv => it was altered")
+
+
 def test_a_metric_is_the_column_of_its_name(folder):
     """Whoever writes another name into all places of a file has read another column."""
     run("certify m.csv EASIER --json c.json")

@@ -206,12 +206,12 @@ def test_killed_commands(tmp_path):
     assert cli_harness.as_process("trial", "status", log).status == 0
     usual, count = time.monotonic() - begin, 0
     for attempt in range(40):
-        if attempt >= 8 and count > 1:
+        if attempt >= 5 and count > 1:
             break
         label = str(Trials(log).next_label())
         add = [sys.executable, "-m", "jaxcert", "trial", "add", str(log), "--task", label, "--success"]
         process = subprocess.Popen(add, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)
-        time.sleep(moments.uniform(0.4, 1.2) * usual * max(1, attempt / 8))
+        time.sleep(moments.uniform(0.4, 1.2) * usual * max(1, attempt / 5))
         process.send_signal(signal.SIGKILL)
         out, _ = process.communicate(timeout=60)
         found = len(Trials(log).trials)

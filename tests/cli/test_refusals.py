@@ -116,7 +116,6 @@ REQUIRE 'reward >= 0.5 in 0 0.6' => outside the support (0, 0.6)
 REQUIRE 'task >= 0.5 in 0 1' => task
 REQUIRE ASKED --complete --threshold 0.5 => --threshold is given, which the question 'requirements' does not take
 REQUIRE ASKED --complete --support 0 1 => --support is given, which the question 'requirements' does not take
-REQUIRE ASKED --complete --witness --json - => has no witnesses
 LOCK --support 0 10 --threshold 0.5 --bound clopper_pearson => clopper_pearson expects binary returns
 LOCK --support 0 1 --threshold 0.5 --bound dkw --method soft => no effect with method 'soft'
 LOCK --support 0 1 --safety 0.9 --method soft => expected another method
@@ -172,7 +171,7 @@ trial add run.jsonl --task a => expected one of --success, --failure and --score
 trial add run.jsonl --task a --score 1 => the trial has the score 1.0; expected a success or a failure, as was
 PAIRS new,old --threshold 0.5 => --threshold is given; --policies does not take it
 PAIRS new,old --successes --support 0 1 => --successes and --support are given; expected one of them
-PAIRS a,b,c => policies are ['a', 'b', 'c']; expected the names of two
+PAIRS a => policies are ['a']; expected the names of two or more
 PAIRS a,b --delta 2 => delta is 2; expected a probability in (0, 1)
 PAIRS a,b --pairs 4 => max_pairs (--pairs) is 4, within which no policy is shown to be better
 trial start new.jsonl COINS --pairs 9 => --pairs is given; an experiment without

@@ -20,13 +20,14 @@ def found():
 
 
 def test_so_many_tasks_certify_the_margin_in_nine_of_ten_cases(found):
-    first, second = found.designs
-    n, rng = first.num_tasks if first.num_rollouts == 5 else second.num_tasks, np.random.default_rng(3)
+    of_five = found.table["rollouts of either"].index("5")
+    n, rng = int(found.table["tasks"][of_five]), np.random.default_rng(3)
     skill = rng.beta(6, 2, (200, n, 1))
     a, b = rng.random((200, n, 5)) < skill, rng.random((200, n, 5)) < 0.7 * skill
     reached = np.asarray(certify_mean_difference(a, b, delta=0.05).mean)
     assert 0.8 <= np.mean(reached >= 0.1) <= 0.97
-    assert max(first.num_tasks, second.num_tasks) > n
+    assert int(found.table["tasks"][1 - of_five]) > n
+    assert n <= int(found.table["tasks (pessimistic)"][of_five]) <= 2 * n
     assert f"the difference in the pilot is {A.mean() - B.mean():.3g}" in str(found)
     assert "rollouts of either" in str(found)
 
@@ -82,6 +83,46 @@ def test_more_trials_are_needed_than_were_tried_or_than_there_are():
     assert "no number of trials certifies" not in str(few)
     none = plan_difference([0.5] * 4, [0.6] * 4, 0.0, listed=True, delta=0.05, max_rollouts=10)
     assert "no number of trials certifies more than the difference" in str(none)
+
+
+def with_a_few_bad(rng, n, num_repeats=1, m=5):
+    """A fifteenth of the tasks is bad for policy A, the others are better for it than for B."""
+    of_a = np.where(rng.random((num_repeats, n, 1)) < 0.07, 0.1, 0.8)
+    noise = 0.05 * rng.normal(size=(2, num_repeats, n, m))
+    return np.clip(of_a + noise[0], 0, 1), np.clip(0.5 + noise[1], 0, 1)
+
+
+def test_the_first_design_has_its_power_even_if_a_small_pilot_was_lucky():
+    """As many tasks as 20 tasks like those of the pilot need had a power of 0.41, without a word (seed 0)."""
+    said = []
+    for seed, n0 in ((0, 20), (1, 10)):
+        (a,), (b,) = with_a_few_bad(np.random.default_rng([seed, n0]), n0)
+        found = plan_difference(a, b, 0.0, support=(0, 1), delta=0.05, num_rollouts=(5,))
+        said.append(found.notice.split(":")[0])
+        if found.best.pessimistic is None:
+            assert said[-1] == "The pilot cannot tell"
+            continue
+        assert said[-1] == "The first design has power 0.9 even if the pilot was lucky (pessimistic)."
+        drawn = with_a_few_bad(np.random.default_rng(0), found.best.num_tasks, 100)
+        certified = certify_mean_difference(*drawn, support=(0, 1), delta=0.05).mean
+        assert rarer_than_stated(certified, 0.0, found.power) > 0.001
+        assert found.best.pessimistic >= 0.9
+    assert len(set(said)) == 2
+
+
+def test_the_trials_of_a_list_are_doubted_where_a_small_pilot_cannot_tell():
+    """Eleven trials had a power of 0.29, planned for .9."""
+    skill = np.r_[np.full(10, 0.99), np.full(10, 0.8)]
+    pilot = np.random.default_rng([2, 8]).random((20, 8)) < skill[:, None]
+    found = plan_suite(pilot, 12, 0.7, delta=0.05)
+    assert found.notice.startswith("The pilot cannot tell: power 0.9 if trials in general are like its own")
+    assert found.best.pessimistic < 0.5 < found.best.value
+    assert "pessimistic" in found.table
+    larger = np.random.default_rng(0).random((10, 60)) < np.repeat([0.99, 0.5], 5)[:, None]
+    sure = plan_suite(larger, 4, 0.7, delta=0.05, max_rollouts=64)
+    assert sure.notice.startswith("The first design has power 0.9 even if the pilot was lucky")
+    assert sure.best.pessimistic >= 0.9
+    assert sure.best.value > 0.95
 
 
 def test_of_assumptions_and_of_what_cannot_be(found):

@@ -37,6 +37,57 @@ def _each_change(held):
             yield lambda one, name=name: one.update(question=name)
 
 
+def _each_value(held):
+    """The places of values, of lists the first two, in parts that are computed again."""
+
+    def places(node, place=()):
+        if isinstance(node, dict | list) and node:
+            entries = node.items() if isinstance(node, dict) else enumerate(node[:2])
+            for name, entry in entries:
+                yield from () if name == "advice" else places(entry, (*place, name))
+        else:
+            yield place, node
+
+    for part in ("settings", "rows", "note", "references", "data", "others", "rollouts"):
+        yield from places(held[part], (part,)) if part in held else ()
+
+
+# Declarations, not results: others of nearly the same size may hold, too. Names of files are for readers alone.
+_DECLARED = {"support", "complete", "file", "called"}
+
+
+def _other_values(value):
+    """Wrong ones in place of a value, larger and smaller."""
+    if isinstance(value, bool) or value is None:
+        return [not value]
+    if isinstance(value, int | float):
+        return [value + 1, value - 1] if isinstance(value, int) else [1.02 * value + 1e-3, 0.98 * value - 1e-3]
+    return ["0" * 64 if isinstance(value, str) and len(value) == 64 else f"{value} too"]
+
+
+@EVERY
+def test_no_value_can_be_another_one(files, name, tmp_path):
+    question = QUESTIONS[name]
+    if question.unrepeated:
+        pytest.skip(question.unrepeated)
+    whole = certificate_document([record(answer_to(name), name, files)])
+    verified = []
+    for place, value in _each_value(whole["certificates"][0]):
+        if _DECLARED & {*place}:
+            continue
+        for other in _other_values(value):
+            altered = json.loads(json.dumps(whole["certificates"][0]))
+            *within, last = place
+            part = altered
+            for each in within:
+                part = part[each]
+            part[last] = other
+            write_certificates(tmp_path / "c.json", [altered])
+            if _is_verified(tmp_path / "c.json", files / "a.npz", others_of(question, files)):
+                verified.append((place, value, other))
+    assert verified == []
+
+
 def _is_verified(file, returns, others) -> bool:
     try:
         return verify(file, returns, others=others).ok

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax
 import numpy as np
 import pytest
 from asked_questions import (
@@ -10,6 +11,7 @@ from asked_questions import (
     ROOT,
     A,
     answer_to,
+    ask,
     check_alterations,
     data_of,
     options_of,
@@ -22,6 +24,7 @@ from cli_harness import command
 import jaxcert
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._certificate import naming
+from jaxcert.numerics._kept_programs import kept_in
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
 from jaxcert.questions._ask import ask as ask_of_files
@@ -37,6 +40,16 @@ from jaxcert.report import (
 )
 from jaxcert.report._in_words import headline
 from jaxcert.tables import read_returns
+
+
+@pytest.mark.slow
+@EVERY
+def test_programs_that_are_kept_give_the_same_answer(name, tmp_path):
+    """Both where they are written and where they are read, with the bits of the answer without them."""
+    for _ in range(2):
+        with kept_in(tmp_path):
+            again = ask(name)
+        assert all(map(np.array_equal, jax.tree.leaves(again), jax.tree.leaves(answer_to(name))))
 
 
 @pytest.fixture(scope="module")
@@ -185,10 +198,11 @@ def test_a_curve_or_words_that_there_is_none(name):
 @EVERY
 def test_advice_or_words_that_none_is_known(name):
     if QUESTIONS[name].advised:
-        assert len(advise(answer_to(name), support=(0.0, 1.0), num_rollouts=20)) == len(answer_to(name))
+        found = advise(answer_to(name), support=(0.0, 1.0), num_rollouts=20)
+        assert len(found) == answer_to(name).status.size
     else:
-        known = "safety, safety_level, interval, sequential, stratified, improvement"
-        with pytest.raises(ValueError, match=f"'{name}'.* there is no advice; expected one of {known}$"):
+        known = "safety, safety_level, interval, requirements, sequential, stratified, improvement"
+        with pytest.raises(ValueError, match=f"'{name}', on which there is no advice; expected one of {known}$"):
             advise(answer_to(name), support=(0.0, 1.0))
 
 
@@ -250,7 +264,7 @@ def test_a_kind_that_nobody_knows_is_refused_everywhere(tmp_path):
         with pytest.raises(ValueError, match="an Opposite, which answers no known question"):
             surface(other)
     for one in (other, answer_to("mean"), answer_to("interval")):
-        with pytest.raises(ValueError, match="which answers no question 'safety'"):
+        with pytest.raises(ValueError, match="expected an answer to 'safety'"):
             rows_of(one, QUESTIONS["safety"])
 
 

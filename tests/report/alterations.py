@@ -27,14 +27,14 @@ def altered(path: Path, change: Change, *, new_digest: bool = True, name: str | 
     return path
 
 
-def standing_alone(folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs `check_trials.py` and the file that it needs, copied to a folder, in a Python that has nothing else."""
+def standing_alone(folder: Path, script: str = "check_trials.py") -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a checker and the file that it needs, copied to a folder, in a Python that has nothing else."""
     for module in (check_trials, check_certificate):
         shutil.copy(str(module.__file__), folder)
     without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-S", folder / "check_trials.py", *map(str, arguments)]
+        command = [sys.executable, "-S", folder / script, *map(str, arguments)]
         return subprocess.run(command, capture_output=True, text=True, cwd=folder.parent, env=without, check=False)
 
     return run

@@ -25,7 +25,7 @@ import jaxcert
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_record, check_certificate, check_exactly, check_trials, write_certificates
 from jaxcert.report._document import FORMAT, FORMAT_VERSION
-from jaxcert.report._witness import WITNESSES
+from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.check_certificate import read_csv
 from jaxcert.tables import read_returns
 

@@ -3,6 +3,7 @@
 import json
 import re
 from fractions import Fraction
+from operator import itemgetter
 
 import numpy as np
 import pytest
@@ -20,10 +21,12 @@ pytest.importorskip("filelock")
 
 def made(path, seed, share=0.1, **settings):
     """A log of pairs that may be decided, of which some trials were withdrawn."""
-    trials = PairedTrials.start(path, ["new", "old"], **{"delta": 0.1, "seed": seed, **settings})
+    trials = PairedTrials.start(path, **{"policies": ["new", "old"], "delta": 0.1, "seed": seed, **settings})
     rng = np.random.default_rng(seed)
-    skills = rng.permutation([0.9, 0.9 if seed % 4 == 0 else 0.3])
+    skills = rng.permutation([0.9, 0.9 if seed % 4 == 0 else 0.3, 0.1][: len(trials.declared.policies)])
     for _ in range(70):
+        if rng.random() < share / 4 and trials.begun is None and len(trials._blocks.policies) > 2:
+            trials.drop(trials.next_policy())
         if (label := trials.next_policy()) is None:
             break
         skill = skills[trials.declared.labels.index(label)]
@@ -41,6 +44,8 @@ KINDS = {
     "blinded": {"blinded": True},
     "margin": {"margin": 0.05},
     "scores": {"support": (0.0, 1.0)},
+    "three": {"policies": ["new", "old", "tiny"], "delta": 0.3},
+    "three by scores": {"policies": ["new", "old", "tiny"], "delta": 0.3, "support": (0.0, 1.0), "blinded": True},
     "scores by a margin": {"support": (-0.1, 1.3), "margin": 0.05},
 }
 
@@ -55,19 +60,22 @@ def test_it_says_what_the_library_says(kind, tmp_path):
             declared, pairs, touched = read_pairs(trials.path.read_bytes())
             assert pairs == [tuple(map(exact_of(trials), pair)) for pair in trials.pairs()]
             for lost, count_withdrawn in ((set(), False), (touched, True)):
-                found = shown(declared, pairs, lost)
-                better = trials.better(count_withdrawn=count_withdrawn)
-                assert better == (None if found is None else ("new", "old")[found[1]])
-                decided += better is not None
-            claim = f"proven after {trials.num_pairs} pairs: with confidence {confidence(trials.declared.delta)}, "
+                names, than = trials.declared.policies, {}
+                for _, better, worse in sorted(shown(declared, pairs, lost), key=itemgetter(1, 2)):
+                    than.setdefault(names[better], []).append(names[worse])
+                assert trials.shown(count_withdrawn=count_withdrawn) == than
+                decided += bool(than)
+            after = f"{trials.num_pairs} pairs" if len(names) == 2 else r"\d+ blocks"
+            claim = f"proven after {after}: with confidence {confidence(trials.declared.delta)}, "
             first = next(check_pairs(trials.path.read_bytes()))
-            assert first.startswith(claim if trials.better() else "nothing is proven")
+            assert re.match(claim if trials.shown() else "nothing is proven", first)
     assert decided >= 2
 
 
 def exact_of(trials):
     """The fraction that the decimals of an outcome stand for."""
-    return (lambda x: Fraction(int(x))) if trials.declared.successes else (lambda x: Fraction(repr(x)))
+    of = (lambda x: Fraction(int(x))) if trials.declared.successes else (lambda x: Fraction(repr(x)))
+    return lambda x: None if x is None else of(x)
 
 
 def rewritten(content: bytes, change) -> bytes:
@@ -154,6 +162,8 @@ def test_declarations_that_prove_nothing(change, message, tmp_path):
         (lambda held: [*held, {"number": len(held), "withdrawn": 2}], "does not withdraw the last trial"),
         (lambda held: [held[0], {"number": 1, "withdrawn": 1}], "does not withdraw the last trial"),
         (lambda held: [*held[:2], {**held[2], "score": 1.0}], "has not one outcome"),
+        (lambda held: [*held[:3], {"number": 3, "policy": "new", "dropped": True}], "or leaves a single one"),
+        (lambda held: [held[0], {"number": 1, "withdrawn": 0}], "does not withdraw the last trial"),
     ],
 )
 def test_entries_that_cannot_follow(change, message, tmp_path):
@@ -167,6 +177,25 @@ def test_scores_beyond_the_support(tmp_path):
     content = rewritten(trials.path.read_bytes(), lambda held: [held[0], {**held[1], "score": 1.5}])
     with pytest.raises(ValueError, match="line 2 of the log has an outcome beyond the support"):
         [*check_pairs(content)]
+
+
+def test_no_trial_is_left_out_of_a_block_of_three(tmp_path):
+    trials = PairedTrials.start(tmp_path / "log.jsonl", ["new", "old", "tiny"], delta=0.1, seed=0)
+    first = trials.next_policy()
+    trials.add(first, True)
+    second = trials.next_policy()
+    gone = {"policy": second, "dropped": True}
+    for entries, message in (
+        ([{"policy": first, "success": True}], "line 3 of the log is of the policy before"),
+        ([gone], "drops a policy within a block"),
+        ([{"withdrawn": 1}, gone, gone], "line 5 of the log is of a policy that was dropped"),
+        ([{"withdrawn": 1}, gone, {"policy": second, "success": True}], "line 5 of the log is of a policy that was"),
+        ([{"withdrawn": 1}, gone, {"policy": first, "dropped": True}], "or leaves a single one"),
+        ([{"withdrawn": 1}, {**gone, "dropped": 1}], "drops a policy within a block"),
+    ):
+        content = rewritten(trials.path.read_bytes(), lambda held, more=entries: [*held, *more])
+        with pytest.raises(ValueError, match=re.escape(message)):
+            [*check_pairs(content)]
 
 
 def test_it_stands_alone(tmp_path):

@@ -462,7 +462,7 @@ def test_an_ordinary_certificate_of_a_log_is_refused(cases):
     path = altered_record(case.certificate, lambda one: one.update(question="safety"))
     assert is_refused(path, case.returns)
     document = path.read_bytes()
-    with pytest.raises(ValueError, match="unpack"):
+    with pytest.raises(ValueError, match="not the one that it was made from"):
         list(check_certificate.check(document, lambda data: check_trials.read_log(case.returns.read_bytes(), "")))
     without = altered_record(case.certificate, lambda one: one.pop("rollouts"))
     with pytest.raises(ValueError, match="the question is 'sequential'"):

@@ -197,7 +197,7 @@ def test_what_has_no_report(tmp_path, certificate):
     for found, given, message in (
         (certificate, {"returns": RETURNS[1:]}, r"certificate is of 40 tasks, returns have shape \(39, 20\)"),
         (jax.tree.map(lambda leaf: leaf[None], certificate), {}, r"a batch of 1; expected a single one, such as cert"),
-        (shift, {}, "certificate is a Certificate; a page shows what one policy or two do"),
+        (shift, {}, "certificate is a Certificate that answers 'safety'; a page shows what one policy or two do"),
         (PlugInEstimate(**fields), {}, "certificate is a PlugInEstimate, which answers no known question"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -129,5 +129,5 @@ def test_no_spread_of_different_thresholds_or_of_means():
     with pytest.raises(ValueError, match=r"confidence 0\.9499999, .*expected the same"):
         plot_certificates(deltas, band="seed")
     mean = jaxcert.certify_mean(np.zeros((20, 4), np.float32), support=(0, 1), delta=0.1)
-    with pytest.raises(ValueError, match="a MeanCertificate; expected certificates of a share of new tasks"):
+    with pytest.raises(ValueError, match="a MeanCertificate that answers 'mean'; expected certificates of a share"):
         plot_training(mean)

@@ -12,6 +12,7 @@ COINS = functools.partial(Trials.start, tasks=LABELS, thresholds=[0.3, 0.6], suc
 SCORES = functools.partial(Trials.start, tasks=LABELS, thresholds=[0.3, 0.6], support=(-1.0, 1.0), delta=0.2)
 WINS = functools.partial(PairedTrials.start, policies=["new", "old"], delta=0.05, seed=0)
 PAIR_SCORES = functools.partial(WINS, support=(-1.0, 2.0), margin=0.1)
+THREE = functools.partial(WINS, policies=["new", "old", "tiny"])
 BLIND = functools.partial(WINS, blinded=True)
 
 

@@ -28,8 +28,9 @@ def by_trying(state, best, most):
     return found
 
 
-@pytest.mark.parametrize("begin", [SCORES(max_rollouts_per_task=30), COINS(max_rollouts_per_task=30)])
-def test_the_fewest_are_those_of_the_best_returns(begin):
+@pytest.mark.parametrize("init", [SCORES, COINS])
+def test_the_fewest_are_those_of_the_best_returns(init):
+    begin = init(max_rollouts_per_task=30)
     is_binary = bool(begin.is_binary)
     low = 0.0 if is_binary else -1.0
     starts = [

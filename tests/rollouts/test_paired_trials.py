@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from logs_of_trials import BLIND, PAIR_SCORES, WINS, assert_same
+from logs_of_trials import BLIND, PAIR_SCORES, THREE, WINS, assert_same
 
 from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._paired_trials import open_trials
@@ -13,7 +13,7 @@ from jaxcert.sequential import better_policy, init_pairs, update_pairs
 pytest.importorskip("filelock")
 
 
-def outcome_of(trials, rng, place, skills=(0.9, 0.4)):
+def outcome_of(trials, rng, place, skills=(0.9, 0.4, 0.3)):
     """Of the policy at this place."""
     if trials.declared.successes:
         return bool(rng.random() < skills[place])
@@ -30,7 +30,7 @@ def made(trials, seed, most=25, share=0.1):
     return trials
 
 
-@pytest.mark.parametrize("begin", [WINS, PAIR_SCORES, BLIND], ids=["successes", "scores", "blinded"])
+@pytest.mark.parametrize("begin", [WINS, PAIR_SCORES, BLIND, THREE], ids=["successes", "scores", "blinded", "three"])
 @pytest.mark.parametrize("seed", range(3))
 def test_who_opens_the_log_goes_on(begin, seed, tmp_path):
     trials = made(begin(tmp_path / "log.jsonl"), seed)
@@ -40,8 +40,11 @@ def test_who_opens_the_log_goes_on(begin, seed, tmp_path):
     assert_same(again.state, trials.state)
     assert_same(again.state_with_withdrawn(), trials.state_with_withdrawn())
     assert (again.next_policy(), again.better()) == (trials.next_policy(), trials.better())
-    given = zip(*trials.pairs(), strict=True)
+    given, number = [*zip(*trials.pairs(), strict=True)], len(trials.declared.policies)
+    if any(None in of for of in given):
+        return
     state = init_pairs(
+        num_policies=number,
         delta=0.05,
         **({"support": (-1.0, 2.0), "margin": 0.1} if begin is PAIR_SCORES else {}),
     )
@@ -78,7 +81,7 @@ def test_it_ends_with_the_last_pair(tmp_path):
 
 def test_the_order_is_drawn_from_the_seed_beforehand(tmp_path):
     one, other = (WINS(tmp_path / f"{seed}.jsonl", seed=seed).declared for seed in (3, 4))
-    firsts = [[each.first(pair) for pair in range(400)] for each in (one, other)]
+    firsts = [[each.order(pair)[0] for pair in range(400)] for each in (one, other)]
     assert firsts[0] != firsts[1]
     assert all(160 < sum(each) < 240 for each in firsts)
     assert firsts[0][:12] == [0, 1, 0, 1, 0, 0, 0, 1, 1, 0, 1, 1]  # as long as logs are to be read
@@ -86,12 +89,12 @@ def test_the_order_is_drawn_from_the_seed_beforehand(tmp_path):
     assert len(drawn) == 5
     trials = PairedTrials(tmp_path / "3.jsonl")
     for pair in range(4):
-        for place in (one.first(pair), 1 - one.first(pair)):
+        for place in one.order(pair):
             assert trials.next_policy() == one.labels[place]
             trials.add(one.labels[place], True)
     assert trials.num_out_of_order() == 0
-    trials.add(one.labels[1 - one.first(4)], True)
-    assert trials.next_policy() == one.labels[one.first(4)]
+    trials.add(one.labels[one.order(4)[1]], True)
+    assert trials.next_policy() == one.labels[one.order(4)[0]]
     assert trials.num_out_of_order() == 1
 
 
@@ -151,11 +154,82 @@ def test_which_pairs_lost_a_trial(tmp_path):
         np.testing.assert_allclose(trials.state.mean_wealth, 1.0, rtol=1e-5)
 
 
+def tried(trials, *succeed) -> list[str]:
+    """The policies of a block in their order, of which these succeed."""
+    found = []
+    for _ in range(len(trials.declared.policies)):
+        found.append(trials.next_policy())
+        trials.add(found[-1], found[-1] in succeed)
+        if trials.begun is None:
+            return found
+    raise AssertionError
+
+
+def test_blocks_of_three_policies_one_of_which_leaves_when_all_is_decided(tmp_path):
+    trials = THREE(tmp_path / "log.jsonl", delta=0.5)
+    orders = {tuple(trials.declared.order(block)) for block in range(60)}
+    assert len(orders) == 6  # every one is drawn
+    while not trials.shown():
+        assert sorted(tried(trials, "new")) == ["new", "old", "tiny"]
+    assert trials.shown() == {"new": ["old", "tiny"]}
+    assert (trials.better(), trials.is_over, trials.num_out_of_order()) == ("new", False, 0)
+    with pytest.raises(ValueError, match="new is compared with all that are still in; expected old or tiny"):
+        trials.add("new", True)
+    before = len(trials.trials)
+    assert sorted(tried(trials, "old")) == ["old", "tiny"]
+    assert [each.value for each in trials.trials[before:]] == [
+        None,
+        *[place == 1 for place in trials.declared.order(trials.num_pairs - 1) if place],
+    ]
+    assert trials.pairs()[-1] == (None, 1.0, 0.0)
+    with pytest.raises(ValueError, match="new was dropped before block"):
+        trials.add("new", True)
+    while not trials.is_over:
+        tried(trials, "old")
+    assert trials.shown() == {"new": ["old", "tiny"], "old": ["tiny"]}
+    assert (trials.next_policy(), PairedTrials(trials.path).shown()) == (None, trials.shown())
+    with pytest.raises(ValueError, match="no comparison is left to decide, and another trial is no evidence"):
+        trials.add("old", True)
+
+
+def test_a_policy_that_is_dropped_is_tried_no_more_and_taken_back(tmp_path):
+    trials = THREE(tmp_path / "log.jsonl")
+    tried(trials, "new", "old")
+    first = trials.next_policy()
+    trials.add(first, True)
+    with pytest.raises(ValueError, match=r"block 2 lacks its trial of .* and .*; expected whole ones before a policy"):
+        trials.drop("tiny")
+    while trials.begun:
+        trials.add(trials.next_policy(), True)
+    before = trials.state
+    trials.drop("tiny")
+    for again in (trials, PairedTrials(trials.path)):
+        assert again.state.is_open[:, 0].tolist() == [True, False, True, False, False, False]
+    with pytest.raises(ValueError, match="tiny was dropped before; expected one that is still in"):
+        trials.drop("tiny")
+    with pytest.raises(ValueError, match="old is one of the last two policies; expected one of more"):
+        trials.drop("old")
+    trials.undo("a slip")
+    assert_same(trials.state, before)
+    assert (trials.withdrawn, trials.state_with_withdrawn().wealth.tolist()) == ((), before.wealth.tolist())
+    trials.drop("tiny")
+    assert sorted(tried(trials, "new")) == ["new", "old"]
+    trials.undo("unplugged")
+    trials.undo("unplugged")
+    trials.undo("a slip")
+    assert sorted(tried(trials, "new")) == ["new", "old", "tiny"]
+    assert trials.num_pairs == 3
+    lost = trials.state_with_withdrawn()
+    assert np.all(np.asarray(lost.mean_wealth) < np.asarray(before.mean_wealth))
+    with pytest.raises(ValueError, match="is one of the last two policies"):
+        WINS(tmp_path / "two.jsonl").drop("new")
+
+
 def test_logs_of_the_other_kind_are_refused(tmp_path):
     WINS(tmp_path / "pairs.jsonl")
     Trials.start(tmp_path / "tasks.jsonl", ["a", "b"], 0.5, successes=True, delta=0.1)
-    with pytest.raises(ValueError, match=r"is a log of two policies in pairs; expected one of tasks \(PairedTrials"):
+    with pytest.raises(ValueError, match=r"is a log of policies in pairs; expected one of tasks \(PairedTrials"):
         Trials(tmp_path / "pairs.jsonl")
-    with pytest.raises(ValueError, match=r"is a log of tasks; expected one of two policies in pairs \(Trials opens it"):
+    with pytest.raises(ValueError, match=r"is a log of tasks; expected one of policies in pairs \(Trials opens it"):
         PairedTrials(tmp_path / "tasks.jsonl")
     assert isinstance(open_trials(tmp_path / "tasks.jsonl"), Trials)

@@ -1,5 +1,6 @@
 """Two policies in pairs: how often a policy is shown to be better that is not, how soon one that is, and refusals."""
 
+import functools
 import itertools
 import re
 from fractions import Fraction
@@ -16,7 +17,7 @@ from scipy import stats
 
 from jaxcert.rollouts._outlook import pairs_to_go
 from jaxcert.sequential import better_policy, init_pairs, update_pairs
-from jaxcert.sequential._pairs import PAIR_BETS
+from jaxcert.sequential._pairs import PAIR_BETS, orders_of, shown_better
 
 LEVELS = (0.5, 0.2, 0.05, 0.01)
 
@@ -73,6 +74,56 @@ def test_no_rule_makes_a_policy_better_that_never_wins_more_than_half():
                 value[n, wins] = max(each * won + (1 - each) * lost for each in (0.0, 0.2, 0.5))
     np.testing.assert_allclose(value[0, 0], shown_by(least, most) / 2**most, rtol=1e-12)
     assert value[0, 0] <= 0.025
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.2])
+def test_no_rule_makes_any_of_three_equal_policies_better_with_more_than_delta(delta):
+    """The largest probability over all rules that choose each scene, or drop a policy, by all that was seen."""
+    most, places = 8, [*itertools.combinations(range(3), 2)]
+    least = table_of(init_pairs(delta=delta, max_pairs=most, num_policies=3))
+    one_wins = np.eye(3)
+    dropped = [np.array([[a, 1 - a, np.nan] for a in (0, 1)])[:, order] for order in ([0, 1, 2], [0, 2, 1], [2, 0, 1])]
+    # What each outcome adds to the wins of both policies in each pair: of all three with one that wins or one that
+    # loses, or of two.
+    laws = [
+        [tuple(int(x) for p, q in places for x in (each[p] > each[q], each[p] < each[q])) for each in law]
+        for law in (one_wins, 1 - one_wins, *dropped)
+    ]
+
+    @functools.cache
+    def value(counts: tuple[int, ...], left: int) -> float:
+        if any(0 < own >= least[own + counts[i ^ 1]] for i, own in enumerate(counts)):
+            return 1.0
+        if not left:
+            return 0.0
+        after = ([value(tuple(map(sum, zip(counts, each, strict=True))), left - 1) for each in law] for law in laws)
+        return max(sum(values) / len(values) for values in after)
+
+    assert 0.2 * delta < value((0,) * 6, most) <= delta * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("settings", [{}, {"support": (0.0, 2.0), "margin": 0.25}])
+def test_of_several_policies_each_two_are_compared_as_two(settings):
+    """The same evidence, at a goal for the smaller share of delta; without one that is dropped from there on."""
+    rng, delta = np.random.default_rng(3), 0.3
+    returns = (
+        rng.random((3, 40)) < [[0.6], [0.5], [0.4]]
+        if not settings
+        else rng.random((3, 40)) * [[0.8], [1.5], [0.2]] + [[1.2], [0], [0]]
+    )
+    three = init_pairs(delta=delta, num_policies=3, **settings)
+    assert three.goal[0] == pytest.approx(float(init_pairs(delta=delta / 3, **settings).goal[0]), rel=2e-3)
+    three = update_pairs(three, *returns[:, :25])
+    three = update_pairs(three, *returns[:, 25:], where=[True, False, True])
+    for at, (i, j) in enumerate(orders_of(3).tolist()):
+        most = 40 if 1 not in (i, j) else 25
+        two = init_pairs(delta=delta, **settings)._replace(goal=three.goal)
+        two = update_pairs(two, returns[i, :most], returns[j, :most])
+        np.testing.assert_allclose(three.wealth[at], two.wealth[0], rtol=1e-6)
+        assert bool(shown_better(three)[i, j]) == (int(better_policy(two)) == 1)
+    assert bool(np.any(shown_better(three)))
+    apart = jax.jit(update_pairs)(init_pairs(delta=delta, num_policies=3, **settings), *jnp.asarray(returns))
+    assert apart.wealth.shape == (6, 1, 3)
 
 
 def pairs_of_mcnemar(a: float, b: float) -> int:
@@ -240,6 +291,7 @@ def test_how_many_more_if_it_goes_on_like_this():
         ({"support": (1, 1)}, "support is (1, 1); expected a < b"),
         ({"bets": [1.5]}, "bets hold 1.5; expected numbers in (0, 1]"),
         ({"max_pairs": 0}, "max_rollouts_per_task is 0; expected a whole number of at least 1"),
+        ({"num_policies": 1}, "num_policies is 1; expected a whole number of at least 2"),
         ({"max_pairs": 5000}, "max_rollouts_per_task is 5000; binary needs a number of at most 2000"),
     ],
 )
@@ -263,3 +315,12 @@ def test_what_cannot_be_begun(settings, message):
 def test_what_is_no_pair(support, values, message):
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         update_pairs(init_pairs(delta=0.05, support=support), *values)
+
+
+def test_returns_of_each_policy_are_wanted():
+    with pytest.raises(ValueError, match=re.escape("returns have shapes () and (); expected 3 times [s]")):
+        update_pairs(init_pairs(delta=0.05, num_policies=3), True, False)
+    with pytest.raises(
+        ValueError, match="the difference of returns of returns_a and returns_c of pair 0 is 2, outside"
+    ):
+        update_pairs(init_pairs(delta=0.05, num_policies=3, support=(0, 1)), 1.5, 1.0, -0.5)

@@ -1,5 +1,6 @@
 """Logs of Inspect: those that lie beside this file, and, where Inspect is installed, new ones of its release."""
 
+import copy
 import functools
 import importlib.util
 import json
@@ -239,6 +240,15 @@ def test_a_log_that_does_not_list_its_samples(tmp_path, document):
     path.write_text(json.dumps(document))
     for options in ({}, {"unfinished": 0}):
         refused(path, "its status is 'cancelled', and it does not list its samples", **options)
+    document["status"] = "success"
+    for keys in (("results", "total_samples"), ("eval", "dataset", "samples")):
+        changed = {**copy.deepcopy(document), "results": {}}
+        set_at(changed, keys, 7)
+        path.write_text(json.dumps(changed))
+        refused(path, f"was to have {14 if 'eval' in keys else 7} samples, and 6 are in the log", unfinished=0)
+    set_at(changed, ("eval", "config", "limit"), 3)
+    path.write_text(json.dumps(changed))
+    np.testing.assert_array_equal(read_returns(path).returns, RIGHT)
 
 
 def test_a_run_that_was_cancelled_after_its_last_sample_is_refused_all_the_same(tmp_path, document):

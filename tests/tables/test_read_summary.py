@@ -312,6 +312,26 @@ def test_a_last_task_that_sums_up_others_is_refused(tmp_path):
     refused(tmp_path, "ends with the entry 'total'")
 
 
+LABELS = {
+    "'mug' and 'mug\ufe0f', which differ in spelling alone": ["mug", "mug\ufe0f", "S2"],
+    "holds 'S0' and 's0': if they are one task, it is counted twice": ["S0", "s0", "S1"],
+    "in which policies seem to be named": [f"{policy}/k{i}x" for policy in ("pi0", "act") for i in range(3)],
+    "tell of training": ["train/a", "train/b", "train/c"],
+}
+
+
+@pytest.mark.parametrize("words", LABELS)
+def test_labels_of_a_folder_are_asked_about_as_in_a_single_table(tmp_path, words):
+    for i, label in enumerate(LABELS[words]):
+        saved(tmp_path, f"{i}.parquet", {"task": [label] * 2, "success": [True, i > 1]})
+    refused(tmp_path, words, support=None, strict=True)
+
+
+def test_an_outcome_of_a_folder_is_no_failure(tmp_path):
+    saved(tmp_path, "a.parquet", {"task": [*"abc"], "incorrect": [True, False, True]})
+    refused(tmp_path, "is named after failures, not successes", support=None, value="incorrect")
+
+
 @pytest.mark.parametrize("name", ["frame_index", "frame_idx", "t"])
 def test_steps_of_episodes_are_no_trials(tmp_path, name):
     """The outcome of an episode stands in each of its frames."""

@@ -102,4 +102,6 @@ def test_a_folder_holds_no_trials_that_are_set_aside(tmp_path):
     names = ["task", "success", "valid", "valid", "human"]
     columns = [np.repeat(np.arange(40), 5), WON, [1] * 200, [1] * 200, pa.array([[1]] * 200)]
     pq.write_table(pa.table(columns, names=names), tmp_path / "twice" / "0.parquet")
+    assert "column 'human' sets trials aside" in refused("certify", tmp_path / "twice", *ASK)
+    pq.write_table(pa.table(columns[:4], names=names[:4]), tmp_path / "twice" / "0.parquet")
     assert command("certify", tmp_path / "twice", *ASK).status == 0

@@ -50,6 +50,21 @@ def test_an_array_of_strata_has_a_word_for_each_task(tmp_path, array):
         read_returns(tmp_path / "r.npz", strata="kind")
 
 
+def test_strata_that_look_alike_are_refused_or_asked_about(file, tmp_path):
+    lines = TABLE.splitlines()
+    for other, asks in (("a\ufe0f", False), ("a\u200b", False), ("A", True)):
+        kinds = [line.replace("a,", f"{other},", 1) if ",a1," in line else line for line in lines]
+        (tmp_path / "u.csv").write_text("\n".join([*kinds, ""]))
+        np.savez(tmp_path / "u.npz", returns=np.ones((3, 2)), kind=["a", "b", other])
+        for path in (tmp_path / "u.csv", tmp_path / "u.npz"):
+            if asks:
+                with pytest.warns(UserWarning, match="'a' and 'A': if they are one stratum, it is taken for two"):
+                    read_returns(path, strata="kind")
+            else:
+                with pytest.raises(ValueError, match="which differ in spelling alone; expected one spelling of each"):
+                    read_returns(path, strata="kind")
+
+
 def test_a_task_is_in_one_stratum(file):
     with pytest.raises(
         ValueError, match="task 'a0' is in several strata by column 'trial'; expected one for each task"
@@ -67,7 +82,9 @@ def test_commands_ask_about_strata_or_refuse_them(file, tmp_path):
     assert command("verify", tmp_path / "c.json", file).status == 0
     uneven = command(*words, "--frequency", "a = 0.25", "--frequency", "b=0.75")
     assert "from a (0.25) or b (0.75)" in uneven.out
-    assert "the stratum 'a' has tasks and no frequency" in refused(*words, "--frequency", "c=1")
+    assert "from a (0.25) or b (0.75)" in command(*words, "--frequency", "a=0.25,b=0.75").out
+    assert "the stratum 'c' has a frequency and no task" in refused(*words, "--frequency", "c=1")
+    assert "the stratum 'b' has tasks and no frequency" in refused(*words, "--frequency", "a=1")
     episode = ("certify", file, "--strata", "kind", "--question", "episode", "--delta", 0.1)
     assert "'episode' is not about strata, within which tasks were drawn; expected one of mean, cvar" in refused(
         *episode

@@ -1,5 +1,6 @@
 """Folders with a file per task: monitors and evaluations of Stable-Baselines3, by their published fields."""
 
+import contextlib
 import hashlib
 from pathlib import Path
 
@@ -312,6 +313,30 @@ def test_a_table_of_a_folder_that_may_be_cut_is_told(tmp_path):
         (tmp_path / f"{name}.csv").write_text(f"episode,success\n0,1\n1,0{end}")
     with pytest.warns(UserWarning, match="its last line has no line ending"):
         assert read_returns(tmp_path, task="{task}.csv").returns.shape == (2, 2)
+
+
+PATHS = {
+    "train/{}.csv": ("{task}.csv", "'train', as those of tasks of training do"),
+    "{}/train/x.csv": ("{task}/train/x.csv", "'train', as those of tasks of training do"),
+    "seen_tasks/{}.csv": ("*/{task}.csv", "'seen_tasks', as those of tasks of training do"),
+    "teleop_data/{}.csv": ("teleop_data/{task}.csv", "'teleop_data': if a human helped in these trials"),
+    "{}/human_demos.csv": ("{task}/*.csv", "'human_demos': if a human helped in these trials"),
+    "test/{}.csv": ("*/{task}.csv", ""),
+    "not_train/{}.csv": ("*/{task}.csv", ""),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_names_in_paths_tell_of_training_and_help(tmp_path, path):
+    """Of the folder, of the pattern, and of what fits its wildcards."""
+    pattern, told = PATHS[path]
+    for task in "abc":
+        found = tmp_path / path.format(task)
+        found.parent.mkdir(parents=True, exist_ok=True)
+        found.write_text("episode,success\n0,1\n1,0\n")
+    folder = tmp_path / "train" if path.startswith("train") else tmp_path
+    with pytest.warns(UserWarning, match=told) if told else contextlib.nullcontext():
+        assert read_returns(folder, task=pattern).returns.shape == (3, 2)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])

@@ -1,5 +1,6 @@
 """What names and entries of columns tell, in tables of cases: each is asked about or refused, its neighbours not."""
 
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -11,7 +12,7 @@ from cli_harness import command, refused
 
 import jaxcert
 from jaxcert import from_frame
-from jaxcert.tables import read_returns
+from jaxcert.tables import read_returns, read_summary
 from jaxcert.tables._doubts import DOUBTS
 from jaxcert.tables._vocabulary import WORDS, data_of
 
@@ -64,7 +65,7 @@ CASES = {
         *({each: [[0, 1]] * 200} for each in ("outcomes", "passes", "per_sample", "sample_scores", "successes")),
         *({each: [["a", "b"]] * 200} for each in ("trajectories", "responses", "completions")),
         *({each: [[True, False]] * 200} for each in ("all_results", "per_seed", "success_list", "versuche")),
-        {"details": [{"attempts": [0, 1]}] * 200},
+        *({"details": [{"attempts": [0, 1]}] * 200}, {"per_sample": "[0, 1]"}, {"success_list": "[true, false]"}),
     ],
     "if a trial is the best of several attempts": [{"num_generations": 16}, {"votes": 3}],
     "says that all rows were selected": [{each: 1} for each in ("selected", "is_chosen", "picked")],
@@ -101,6 +102,13 @@ def test_a_column_tells(said, columns):
             from_frame(frame, trial=None)
 
 
+@pytest.mark.parametrize(("said", "columns"), [(said, each) for said, cases in CASES.items() for each in cases])
+def test_a_column_tells_in_a_folder_as_in_a_single_table(tmp_path, said, columns):
+    frame_of(**columns).to_parquet(tmp_path / "0.parquet", index=False)
+    with pytest.raises(ValueError, match=said) if said else contextlib.nullcontext():
+        read_summary(tmp_path, strict=True)
+
+
 def test_who_names_the_tasks_of_training_is_not_asked_again():
     frame = frame_of(split="train", seen=1)
     said = from_frame(frame, trial=None, where=["split = train", "seen = 1"], strict=True)
@@ -114,6 +122,19 @@ def test_lists_in_lines_of_json_tell(tmp_path):
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     with pytest.warns(UserWarning, match=ATTEMPTS):
         read_returns(path, trial=None)
+
+
+@pytest.mark.parametrize("kind", ["frame", "folder"])
+def test_copies_are_told_by_objects_as_a_whole(tmp_path, kind):
+    """No field of which tells one trial from another."""
+    objects = [{"scene": i % 20 // 7, "take": i % 20 % 7} for i in range(40)]
+    rows = {"task": [f"k{i % 5}x" for i in range(40)], "success": [i % 20 % 3 > 0 for i in range(40)]}
+    for of_objects, is_told in ((objects, True), ([each | {"id": i} for i, each in enumerate(objects)], False)):
+        frame = pd.DataFrame({**rows, "trajectory": of_objects})
+        frame.to_parquet(tmp_path / "0.parquet", index=False)
+        words = "column 'trajectory' stands in several rows, of the same task and outcome"
+        with pytest.warns(UserWarning, match=words) if is_told else contextlib.nullcontext():
+            from_frame(frame, trial=None) if kind == "frame" else read_summary(tmp_path)
 
 
 FAILURES = """

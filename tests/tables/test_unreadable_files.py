@@ -175,6 +175,12 @@ def test_what_is_no_file_of_returns(tmp_path):
     refused(
         saved(tmp_path, "r.dat", "1 2 3"), "suffix '.dat'", ".npz, .npy, .parquet, .arrow, .feather, .csv, .tsv, .jsonl"
     )
+    for name, words in {
+        "a.xlsx": "saved as CSV",
+        "notes.txt": "is a text",
+        "MUJOCO_LOG.TXT": "is MuJoCo's log of",
+    }.items():
+        refused(saved(tmp_path, name, "1 2 3"), words)
     refused(saved(tmp_path, "r.npz", SIX_ROWS), "not an .npz file")
     refused(saved(tmp_path, "r.csv", b""), "is empty")
     (tmp_path / "folder.npz").mkdir()

@@ -163,14 +163,6 @@ def run(task, word):
     return states_after(jax.tree.map(lambda leaf: leaf[None], task), trace)[0]
 
 
-def test_several_stages_at_one_position():
-    task = task_of("!d U (a & !d U (b & F c))")
-    everything = jnp.ones(4, bool)
-    assert ltl.is_satisfied(ltl.step(task, ltl.initial_state(task), everything))
-    only_ab = jnp.array([True, True, False, True])
-    assert ltl.step(task, ltl.initial_state(task), only_ab).tolist() == [False, False, True, False]
-
-
 LAST_STAGE_FAILS = "!d U (a & F(c & !a U b))"
 
 

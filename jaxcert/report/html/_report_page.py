@@ -16,7 +16,7 @@ from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._by_name import axis_of, intervals_of
-from jaxcert.report._witness import WITNESSES
+from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._report_parts import (
     MOST_REASONS,
     TOGETHER,
@@ -130,7 +130,7 @@ def write_report(
     sample = sample_of(certificate.num_tasks, both, support, tasks, called)
     settings = settings_table(certificate, asked, sample, [data, *both[1:]])
     fixed = 0 if is_curve and not together else len(sentences)  # rows with a sentence, as they were fixed beforehand
-    if advice is None and asked.advised and support is not None and fixed:
+    if advice is None and asked.advised and (support is not None or not asked.has_support) and fixed:
         known: dict[str, Any] = {"num_rollouts": sample.num_rollouts, "safety": wanted, "limit": MOST_REASONS}
         advice = advise(certificate, support=support, **known)
     write_page(

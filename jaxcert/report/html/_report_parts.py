@@ -14,6 +14,7 @@ from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
+from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.planning import Advice
 from jaxcert.planning._advice import is_explained, misses
 from jaxcert.planning._least_tasks import least_number
@@ -190,7 +191,9 @@ def reasons_of(
     ``advice``: of these rows, as far as it is known.
     """
     if question.metrics_of(certificate):
-        return [("more", certificate.why_not_more)] if certificate.why_not_more else []
+        whys = [*map(str, filter(None, advice))] or [certificate.why_not_more]
+        few = sample.num_rollouts <= FEW_ROLLOUTS and certificate.by_bounds and whys[0]
+        return [("more", ". ".join([*whys, *[OTHER_METHODS] * bool(few)]))] if whys[0] else []
     if question.each is None or not all(each.has_rollouts for each in sample.data if question.listed):
         return []
     at, each = column_texts(certificate, question, question.each), question.each

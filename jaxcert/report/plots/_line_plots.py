@@ -9,8 +9,6 @@ from jaxcert._extras import import_extra
 from jaxcert._types import Array
 from jaxcert._validation import kind_of
 from jaxcert.certificates import floor_figures
-from jaxcert.monitoring import Row
-from jaxcert.planning import Plan
 from jaxcert.report.plots._axes import (
     GREY,
     Quantiles,
@@ -27,6 +25,8 @@ from jaxcert.report.plots._axes import (
 
 if TYPE_CHECKING:
     from jaxcert.certificates import Certificate
+    from jaxcert.monitoring import Row
+    from jaxcert.planning import Plan
     from jaxcert.training import Checkpoint
 
 _NO_CHECKPOINTS = "expected checkpoints with certificates at thresholds, at least one"
@@ -124,7 +124,7 @@ def _of_batch(certificate: Any, steps: Any, band: str) -> tuple[np.ndarray, str,
     return numbers, unit, thresholds_of(certificate), safety.reshape((-1, *safety.shape[-2:]))
 
 
-def plot_evidence(rows: Sequence[Row], *, alpha: float, title: str = "", ax: Any = None) -> Any:
+def plot_evidence(rows: "Sequence[Row]", *, alpha: float, title: str = "", ax: Any = None) -> Any:
     """Draw the evidence against a claim after each deployed task, and the evidence of a change.
 
     Args:
@@ -194,7 +194,7 @@ def plot_bounds(
     return ax
 
 
-def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
+def plot_plan(plan: "Plan", *, ax: Any = None) -> Any:
     """Draw the objective of a plan, or what the wanted certificate costs, against the number of rollouts per task.
 
     Args:

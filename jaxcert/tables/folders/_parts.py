@@ -1,6 +1,7 @@
 """The Parquet files of a folder and its partitions, and their rows, a batch at a time, each checked."""
 
 import contextlib
+import functools
 import hashlib
 import os
 import urllib.parse
@@ -14,20 +15,21 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
 from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
-from jaxcert.tables._column_doubts import check_one_policy, set_aside
+from jaxcert.tables._column_doubts import aside_in_folder, check_beside
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import listed, tell
-from jaxcert.tables._file_tables import arrow_damage_told
+from jaxcert.tables._file_tables import arrow_damage_told, as_plain, small_columns
 from jaxcert.tables._names import lowered, tells
 from jaxcert.tables._read import Read
 from jaxcert.tables._roles import Roles, checked
-from jaxcert.tables._vocabulary import WORDS
+from jaxcert.tables._vocabulary import WORDS, words_in
 
 _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Rows that are held at once, and bytes of a column that are read ahead: what memory needs besides the summary.
 _ROWS, _BYTES = 2**20, 2**20
+_LOOKED_AT = 2**17  # rows of each file in which entries are looked at, unless a name asks for all
 _TASKS = {"is_integer": "integers", "is_string": "text", "is_large_string": "text"}
 _VALUES = {"is_boolean": "booleans", "is_integer": "numbers", "is_floating": "numbers"}
 
@@ -90,7 +92,7 @@ class Files:
         self._policy |= policy
         for group in range(parquet.num_row_groups):
             start, place = 0, f"row group {group}"
-            for batch in _batches(parquet, group, [value] if label is not None else [task, value]):
+            for batch in _batches(parquet, group, [value] if label is not None else [task, value], _ROWS):
                 values = _values(batch.column(value), value, self.layout.values, support, place, start)
                 given = import_extra("pyarrow", "io").repeat(label, len(values)) if label else batch.column(task)
                 yield _entries(given, task, self.layout.tasks, place, start), values
@@ -186,8 +188,19 @@ def _parquet(file: BufferedReader) -> Any:
         return open_file(file, page_checksum_verification=True, buffer_size=_BYTES, pre_buffer=False)
 
 
-def _batches(parquet: Any, group: int, columns: list[str]) -> Iterator[Any]:
-    batches = parquet.iter_batches(_ROWS, row_groups=[group], columns=columns, use_threads=False)
+def _first_rows(parquet: Any, columns: list[str], most: int) -> Any:
+    """About as many of the first rows, as a table."""
+    rows, found = 0, []
+    groups, size = range(parquet.num_row_groups), min(most, _ROWS)
+    for batch in (each for group in groups for each in _batches(parquet, group, columns, size)):
+        rows, found = rows + len(batch), [*found, batch]
+        if rows >= most:
+            break
+    return import_extra("pyarrow", "io").Table.from_batches(found) if found else ()
+
+
+def _batches(parquet: Any, group: int, columns: list[str], size: int) -> Iterator[Any]:
+    batches = parquet.iter_batches(size, row_groups=[group], columns=columns, use_threads=False)
     while True:
         with arrow_damage_told("Parquet", f"row group {group}: "):
             batch = next(batches, None)
@@ -227,45 +240,52 @@ def _shown(layout: Layout, policy: Mapping[str, str]) -> str:
 
 
 def _policy_in(parquet: Any, label: str | None, layout: Layout) -> dict[str, str]:
-    """The entries that name the policy of a file; ValueError for several policies, or for trials that are set aside."""
-    schema, columns, is_nested = parquet.schema_arrow, layout.columns, import_extra("pyarrow", "io").types.is_nested
-    once = {name: tells(name) for name in schema.names if schema.names.count(name) == 1 and name not in columns}
-    judged = {n for n, each in once.items() if each.apart or each.moment or each.variant or lowered(n) in WORDS.steps}
-    told = {name: each for name, each in once.items() if name in judged or each.aside}
-    names = [name for name in told if not is_nested(schema.field(name).type)]
-    if not names or not parquet.metadata.num_rows:
-        return {}
-    by = [] if label else [columns.task]
-    with arrow_damage_told("Parquet"):
-        if _is_one_entry(parquet.metadata, names):  # for which the first row is enough
-            first = next(parquet.iter_batches(1, columns=[*by, *names], use_threads=False))
-            table = import_extra("pyarrow", "io").Table.from_batches([first])
-        else:
-            table = parquet.read(columns=[*by, *names], use_threads=False)
-    entries = {name: of_series(table.column(name)) for name in table.column_names}
-    for name in (name for name in names if told[name].aside and set_aside(name, entries[name]).any()):
-        tell("aside_in_folder", name=name)
-    task = Coded(as_objects([label]), np.zeros(len(table), np.int64)) if label else entries[columns.task]
-    others = [name for name in names if name in judged]
-    read = Read(columns, task, None, others, entries.__getitem__, are_picked=False)
-    check_one_policy(read)
-    of_policy = (name for name, each in told.items() if each.policies or each.curve or each.variant)
-    return {name: read.constant[name] for name in of_policy if read.constant.get(name)}
+    """The entries that name the policy of a file, whose columns are looked at as those of a single table.
+
+    All rows are looked at where a name asks for it, and the first rows where only entries tell something.
+    """
+    told = _names_to_judge(parquet, layout)
+    every = [name for name in told if told[name] and not _is_one_entry(parquet.metadata, name)]
+    found: dict[str, str] = {}
+    for names, most in (([name for name in told if name not in every], _LOOKED_AT), (every, parquet.metadata.num_rows)):
+        by = [layout.columns.task] * (not label) + [layout.columns.value] * (layout.values == "booleans")
+        if names and len(table := _first_rows(parquet, [*by, *names], most)):
+            entries = functools.cache(lambda name, table=table: of_series(as_plain(table.column(name))))
+            task = Coded(as_objects([label]), np.zeros(len(table), np.int64)) if label else entries(by[0])
+            values = [entries(layout.columns.value)] if layout.values == "booleans" else []
+            read = Read(layout.columns, task, None, names, entries, values, are_picked=False)
+            check_beside(read, aside_in_folder)
+            found |= read.constant
+    of_policy = (name for name in found if tells(name).policies or tells(name).curve or tells(name).variant)
+    return {name: found[name] for name in of_policy if found[name]}
 
 
-def _is_one_entry(head: Any, names: list[str]) -> bool:
-    """Whether each of these columns holds one entry in all rows, by the head of the file."""
-    found: dict[str, set[Any]] = {name: set() for name in names}
+def _names_to_judge(parquet: Any, layout: Layout) -> dict[str, bool]:
+    """The columns that may tell of policies, help and training; and whether their names do, rather than only entries.
+
+    Numbers with a point are looked at only where a name asks for it, and labels of trials are not.
+    """
+    types, found, schema = import_extra("pyarrow.types", "io"), {}, parquet.schema_arrow
+    once = (name for name in small_columns(parquet) if schema.names.count(name) == 1)
+    for name in (name for name in once if name not in layout.columns):
+        told, kind = tells(name), schema.field(name).type
+        is_told = told.apart or told.moment or told.variant or told.aside or lowered(name) in WORDS.steps
+        is_told = bool(is_told or words_in(name) & WORDS.free)
+        numbers_trials = types.is_integer(kind) and told.trial and not told.changes
+        if is_told or not (types.is_floating(kind) or numbers_trials):
+            found[name] = is_told
+    return found
+
+
+def _is_one_entry(head: Any, name: str) -> bool:
+    """Whether a column holds one entry in all rows, by the head of the file."""
     groups = (head.row_group(i) for i in range(head.num_row_groups))
-    for column in (group.column(i) for group in groups for i in range(group.num_columns)):
-        if column.path_in_schema in found:
-            told = column.statistics
-            if told is None or not (told.has_min_max and told.has_null_count) or told.null_count:
-                return False
-            if not isinstance(told.min, str | int):  # NaN is no part of it
-                return False
-            found[column.path_in_schema] |= {told.min, told.max}
-    return all(len(entries) == 1 for entries in found.values())
+    columns = (group.column(i) for group in groups for i in range(group.num_columns))
+    told = [each.statistics for each in columns if each.path_in_schema == name]
+    are_known = all(each is not None and each.has_min_max and each.has_null_count for each in told)
+    if not are_known or any(each.null_count or not isinstance(each.min, str | int) for each in told):
+        return False  # NaN is no part of smallest and largest numbers
+    return len({entry for each in told for entry in (each.min, each.max)}) == 1
 
 
 def _kind(field: Any, kinds: dict[str, str], expected: str) -> str:

@@ -16,9 +16,11 @@ from jaxcert.returns.summaries import Histogram
 from jaxcert.returns.summaries._histogram import MOST
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import tell, told_of
-from jaxcert.tables._label_doubts import check_labels, check_tasks
+from jaxcert.tables._label_doubts import ask_about_labels, ask_about_paths, check_labels, check_tasks
 from jaxcert.tables._names import name_several
+from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._returns import ReturnsFile, check_missing
+from jaxcert.tables._spelling import check_spelling
 from jaxcert.tables.folders._parts import Files
 from jaxcert.tables.formats import folder_digest
 
@@ -55,7 +57,7 @@ def read_summary(
         value: the column of returns, of numbers or booleans.
         across: partitions that do not tell tasks apart, such as a date.
         dtype: type of the summary, float32 or float64; by default JAX's default float.
-        strict: refuse a folder in which some tasks have fewer rollouts than others; else they are warned of.
+        strict: refuse what is warned of, as a folder in which some tasks have fewer rollouts than others.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -84,14 +86,18 @@ def read_summary(
     layout, successes = files.layout, files.layout.values == "booleans"
     empty = _empty(folder, support, num_bins, dtype, successes)
     labels, tally = _Labels(), Tally(empty)
-    with told_of(f"{folder}: ", strict=False, stacklevel=4):
+    with told_of(f"{folder}: ", strict, stacklevel=4):
         for tasks, values in files.batches((float(empty.low), float(empty.high))):
             tally.add(labels.places(tasks), values)
         with in_file(folder):
             if labels.known is None:
                 raise ValueError("has no rows, expected one per rollout")
-            check_labels(labels.known.to_pylist(), layout.columns.task)
             found = labels.known.to_numpy(zero_copy_only=False)
+            check_labels(found.tolist(), layout.columns.task)
+            check_spelling(found, f"column {layout.columns.task} holds")
+            check_sense(layout.columns.value, np.ones(1, bool) if successes else np.full(1, np.nan))
+            ask_about_labels(found.tolist())
+            ask_about_paths(*folder.parts[-2:], *(name for path in files.digests for name in path.split("/")))
             check_tasks(found, None)
         if name_several(files.digests):
             tell("policies_in_files")

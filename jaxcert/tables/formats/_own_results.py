@@ -83,6 +83,7 @@ def _not_in_log(head: Place, found: Sequence[tuple[Any, int]], status: str) -> l
     if listed is None:
         if status != "success":
             raise ValueError(f"its status is {status!r:.40}, and it does not list its samples; expected 'success'")
+        _check_total(head, dataset, config, len(found))
         return []
     labels = {str(each.of(LABEL)): each.of(LABEL) for each in listed.items()}
     held = [(str(sample), epoch) for sample, epoch in found]
@@ -90,6 +91,19 @@ def _not_in_log(head: Place, found: Sequence[tuple[Any, int]], status: str) -> l
     if unknown:
         raise ValueError(f"holds sample {unknown[0]!r:.60}, epoch {unknown[1]}, which eval does not list")
     return [(labels[name], epoch) for name, epoch in sorted(absent)]
+
+
+def _check_total(head: Place, dataset: Place, config: Place, count: int) -> None:
+    """Raise ValueError for fewer or more samples than the log says it has, where it does not list them."""
+    of_results, whole = head.first("results.total_samples"), config.maybe("limit") is None
+    whole &= config.maybe("sample_id") is None  # else some samples of the set were to be run
+    samples, epochs = dataset.maybe("samples"), config.maybe("epochs")
+    of_set = samples.of(int) * (1 if epochs is None else epochs.of(int)) if samples and whole else None
+    if wrong := [stated for stated in (of_results, of_set) if stated not in (None, count)]:
+        raise ValueError(
+            f"was to have {wrong[0]!r:.40} samples, and {count} are in the log, which does not list their ids; "
+            "expected all of them"
+        )
 
 
 def _numbers(name: str, column: list[Any]) -> list[Any]:

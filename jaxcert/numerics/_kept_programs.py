@@ -1,0 +1,157 @@
+"""Compiled programs that a later process loads, without tracing their functions again.
+
+JAX finds a program that it kept by what tracing the function gives, which takes longer than all else that a command
+does. Here it is found by what determines the trace: the source of this package, the function and its static arguments,
+the types and shapes of the others, and the settings and releases of JAX. Whatever this cannot describe is not kept.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import inspect
+import os
+import pickle
+import types
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jaxlib.version
+from jax.experimental import serialize_executable
+
+import jaxcert
+from jaxcert._files import write_whole
+
+# Those that were not used for the longest time are deleted. A program takes some 100 kB.
+_MAX_BYTES = 2**27
+_folder: Path | None = None
+_loaded: dict[str, Callable[..., Any]] = {}
+
+
+class _NotDescribedError(Exception):
+    """What a program depends on has no description that is the same in another process."""
+
+
+@contextlib.contextmanager
+def kept_in(folder: Path) -> Iterator[None]:
+    """A context in which programs are kept in a folder that exists."""
+    global _folder
+    before, _folder = _folder, folder
+    try:
+        yield
+    finally:
+        _folder = before
+        _loaded.clear()
+
+
+def is_keeping() -> bool:
+    """Whether programs are kept."""
+    return _folder is not None
+
+
+def kept(
+    function: Callable[..., Any], compiled: Any, static: Sequence[int], options: Any, arguments: Sequence[Any]
+) -> Any:
+    """The result of a function that is jitted with these options as ``compiled``, by a program that is kept."""
+    given = [each for place, each in enumerate(arguments) if place not in static]
+    leaves, tree = jax.tree.flatten(given)
+    types_given = str(tree), [str(jax.typeof(leaf)) for leaf in leaves], options
+    try:
+        about = _described((function, *(arguments[place] for place in static)))
+        name = hashlib.sha256(repr((_source(), _settings(), about, types_given)).encode()).hexdigest()
+    except (_NotDescribedError, RecursionError, ValueError):  # such as a function that captures itself
+        return compiled(*arguments)
+    if name not in _loaded:
+        _loaded[name] = _program(Path(_folder or "") / f"{name}.program", compiled, arguments, given)
+    return _loaded[name](*given)
+
+
+def _program(file: Path, compiled: Any, arguments: Sequence[Any], given: Sequence[Any]) -> Any:
+    """The program in a file, or a new one, which is written there; a file that is damaged is replaced."""
+    with contextlib.suppress(Exception):  # of any kind, depending on what is damaged
+        program = _unpacked(file.read_bytes())
+        os.utime(file)
+        return program
+    with _without_cache():  # a program from JAX's own cache cannot be written again
+        program = compiled.lower(*arguments).compile()
+    with contextlib.suppress(Exception):  # a full disk, or a program that does not run from a file, is no failure
+        content = zlib.compress(pickle.dumps(serialize_executable.serialize(program)), 1)
+        jax.block_until_ready(_unpacked(content)(*given))
+        write_whole(file, content)
+        _delete_old(file.parent)
+    return program
+
+
+def _unpacked(content: bytes) -> Any:
+    """The program; an error if any of its bytes was changed."""
+    return serialize_executable.deserialize_and_load(*pickle.loads(zlib.decompress(content)))
+
+
+def _delete_old(folder: Path) -> None:
+    files, total = sorted(folder.glob("*.program"), key=lambda file: file.stat().st_mtime, reverse=True), 0
+    for file in files:
+        total += file.stat().st_size
+        if total > _MAX_BYTES:
+            file.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _without_cache() -> Iterator[None]:
+    before = jax.config.values["jax_enable_compilation_cache"]
+    jax.config.update("jax_enable_compilation_cache", False)
+    read_again()
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_compilation_cache", before)
+        read_again()
+
+
+def read_again() -> None:
+    """Let JAX read the settings of its cache, which it otherwise does once."""
+    # No release promises this function; without it, the settings that were read first stay in force.
+    with contextlib.suppress(ImportError, AttributeError):
+        from jax.experimental.compilation_cache import compilation_cache
+
+        compilation_cache.reset_cache()
+
+
+@functools.cache
+def _source() -> str:
+    """A digest of the source of this package, and the releases of what it is compiled with."""
+    files = sorted(Path(jaxcert.__file__).parent.rglob("*.py"))
+    if not files:
+        raise _NotDescribedError
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return f"{digest.hexdigest()} {jax.__version__} {jaxlib.version.__version__}"
+
+
+def _settings() -> list[Any]:
+    """The settings of JAX and XLA, apart from those of caches."""
+    own = {name: value for name, value in os.environ.items() if name.startswith(("JAX_", "XLA_"))}
+    found = {**jax.config.values, **own, "x64": jnp.result_type(float)}
+    return sorted((name, str(value)) for name, value in found.items() if "cache" not in name.lower())
+
+
+def _described(value: Any) -> Any:
+    """Plain values that are the same in each process if and only if these are the same."""
+    value = inspect.unwrap(value) if callable(value) and not isinstance(value, type) else value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, types.FunctionType) and value.__module__.partition(".")[0] == "jaxcert":
+        code, inside = value.__code__, [cell.cell_contents for cell in value.__closure__ or ()]
+        inside += [*(value.__defaults__ or ()), *sorted((value.__kwdefaults__ or {}).items())]
+        place = (code.co_firstlineno, code.co_code, [*code.co_positions()])  # two in one line may have one name
+        return value.__module__, value.__qualname__, place, [*map(_described, inside)]
+    if isinstance(value, tuple):
+        return type(value).__qualname__, [_described(each) for each in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [getattr(value, field.name) for field in dataclasses.fields(value)]
+        return type(value).__qualname__, [_described(each) for each in fields]
+    raise _NotDescribedError

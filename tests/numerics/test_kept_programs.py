@@ -1,0 +1,116 @@
+"""Programs kept in a folder: found again only for the same source, function, arguments and settings."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert.certificates._registry import METHODS
+from jaxcert.numerics import _kept_programs
+from jaxcert.numerics._kept_programs import kept_in
+from jaxcert.numerics._programs import quickly
+
+traced: list[int] = []
+
+
+def powers(factor: Any = 2.0, *, module: str = "jaxcert.of_tests") -> Callable[..., Any]:
+    """A function as of this package that says when it is traced; each call of this one stands for a process."""
+
+    def scaled(power: int, x: jax.Array) -> jax.Array:
+        traced.append(power)
+        return x**power * factor
+
+    scaled.__module__ = module
+    return quickly(scaled, static_argnums=(0,))
+
+
+def is_traced(function: Callable[..., Any], folder: Path, power: int = 3, x: Any = (1.0, 2.0)) -> bool:
+    """Whether it is traced, in a context that keeps programs; its result must be right."""
+    before = len(traced)
+    with kept_in(folder):
+        found = function(power, jnp.asarray(x))
+    np.testing.assert_array_equal(found, np.asarray(x) ** power * 2)
+    return len(traced) > before
+
+
+def test_a_second_process_traces_nothing(tmp_path):
+    assert is_traced(powers(), tmp_path)
+    assert not is_traced(powers(), tmp_path)
+    assert not is_traced(powers(), tmp_path, x=(3.0, 4.0))
+    assert len([*tmp_path.iterdir()]) == 1
+
+
+@pytest.mark.parametrize(
+    ("power", "x"),
+    [(2, (1.0, 2.0)), (3, (1.0,)), (3, np.ones(2, np.float16)), (3, 1.0)],
+    ids=["static", "shape", "type", "scalar"],
+)
+def test_other_arguments_are_another_program(power, x, tmp_path):
+    is_traced(powers(), tmp_path)
+    assert is_traced(powers(), tmp_path, power, x)
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_what_a_function_captures_counts(tmp_path):
+    is_traced(powers(), tmp_path)
+    with kept_in(tmp_path):
+        np.testing.assert_array_equal(powers(0.5)(3, jnp.ones(2)), [0.5, 0.5])
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_other_source_is_another_program(tmp_path, monkeypatch):
+    is_traced(powers(), tmp_path)
+    monkeypatch.setattr(_kept_programs, "_source", lambda: "another")
+    assert is_traced(powers(), tmp_path)
+
+
+def test_other_settings_of_jax_are_another_program(tmp_path):
+    is_traced(powers(), tmp_path)
+    with jax.enable_x64(not jax.config.read("jax_enable_x64")):
+        assert is_traced(powers(), tmp_path)
+
+
+@pytest.mark.parametrize("damage", [lambda _: b"", lambda _: b"cut", lambda x: x[:-9] + b"." + x[-8:]])
+def test_a_damaged_file_is_replaced(damage, tmp_path):
+    is_traced(powers(), tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(damage(file.read_bytes()))
+    assert is_traced(powers(), tmp_path)
+    assert not is_traced(powers(), tmp_path)
+
+
+def capturing_itself() -> Callable[..., Any]:
+    def doubled(power: int, x: jax.Array) -> jax.Array:
+        return x * 2 if power == 1 else x * doubled(power - 1, x)
+
+    doubled.__module__ = "jaxcert.of_tests"
+    return quickly(doubled, static_argnums=(0,))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [powers(np.full(2, 2.0, np.float32)), powers(module="another_package"), capturing_itself()],
+    ids=["array", "module", "itself"],
+)
+def test_what_cannot_be_described_is_not_kept(function, tmp_path):
+    is_traced(function, tmp_path)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_the_programs_that_were_not_used_for_longest_go(tmp_path, monkeypatch):
+    for power in (1, 2):
+        is_traced(powers(), tmp_path, power)
+    monkeypatch.setattr(_kept_programs, "_MAX_BYTES", sum(file.stat().st_size for file in tmp_path.iterdir()) + 99)
+    is_traced(powers(), tmp_path, 1)  # used again
+    is_traced(powers(), tmp_path, 3)
+    assert not is_traced(powers(), tmp_path, 1)
+    assert is_traced(powers(), tmp_path, 2)
+
+
+def test_methods_have_descriptions_of_their_own():
+    found = [repr(_kept_programs._described(method)) for method in METHODS.values()]
+    assert len({*found}) == len(METHODS)

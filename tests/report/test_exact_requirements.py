@@ -1,0 +1,208 @@
+"""Certificates of several requirements, in exact arithmetic: what is certified is accepted, and nothing more."""
+
+import copy
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from alterations import altered
+from random_certificates import verdicts, with_risk
+
+import jaxcert
+from jaxcert.report import certificate_record, check_certificate, write_certificates
+from jaxcert.report._recompute import precision
+from jaxcert.report.check_certificate import read_csv
+from jaxcert.tables import read_returns
+
+RNG = np.random.default_rng(3)
+N, M = 30, 12
+REWARD = np.round(30 * RNG.beta(9, 2, (N, 1)) * RNG.uniform(0.8, 1, (N, M)), 2)
+COST = RNG.poisson(4 * RNG.gamma(4, 0.5, (N, 1)), (N, M)).clip(0, 200)
+HIT = RNG.random((N, M)) < RNG.beta(1, 6, (N, 1))
+MASK = np.arange(M) < RNG.integers(8, M + 1, (N, 1))
+TWO = ["reward >= 10 in 0 30", "cost <= 60 in 0 200"]
+MIXED = ["reward >= 16.5 in 0 30", "hit <= 0.5"]
+# Of each kind the requirements and the other settings.
+KINDS = {
+    "returns": (TWO, {}),
+    "mixed": (MIXED, {}),
+    "mixed, at one level": (MIXED, {"beta": 0.1}),
+    "mixed, by bounds": (MIXED, {"method": "binomial", "beta": 0.2}),
+    "events": (["hit >= 0.01", "hit <= 0.5"], {}),
+    "one that nothing misses": (["reward >= 0 in 0 30", "hit <= 0.5"], {}),
+    "a list": (TWO, {"listed": True}),
+    "a list, mixed": (MIXED, {"listed": True}),
+}
+
+
+def written(folder: Path, *, masked: bool = False) -> Path:
+    """A table with a column of each metric, or arrays of which some rollouts do not count."""
+    if masked:
+        np.savez(folder / "r.npz", reward=REWARD, cost=COST, hit=HIT, where=MASK)
+        return folder / "r.npz"
+    lines = ["task,episode,reward,cost,hit"]
+    lines += [f"{i},{j},{REWARD[i, j]},{COST[i, j]},{['no', 'yes'][int(HIT[i, j])]}" for i, j in np.ndindex(N, M)]
+    (folder / "r.csv").write_text("\n".join([*lines, ""]))
+    return folder / "r.csv"
+
+
+def recorded(path: Path, lines, *, listed=False, dtype="float32", **settings) -> dict:
+    """The record, with its witnesses, in a certificate file beside the returns."""
+    names = dict.fromkeys(line.split()[0] for line in lines)
+    data = {name: read_returns(path, value=name, metric=True) for name in names}
+    certify = jaxcert.certify_suite_requirements if listed else jaxcert.certify_requirements
+    with precision(dtype):
+        given = {name: _as(dtype, each.returns) for name, each in data.items()}
+        where = None if path.suffix == ".csv" else {name: each.where for name, each in data.items()}
+        found = certify(given, lines, delta=0.1, complete=True, where=where, **settings)
+        first, *others = data.values()
+        record = certificate_record(found, data=first, others=others, witness=True)
+    write_certificates(path.with_name("c.json"), [record])
+    return record
+
+
+def _as(dtype: str, x: np.ndarray) -> np.ndarray:
+    return x if x.dtype == bool else x.astype(dtype)
+
+
+@pytest.mark.filterwarnings("ignore:.* are missing")
+@pytest.mark.parametrize(("dtype", "masked"), [("float32", False), ("float64", True)])
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_certified_is_accepted_and_nothing_more(name, masked, dtype, tmp_path):
+    (lines, settings), path = KINDS[name], written(tmp_path, masked=masked)
+    record = recorded(path, lines, dtype=dtype, **settings)
+    (row,) = record["rows"]
+    assert row["witness"] is not None
+    ((holds, words),) = verdicts(path.with_name("c.json"), path)
+    assert holds, words
+    assert row.get("num_good", 0) >= 5 or row["safety"] > 0.1
+    if "num_good" in row:
+        better = row | {"num_good": row["num_good"] + 1}
+        better["sentence"] = row["sentence"].replace(f"least {row['num_good']} ", f"least {row['num_good'] + 1} ")
+    else:
+        better = copy.deepcopy(row)
+        with_risk(better, row["epsilon"] * 0.999)
+    change = {"rows": [better]}
+    changed = altered(path.with_name("c.json"), lambda held: held["certificates"][0].update(change), name="a.json")
+    assert not verdicts(changed, path)[0][0]
+
+
+def reasons(path: Path, table: Path) -> list[str]:
+    """Why it is refused by the file that stands alone."""
+    content = table.read_bytes()
+    found = check_certificate.check(path.read_bytes(), lambda data: read_csv(content, data["columns"]))
+    try:
+        return [words for holds, words in found if holds is False]
+    except check_certificate.WRONG as error:
+        return [check_certificate.reason(error)]
+
+
+def alterations(record):
+    """What claims more than the returns prove, or is of another form, by a name."""
+
+    def line(old, new):
+        return lambda one: one.update(json.loads(json.dumps(one).replace(old, new)))
+
+    def both(*changes):
+        return lambda one: [change(one) for change in changes]
+
+    reward, hit = "reward >= 16.5 in 0 30", "hit <= 0.5"
+    yield "a harder limit", line("16.5", "22.5")
+    yield "a rarer event", line("0.5", "0.3")
+    yield "the other side", both(line(hit, "hit >= 0.5"), line("of hit is at most", "of hit is at least"))
+    yield "a smaller support", line(reward, "reward >= 16.5 in 0 20")
+    yield "a larger end", line(reward, "reward >= 16.5 in 16 30")
+    yield "no support", both(line(reward, "reward >= 16.5"), line("expected reward", "probability of reward"))
+    yield "no number", line(reward, "reward >= ten in 0 30")
+    yield "no requirement", line(reward, "reward")
+    yield "one less", lambda one: one["settings"]["requirements"].pop()
+    yield "none", lambda one: one["settings"].update(requirements=[])
+    yield "another metric", line("hit", "cost")
+    yield "partial rollouts", lambda one: one["settings"].update(complete=False)
+    yield "a metric twice", lambda one: one["others"].append(one["others"][0])
+    yield "one file less", lambda one: one.pop("others")
+    yield "other rows", lambda one: one["others"][0].update(roles={"where": ["episode = 1"]})
+    yield "another column of tasks", lambda one: one["others"][0]["columns"].update(task="episode", trial="task")
+    yield "another file", lambda one: one["others"][0].update(sha256="0" * 64)
+    yield "fewer rollouts", lambda one: one["others"][0]["num_rollouts"].update(total=1)
+    yield "a shift", lambda one: one["settings"].update(divergence="kl")
+    yield "weights", lambda one: one["settings"].update(max_weight=1.5)
+    yield "a larger confidence", line("With confidence 0.9", "With confidence 0.99")
+    yield "other words", line("all at once", "one of them")
+    yield "more words", line("hit is at most 0.5", "hit is at most 0.5 and so on")
+    yield "nothing said", lambda one: one["rows"][0].update(sentence="")
+    yield "less misses", lambda one: one["rows"][0].update(num_violations=record["rows"][0]["num_violations"] - 1)
+    yield "a smaller level", lambda one: one["rows"][0].update(beta=0.01)
+    yield "a larger level", lambda one: one["rows"][0].update(beta=0.9)
+    yield "a status", lambda one: one["rows"][0].update(status="vacuous")
+    yield "a column", lambda one: one["rows"][0].update(perfection=1)
+    yield "another question", lambda one: one.update(question="safety")
+    yield "a number fixed beforehand", lambda one: one.update(fixed_beforehand="threshold")
+    for bad in (None, {}, [], {"requirements": []}, record["rows"][0]["witness"]["requirements"][0]):
+        yield f"witness {bad!s:.30}", lambda one, bad=bad: one["rows"][0].update(witness=bad)
+    for i, held in enumerate(record["rows"][0]["witness"]["requirements"]):
+        name = "bets" if "bets" in held else "successes"
+        missed = held[name].index(None)
+
+        def changed(of, i=i):
+            return lambda one: of(one["rows"][0]["witness"]["requirements"][i])
+
+        yield f"{i}: one more", changed(lambda w, name=name, at=missed: w[name].__setitem__(at, 1))
+        yield f"{i}: one less", changed(lambda w, name=name: w.update({name: [None] * N}))
+        yield f"{i}: one short", changed(lambda w, name=name: w[name].pop())
+        yield f"{i}: another way", changed(lambda w: w.update(chosen=(w["chosen"] + 1) % 4))
+        yield f"{i}: a larger share", changed(lambda w: w["levels"][w["chosen"]].update(share=0.1))
+        yield f"{i}: a smaller share", changed(lambda w: w["levels"][w["chosen"]].update(share=0.001))
+        yield f"{i}: no witness", lambda one, i=i: one["rows"][0]["witness"]["requirements"].__setitem__(i, None)
+    yield "turned round", lambda one: one["rows"][0]["witness"]["requirements"].reverse()
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_every_alteration_is_refused_with_a_reason(listed, tmp_path):
+    table = written(tmp_path)
+    record = recorded(table, MIXED, listed=listed)
+    assert all(None in (each.get("bets") or each["successes"]) for each in record["rows"][0]["witness"]["requirements"])
+    assert reasons(tmp_path / "c.json", table) == []
+    accepted, count = [], 0
+    for name, change in alterations(record):
+        changed = altered(tmp_path / "c.json", lambda held, c=change: c(held["certificates"][0]), name="a.json")
+        words, count = reasons(changed, table), count + 1
+        accepted += [] if any(words) and all(map(str.isprintable, words)) else [name]
+    assert count > 45
+    assert accepted == []
+
+
+def test_it_stands_alone(tmp_path, capsys):
+    table = written(tmp_path)
+    record = recorded(table, TWO)
+    assert check_certificate.main(str(tmp_path / "c.json"), str(table)) == 0
+    assert f"proven: certificate 1, row 1 of 1: {record['rows'][0]['sentence']}" in capsys.readouterr().out
+    table.write_text(table.read_text().replace("0,0,", "0,0,0", 1))
+    assert check_certificate.main(str(tmp_path / "c.json"), str(table)) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"method": "soft"}, "method is 'soft', of which there are no witnesses"),
+        ({"bound": "hoeffding"}, "bound is 'hoeffding', which has no witnesses"),
+        ({"chosen": np.int32(1)}, "beta is 'auto', whose share of delta has no witness"),
+        ({"source": "reweighted"}, "of tasks with weights or from strata"),
+    ],
+)
+def test_what_has_no_witnesses_is_refused_by_name(change, words, tmp_path):
+    path = written(tmp_path)
+    data = [read_returns(path, value=name, metric=True) for name in ("reward", "cost")]
+    found = jaxcert.certify_requirements({"reward": REWARD, "cost": COST}, TWO, delta=0.1, complete=True)
+    with pytest.raises(ValueError, match=words):
+        certificate_record(dataclasses.replace(found, **change), data=data[0], others=data[1:], witness=True)
+
+
+def test_nothing_certified_needs_no_witness(tmp_path):
+    table = written(tmp_path)
+    for listed in (False, True):
+        record = recorded(table, ["reward >= 29.9 in 0 30"], listed=listed)
+        assert "witness" not in record["rows"][0]
+        assert reasons(tmp_path / "c.json", table) == []
