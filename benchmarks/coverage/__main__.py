@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 
 from benchmarks._common import parser
-from benchmarks.coverage import end_to_end, given_bounds, one_task
+from benchmarks.coverage import end_to_end, given_bounds, one_task, pairs
 from benchmarks.coverage.cell import Cell, simulate, summary, write, wrong
 
 
 def cells() -> list[Cell]:
     """All, in the order in which they run; another group is another term."""
-    return [*one_task.cells(), *given_bounds.cells(), *end_to_end.cells()]
+    return [*one_task.cells(), *given_bounds.cells(), *end_to_end.cells(), *pairs.cells()]
 
 
 def main(arguments: list[str] | None = None) -> int:

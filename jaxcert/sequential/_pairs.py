@@ -146,7 +146,23 @@ def orders_of(k: int) -> np.ndarray:
 
 
 def shown_better(state: SequentialState) -> jax.Array:
-    """Which policy is shown to be better than which other, bool[..., k, k]."""
+    """Which policy has been shown to be better than which other, of two or more.
+
+    Args:
+        state: of the pairs or blocks so far.
+
+    Returns:
+        bool[..., k, k], true at [i, j] if policy i is shown to be better than j. All of it holds at once, whenever it
+        was looked at.
+
+    Example:
+        >>> state = init_pairs(delta=0.05, num_policies=3)
+        >>> state = update_pairs(state, [True] * 20, [True] * 20, [False] * 20)
+        >>> print(shown_better(state).astype(int))
+        [[0 0 1]
+         [0 0 1]
+         [0 0 0]]
+    """
     k = num_policies(state)
     first, second = orders_of(k).T
     shown = state.passed[..., 0] & state.valid
@@ -162,10 +178,15 @@ def better_policy(state: SequentialState) -> jax.Array:
     Returns:
         1 for A, -1 for B, 0 for none, int32[...]. It holds whenever it was looked at.
 
+    Raises:
+        ValueError: for more than two policies, of which ``shown_better`` tells the order.
+
     Example:
         >>> int(better_policy(init_pairs(delta=0.05)))
         0
     """
+    if num_policies(state) != 2:
+        raise ValueError(f"state is of {num_policies(state)} policies; expected two, or shown_better")
     shown = state.passed[..., 0] & state.valid
     return shown[..., 0].astype(jnp.int32) - shown[..., 1].astype(jnp.int32)
 
