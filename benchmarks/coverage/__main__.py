@@ -18,7 +18,7 @@ from benchmarks.coverage.cell import Cell, simulate, summary, write, wrong
 
 def cells() -> list[Cell]:
     """All, in the order in which they run; another group is another term."""
-    return [*one_task.cells(), *given_bounds.cells(), *end_to_end.cells(), *pairs.cells()]
+    return [*one_task.cells(), *given_bounds.cells(), *pairs.cells(), *end_to_end.cells()]
 
 
 def main(arguments: list[str] | None = None) -> int:
