@@ -53,7 +53,7 @@ def add_spread(folder: Path) -> str:
     [
         ("Add a bound", "cantelli", "tests/test_registries.py", 5),
         ("Add a method", "hoeffding_risk", "tests/test_registries.py", 7),
-        ("Add a question", "median or spread", "tests/questions", 22),
+        ("Add a question", "median or spread", "tests/questions", 24),
     ],
     ids=["bound", "method", "question"],
 )
