@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
-import inspect
 import os
 import pickle
 import types
@@ -49,8 +48,8 @@ def kept_in(folder: Path) -> Iterator[None]:
 
 
 def is_keeping() -> bool:
-    """Whether programs are kept."""
-    return _folder is not None
+    """Whether programs are kept: of one device, as a description says nothing of where arrays are."""
+    return _folder is not None and jax.device_count() == 1
 
 
 def kept(
@@ -141,17 +140,20 @@ def _settings() -> list[Any]:
 
 def _described(value: Any) -> Any:
     """Plain values that are the same in each process if and only if these are the same."""
-    value = inspect.unwrap(value) if callable(value) and not isinstance(value, type) else value
-    if value is None or isinstance(value, bool | int | float | str):
+    if not isinstance(value, type | types.FunctionType):  # a function that is jitted
+        value = getattr(value, "__wrapped__", value)
+    if value is None or type(value) in (bool, int, float, str):
         return value
-    if isinstance(value, types.FunctionType) and value.__module__.partition(".")[0] == "jaxcert":
+    is_own = getattr(value, "__module__", "").partition(".")[0] == "jaxcert"  # so that its source is described
+    if isinstance(value, types.FunctionType) and is_own:
         code, inside = value.__code__, [cell.cell_contents for cell in value.__closure__ or ()]
         inside += [*(value.__defaults__ or ()), *sorted((value.__kwdefaults__ or {}).items())]
         place = (code.co_firstlineno, code.co_code, [*code.co_positions()])  # two in one line may have one name
         return value.__module__, value.__qualname__, place, [*map(_described, inside)]
-    if isinstance(value, tuple):
-        return type(value).__qualname__, [_described(each) for each in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    is_of_own_type = type(value).__module__.partition(".")[0] == "jaxcert"
+    if type(value) is tuple or (isinstance(value, tuple) and is_of_own_type):
+        return str(type(value)), [_described(each) for each in value]
+    if dataclasses.is_dataclass(value) and is_of_own_type:
         fields = [getattr(value, field.name) for field in dataclasses.fields(value)]
-        return type(value).__qualname__, [_described(each) for each in fields]
+        return str(type(value)), [_described(each) for each in fields]
     raise _NotDescribedError

@@ -271,6 +271,8 @@ def _withdrawn_later(lines: list[bytes], before: int) -> str:
 
 # --- policies in pairs ----------------------------------------------------------------------------------------------
 
+_BLIND = "XYZWVUTSRQPONMLKJIHGFEDCBA"  # by which trials are recorded if nobody must know which policy it is
+
 
 def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction | None, ...]], set[int]]:
     """A log's declaration, the outcomes of A, B, ... in each complete pair, and the places of pairs that lost a trial.
@@ -280,10 +282,13 @@ def read_pairs(content: bytes) -> tuple[dict[str, Any], list[tuple[Fraction | No
     need(content.endswith(b"\n"), "its last line is cut short: the next jaxcert trial that adds to it ends it")
     (declared, *entries), *_ = read_entries(content, PAIRS)
     names, labels, (low, high) = declared["policies"], declared["labels"], map(exact_number, declared["support"])
-    fits = len(names) == len({as_seen(name) for name in names if name.isprintable()} - {""}) > 1
-    is_blinded = len({*labels}) == len(labels) == len(names) and not {*labels} & {*names}
-    need(fits and (labels == names or is_blinded), "it declares no two policies, each by its name or all by X and Y")
+    need(isinstance(names, list) and isinstance(labels, list), "its policies or their labels are no list")
+    seen = {as_seen(name) for name in names if name.isprintable()} - {""}
+    is_blinded = {*labels} == {*_BLIND[: len(names)]} and len(labels) == len(names) and not {*labels} & seen
+    fits = len(names) == len(seen) > 1 and (labels == names or is_blinded)
+    need(fits, "it declares no two policies, each by its name or all by X and Y")
     need(low < high and declared["successes"] in (True, False), "its support is empty, or it says not what is recorded")
+    need(declared["successes"] is False or (low, high) == (0, 1), "successes have another support")
     kept, touched = Kept(len(names)), set()
     for i, entry in enumerate(entries, start=1):
         if (gone := entry.get("withdrawn")) is not None:
@@ -357,7 +362,6 @@ def shown(declared: Any, pairs: list[tuple], lost: set[int]) -> list[tuple[int, 
     by_wins = declared["successes"] is True and margin == 0
     share = delta / (len(declared["policies"]) * (len(declared["policies"]) - 1))
     if by_wins:
-        need((low, high) == (0, 1), "successes have another support")
         rule = {"max_trials": declared["max_pairs"], "give_up": Number("0")}
         passes = by_successes(rule, bets, Fraction(1, 2), exact_number(declared["goal"]), share)
     else:

@@ -1,5 +1,6 @@
 """Programs kept in a folder: found again only for the same source, function, arguments and settings."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,31 @@ def test_what_a_function_captures_counts(tmp_path):
     is_traced(powers(), tmp_path)
     with kept_in(tmp_path):
         np.testing.assert_array_equal(powers(0.5)(3, jnp.ones(2)), [0.5, 0.5])
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def scaled_by(factor: float) -> Callable[..., Any]:
+    """A wrapper of one function, with a factor of its own."""
+
+    @functools.wraps(_base)
+    def scaled(power: int, x: jax.Array) -> jax.Array:
+        return _base(power, x) * factor
+
+    return scaled
+
+
+def _base(power: int, x: jax.Array) -> jax.Array:
+    return x**power
+
+
+_base.__module__ = "jaxcert.of_tests"
+
+
+def test_what_a_wrapper_captures_counts(tmp_path):
+    for factor in (2.0, 3.0):
+        with kept_in(tmp_path):
+            found = quickly(scaled_by(factor), static_argnums=(0,))(2, jnp.ones(2))
+        np.testing.assert_array_equal(found, [factor, factor])
     assert len([*tmp_path.iterdir()]) == 2
 
 
