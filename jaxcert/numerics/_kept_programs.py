@@ -72,22 +72,39 @@ def kept(
 def _program(file: Path, compiled: Any, arguments: Sequence[Any], given: Sequence[Any]) -> Any:
     """The program in a file, or a new one, which is written there; a file that is damaged is replaced."""
     with contextlib.suppress(Exception):  # of any kind, depending on what is damaged
-        program = _unpacked(file.read_bytes())
+        program = _unpacked(file.name, _own_content(file))
         os.utime(file)
         return program
     with _without_cache():  # a program from JAX's own cache cannot be written again
         program = compiled.lower(*arguments).compile()
     with contextlib.suppress(Exception):  # a full disk, or a program that does not run from a file, is no failure
-        content = zlib.compress(pickle.dumps(serialize_executable.serialize(program)), 1)
-        jax.block_until_ready(_unpacked(content)(*given))
+        held = file.name, serialize_executable.serialize(program)
+        content = zlib.compress(pickle.dumps(held), 1)
+        jax.block_until_ready(_unpacked(file.name, content)(*given))
         write_whole(file, content)
         _delete_old(file.parent)
     return program
 
 
-def _unpacked(content: bytes) -> Any:
-    """The program; an error if any of its bytes was changed."""
-    return serialize_executable.deserialize_and_load(*pickle.loads(zlib.decompress(content)))
+def _own_content(file: Path) -> bytes:
+    """The bytes of a file of this user, which nobody else may write: to load a program is to trust it."""
+    with file.open("rb") as opened:
+        held = os.fstat(opened.fileno())
+        if hasattr(os, "getuid") and (held.st_uid != os.getuid() or held.st_mode & 0o022):
+            raise PermissionError(file)
+        return opened.read()
+
+
+def _unpacked(name: str, content: bytes) -> Any:
+    """The program of this name; an error if any of its bytes was changed, or if it is another one."""
+    unpacking = zlib.decompressobj()
+    held = unpacking.decompress(content)
+    if not unpacking.eof or unpacking.unused_data:
+        raise ValueError(name)
+    of, program = pickle.loads(held)
+    if of != name:
+        raise ValueError(name)
+    return serialize_executable.deserialize_and_load(*program)
 
 
 def _delete_old(folder: Path) -> None:

@@ -302,15 +302,17 @@ def requirements(row: Any, case: Case) -> None:
     """Check a row with the share of new tasks, or the number of tasks of a list, that meet several requirements."""
     *most, last = [words for words, *_ in case.required]
     what, n = re.escape(f"{', '.join(most)} and {last}, all at once" if most else last), len(case.tasks)
-    listed, nothing = "num_good" in row, rf"{_START}nothing is certified about {{}}{what}\."
+    listed = "num_good" in row
+    about = f"on how many of these {n} tasks " if listed else "whether "
+    nothing = rf"{_START}nothing is certified about {about}{what}\."
     if listed:
         good, epsilon, pattern = exact_number(row["num_good"]), Fraction(1), rf"{_SO_MANY}{what}\."
-        told = [n, *said(row, case, pattern, good > 0, nothing.format(f"on how many of these {n} tasks "))]
+        told = [n, *said(row, case, pattern, good > 0, nothing)]
         fits = good in range(int(told[-2]) if told[1:] else 0, n + 1) and told[-1] == n
     else:
         good, epsilon, _ = of_probabilities(row)
         end = rf"{what}{',' * bool(most)} with probability at least {_N}\."
-        told = said(row, case, _NEW_TASK + end, good > 0, nothing.format("whether "))
+        told = said(row, case, _NEW_TASK + end, good > 0, nothing)
         fits = not told or told[0] <= good
     need(fits, "its sentence says more")
     of_counts(row, case, claims=good > 0)
@@ -391,7 +393,8 @@ def _case(record: Any, read: Callable[[Any], tuple[Any, ...]], statements: dict)
         tasks, *strata = _tasks(data, settings, read)
         case = _within(tasks, settings["support"][0], settings["support"][1], delta, settings)
         is_of_strata = statements[record["question"]][2] is share_within_strata
-        return _from_strata(case, strata[0]) if strata and is_of_strata else case
+        need(is_of_strata or not (strata or settings.get("frequencies")), "its question is not about strata")
+        return _from_strata(case, strata[0]) if strata else case
     files = [data, *record.get("others", [])]
     known = {held["columns"]["value"]: _tasks(held, settings, read)[0] for held in files}
     rows = [(held["sha256"], held.get("roles"), held["columns"]["task"], held["columns"]["trial"]) for held in files]

@@ -109,6 +109,21 @@ def test_a_damaged_file_is_replaced(damage, tmp_path):
     assert not is_traced(powers(), tmp_path)
 
 
+def test_a_file_of_another_program_or_of_others_is_not_loaded(tmp_path):
+    is_traced(powers(), tmp_path, 2)
+    (one,) = tmp_path.iterdir()
+    is_traced(powers(), tmp_path, 3)
+    (other,) = {*tmp_path.iterdir()} - {one}
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    assert is_traced(powers(), tmp_path, 2)
+    one.write_bytes(content + b"more")
+    assert is_traced(powers(), tmp_path, 2)
+    one.chmod(0o666)
+    assert is_traced(powers(), tmp_path, 2)
+    assert not one.stat().st_mode & 0o022
+
+
 def capturing_itself() -> Callable[..., Any]:
     def doubled(power: int, x: jax.Array) -> jax.Array:
         return x * 2 if power == 1 else x * doubled(power - 1, x)
