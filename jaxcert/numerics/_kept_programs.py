@@ -11,6 +11,7 @@ import functools
 import hashlib
 import os
 import pickle
+import time
 import types
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,8 @@ from jaxcert._files import write_whole
 
 # Those that were not used for the longest time are deleted. A program takes some 100 kB.
 _MAX_BYTES = 2**27
+# Before any other module of this package was read, if that took no longer than a second.
+_BEGUN = time.time() - 1
 _folder: Path | None = None
 _loaded: dict[str, Callable[..., Any]] = {}
 
@@ -141,6 +144,9 @@ def _source() -> str:
     """A digest of the source of this package, and the releases of what it is compiled with."""
     files = sorted(Path(jaxcert.__file__).parent.rglob("*.py"))
     if not files:
+        raise _NotDescribedError
+    changed = max(max(held.st_mtime, held.st_ctime) for held in map(Path.stat, files))
+    if changed > _BEGUN:  # what is loaded may be of the files before
         raise _NotDescribedError
     digest = hashlib.sha256()
     for file in files:

@@ -124,6 +124,13 @@ def test_a_file_of_another_program_or_of_others_is_not_loaded(tmp_path):
     assert not one.stat().st_mode & 0o022
 
 
+def test_what_was_loaded_before_its_source_changed_is_not_kept(tmp_path, monkeypatch):
+    _kept_programs._source.cache_clear()
+    monkeypatch.setattr(_kept_programs, "_BEGUN", 0.0)
+    is_traced(powers(), tmp_path)
+    assert not [*tmp_path.iterdir()]
+
+
 def capturing_itself() -> Callable[..., Any]:
     def doubled(power: int, x: jax.Array) -> jax.Array:
         return x * 2 if power == 1 else x * doubled(power - 1, x)
