@@ -51,6 +51,7 @@ SHARES = {
         "returns/test_task_weights.py::test_weights_are_at_least_the_density_ratio_and_close[float32]",
         "rollouts/test_certify_adaptive.py::test_it_is_the_sequential_certificate_of_its_returns",
         "rollouts/test_collect.py::test_what_is_not_finite",
+        "sequential/test_sequential_experiment.py::test_an_impossible_return_is_a_violation_for_good_or_voids",
     ),
     6.0: ("test_docs.py::test_commands_",),  # the whole README
 }
