@@ -1,6 +1,7 @@
 """Programs kept in a folder: found again only for the same source, function, arguments and settings."""
 
 import functools
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,13 @@ from jaxcert.numerics._kept_programs import kept_in
 from jaxcert.numerics._programs import quickly
 
 traced: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def old_source(monkeypatch):
+    """As if the checkout had not just been written, as a copy of it may have been."""
+    monkeypatch.setattr(_kept_programs, "_BEGUN", math.inf)
+    _kept_programs._source.cache_clear()
 
 
 def powers(factor: Any = 2.0, *, module: str = "jaxcert.of_tests") -> Callable[..., Any]:
