@@ -40,6 +40,7 @@ SHARES = {
         "test_docs",
         "test_structure",
         # Without these a planted fault would not be found (benchmarks/faults).
+        "certificates/test_anytime.py::test_tasks_without_a_violation_until_a_safety",
         "certificates/test_attained.py::test_a_safety_level_is_the_best_of_its_levels[0.5]",
         "certificates/test_certify.py::test_the_scenario_risk_is_never_below_the_exact_one",
         "certificates/test_levels.py::test_it_is_the_best_of_the_levels_at_a_smaller_delta[hoeffding]",
