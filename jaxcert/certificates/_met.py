@@ -41,7 +41,7 @@ def solved_together(
 ) -> dict[str, Any]:
     """The fields of a certificate [...] by a method, at rounded levels; beta is None or ``Levels`` where it chooses.
 
-    ``tasks``: new ones, those of the list, or new ones from strata of which as many were drawn (``EVEN``). A metric
+    ``tasks``: new ones, those of the list, or new ones from strata, drawn as often as these occur (``EVEN``). A metric
     may hold the weights of the tasks.
     """
     if method is SOFT:
@@ -57,7 +57,7 @@ EVEN = "even"
 
 
 def weights_on(metrics: list[Metric], weights: Weighted, validate: bool) -> list[Metric]:
-    """The metrics, of which one with room for all tasks holds their weights."""
+    """The metrics. One of them, with room for all tasks, holds the weights of the tasks."""
     place = max(range(len(metrics)), key=lambda i: metrics[i].sample.tasks[-1])
     sample = metrics[place].sample
     held = weights.prepared(int(sample.num_tasks), sample.tasks, sample.dtype, validate)

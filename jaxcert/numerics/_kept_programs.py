@@ -155,7 +155,7 @@ def _source() -> str:
 
 
 def _settings() -> list[Any]:
-    """The settings of JAX and XLA, apart from those of caches."""
+    """The settings of JAX and XLA, without those of their caches."""
     own = {name: value for name, value in os.environ.items() if name.startswith(("JAX_", "XLA_"))}
     found = {**jax.config.values, **own, "x64": jnp.result_type(float)}
     return sorted((name, str(value)) for name, value in found.items() if "cache" not in name.lower())

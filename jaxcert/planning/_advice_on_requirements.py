@@ -19,7 +19,7 @@ from jaxcert.tables._returns import how_many
 def advice_on_requirements(certificate: Any, num_rollouts: int | None, wanted: float) -> Advice | None:
     """Too few tasks, or rollouts, for any returns; or too many misses; None if as much is certified as wanted.
 
-    If the data chose the level, the numbers of tasks are those of the smallest level, and so lower limits.
+    If the data chose the level, the smallest level gives the numbers of tasks, which are lower limits then.
     """
     if reaches(float(certificate.safety), wanted):
         return None

@@ -165,7 +165,7 @@ class Ways(NamedTuple):
 
 
 def ways_of(tried: Sequence[Any], parts: Sequence[float], chosen: Any, delta: Any) -> Ways:
-    """Ways to pass with parts of delta, of which the chosen one counts; the same ones are one, at the sum."""
+    """Ways to pass, each with a part of delta. Equal ways become one, whose part is the sum; the chosen one counts."""
     merged = {}
     for each, part in zip(tried, parts, strict=True):
         merged[each] = merged.get(each, 0.0) + float(part)

@@ -32,7 +32,7 @@ and its X is at most c on average. A pair with a withdrawn trial counts as lost 
 import re
 import sys
 from collections.abc import Callable, Iterator
-from decimal import ROUND_FLOOR, Context
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
@@ -381,6 +381,11 @@ def shown(declared: Any, pairs: list[tuple], lost: set[int]) -> list[tuple[int, 
     return found
 
 
+def confidence_of(declared: Any) -> str:
+    """1 - delta, rounded down."""
+    return f"{_ROUNDED_DOWN.subtract(1, Decimal(declared['delta'])):f}"
+
+
 def check_pairs(content: bytes) -> Iterator[str]:
     """The conclusion that a log of pairs proves, in words; ValueError for an altered log."""
     declared, pairs, touched = read_pairs(content)
@@ -394,7 +399,7 @@ def check_pairs(content: bytes) -> Iterator[str]:
             none = "neither is shown to be better" if len(names) == 2 else "none is shown to be better"
             yield f"nothing is proven: {none} in {len(pairs)} {noun}{held}."
             continue
-        confidence = f"{_ROUNDED_DOWN.subtract(1, _ROUNDED_DOWN.create_decimal(declared['delta'])):f}"
+        confidence = confidence_of(declared)
         claims = ", and ".join(f"{names[better]} {what} {names[worse]}{margin}" for _, better, worse in found)
         yield f"proven after {max(found)[0]} {noun}: with confidence {confidence}, on new scenes {claims}{held}."
 

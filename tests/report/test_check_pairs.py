@@ -203,6 +203,12 @@ def test_no_trial_is_left_out_of_a_block_of_three(tmp_path):
             [*check_pairs(content)]
 
 
+def test_a_confidence_of_many_digits_is_rounded_down():
+    """Of a delta just above 0.05, with more digits than are printed."""
+    delta = f"5{'0' * 399}.{'0' * 399}1e-401"
+    assert Fraction(check_trials.confidence_of({"delta": delta})) <= 1 - Fraction(delta) < Fraction(19, 20)
+
+
 def test_it_stands_alone(tmp_path):
     """Two files, and Python without anything else."""
     trials = made(tmp_path / "ab.jsonl", 1, share=0)
