@@ -25,12 +25,11 @@ class Design:
 
     Attributes:
         name: ``"betting"`` and ``"clopper_pearson"``, bounds for a fixed number of rollouts; ``"attained"``, numbers of
-            successes; ``"soft"``, soft counts; or ``"sequential"``: each task is rolled out until it passes or is given
-            up (``certify_sequential``). The last two need a threshold.
+            successes; or ``"sequential"``, which needs a threshold: each task is rolled out until it passes or is given
+            up (``certify_sequential``).
         num_tasks: n.
         num_rollouts: m, rollouts per task; the most for a sequential design.
-        beta: failure probability of one lower bound; the weight alpha of a soft count; None where the certificate
-            chooses its levels itself.
+        beta: failure probability of one lower bound; None where the certificate chooses its levels itself.
         num_violations: how many tasks may miss the threshold; None where no count is wanted.
         rollouts_per_task: expected number; of either policy, where two are compared.
         cost: expected total, in rollouts unless a plan had other costs.
@@ -84,7 +83,7 @@ class Design:
     @property
     def level_words(self) -> str:
         """Beta by its name; empty where the certificate chooses its levels itself."""
-        return "" if self.beta is None else f"{self.kind.beta_name} {self.beta:.4g}"
+        return "" if self.beta is None else f"beta {self.beta:.4g}"
 
     def __str__(self) -> str:
         most = "" if self.kind.stopped is None else "at most "

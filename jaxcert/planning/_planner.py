@@ -42,7 +42,7 @@ def plan(
     * ``threshold`` and ``budget``: the design with the least expected certified risk at this threshold.
 
     Tasks and rollouts are resampled from the pilot. Tasks are independent, so the chances of a certificate that counts
-    follow by exact binomial sums from the chances of one task. For ``"soft"``, whole data sets are drawn.
+    follow by exact binomial sums from the chances of one task.
 
     The pilot chooses the design, so the certificate needs other tasks and rollouts. It holds whatever the pilot was.
 
@@ -89,7 +89,7 @@ def plan(
         doubtful = Simulation(reordered, goal.wish, min(max_rollouts, reordered.most), (seed, 4))
     if doubtful is not None and goal.has_power:  # the best design that reaches it even if pilot tasks were lucky
         doubting = goal.doubting(source.num_tasks)
-        found = searched(doubting, doubtful, [kind for kind in kinds if kind.safeties is None])
+        found = searched(doubting, doubtful, kinds)
         sure = [each for each in sorted(found, key=doubting.key)[:1] if doubting.is_met(each)]
     chosen = different(considered, goal)[: MOST_SHOWN - len(sure)]
     finish = Finish(goal, simulation, len(chosen) + len(sure), doubtful)
