@@ -9,6 +9,7 @@ import numpy as np
 from jaxcert._validation import check_number
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import Support, split_support
+from jaxcert.returns._required import Side
 
 
 class Wish(NamedTuple):
@@ -18,6 +19,8 @@ class Wish(NamedTuple):
     delta: float
     threshold: float | None
     safety: float | None
+    # Of several requirements; a task that meets all of them has a performance of 1, any other of 0.
+    sides: tuple[Side, ...] = ()
 
 
 def check_wish(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Wish:

@@ -17,6 +17,7 @@ from jaxcert.numerics import binomial_cdf
 from jaxcert.numerics._rounding import cast
 from jaxcert.planning._design_kind import Kind, PerTask, Wish
 from jaxcert.planning._least_tasks import on_rows
+from jaxcert.planning._pilot import turned
 from jaxcert.returns._sample import Sample
 from jaxcert.sequential import certify_sequential
 
@@ -114,13 +115,27 @@ def _run(returns, threshold, beta, fixed) -> tuple[jax.Array, jax.Array]:
     return found.lower_bounds, found.num_rollouts_used[..., 0]
 
 
+_BETTING = _fixed("betting", lambda binary: not binary)
 _SEQUENTIAL = Kind("sequential", {}, _stopped_per_task, lambda binary: True, _stopped, needs_threshold=True)
+
+
+def all_met(returns: np.ndarray, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
+    """1 for tasks [N] that are shown to meet all requirements, 0 for others, from their returns [N, M, sides]."""
+    met = np.ones((len(betas), len(returns)), bool)
+    for i, side in enumerate(wish.sides):
+        low, high = map(float, side.support or (0, 1))
+        threshold = float(turned(side, side.threshold))
+        own = Wish((low, high), wish.delta, threshold, None)
+        lower = (_SUCCESSES if side.support is None else _BETTING).per_task(returns[..., i], m, betas, own).lower
+        met &= lower >= cast(threshold, lower.dtype, "up")
+    return PerTask(met.astype(np.float32), np.full(met.shape, m, np.int32))
+
 
 # Adding a kind of designs is one line here. Attained levels certify as much as Clopper-Pearson bounds, or more.
 DESIGNS = {
     kind.name: kind
     for kind in (
-        _fixed("betting", lambda binary: not binary),
+        _BETTING,
         _SUCCESSES,
         _fixed("clopper_pearson", lambda binary: False),
         _SEQUENTIAL,

@@ -12,6 +12,7 @@ from jaxcert._validation import check_count, check_open_unit
 from jaxcert.certificates._arguments import choose
 from jaxcert.planning._design_kind import Kind, Wish
 from jaxcert.planning._known_designs import DESIGNS
+from jaxcert.returns._required import Side
 
 # Smaller probabilities are shown as about 0.
 _LEAST, _NOTHING = 0.0005, "about 0"
@@ -150,7 +151,7 @@ class Plan:
         power: the wanted probability of the certificate.
         reachable: a design whose value is the safety that it certifies in the wanted share of cases, where none is sure
             to reach the wanted one.
-        wish: of ``plan``: support, delta, threshold and safety.
+        wish: of ``plan``: support, delta, threshold and safety, and the sides of requirements.
         costs: of ``plan``: per task, per rollout, and the budget.
         considered: of ``plan``: the best one for each kind of design and each number of rollouts, in their order.
         num_tasks: of a table: the fewest tasks of each of its cells, integers; 0 for none, or more than a million.
@@ -203,6 +204,8 @@ def _plain(value: Any) -> Any:
         return _plain({**dataclasses.asdict(value), "arguments": dict(value.kind.arguments)})
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
+    if isinstance(value, Side):
+        return str(value)
     if isinstance(value, Wish | Costs):
         return _plain(value._asdict())
     if isinstance(value, dict):

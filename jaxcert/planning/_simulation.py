@@ -15,6 +15,7 @@ from jaxcert._validation import check_number
 from jaxcert.numerics import clopper_pearson_lower
 from jaxcert.planning._design_kind import Kind, PerTask, Wish
 from jaxcert.planning._goals import Goal, as_row
+from jaxcert.planning._known_designs import all_met
 from jaxcert.planning._pilot import ReorderedPilot, Source
 from jaxcert.planning._plan import Design
 
@@ -56,6 +57,8 @@ class Simulation:
         return self.run(design.kind, design.num_rollouts, np.asarray([design.beta]))
 
     def _course(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
+        if self.wish.sides:
+            return all_met(self._returns(m), m, betas, self.wish)
         found, threshold = kind.per_task(self._returns(m), m, betas, self.wish), self.wish.threshold
         successes = None if kind.enough is None or threshold is None else self.source.successes(m)
         if kind.enough is None or threshold is None or successes is None:
@@ -67,7 +70,8 @@ class Simulation:
         length = next(length for length in LENGTHS if length >= m)
         if length not in self.drawn:
             rng = np.random.default_rng([*self.seed, length])
-            self.drawn[length] = self.source.draw(rng, self.num_repeats, length).reshape(-1, length)
+            drawn = self.source.draw(rng, self.num_repeats, length)
+            self.drawn[length] = drawn.reshape(-1, *drawn.shape[2:])
         return self.drawn[length]
 
 
