@@ -26,7 +26,6 @@ from jaxcert.returns._sample import numbers_as_sample
 REPEATS = 200
 # Failure probability of a limit that allows for a lucky pilot, and bets.
 _DOUBT, _BETS = 0.05, (0.01, 0.125, 0.25, 0.5)
-DOUBTED = "pessimistic: if the pilot was luckier than tasks and trials in general, at 95 % confidence"
 # Sizes around the one that was found.
 _LARGER = (1, 1.02, 1.04, 1.07, 1.1, 1.15, 1.2, 1.3, 1.5, 2)
 
@@ -81,14 +80,6 @@ def _sure(experiments: Experiments, found: int, power: float, seed: tuple[int, .
         if least_share(passed, num_claims * len(sizes)) >= power:
             return size
     return 0
-
-
-def doubt_notice(power: float, own: str, *, holds: bool) -> str:
-    """Whether the first design has the power even if the pilot was lucky; ``own``: what the pilot has of its own."""
-    if holds:
-        return f"The first design has power {power:g} even if the pilot was lucky (pessimistic)."
-    like = f"power {power:g} if {own} in general are like its own, less if these were lucky (pessimistic)"
-    return f"The pilot cannot tell: {like}. A larger pilot helps."
 
 
 def with_failures(draw: Callable[..., np.ndarray], kept: float, worst: float) -> Callable[..., np.ndarray]:
