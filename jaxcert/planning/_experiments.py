@@ -107,10 +107,11 @@ class Margin(NamedTuple):
 
 
 def kept_if_lucky(differences: np.ndarray, wish: Margin) -> float:
-    """The share of differences that is not the worst, if those of a pilot [units, repeats] were lucky.
+    """The share of differences to keep, with the worst in place of the others, if a pilot [units, repeats] was lucky.
 
-    A certificate adds up evidence, ln(1 - bet + bet (d + w) / (c + w)) of a difference d. If this share is kept, the
-    mean evidence is at its lower confidence limit, or below it, for each bet; by the smallest one the mean of d is.
+    A certificate adds up evidence: a difference d is worth ln(1 - bet + bet (d + w) / (c + w)). With this share the
+    mean evidence is at most its lower confidence limit, for each of several bets. The smallest bet does the same for
+    the mean of d.
     """
     worth = (differences.astype(np.float64) + wish.width) / (wish.margin + wish.width)
     most, kept = 2 * wish.width / (wish.margin + wish.width), []

@@ -116,7 +116,7 @@ _LISTS, _EACH, _UNLUCKY = 100, 8, 0.05
 
 
 def _unlucky(pilot: PilotReturns, count: Callable[..., np.ndarray], num_rollouts: int, seed: int) -> Any:
-    """The tasks of the list, if the pilot was lucky: of those that it may be of, some of which few are certified."""
+    """The list if the pilot was lucky: of many lists that may have given it, one of which few tasks are certified."""
     rng = np.random.default_rng([seed, 7])
     lists = [pilot.imagined(rng) for _ in range(_LISTS)]
     drawn = np.concatenate([each.draw(rng, _EACH, num_rollouts) for each in lists])
