@@ -32,10 +32,11 @@ from jaxcert.report.html._report_parts import (
 )
 from jaxcert.report.html._report_tables import (
     Sample,
-    certified_table,
+    certified_columns,
     check_policies,
     facts_table,
     names_of,
+    rows_of_table,
     sample_of,
     settings_table,
     write_page,
@@ -149,7 +150,7 @@ def write_report(
         not_about=certificate.not_about,
         headlines=headlines_of(certificate, fixed, sample.policies),
         sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, _MOST_SENTENCES)]],
-        rows=certified_table(certificate, asked),
+        rows=rows_of_table(certified_columns(certificate, asked, "…")),
         num_rows=len(sentences),
         misses=misses_of(certificate, asked, sample, fixed),
         reasons=reasons_of(certificate, asked, sample, advice or () if fixed else (), wanted),

@@ -130,15 +130,13 @@ _PATH = re.compile(r"[/~.\\]|[a-zA-Z]:[/\\]|file:")
 _SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision", "versions", "seed")
 
 
-def certified_table(certificate: Any, question: Question) -> list[dict[str, str]]:
-    """The certified statements, row by row."""
-    return rows_of_table(shortened(texts_of(certificate, question), "…"))
-
-
-def shortened(columns: dict[str, list[str]], mark: str) -> dict[str, list[str]]:
-    """All rows, or the first and the last of many, which would be slow to lay out; a mark stands for the rows
-    between.
+def certified_columns(
+    certificate: Any, question: Question, mark: str, *, most: int | None = None
+) -> dict[str, list[str]]:
+    """The certified statements by columns: all rows up to ``most``, or the first and the last of many, which would be
+    slow to lay out; a mark stands for the rows between.
     """
+    columns = {name: texts[:most] for name, texts in texts_of(certificate, question).items()}
     *names, end = columns
     count = len(columns[end])
     if count <= _MOST_ROWS:
