@@ -24,9 +24,9 @@ from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
-from jaxcert.report._by_name import observed_means
 from jaxcert.report._curve import every_step
 from jaxcert.report._exact_check import check_witnessed
+from jaxcert.report._in_words import observed_means
 from jaxcert.report.html._report_parts import MOST_REASONS, reasons_of
 from jaxcert.report.html._report_tables import Sample, certified_columns
 from jaxcert.tables import ReturnsFile

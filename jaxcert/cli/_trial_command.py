@@ -10,8 +10,7 @@ import typer
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
-from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness, writing
-from jaxcert.cli._rolling import check_archive_path
+from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_archive_path, check_outputs, check_witness, writing
 from jaxcert.cli._run import SCHEDULES_NAMED
 from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import write_certificates

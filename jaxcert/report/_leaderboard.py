@@ -14,9 +14,8 @@ from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
-from jaxcert.report._by_name import observed_means
 from jaxcert.report._document import certificate_document
-from jaxcert.report._in_words import column_texts, heading
+from jaxcert.report._in_words import column_texts, heading, observed_means
 from jaxcert.report._recompute import differing, of_delta, precision, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
@@ -140,10 +139,6 @@ class Leaderboard(NamedTuple):
             return ""
         why = "since the worst return of its unfinished rollouts would help the other"
         return f" No policy is certified to be at least as good as {' or '.join(names)}, {why}."
-
-    def is_open(self, i: int, j: int) -> bool:
-        """Whether neither of two policies is certified to be at least as good as the other."""
-        return not (self.order[i, j] or self.order[j, i])
 
     def not_better(self, i: int) -> list[str]:
         """The policies that i is certified to be at least as good as."""

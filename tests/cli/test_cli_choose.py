@@ -16,7 +16,7 @@ WORDS = {question.words: name for name, question in QUESTIONS.items()}
 
 def _chosen(*arguments):
     """The offered commands, and the words of the questions that are offered and, by their place, asked elsewhere."""
-    here, _, others = said("choose", *arguments).partition("\nAsked elsewhere:\n")
+    here, _, others = command("choose", *arguments).out.partition("\nAsked elsewhere:\n")
     offered = [line.strip() for line in here.splitlines() if line.startswith("    ")]
     words = [line.strip() for line in here.splitlines() if line.startswith("  ") and line[2] != " "]
     elsewhere = {where: told.splitlines() for where, told in re.findall(r"\n  (\S.*)\n((?:    .*\n)+)", others)}
