@@ -17,7 +17,7 @@ import numpy as np
 from alterations import altered_record
 
 import jaxcert
-from jaxcert.report import certificate_record, check_certificate, check_exactly, write_certificates
+from jaxcert.report import certificate_record, check_exactly, write_certificates
 from jaxcert.report._recompute import precision
 from jaxcert.tables import read_returns
 
@@ -162,18 +162,6 @@ def _fixed(rng: np.random.Generator, kind: Kind, x: np.ndarray, low: float, high
 def verdicts(certificate: Path, returns: Path) -> list[tuple[bool, str]]:
     """Of each row whether it is accepted, and its sentence or the reason."""
     return [(holds, words) for holds, words in check_exactly(certificate, returns) if holds is not None]
-
-
-def reasons(certificate: Path, table: Path) -> list[str]:
-    """Why it is refused by the file that stands alone; empty if it is not."""
-    content = table.read_bytes()
-    found = check_certificate.check(
-        certificate.read_bytes(), lambda data: check_certificate.read_csv(content, data["columns"])
-    )
-    try:
-        return [words for holds, words in found if holds is False]
-    except check_certificate.WRONG as error:
-        return [check_certificate.reason(error)]
 
 
 def with_risk(row: dict[str, Any], risk: float) -> None:

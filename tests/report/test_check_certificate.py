@@ -5,6 +5,7 @@ import copy
 import hashlib
 import math
 import re
+import subprocess
 import sys
 from collections import Counter
 from fractions import Fraction
@@ -13,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alterations import altered, every_alteration, of_tables, standing_alone
+from alterations import altered, every_alteration, of_tables
 from cli_harness import table
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
-from random_certificates import KINDS, Cases, made, reasons, record_of, smallest_risk, tally, verdicts
+from random_certificates import KINDS, Cases, made, record_of, smallest_risk, tally, verdicts
 
 import jaxcert
 from jaxcert.questions import QUESTIONS
@@ -28,6 +29,7 @@ from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.check_certificate import read_csv
 from jaxcert.tables import read_returns
 
+FILE = Path(check_certificate.__file__)
 FRACTIONS = st.fractions(0, 1, max_denominator=50)
 
 
@@ -58,7 +60,8 @@ def test_equal_coins_are_the_binomial_distribution(n, k, p):
 def test_what_bets_win_on_average_by_its_definition(bets, excess, low):
     threshold = low + Fraction(9, 7)
     returns, tiny = [low + x for x in excess], Fraction(1, 10**60)
-    won = sum(math.prod(1 - bet + bet * (x - low) / (threshold - low) for x in returns) for bet in bets) / len(bets)
+    each = [Fraction(math.prod(1 - bet + bet * (x - low) / (threshold - low) for x in returns)) for bet in bets]
+    won = Fraction(sum(each)) / len(bets)
 
     def sign(goal):
         found = check_certificate.gain(bets, returns, Fraction(low), threshold, goal)
@@ -87,10 +90,17 @@ def test_it_is_one_file_of_the_standard_library_without_floats(module):
     assert not any(isinstance(node, ast.Constant) and type(node.value) is float for node in nodes)
 
 
+def alone(folder: Path, *arguments) -> subprocess.CompletedProcess:
+    """The file, copied, in a Python that sees nothing else."""
+    copied = folder / "copied.py"
+    copied.write_text(FILE.read_text())
+    command = [sys.executable, "-I", "-S", copied, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+
+
 def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
     case = cases["betting"]
-    alone = standing_alone(tmp_path, "check_certificate.py")
-    ran = alone(case.certificate, case.returns)
+    ran = alone(tmp_path, case.certificate, case.returns)
     assert ran.returncode == 0, ran.stderr
     said = [row["sentence"] for row in record_of(case)["rows"]]
     assert [line.split(": ", 2)[2] for line in ran.stdout.splitlines()[: len(said)]] == said
@@ -98,13 +108,13 @@ def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
     assert ran.stderr.splitlines() == [f"certificate 1, row {i + 1} of {len(said)}" for i in range(len(said))]
     other = tmp_path / "other.csv"
     other.write_text(case.returns.read_text().replace("0.", "0.0", 1))
-    wrong = alone(case.certificate, other)
+    wrong = alone(tmp_path, case.certificate, other)
     assert (wrong.returncode, wrong.stdout) == (
         1,
         "refused: the file of returns is not the one that it was made from\n",
     )
-    assert alone(case.certificate, "none.csv").returncode == 1
-    assert "python check_certificate.py" in alone().stderr
+    assert alone(tmp_path, case.certificate, "none.csv").returncode == 1
+    assert "python check_certificate.py" in alone(tmp_path).stderr
 
 
 def test_it_knows_the_questions_that_have_witnesses_and_the_format():
@@ -175,6 +185,16 @@ def test_the_smallest_risk_is_accepted_and_one_float_less_refused(cases):
 def with_record(case, record, *, digest: bool = True) -> Path:
     change = {"certificates": [record]}
     return altered(case.certificate, lambda document: document.update(change), new_digest=digest, name="altered.json")
+
+
+def reasons(certificate: Path, returns: Path) -> list[str]:
+    """Why it is refused; empty if it is not."""
+    content = returns.read_bytes()
+    found = check_certificate.check(certificate.read_bytes(), lambda data: read_csv(content, data["columns"]))
+    try:
+        return [words for holds, words in found if holds is False]
+    except check_certificate.WRONG as error:
+        return [check_certificate.reason(error)]
 
 
 def claiming_row(record) -> int:
