@@ -203,18 +203,6 @@ def test_no_setting_is_taken_from_the_file_of_a_monitor_whose_certificate_is_giv
     assert message in refused(*again)
 
 
-def test_what_counts_as_success_is_as_in_the_certificate(stream, tmp_path):
-    found = jaxcert.certify(np.ones((40, 10), bool), 0.5, delta=0.05)
-    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1))])
-    file, again = tmp_path / "m", ("monitor", tmp_path / "c.json", "--state")
-    stream("task,success\na,pass\n")
-    assert command(*again, file, "--successes", "--complete").status == 0
-    stream("")
-    assert command(*again, file, "--successes").status == 0
-    altered(file, file, successes=False, most_successes=None)
-    assert "successes is True; the monitor began with False" in refused(*again, file, "--support", 0, 1)
-
-
 def test_an_alarm_is_told_where_the_stream_ends_in_a_task(stream, tmp_path):
     lines = [f"{task},0" for task in range(40) for _ in range(2)]
     stream("\n".join(["task,return", *lines, "last,0", ""]))

@@ -72,13 +72,6 @@ def test_a_column_beside_tasks_and_trials(names, entries, said):
             from_frame(frame, strict=True)
 
 
-def test_one_of_the_policies_on_tasks_of_their_own_is_read(tmp_path):
-    rows, which = task_and_trial(), TASK % 4 > 0
-    path = written(tmp_path / "t.csv", **rows, arm=np.where(which, "a", "b"), success=which)
-    assert "differ in column 'arm'" in command("certify", path, *ASK).err
-    assert command("certify", path, *ASK, "--strict", "--where", "arm = a").status == 0
-
-
 @pytest.mark.parametrize("name", ["agent_run", "policy_rollout_id", "model_attempt"])
 def test_what_numbers_the_trials_of_a_policy_is_no_policy(tmp_path, name):
     rows = {"task": np.repeat(np.arange(40), 5), name: np.tile(np.arange(5), 40), "success": True}
