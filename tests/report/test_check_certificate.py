@@ -5,7 +5,6 @@ import copy
 import hashlib
 import math
 import re
-import subprocess
 import sys
 from collections import Counter
 from fractions import Fraction
@@ -14,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alterations import altered, every_alteration, of_tables
+from alterations import altered, every_alteration, of_tables, standing_alone
 from cli_harness import table
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
-from random_certificates import KINDS, Cases, made, record_of, smallest_risk, tally, verdicts
+from random_certificates import KINDS, Cases, lines_of, made, reasons, record_of, smallest_risk, tally, verdicts
 
 import jaxcert
 from jaxcert.questions import QUESTIONS
@@ -29,7 +28,6 @@ from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.check_certificate import read_csv
 from jaxcert.tables import read_returns
 
-FILE = Path(check_certificate.__file__)
 FRACTIONS = st.fractions(0, 1, max_denominator=50)
 
 
@@ -79,17 +77,10 @@ def test_it_is_one_file_of_the_standard_library_without_floats(module):
     assert not any(isinstance(node, ast.Constant) and type(node.value) is float for node in nodes)
 
 
-def alone(folder: Path, *arguments) -> subprocess.CompletedProcess:
-    """The file, copied, in a Python that sees nothing else."""
-    copied = folder / "copied.py"
-    copied.write_text(FILE.read_text())
-    command = [sys.executable, "-I", "-S", copied, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
-
-
 def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
     case = cases["betting"]
-    ran = alone(tmp_path, case.certificate, case.returns)
+    alone = standing_alone(tmp_path, "check_certificate.py")
+    ran = alone(case.certificate, case.returns)
     assert ran.returncode == 0, ran.stderr
     said = [row["sentence"] for row in record_of(case)["rows"]]
     assert [line.split(": ", 2)[2] for line in ran.stdout.splitlines()[: len(said)]] == said
@@ -97,13 +88,13 @@ def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
     assert ran.stderr.splitlines() == [f"certificate 1, row {i + 1} of {len(said)}" for i in range(len(said))]
     other = tmp_path / "other.csv"
     other.write_text(case.returns.read_text().replace("0.", "0.0", 1))
-    wrong = alone(tmp_path, case.certificate, other)
+    wrong = alone(case.certificate, other)
     assert (wrong.returncode, wrong.stdout) == (
         1,
         "refused: the file of returns is not the one that it was made from\n",
     )
-    assert alone(tmp_path, case.certificate, "none.csv").returncode == 1
-    assert "python check_certificate.py" in alone(tmp_path).stderr
+    assert alone(case.certificate, "none.csv").returncode == 1
+    assert "python check_certificate.py" in alone().stderr
 
 
 def test_it_knows_the_questions_that_have_witnesses_and_the_format():
@@ -176,16 +167,6 @@ def with_record(case, record, *, digest: bool = True) -> Path:
     return altered(case.certificate, lambda document: document.update(change), new_digest=digest, name="altered.json")
 
 
-def reasons(certificate: Path, returns: Path) -> list[str]:
-    """Why it is refused; empty if it is not."""
-    content = returns.read_bytes()
-    found = check_certificate.check(certificate.read_bytes(), lambda data: read_csv(content, data["columns"]))
-    try:
-        return [words for holds, words in found if holds is False]
-    except check_certificate.WRONG as error:
-        return [check_certificate.reason(error)]
-
-
 def claiming_row(record) -> int:
     return next(i for i, row in enumerate(record["rows"]) if row.get("witness") and _says_much(row))
 
@@ -201,11 +182,6 @@ def test_every_alteration_is_refused_with_a_reason(cases, name):
     assert [each for each, words in found.items() if not any(words) or not all(map(str.isprintable, words))] == []
     kept = [each for each, one in altered.items() if not reasons(with_record(case, one, digest=False), case.returns)]
     assert kept == []
-
-
-def lines_of(certificate: Path, returns: Path) -> list[tuple[bool | None, str]]:
-    content = returns.read_bytes()
-    return [*check_certificate.check(certificate.read_bytes(), lambda data: read_csv(content, data["columns"]))]
 
 
 def test_a_row_that_claims_nothing_counts_no_more_tasks_than_there_are(cases):

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 import pytest
 from alterations import altered_record, of_records, of_rows
+from chained_logs import log_of
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
@@ -236,16 +237,6 @@ def test_an_upper_end_is_refused(cases):
     )
 
 
-def chained(lines: list[dict]) -> str:
-    """A log of these entries, each with the hash of all up to it."""
-    text, chain = "", ""
-    for line in lines:
-        plain = {name: value for name, value in line.items() if name != "chain"}
-        chain = hashlib.sha256((chain + json.dumps(plain)).encode()).hexdigest()
-        text += f"{json.dumps({**plain, 'chain': chain})}\n"
-    return text
-
-
 def relogged(case, folder: Path, change, *, with_chain: bool = True) -> Path:
     """The log with a change of its lines, and a certificate that names it with its own hash."""
     sha256 = record_of(case)["data"]["sha256"]
@@ -257,9 +248,9 @@ def relogged(case, folder: Path, change, *, with_chain: bool = True) -> Path:
         lines.append(json.loads(line))
     changed = copy.deepcopy(lines)
     change(changed)
-    text = chained(changed) if with_chain else "".join(f"{json.dumps(line)}\n" for line in changed)
-    (folder / "run.jsonl").write_text(text)
-    digest = hashlib.sha256(text.encode()).hexdigest()
+    content = log_of(changed) if with_chain else b"".join(f"{json.dumps(line)}\n".encode() for line in changed)
+    (folder / "run.jsonl").write_bytes(content)
+    digest = hashlib.sha256(content).hexdigest()
     counts = [sum(line.get("task") == label for line in changed) for label in changed[0]["tasks"]]
     sizes = {"min": min(counts), "max": max(counts), "total": sum(counts)}
     return altered_record(case.certificate, lambda one: one["data"].update(sha256=digest, num_rollouts=sizes))
@@ -444,15 +435,14 @@ def test_a_trial_that_is_none_is_not_withdrawn(gone):
     lines += [{"number": 1, "task": "a", "success": True}]
     lines += [{"number": 2 + i, "withdrawn": number, "why": "mistyped"} for i, number in enumerate(gone)]
     with pytest.raises(ValueError, match="of the log withdraws no trial"):
-        check_trials.read_log(chained(lines).encode(), "")
+        check_trials.read_log(log_of(lines), "")
 
 
 def test_withdrawn_trials_count_as_the_worst_at_their_places():
     first = {"number": 0, "format": "jaxcert-trials-1", "tasks": ["a", "b"], "support": [-1.5, 4.0]}
     lines = [first, *({"number": i + 1, "task": "ab"[i % 2], "score": 0.25 * i} for i in range(4))]
     lines += [{"number": 5, "withdrawn": 3, "why": "mistyped"}, {"number": 6, "task": "a", "score": 4.0}]
-    content = chained(lines).encode()
-    tasks, *_ = check_trials.read_log(content, "")
+    tasks, *_ = check_trials.read_log(log_of(lines), "")
     assert tasks == [[0, Fraction(-3, 2), 4], [Fraction(1, 4), Fraction(3, 4)]]
 
 
