@@ -1,8 +1,8 @@
 """Files of returns: values and types are kept in every format, whatever the columns are called."""
 
-import contextlib
 import csv
 import dataclasses
+import functools
 import hashlib
 import io
 import re
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from saved_files import HEADER, SIX_ROWS, SOME_ARE_MISSING, archive, parquet, refused, saved, single
+from saved_files import HEADER, SIX_ROWS, SOME_ARE_MISSING, archive, check_said, parquet, refused, saved, single
 
 from jaxcert import align_tasks, certify
 from jaxcert.report import certificate_record, verify, write_certificates
@@ -342,11 +342,7 @@ SAID = [
 def test_what_is_said_of_a_table(tmp_path, text, said):
     path, names = saved(tmp_path, "t.csv", text), {*re.split("[^a-z_]", text.split("\n")[0])}
     options = {} if names & {"episode", "trial", "attempt"} else {"trial": None}
-    if said and said[0] != "(":
-        refused(path, said, **options)
-        return
-    with pytest.warns(UserWarning, match=re.escape(said[1:-1])) if said else contextlib.nullcontext():
-        data = read_returns(path, **options)
+    data = check_said(said, functools.partial(read_returns, path, **options))
     if not said:
         assert len(data.tasks) == len({line.split(",")[0] for line in text.splitlines()[1:]})
 
