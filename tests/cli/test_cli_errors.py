@@ -10,6 +10,7 @@ import pytest
 from cli_harness import as_process, command, refused, said
 
 import jaxcert
+from jaxcert._files import check_output, write_whole
 
 ROOT = Path(jaxcert.__file__).parents[1]
 GOOD = np.linspace(0, 1, 96).reshape(12, 8)
@@ -162,3 +163,14 @@ def test_version():
 def test_a_refusal_as_a_process():
     done = as_process("certify", "none.npz", "--support", 0, 1, "--delta", 0.1)
     assert done == (2, "", "error: none.npz: no such file\n")
+
+
+def test_a_name_beside_which_no_other_has_room_is_refused_beforehand(tmp_path):
+    longest = tmp_path / ("ä" * 113 + ".npz")
+    assert len(longest.name.encode()) == 230
+    write_whole(check_output(longest), b"1")
+    write_whole(longest.with_name(f"{longest.name}.unfinished"), b"2")
+    too_long = tmp_path / ("ä" * 114 + ".npz")
+    begin = ("rollout", "simple_grid", "--tasks", 3, "--rollouts", 2, "--out", too_long)
+    assert "a name of 232 bytes; expected at most 230" in refused(*begin)
+    assert len(list(tmp_path.iterdir())) == 2

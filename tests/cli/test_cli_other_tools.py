@@ -60,7 +60,7 @@ def test_the_tasks_of_a_benchmark_are_a_list_unless_it_is_said_that_they_were_dr
     """Both commands that the question offers work as they stand."""
     asked = session(f"certify {name}.json {given} => its tasks are a list that somebody made")
     for about, ending in ((r"these \d tasks", "--suite"), ("the same distribution|nothing is certified", "--sampled")):
-        command = re.search(rf"jaxcert (certify [^?]*{ending})\b", asked)[1]
+        command, *_ = re.findall(rf"jaxcert (certify [^?]*{ending})\b", asked)
         if ending == "--suite" and not given:  # a list has no curve
             assert command.endswith("--threshold X --suite")
         else:

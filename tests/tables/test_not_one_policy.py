@@ -193,55 +193,33 @@ def rows_of(**more):
     return {"task": np.repeat(np.arange(30), 20), "success": np.tile(np.arange(20) < 14, 30), **more}
 
 
-@pytest.mark.parametrize(
-    ("name", "entries"),
-    [
-        ("arm", np.tile(np.where(np.arange(20) < 14, "clean", "perturbed"), 30)),
-        ("global_step", np.tile(np.arange(20), 30)),
-    ],
-)
-def test_a_folder_is_of_one_policy(tmp_path, name, entries):
-    folder = parts(tmp_path / "mixed", rows_of(**{name: entries}))
-    assert f"differ in column '{name}'" in refused("certify", folder, *ASK)
-    single = parts(tmp_path / "single", rows_of(**{name: np.repeat(entries[:1], 600)}))
-    assert command("certify", single, *ASK).status == 0
-    two = [rows_of(**{name: np.repeat(entries[i : i + 1], 600)}) for i in (0, 19)]
-    assert "expected, as in the first file" in refused("certify", parts(tmp_path / "two", *two), *ASK)
+OF_TASKS, OF_TRIALS = np.repeat(np.arange(30), 20), np.tile(np.arange(20), 30)
+ARMS, STEPS = np.tile(np.where(np.arange(20) < 14, "clean", "perturbed"), 30), OF_TRIALS
+ALIKE = {"num_steps": np.arange(600) % 90, "version": OF_TASKS % 3, "model": [None] * 600}
+ALIKE |= {"agent": pa.array([{"x": 1}] * 600), "model_latency": np.arange(600.0)}
+ANOTHER = "expected, as in the first file"
+CONDITIONS = ("condition", "perturbation", "noise", "prompt", "group")
+HELPED = [pa.array([x, *[type(x or 1.0)(1)] * 599]) for x in (np.nan, None, np.float16("nan"))]
+# What the files of a folder hold beside tasks and successes, and what is said of it.
+FOLDERS = [
+    *(([{name: entries}], f"differ in column '{name}'") for name, entries in (("arm", ARMS), ("global_step", STEPS))),
+    *(([{name: np.repeat(entries[:1], 600)}], "") for name, entries in (("arm", ARMS), ("global_step", STEPS))),
+    *(([{n: np.repeat(x[i], 600)} for i in (0, 19)], ANOTHER) for n, x in (("arm", ARMS), ("global_step", STEPS))),
+    ([{"ours": np.arange(600) % 7 == 0}], "(column 'ours' marks some of the rows)"),
+    ([{"ours": np.full(600, x)} for x in (True, False)], f"in no partition, ours False; {ANOTHER}"),
+    # The smallest and the largest number of a column are the same in the head of the file, and not all of its entries.
+    *(([{"human": x}], "column 'human' sets trials aside") for x in HELPED),
+    ([{"train_iter": OF_TASKS}], "rows differ in column 'train_iter'"),
+    ([{"num_env_steps": OF_TASKS}], ""),
+    ([ALIKE, {"part": np.ones(600)}], ""),
+    *(([{name: np.arange(600) % 2}], f"differ in column '{name}'") for name in CONDITIONS),
+]
 
 
-def test_a_folder_is_of_one_variant(tmp_path):
-    folder = parts(tmp_path / "mixed", rows_of(ours=np.arange(600) % 7 == 0))
-    with pytest.warns(UserWarning, match="column 'ours' marks some of the rows"):
-        read_summary(folder)
-    two = parts(tmp_path / "two", rows_of(ours=np.ones(600, bool)), rows_of(ours=np.zeros(600, bool)))
-    assert "in no partition, ours False; expected, as in the first file" in refused("certify", two, *ASK)
-
-
-@pytest.mark.parametrize("other", [np.nan, None, np.float16("nan")])
-def test_the_head_of_a_file_tells_nothing_of_rows_without_an_entry(tmp_path, other):
-    """The smallest and the largest number of a column are the same, and not all of its entries."""
-    folder = parts(tmp_path / "helped", rows_of(human=pa.array([other] + [type(other or 1.0)(1)] * 599)))
-    assert "column 'human' sets trials aside" in refused("certify", folder, *ASK)
-
-
-def test_a_folder_has_no_moment_of_each_task(tmp_path):
-    folder = parts(tmp_path / "log", rows_of(train_iter=np.repeat(np.arange(30), 20)))
-    assert "rows differ in column 'train_iter'" in refused("certify", folder, *ASK)
-    lengths = rows_of(num_env_steps=np.repeat(np.arange(30), 20))
-    assert command("certify", parts(tmp_path / "lengths", lengths), *ASK).status == 0
-
-
-def test_a_folder_has_what_tasks_and_trials_have(tmp_path):
-    more = {"num_steps": np.arange(600) % 90, "version": np.repeat(np.arange(30) % 3, 20), "model": [None] * 600}
-    more |= {"agent": pa.array([{"x": 1}] * 600), "model_latency": np.arange(600.0)}
-    folder = parts(tmp_path / "more", rows_of(**more), rows_of(part=np.ones(600)))
-    assert command("certify", folder, *ASK).status == 0
-
-
-@pytest.mark.parametrize("name", ["condition", "perturbation", "noise", "prompt", "group"])
-def test_a_folder_pools_no_conditions(tmp_path, name):
-    folder = parts(tmp_path / "mixed", rows_of(**{name: np.arange(600) % 2}))
-    assert f"differ in column '{name}'" in refused("certify", folder, *ASK)
+@pytest.mark.parametrize(("files", "said"), FOLDERS)
+def test_what_is_said_of_a_folder(tmp_path, files, said):
+    folder = parts(tmp_path / "runs", *(rows_of(**more) for more in files))
+    check_said(said, functools.partial(read_summary, folder))
 
 
 def test_partitions_of_policies_are_not_pooled(tmp_path):
