@@ -52,19 +52,6 @@ def test_a_bad_return_is_named_and_no_output_begun(tmp_path, bad):
     assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
 
 
-def test_what_only_the_library_knows(tmp_path):
-    def line(returns: np.ndarray, *arguments: object, **arrays: np.ndarray) -> str:
-        path = stored(tmp_path, returns, **arrays)
-        return refused("certify", path, "--support", 0, 1, "--delta", 0.1, *arguments)
-
-    masked = np.ones(GOOD.shape, bool)
-    masked[4] = False
-    assert "task 4 has every rollout masked" in line(GOOD, where=masked)
-    assert "empirical_bernstein needs at least 2" in line(GOOD[:, :1], "--bound", "empirical_bernstein")
-    swapped = np.random.default_rng(0).uniform(0, 0.1, size=(50, 40)) + np.linspace(0, 0.9, 40)
-    assert "axes were swapped" in line(swapped)
-
-
 def test_a_write_that_fails_is_one_line(tmp_path, monkeypatch):
     path = stored(tmp_path, GOOD)
 

@@ -140,10 +140,11 @@ def test_copies_are_told_by_objects_as_a_whole(tmp_path, kind):
 FAILURES = """
     incorrect not_solved unsolved stuck dropped died broken oom timeouts Fehler fehlgeschlagen echec fallo misclassified
     nicht_bestanden derailed hallucinated is_wrong lost non_compliant not_done not-safe missed_grasp
+    failed no_failures no_of_failure
 """
 SUCCESSES = """
     no_collision not_stuck not_dropped collision_free error_free no_timeout success_no_error solved_without_help
-    lossless rejected flagged killed refusal
+    lossless rejected flagged killed refusal not_failed non-error noError
 """
 
 
