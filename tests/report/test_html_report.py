@@ -8,7 +8,7 @@ import sys
 import jax
 import numpy as np
 import pytest
-from browser import needed_widths, printed_pages, visit
+from browser import beyond_the_edge, printed_pages, visit
 
 import jaxcert
 from jaxcert.baselines import PlugInEstimate
@@ -69,15 +69,14 @@ def test_nothing_is_cut_off_on_a_phone(tmp_path):
     given = {"data": read_returns(tmp_path / f"{LONG[:200]}.npz"), "findings": [Finding("trend", LONG)]}
     given |= {"facts": {"policy": LONG, LONG: LONG}, "protocol": LONG, "date": LONG, "verify_command": LONG}
     page = write(tmp_path, found, title=LONG, **given)
-    widths = [320, 390, 1200]
-    assert needed_widths(page, tmp_path, widths) == widths
+    assert beyond_the_edge([page], tmp_path, [320, 390, 1200], may_scroll=False) == ({}, [])
 
 
 def test_no_column_is_off_the_screen_of_a_phone(tmp_path, certificate):
     """Of the widest table: as of successes, each threshold has a level of its own."""
     of_each = {"thresholds": np.array([0.02564102, 0.5641025]), "beta": np.array([0.343751, 0.420176])}
-    widths = [320, 390, 540]
-    assert needed_widths(write(tmp_path, dataclasses.replace(certificate, **of_each)), tmp_path, widths) == widths
+    page = write(tmp_path, dataclasses.replace(certificate, **of_each))
+    assert beyond_the_edge([page], tmp_path, [320, 390, 540], may_scroll=False) == ({}, [])
 
 
 def test_on_paper_a_usual_report_takes_two_pages(tmp_path):
