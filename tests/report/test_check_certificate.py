@@ -326,51 +326,64 @@ def test_a_file_that_says_a_thing_twice_or_is_no_certificate_is_refused(cases, t
 
 
 USUAL = {"task": "task_id", "trial": "episode_id", "value": "total_return"}
+ALONE = {**USUAL, "trial": None}
+WIDE = {"task": "t", "trial": None, "value": "s0,s1,s2"}
+COUNTS = {**WIDE, "value": "won/of"}
+HEAD = "task_id,episode_id,total_return\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "found", "columns"),
     [
-        ("task_id,episode_id,total_return\nb,0,0.5\na,0,1e-2\nb,1,-3\n", [["1/2", "-3"], ["1/100"]]),
-        ("\ufefftask_id;episode_id;total_return\r\n b ;0;0,5\r\n\r\na;0;1\r\n", [["1/2"], ["1"]]),
-        ("x\ttotal_return\tepisode_id\ttask_id\n7\tYes\t0\ta\n7\tno\t1\ta\n", [["1", "0"]]),
-        ('task_id,episode_id,total_return\n"a, b",0,0.1\n', [["1/10"]]),
+        (f"{HEAD}b,0,0.5\na,0,1e-2\nb,1,-3\n", [["1/2", "-3"], ["1/100"]], USUAL),
+        ("\ufefftask_id;episode_id;total_return\r\n b ;0;0,5\r\n\r\na;0;1\r\n", [["1/2"], ["1"]], USUAL),
+        ("x\ttotal_return\tepisode_id\ttask_id\n7\tYes\t0\ta\n7\tno\t1\ta\n", [["1", "0"]], USUAL),
+        (f'{HEAD}"a, b",0,0.1\n', [["1/10"]], USUAL),
+        (f"{HEAD}a,0,1e300\n", [[10**300]], USUAL),
+        ("task_id,total_return\na,1\na,1\n", [[1, 1]], ALONE),
+        # Entries that count trials, and columns that hold a trial each.
+        (f"{HEAD}a,0,1/3\na,1,2/2\n", [[1, 0, 0, 1, 1]], USUAL),
+        ("t;won;of\na;0;2\nb;1;1\n", [[0, 0], [1]], COUNTS),
+        ("t,s0,s1,s2\na,1,0,1\nb,0,0,1\na,1,1,1\n", [[1, 0, 1, 1, 1, 1], [0, 0, 1]], WIDE),
+        (
+            "t,trial,s0,s1,s2\na,0,1,0,1\nb,0,0,0,1\na,0,1,1,1\n",
+            [[1, 0, 1, 1, 1, 1], [0, 0, 1]],
+            {**WIDE, "trial": "trial"},
+        ),
+        ("t;s0;s1;s2\na;0,5;1/2;no\n", [["1/2", 1, 0, 0]], WIDE),
+        ('t;"s0,s1,s2"\na;0,5\n', [["1/2"]], WIDE),
     ],
 )
-def test_tables_are_read_as_they_are_written(text, found):
+def test_tables_are_read_as_they_are_written(text, found, columns):
     expected = [[Fraction(x) for x in task] for task in found]
-    assert read_csv(text.encode(), USUAL) == (expected, hashlib.sha256(text.encode()).hexdigest())
+    assert read_csv(text.encode(), columns) == (expected, hashlib.sha256(text.encode()).hexdigest())
 
 
-@pytest.mark.parametrize("other", ["a ", '"a\u00a0"', " a"])
-def test_labels_that_differ_in_blanks_alone_are_refused(other):
-    text = f"task_id,episode_id,total_return\na,0,1\n{other},1,0\n"
-    with pytest.raises(ValueError, match="labels of tasks differ in blanks alone"):
-        read_csv(text.encode(), USUAL)
-    assert read_csv(text.replace("\na,", f"\n{other},").encode(), USUAL)[0] == [[1, 0]]
+NO_NUMBERS = ("nan", "inf", "-Infinity", "1e9999", "1" * 900, "0x10", "1_000", "", "٣", "1/x", "/3")
 
 
-def test_tables_without_episodes_may_repeat_a_return():
-    columns = {**USUAL, "trial": None}
-    assert read_csv(b"task_id,total_return\na,1\na,1\n", columns)[0] == [[1, 1]]
+@pytest.mark.parametrize(
+    ("text", "message", "columns"),
+    [
+        *((f"{HEAD}a,0,{text}\n", "stands for a finite number", USUAL) for text in NO_NUMBERS),
+        *((f"{HEAD}a,0,{text}\n", "it counts trials|stands for a finite number", USUAL)
+          for text in ("4/3", "-1/3", "0.5/1", "1/2/3", "01/3")),
+        *((f"{HEAD}a,0,1\n{text},1,0\n", "labels of tasks differ in blanks alone", USUAL)
+          for text in ("a ", '"a\u00a0"', " a")),
+        *((f"{HEAD}{text}", "the returns count more than 10000000 trials", USUAL)
+          for text in ("a,0,1/999999999\n", "a,0,1/9000000\na,1,1/9000000\n")),
+        *((text, r"the table of returns has not each of t, s.* as one column", {**WIDE, "value": value})
+          for text, value in (("t,s0,s1\na,1,0\n", "s0,s1,s2"), ("t,s0,s0\na,1,0\n", "s0"), ("t,s0\na,1\n", "s1"))),
+    ],
+)  # fmt: skip
+def test_tables_that_say_no_numbers_are_refused(text, message, columns):
+    with pytest.raises(ValueError, match=message):
+        read_csv(text.encode(), columns)
 
 
-def test_no_cell_counts_more_trials_than_a_table_can_have():
-    for text in ("a,0,1/999999999\n", "a,0,1/9000000\na,1,1/9000000\n"):
-        with pytest.raises(ValueError, match="the returns count more than 10000000 trials"):
-            read_csv(f"task_id,episode_id,total_return\n{text}".encode(), USUAL)
-
-
-def test_several_columns_hold_a_trial_each():
-    columns = {"task": "t", "trial": None, "value": "s0,s1,s2"}
-    found = [[1, 0, 1, 1, 1, 1], [0, 0, 1]]
-    assert read_csv(b"t,s0,s1,s2\na,1,0,1\nb,0,0,1\na,1,1,1\n", columns)[0] == found
-    assert read_csv(b"t,trial,s0,s1,s2\na,0,1,0,1\nb,0,0,0,1\na,0,1,1,1\n", {**columns, "trial": "trial"})[0] == found
-    assert read_csv(b"t;s0;s1;s2\na;0,5;1/2;no\n", columns)[0] == [[Fraction(1, 2), 1, 0, 0]]
-    assert read_csv(b't;"s0,s1,s2"\na;0,5\n', columns)[0] == [[Fraction(1, 2)]]
-    for text, value in ((b"t,s0,s1\na,1,0\n", "s0,s1,s2"), (b"t,s0,s0\na,1,0\n", "s0"), (b"t,s0\na,1\n", "s1")):
-        with pytest.raises(ValueError, match=r"the table of returns has not each of t, s.* as one column"):
-            read_csv(text, {**columns, "value": value})
+@pytest.mark.parametrize("label", ["a ", '"a\u00a0"', " a"])
+def test_a_label_with_blanks_may_stand_alone(label):
+    assert read_csv(f"{HEAD}{label},0,1\n{label},1,0\n".encode(), USUAL)[0] == [[1, 0]]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -380,19 +393,3 @@ def test_the_verdict_is_the_same_for_arrays_and_tables(dtype, tmp_path):
         for seed in range(4):
             case = made(KINDS["betting"], dtype, seed, tmp_path)
             assert all(holds for holds, _ in verdicts(case.certificate, case.returns))
-
-
-def test_numbers_without_a_finite_value_are_refused_by_their_text():
-    for text in ("nan", "inf", "-Infinity", "1e9999", "1" * 900, "0x10", "1_000", "", "٣", "1/x", "/3"):
-        with pytest.raises(ValueError, match="stands for a finite number"):
-            read_csv(f"task_id,episode_id,total_return\na,0,{text}\n".encode(), USUAL)
-    assert read_csv(b"task_id,episode_id,total_return\na,0,1e300\n", USUAL)[0] == [[10**300]]
-
-
-def test_entries_that_count_trials_are_as_many_outcomes():
-    assert read_csv(b"task_id,episode_id,total_return\na,0,1/3\na,1,2/2\n", USUAL)[0] == [[1, 0, 0, 1, 1]]
-    columns = {"task": "t", "trial": None, "value": "won/of"}
-    assert read_csv(b"t;won;of\na;0;2\nb;1;1\n", columns)[0] == [[0, 0], [1]]
-    for text in ("4/3", "-1/3", "0.5/1", "1/2/3", "01/3"):
-        with pytest.raises(ValueError, match=r"it counts trials|stands for a finite number"):
-            read_csv(f"task_id,episode_id,total_return\na,0,{text}\n".encode(), USUAL)

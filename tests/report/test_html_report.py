@@ -136,14 +136,6 @@ def test_tasks_that_miss_are_named_the_worst_first_with_their_averages(tmp_path)
         write(tmp_path, found, tasks=names[1:])
 
 
-def test_a_long_table_is_headed_by_what_was_fixed(tmp_path):
-    level = jaxcert.certify_safety_level(RETURNS, np.linspace(0.1, 0.9, 20), **SETTINGS)
-    text = write(tmp_path, level).read_text()
-    assert "<h2>Safety by safety</h2>" in text
-    assert 'aria-label="what is certified, by safety"' in text
-    assert "Threshold by threshold" not in text
-
-
 def test_it_says_why_a_larger_safety_is_not_certified(tmp_path, certificate):
     (why,) = advise(certificate[0], safety=0.97, support=(0, 1), num_rollouts=20)
     for given in ({}, {"advice": [why]}):
@@ -179,13 +171,6 @@ def test_a_threshold_from_the_data_gets_no_sentence(tmp_path, certificate):
         assert ("not for one chosen after a look at them" in text) != said
         assert ">requested<" not in text
         assert ("No threshold was fixed beforehand" in text) != said
-
-
-def test_missing_rollouts_are_counted(tmp_path):
-    where = np.ones(RETURNS.shape, bool)
-    where[3, 5:] = False
-    certificate = jaxcert.certify_safety_level(RETURNS, [0.8], where=where, **SETTINGS)
-    assert "5 to 20, 785 in all" in write(tmp_path, certificate, where=where).read_text()
 
 
 def test_what_has_no_report(tmp_path, certificate):
