@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, refused, session
 from saved_files import check_said
 
 from jaxcert.tables import from_frame, read_returns, read_summary
@@ -88,13 +88,6 @@ def test_rows_are_not_chosen_by_how_they_ended(tmp_path):
     assert "leaves out trials that all went badly" in command("certify", timeouts, *ASK, "--where", "status = ok").err
 
 
-@pytest.mark.parametrize("name", ["failure_category", "arm_status", "agent_state", "model_output", "stop_condition"])
-def test_no_hint_chooses_rows_by_how_they_ended(tmp_path, name):
-    won = np.random.default_rng(0).random(200) < 0.5
-    path = written(tmp_path / "t.csv", **task_and_trial(), success=won, **{name: np.where(won, "right", "fall")})
-    assert "--where" not in command("certify", path, *ASK).err
-
-
 STEMS = ("policy{}", "ckpt_{}00", "arm{}_success", "agent{}", "epoch{}", "step_{}", "noise{}", "pass@{}")
 NUMBERED = [",".join(stem.format(i) for i in (1, 2, 3)) for stem in STEMS]
 # Columns as trials of their rows: those of several policies are none, those that may be versions are asked about.
@@ -113,17 +106,6 @@ def test_columns_that_are_trials_and_those_of_several_policies(tmp_path, names, 
     hint = "--value" if names in NUMBERED else f"--value '?{re.escape(names)}"  # single columns may be proposed
     assert bool(re.search(hint, refused("certify", path, *ASK))) == (not said)
     check_said(said, functools.partial(read_returns, path, value=names))
-
-
-@pytest.mark.parametrize("name", ["diffusion policy", "baseline"])
-def test_no_hint_chooses_rows_by_the_outcomes_of_another_policy(tmp_path, name):
-    """A name alone does not tell them from numbers of policies: the column has to go."""
-    rng = np.random.default_rng(0)
-    rows = {"pi0": rng.random(200) < 0.9, name: rng.random(200) < 0.2}
-    path = written(tmp_path / "t.csv", **task_and_trial(), **{key: each.astype(int) for key, each in rows.items()})
-    told = refused("certify", path, *ASK, "--value", "pi0")
-    assert f"differ in column '{name}'" in told
-    assert "--where" not in told
 
 
 def test_labels_of_rows_of_an_array_that_repeat_are_asked_about(tmp_path):
@@ -161,22 +143,101 @@ def test_lists_of_attempts_are_told_and_other_lists_are_not(tmp_path, name, entr
     assert ("the best of several" in said) == is_told
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["opponent_score", "expected_outcome", "success_threshold", "pass@5", "pass_at_10", "best_return", "any_success"]
-    + ["return_code", "reward_hacking", "success_so_far", "pass^5", "demo_success"],
-)
-def test_what_is_no_outcome_is_not_proposed_as_one(tmp_path, name):
-    path = written(tmp_path / "t.csv", task=np.arange(30), **{name: 1})
-    assert f"--value '{name}'" not in refused("certify", path, *ASK).replace(f"--value {name}", f"--value '{name}'")
+# --- what is proposed, and what is not --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", ["goal_reached", "curriculum_level", "task_duration", "train_env", "env_idx", "task_success"]
-)
-def test_what_is_no_task_is_not_proposed_as_one(tmp_path, name):
-    path = written(tmp_path / "t.csv", **{name: np.arange(30)}, success=True)
-    assert f"--task {name}" not in refused("certify", path, *ASK)
+def of(names, rows, **more):
+    return dict(zip(names.split(","), zip(*rows, strict=True), strict=True)) | more
+
+
+def grouped(*, is_before, is_grand):
+    """Counts of the tasks of two rooms, with those of each room, and of both."""
+    rng, rows = np.random.default_rng(0), []
+    for room in "ab":
+        group = [(f"{room}{i}x", int(rng.integers(3, 9)), 10) for i in range(15)]
+        total = (room, sum(each[1] for each in group), 150)
+        rows += [total, *group] if is_before else [*group, total]
+    grand = [("rooms", *np.sum([each[1:] for each in rows if len(each[0]) > 1], axis=0))] * is_grand
+    return of("task,successes,trials", [*grand, *rows] if is_before else [*rows, *grand])
+
+
+RNG = np.random.default_rng(0)
+HALF, SHORT = RNG.random(200) < 0.5, task_and_trial(30, 3)
+LOST = SHORT["trial"] == 2
+ENDED = SHORT | {"success": ~LOST}
+ENDS = [("ok", "crashed"), ("done", "aborted"), ("finished", "timed out")]
+IN_ANY = ("condition", "group", "setting", "variant", "suite", "robot_condition", "domain")
+OF_ENDINGS = ("failure_category", "arm_status", "agent_state", "model_output", "stop_condition")
+NO_OUTCOMES = "opponent_score expected_outcome success_threshold pass@5 pass_at_10 best_return any_success return_code"
+NO_OUTCOMES += " reward_hacking success_so_far pass^5 demo_success"
+NO_TASKS = ("goal_reached", "curriculum_level", "task_duration", "train_env", "env_idx", "task_success")
+PEOPLE = [(f"t{i}x", who, trial, 1) for i in range(10) for who in "abcd" for trial in range(3)]
+SUITES = [(s, i, j, i + j > 2) for s in ("goal", "object") for i in range(10) for j in range(5)]
+ARMS_AND_ALL = [(who, f"t{i}x", 1) for who in ("a", "b", "Average") for i in range(30)]
+SCENES = {"task": [*"abcabd"], "trial": 0, "success": [True, True, True, True, True, False]}
+# A table, and a session about it: no hint chooses rows by their outcome, or takes a name for what it does not say.
+HINTS = [
+    *(
+        (task_and_trial() | {"success": HALF, x: np.where(HALF, "right", "fall")}, "ASK ~> !--where")
+        for x in OF_ENDINGS
+    ),
+    *(
+        (
+            ENDED | {x: np.where(LOST, lost, ok)},
+            f"""
+        ASK --strict => !--where
+        ASK --where '{x} = {ok}' => not chosen by their outcome
+        ASK --by {x} => not chosen by their outcome
+        """,
+        )
+        for x in IN_ANY
+        for ok, lost in ENDS
+    ),
+    *(
+        (
+            ENDED | {x: np.where(LOST, 57, 200)},
+            f"""
+        ASK => !--where
+        ASK --strict --where '{x} = 200' => all went badly
+        """,
+        )
+        for x in ("last_step", "iteration")
+    ),
+    # A name alone does not tell another policy from a number of them: the column has to go.
+    *(
+        (
+            task_and_trial() | {"pi0": (RNG.random(200) < 0.9) * 1, x: (RNG.random(200) < 0.2) * 1},
+            f"ASK --value pi0 => differ in column '{x}' | !--where",
+        )
+        for x in ("diffusion policy", "baseline")
+    ),
+    *(({"task": np.arange(30), x: 1}, f"ASK => !--value '{x}' | !--value {x}") for x in NO_OUTCOMES.split()),
+    *(({x: np.arange(30), "success": True}, f"ASK => !--task {x}") for x in NO_TASKS),
+    (of("task,operator,trial,success", PEOPLE), "ASK => operator, of which each task has every entry | !--task task"),
+    (of("suite,task_id,episode,success", SUITES), "ASK => --task suite,task_id | suite = goal"),
+    # Names of tasks that occur in each suite may be of the same tasks, under other conditions.
+    (
+        of("suite,task_id,episode,success", [(s, f"t{i}x", j, won) for s, i, j, won in SUITES]),
+        "ASK => !--task suite,task_id | suite = goal",
+    ),
+    (of("policy,task,success", ARMS_AND_ALL), "compare t.csv --policy policy --delta 0.1 => holds the entry 'Average'"),
+    (
+        {"task": [*"abcdef"], "pass_rate": [0.8, 1, 0.4, 1, 1, 0.2], "n": 10},
+        "ASK => if n is how often the policy tried a task, and no number of tests",
+    ),
+    ({"task": [*"ab"], "completion_rate": 0.6, "n": 5}, "ASK => !--value completion_rate"),
+    (SCENES | {"scene": [*"xxxyyy"]}, "ASK => --task task,scene"),
+    (SCENES | {"weights": [*"xxxyyy"]}, "ASK => !--task task,weights"),
+    (grouped(is_before=True, is_grand=False), "ASK ~> rows 1, 17 have the successes and trials of"),
+    (grouped(is_before=False, is_grand=False), "ASK ~> rows 16, 32 have the successes and trials of"),
+    *((grouped(is_before=x, is_grand=True), "ASK => those of all other rows together") for x in (True, False)),
+]
+
+
+@pytest.mark.parametrize(("columns", "script"), HINTS)
+def test_what_is_proposed_for_a_table(there, columns, script):
+    written("t.csv", **columns)
+    session(script, ASK="certify t.csv --threshold 0.5 --delta 0.1")
 
 
 # --- folders of Parquet files ---------------------------------------------------------------------------------------
@@ -253,26 +314,6 @@ def test_a_task_in_a_partition_has_one_policy(tmp_path):
     assert "differ in column 'policy'" in refused("certify", tmp_path / "runs", *ASK)
 
 
-@pytest.mark.parametrize("name", ["condition", "group", "setting", "variant", "suite", "robot_condition", "domain"])
-@pytest.mark.parametrize("words", [("ok", "crashed"), ("done", "aborted"), ("finished", "timed out")])
-def test_words_for_how_trials_ended_are_known_in_any_column(tmp_path, name, words):
-    rows = task_and_trial(30, 3)
-    lost = rows["trial"] == 2
-    path = written(tmp_path / "t.csv", **rows, **{name: np.where(lost, words[1], words[0])}, success=~lost)
-    assert "--where" not in refused("certify", path, *ASK, "--strict")
-    assert "not chosen by their outcome" in refused("certify", path, *ASK, "--where", f"{name} = {words[0]}")
-    assert "not chosen by their outcome" in refused("certify", path, *ASK, "--by", name)
-
-
-@pytest.mark.parametrize("name", ["last_step", "iteration"])
-def test_no_hint_chooses_rows_by_the_length_of_an_episode(tmp_path, name):
-    rows = task_and_trial(30, 3)
-    lost = rows["trial"] == 2
-    path = written(tmp_path / "t.csv", **rows, **{name: np.where(lost, 57, 200)}, success=~lost)
-    assert "--where" not in refused("certify", path, *ASK)
-    assert "all went badly" in refused("certify", path, *ASK, "--strict", "--where", f"{name} = 200")
-
-
 @pytest.mark.parametrize(
     "header",
     [
@@ -300,49 +341,6 @@ def test_nothing_is_proposed_that_a_name_does_not_say(tmp_path, header):
     assert f"'{','.join(names)}'" not in said
     assert "--successes" not in said
     assert "for example" not in said or names[0] in ("score", "reward"), said
-
-
-@pytest.mark.parametrize("is_before", [False, True])
-def test_counts_of_a_group_are_no_task(tmp_path, is_before):
-    rng, rows = np.random.default_rng(0), []
-    for room in "ab":
-        group = [(f"{room}{i}x", int(rng.integers(3, 9)), 10) for i in range(15)]
-        total = (room, sum(each[1] for each in group), 150)
-        rows += [total, *group] if is_before else [*group, total]
-    names = ("task", "successes", "trials")
-    path = written(tmp_path / "t.csv", **dict(zip(names, zip(*rows, strict=True), strict=True)))
-    told = command("certify", path, *ASK).err
-    assert f"rows {'1, 17' if is_before else '16, 32'} have the successes and trials of" in told
-    grand = (*np.sum([each[1:] for each in rows if len(each[0]) > 1], axis=0),)
-    rows = [("rooms", *grand), *rows] if is_before else [*rows, ("rooms", *grand)]
-    path = written(tmp_path / "u.csv", **dict(zip(names, zip(*rows, strict=True), strict=True)))
-    assert "those of all other rows together" in refused("certify", path, *ASK)
-
-
-def test_what_occurs_with_every_task_is_not_proposed_as_part_of_its_label(tmp_path):
-    rows = [f"t{i}x,{who},{trial},1" for i in range(10) for who in "abcd" for trial in range(3)]
-    (tmp_path / "t.csv").write_text("\n".join(["task,operator,trial,success", *rows, ""]))
-    said = refused("certify", tmp_path / "t.csv", *ASK)
-    assert "operator, of which each task has every entry" in said
-    assert "--task task" not in said
-
-
-@pytest.mark.parametrize("label", ["{}", "t{}x"])
-def test_tasks_that_are_numbered_in_each_suite_are_told_apart_by_both(tmp_path, label):
-    """Names of tasks that occur in each suite may be of the same tasks, under other conditions."""
-    rows = [
-        f"{s},{label.format(i)},{j},{int(i + j > 2)}" for s in ("goal", "object") for i in range(10) for j in range(5)
-    ]
-    (tmp_path / "t.csv").write_text("\n".join(["suite,task_id,episode,success", *rows, ""]))
-    told = refused("certify", tmp_path / "t.csv", *ASK)
-    assert ("--task suite,task_id" in told) == (label == "{}")
-    assert "suite = goal" in told
-
-
-def test_an_average_is_no_policy(tmp_path):
-    rows = [f"{who},t{i}x,1" for who in ("a", "b", "Average") for i in range(30)]
-    (tmp_path / "t.csv").write_text("\n".join(["policy,task,success", *rows, ""]))
-    assert "holds the entry 'Average'" in refused("compare", tmp_path / "t.csv", "--policy", "policy", "--delta", 0.1)
 
 
 def test_columns_that_no_name_explains_are_named(tmp_path):
@@ -516,20 +514,3 @@ def test_labels_of_tasks_belong_to_rows_of_returns(tmp_path, returns, name):
             read_returns(tmp_path / "r.npz", strict=True)
     np.savez(tmp_path / "r.npz", returns=np.ones(returns), **{name: labels.astype(object)})
     assert read_returns(tmp_path / "r.npz", strict=True).pooled == (name,)
-
-
-def test_a_rate_is_proposed_only_if_its_number_is_of_trials(tmp_path):
-    path = written(tmp_path / "a.csv", task=[*"abcdef"], pass_rate=[0.8, 1, 0.4, 1, 1, 0.2], n=10)
-    told = refused("certify", path, *ASK)
-    assert "if n is how often the policy tried a task, and no number of tests" in told
-    assert "--value completion_rate" not in refused(
-        "certify", written(path, task=[*"ab"], completion_rate=0.6, n=5), *ASK
-    )
-
-
-def test_only_groups_of_tasks_are_proposed_as_part_of_their_labels(tmp_path):
-    columns = {"task": [*"abcabd"], "trial": 0, "success": [True, True, True, True, True, False]}
-    assert "--task task,scene" in refused("certify", written(tmp_path / "a.csv", **columns, scene=[*"xxxyyy"]), *ASK)
-    assert "--task task,weights" not in refused(
-        "certify", written(tmp_path / "b.csv", **columns, weights=[*"xxxyyy"]), *ASK
-    )
