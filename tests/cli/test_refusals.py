@@ -136,6 +136,7 @@ ROLLOUT --tasks 1000000000000 --threshold 0.5 => cannot be held; expected at mos
 rollout simple_grid --protocol huge.toml --out new.npz => cannot be held
 rollout simple_grid --out new.npz => --tasks missing
 rollout simple_grid --tasks 3 --rollouts 2 --out r.npz => exists
+rollout bridge_world --tasks 5 --rollouts 5 --out new.npz => expected a policy file, one of cheetah, walker
 KEPT --tasks 3 => num_tasks is 3, the protocol says 40
 KEPT --delta 0.5 => delta is 0.5, the protocol says 0.05
 rollout simple_grid --protocol score.toml --out new.npz => value is total_return, the protocol says score

@@ -164,11 +164,12 @@ def test_a_name_of_failures_is_no_success(tmp_path, name):
 
 @pytest.mark.parametrize(
     "name",
-    ["overshoot", "makespan", "fid", "nll", "brier", "toxicity", "miss_rate", "out_of_bounds", "human_takeovers"],
+    ["overshoot", "makespan", "fid", "nll", "brier", "toxicity", "miss_rate", "out_of_bounds", "human_takeovers"]
+    + ["ep_cost", "error_cm", "rmse", "time_to_success", "num_crashes"],
 )
-def test_more_costs_are_told(name):
+def test_costs_are_told(name):
     frame = frame_of(**{name: np.linspace(0, 1, 200)}).drop(columns="success")
-    with pytest.warns(UserWarning, match="is a cost by its name"):
+    with pytest.warns(UserWarning, match="is a cost by its name.*negate it"):
         from_frame(frame, trial=None, value=name)
 
 
