@@ -158,13 +158,30 @@ def read_all(policies: Sequence[PolicySource], **options: Any) -> list[ReturnsFi
     return files
 
 
+def checked(files: Sequence[ReturnsFile], *, strict: bool, ignored: Sequence[str] | None) -> list[ReturnsFile]:
+    """The files; with ``strict``, ValueError for columns that may separate policies, and are not read or ignored."""
+    for file in files if strict else ():
+        if names := [name for name in _unread(file, files) if name not in (ignored or ())]:
+            raise ValueError(
+                f"{file._name}: not read: {listed(names, _MOST_NAMED)}, in which policies or conditions may differ; "
+                "expected --where or --policy, or --ignore for a column that tells none apart"
+            )
+    return list(files)
+
+
+def _unread(file: ReturnsFile, files: Sequence[ReturnsFile]) -> list[str]:
+    """Columns of a file that may separate policies, and are not read from any of the files."""
+    read = {each.columns.value for each in files if each.columns}
+    return [name for name in file.pooled if name not in read]
+
+
 def told(*files: ReturnsFile) -> list[str]:
     """Lines about files: the read columns, and unread ones that may separate policies; with names, if they differ."""
-    read, several = {file.columns.value for file in files if file.columns}, len({file._name for file in files}) > 1
+    several = len({file._name for file in files}) > 1
     lines = {
         f"{file._name}: {line}" if several else line: None
         for file in files
-        for line in (file.told, _pooled([name for name in file.pooled if name not in read]))
+        for line in (file.told, _pooled(_unread(file, files)))
         if line
     }
     return [*lines]

@@ -514,3 +514,17 @@ def test_labels_of_tasks_belong_to_rows_of_returns(tmp_path, returns, name):
             read_returns(tmp_path / "r.npz", strict=True)
     np.savez(tmp_path / "r.npz", returns=np.ones(returns), **{name: labels.astype(object)})
     assert read_returns(tmp_path / "r.npz", strict=True).pooled == (name,)
+
+
+@pytest.mark.parametrize("name", ["operator_took_over", "attempts_used", "is_real_world", "seen_object", "notes"])
+def test_what_is_not_read_is_refused_in_strict_and_may_be_ignored_by_name(there, name):
+    """No list of names is complete, so a strict reading takes no column that it does not understand."""
+    for file, every in (("t.csv", 4), ("u.csv", 3)):
+        rows = [f"t{i},{j},{(i + j) % every > 0:d},{(i * j + i) % 3}" for i in range(20) for j in range(4)]
+        there.joinpath(file).write_text("\n".join([f"task,trial,success,{name}", *rows, ""]))
+    session(f"""
+        certify t.csv --threshold 0.5 --delta 0.1 -> With confidence
+        certify t.csv --threshold 0.5 --delta 0.1 --strict => t.csv: not read: {name}, in which
+        certify t.csv --threshold 0.5 --delta 0.1 --strict --ignore {name} -> With confidence
+        compare t.csv u.csv --delta 0.1 --strict => t.csv: not read: {name}, in which
+    """)
