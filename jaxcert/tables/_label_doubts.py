@@ -66,22 +66,14 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
 
 
 def ask_about_paths(*names: str) -> None:
-    """Warn of names of files, folders and patterns by which trials are of tasks of training, or of no policy."""
-    judge((paths_of_training, paths_of_help), [name.partition(".")[0] for name in names])
-
-
-def paths_of_training(it: Sequence[str]) -> Found:
-    """As train/mug.csv."""
-    return _told_in(it, WORDS.seen, WORDS.beside_seen)
-
-
-def paths_of_help(it: Sequence[str]) -> Found:
-    """As mug/teleop.csv."""
-    return _told_in(it, WORDS.aside, WORDS.beside_aside)
-
-
-def _told_in(names: Sequence[str], words: set[str], beside: set[str]) -> Found:
-    return next(({"told": name} for name in names if says(name, words, beside | WORDS.beside_paths)), None)
+    """Warn of files, folders and patterns named as of training, train/mug.csv, or of no policy, mug/teleop.csv."""
+    stems = [name.partition(".")[0] for name in names]
+    for doubt, *words in (
+        ("paths_of_training", WORDS.seen, WORDS.beside_seen | WORDS.beside_paths),
+        ("paths_of_help", WORDS.aside, WORDS.beside_aside | WORDS.beside_paths),
+    ):
+        if told := next((stem for stem in stems if says(stem, *words)), None):
+            tell(doubt, told=told)
 
 
 def labels_of_training(it: Labels) -> Found:

@@ -1,6 +1,5 @@
 """Formats as recipes: how a file of JSON is recognised, where its records are, and which field has which role."""
 
-import importlib.resources
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,7 @@ from jaxcert.tables._columns import Columns
 from jaxcert.tables._entries import has_no_outcome
 from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
 from jaxcert.tables._read import nested
+from jaxcert.tables._vocabulary import data_of
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import (
     Format,
@@ -186,5 +186,4 @@ def _recipe(given: dict[str, Any]) -> Recipe:
 
 def known_recipes() -> list[Recipe]:
     """Recipes of the known tools, in the form of a user's recipe."""
-    text = importlib.resources.files("jaxcert.tables.formats").joinpath("recipes.toml").read_text(encoding="utf-8")
-    return [_recipe(each) for each in tomllib.loads(text)["recipe"]]
+    return [*map(_recipe, data_of("formats/recipes.toml")["recipe"])]
