@@ -1,11 +1,10 @@
 """The names of the columns of a table with one row per rollout: which are read, and which may be meant."""
 
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from jaxcert.tables._names import lowered, tells
+from jaxcert.tables._names import DIGITS, lowered, tells
 from jaxcert.tables._vocabulary import WORDS, words_in
 
 
@@ -82,9 +81,6 @@ def _parts(name: Any, names: Sequence[Any]) -> list[Any]:
     return [name] if name in names or not isinstance(name, str) else name.split(",")
 
 
-_DIGITS = re.compile("[0-9]+")
-
-
 def _meant(names: list[Any], part: str) -> list[Any]:
     """The columns that a usual name may mean: the column of that name, or if the table lacks it, others that fit."""
     usual, others = getattr(Columns(), part), getattr(WORDS, f"other_names_{part}")
@@ -139,6 +135,6 @@ def rate_in(names: Sequence[Any]) -> dict[str, str | None]:
 
 def alike(names: list[Any], columns: Columns) -> list[str]:
     """The most frequent group of names that differ only in a number, such as s0 and s1."""
-    stems = Counter(_DIGITS.sub("#", str(name)) for name in names if name != columns.task)
+    stems = Counter(DIGITS.sub("#", str(name)) for name in names if name != columns.task)
     stem, count = next(iter(stems.most_common(1)), ("", 0))
-    return [str(name) for name in names if _DIGITS.sub("#", str(name)) == stem] if "#" in stem and count > 1 else []
+    return [str(name) for name in names if DIGITS.sub("#", str(name)) == stem] if "#" in stem and count > 1 else []

@@ -68,12 +68,14 @@ def ask_about_trials_of(labels: Sequence[Any]) -> None:
 def ask_about_paths(*names: str) -> None:
     """Warn of files, folders and patterns named as of training, train/mug.csv, or of no policy, mug/teleop.csv."""
     stems = [name.partition(".")[0] for name in names]
-    for doubt, *words in (
-        ("paths_of_training", WORDS.seen, WORDS.beside_seen | WORDS.beside_paths),
-        ("paths_of_help", WORDS.aside, WORDS.beside_aside | WORDS.beside_paths),
-    ):
-        if told := next((stem for stem in stems if says(stem, *words)), None):
-            tell(doubt, told=told)
+    if told := _first_that_says(stems, WORDS.seen, WORDS.beside_seen):
+        tell("paths_of_training", told=told)
+    if told := _first_that_says(stems, WORDS.aside, WORDS.beside_aside):
+        tell("paths_of_help", told=told)
+
+
+def _first_that_says(stems: Sequence[str], words: set[str], beside: set[str]) -> str | None:
+    return next((stem for stem in stems if says(stem, words, beside | WORDS.beside_paths)), None)
 
 
 def labels_of_training(it: Labels) -> Found:
