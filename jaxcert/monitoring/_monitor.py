@@ -9,13 +9,14 @@ import numpy as np
 
 from jaxcert._chained import ChainedLog
 from jaxcert._files import in_file
+from jaxcert._first_entry import declared_in
 from jaxcert.certificates._figures import confidence
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_declared import (
+    FORMAT,
     Declared,
     as_declared,
     declare,
-    declared_of,
     first_entry,
     read_task,
     with_claim,
@@ -192,7 +193,7 @@ class Monitor:
 def _after(before: _Known | None, entries: Iterator[Mapping[str, Any]]) -> _Known:
     """The contents of a monitor after more entries; its very first entry is the declaration."""
     if before is None:
-        declared = declared_of(next(entries, None))
+        declared = declared_in(next(entries, None), {FORMAT: Declared.from_json})
         before = _Known(declared, declared.state(), [], {})
     tasks: dict[str, Task] = {}
     for task in map(read_task, entries):

@@ -5,13 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jaxcert._first_entry import declared_in, fields_of
+from jaxcert._first_entry import fields_of
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_loop import BETS, WEIGHTS, init
 from jaxcert.monitoring._monitor_state import MonitorState, Task
 from jaxcert.monitoring._task_test import SUCCESSES, UPPER_BOUND
 
-_FORMAT, _NUMBERS = "jaxcert-monitor-1", ("threshold", "epsilon", "delta")
+FORMAT, _NUMBERS = "jaxcert-monitor-1", ("threshold", "epsilon", "delta")
 # Blocks of tasks with more rollouts each would take gigabytes.
 _MOST_ROLLOUTS = 100_000
 
@@ -150,12 +150,7 @@ def first_entry(declared: Declared) -> dict[str, Any]:
     """
     claim = {name: getattr(declared.claim, name) for name in _NUMBERS}
     fields = {**declared._asdict(), "claim": claim}
-    return {"format": _FORMAT, **fields}
-
-
-def declared_of(entry: Mapping[str, Any] | None) -> Declared:
-    """The declaration in the first entry of a monitor."""
-    return declared_in(entry, {_FORMAT: Declared.from_json})
+    return {"format": FORMAT, **fields}
 
 
 def read_task(entry: Mapping[str, Any]) -> Task:

@@ -231,14 +231,11 @@ class _OtherColumns:
             if text not in self._told:
                 self.tell(text)
             self._told.add(text)
-        self._forget(open_label)
+        kept = [i for i, label in enumerate(self._labels) if i < _FIRST_ROWS or label == open_label]
+        self._labels, self._rows = [self._labels[i] for i in kept], [self._rows[i] for i in kept]
 
     def _entries(self, name: Any) -> Coded:
         return coded(as_objects(row.get(name) for row in self._rows))
-
-    def _forget(self, open_label: str | None) -> None:
-        kept = [i for i, label in enumerate(self._labels) if i < _FIRST_ROWS or label == open_label]
-        self._labels, self._rows = [self._labels[i] for i in kept], [self._rows[i] for i in kept]
 
 
 class _OpenTask:

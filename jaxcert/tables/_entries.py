@@ -13,7 +13,7 @@ from jaxcert.tables._vocabulary import WORDS
 
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
-_DECIMALS = re.compile(r"[0-9]*\.([0-9]+)", re.ASCII)
+DECIMALS = re.compile(r"[0-9]*\.([0-9]+)", re.ASCII)
 # A count of successes and trials, such as 31/50.
 _COUNTS = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", re.ASCII)
 # Words for success and failure.
@@ -52,12 +52,6 @@ def counts_of(entry: Any) -> tuple[int, int] | None:
 def whole(entry: Any) -> Any:
     """Write a whole number without its decimal point, 50 for 50.0; leave other entries unchanged."""
     return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
-
-
-def decimals_of(rate: Any) -> int:
-    """How many digits a rate has after its point."""
-    match = _DECIMALS.fullmatch(f"{rate}".strip())
-    return len(match[1]) if match else 0
 
 
 def rated(rate: Any, trials: Any, digits: int) -> int | None:

@@ -104,16 +104,15 @@ def may_tell_tasks(name: Any, *, several: bool) -> bool:
 def is_of_run(name: Any, found: Mapping[str, str]) -> bool:
     """Whether the entry of each policy says which it is, how that was made, or what came of one run: no condition."""
     words, told, entries = words_in(name), tells(name), [*found.values()]
-    are_names = all(_is_named(entry, policy) for policy, entry in found.items())
+    # A policy's name has this entry, as a whole, and no number.
+    are_names = all(
+        not entry.isdecimal() and re.search(rf"(?<![^\W_]){re.escape(entry)}(?![^\W_])", policy, re.IGNORECASE)
+        for policy, entry in found.items()
+    )
     is_outcome = (told.value or told.ending) and not words & WORDS.of_measure
     is_told = words & WORDS.of_run or words <= WORDS.of_policies | {"size"} or is_outcome
     is_told = is_told or are_names or name_several(entries) or all(map(_MARK.search, entries))
     return bool(is_told) and not words & WORDS.criteria
-
-
-def _is_named(entry: str, policy: str) -> bool:
-    """Whether a policy's name has this entry, as a whole, and no number."""
-    return not entry.isdecimal() and bool(re.search(rf"(?<![^\W_]){re.escape(entry)}(?![^\W_])", policy, re.IGNORECASE))
 
 
 def name_several(entries: Iterable[Any]) -> bool:

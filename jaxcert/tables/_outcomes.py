@@ -8,8 +8,8 @@ import numpy as np
 from jaxcert.tables._coded import Coded, as_objects, combined
 from jaxcert.tables._doubts import tell
 from jaxcert.tables._entries import (
+    DECIMALS,
     counts_of,
-    decimals_of,
     has_no_outcome,
     meant_by,
     rated,
@@ -161,7 +161,8 @@ def of_rates(rates: Coded, trials: Coded, name: str) -> Coded:
     A rate may be rounded to the digits of the longest one in its column, if it still means one number of successes.
     """
     pairs, places = combined(rates, trials)
-    digits = max(map(decimals_of, rates.listed()), default=0)
+    points = [found for rate in rates.listed() if (found := DECIMALS.fullmatch(f"{rate}".strip()))]
+    digits = max((len(found[1]) for found in points), default=0)
     won = [rated(rate, every, digits) for rate, every in pairs]
     expected = "a rate from 0 to 1, with digits enough to tell how many of so many trials succeeded"
     as_counts(rates, trials).check([each is None for each in won], name, expected)

@@ -96,27 +96,22 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
     if suffix not in _SUFFIXES or Path(path).is_dir():
         return {}
     content = content_of(path, "returns")
+    about = ""
     with in_file(path):
-        about = _about_archive(content) if suffix == ".npz" else _about_parquet(content)
+        if suffix == ".npz":
+            read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
+            with contextlib.suppress(ValueError):
+                about = str(read_arrays(content, ("about",), ())["about"])
+        else:
+            with arrow_damage_told("Parquet"):
+                buffer = import_extra("pyarrow", "io").BufferReader(content)
+                metadata = import_extra("pyarrow.parquet", "io").read_schema(buffer).metadata or {}
+            about = metadata.get(b"jaxcert", b"").decode("utf-8", "replace")
     try:
         facts = parsed(about)
     except ValueError:  # what others call "about", or one fact twice
         return {}
     return facts if isinstance(facts, dict) else {}
-
-
-def _about_archive(content: bytes) -> str:
-    read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
-    with contextlib.suppress(ValueError):
-        return str(read_arrays(content, ("about",), ())["about"])
-    return ""
-
-
-def _about_parquet(content: bytes) -> str:
-    with arrow_damage_told("Parquet"):
-        buffer = import_extra("pyarrow", "io").BufferReader(content)
-        metadata = import_extra("pyarrow.parquet", "io").read_schema(buffer).metadata or {}
-    return metadata.get(b"jaxcert", b"").decode("utf-8", "replace")
 
 
 def check_returns_path(path: str | PathLike[str]) -> Path:

@@ -184,6 +184,4 @@ def _recipe(given: dict[str, Any]) -> Recipe:
     return Recipe(**{"recognise": (), **entries})
 
 
-def known_recipes() -> list[Recipe]:
-    """Recipes of the known tools, in the form of a user's recipe."""
-    return [*map(_recipe, data_of("formats/recipes.toml")["recipe"])]
+KNOWN = [*map(_recipe, data_of("formats/recipes.toml")["recipe"])]
