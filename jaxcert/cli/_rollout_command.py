@@ -16,7 +16,7 @@ from jaxcert.training._found_policies import Found, find
 
 @with_group("given", Rolling)
 def command(*, given: Rolling) -> None:
-    """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
+    """Run a policy on new tasks, and write its returns; with --threshold the same command resumes it."""
     check_witness(given.witness, given.json)
     locked = locked_in(given.protocol)
     asked = given.settled(locked)
@@ -39,7 +39,7 @@ def _found(asked: Rolling) -> Found:
     files = ("--protocol", asked.protocol), ("--out", asked.out), ("--json", asked.json)
     working = working_files(asked.out)
     check_distinct((POLICY, asked.policy), *files, working=working)
-    if not working["the run so far"].exists():
+    if asked.rollouts is not None or not working["the run so far"].exists():
         check_new(asked.out, asked.json, force=asked.force)
     found = find(asked.policy, asked.env, deterministic=asked.deterministic)
     check_distinct(*found.files, *files, working=working)
