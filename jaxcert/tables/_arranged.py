@@ -12,7 +12,7 @@ from jaxcert.tables._coded import Coded, check_labels_whole, coded, combined, cr
 from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import judge, tell
-from jaxcert.tables._entries import as_text
+from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._label_doubts import (
     ask_about_labels,
     ask_about_parts,
@@ -27,7 +27,6 @@ from jaxcert.tables._picked_rows import Rows, conditions_in, picked_rows, rows_o
 from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles, check_column, checked
-from jaxcert.tables._spelling import TAKEN_FOR_TWO, check_spelling
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:

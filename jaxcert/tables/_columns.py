@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from jaxcert.tables._doubts import WORDS, words_in
 from jaxcert.tables._names import DIGITS, lowered, tells
-from jaxcert.tables._vocabulary import WORDS, words_in
 
 
 class NotNamedError(ValueError):

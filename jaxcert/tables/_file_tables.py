@@ -16,11 +16,11 @@ from jaxcert._extras import import_extra
 from jaxcert._files import parsed
 from jaxcert.tables._coded import plain_type
 from jaxcert.tables._doubts import tell
+from jaxcert.tables._entries import check_spelled_once
 from jaxcert.tables._json_records import BY_RECORDS, records_in
 from jaxcert.tables._names import tells
 from jaxcert.tables._picked_rows import conditions_in
 from jaxcert.tables._roles import Roles, checked
-from jaxcert.tables._spelling import check_spelled_once
 
 _HEAD = 1000  # lines that say which fields there are, and of which type
 _DELIMITERS = ",;\t"

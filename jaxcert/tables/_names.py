@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._doubts import tell
-from jaxcert.tables._vocabulary import WORDS, listed_words, words_in
+from jaxcert.tables._doubts import WORDS, listed_words, tell, words_in
 
 _BEST_OF = re.compile(r".*([@^]|_at_?)\s*([0-9]+|k)")
 # Moments of a training run, by the names that trainers and their logs give them.

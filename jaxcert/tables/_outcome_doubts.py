@@ -7,12 +7,11 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded
 from jaxcert.tables._column_doubts import Found
-from jaxcert.tables._doubts import judge, listed, tell
+from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
 from jaxcert.tables._label_doubts import gaps_in
 from jaxcert.tables._names import says
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._vocabulary import WORDS, listed_words, words_in
 
 _FEWEST_RISES = 10
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, combined
-from jaxcert.tables._doubts import tell
+from jaxcert.tables._doubts import WORDS, tell, words_in
 from jaxcert.tables._entries import (
     DECIMALS,
     counts_of,
@@ -19,7 +19,6 @@ from jaxcert.tables._entries import (
     words_that_hold,
 )
 from jaxcert.tables._outcome_doubts import check_no_sum
-from jaxcert.tables._vocabulary import WORDS, words_in
 
 # More than any table counts, and little enough for memory.
 _MOST_ROLLOUTS = 100_000_000

@@ -17,16 +17,14 @@ from jaxcert._types import Array
 from jaxcert.tables._coded import coded
 from jaxcert.tables._column_doubts import check_beside
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._doubts import listed, tell
-from jaxcert.tables._entries import as_text
+from jaxcert.tables._doubts import WORDS, listed, tell, words_in
+from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns, how_many
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._spelling import TAKEN_FOR_TWO, check_spelling
-from jaxcert.tables._vocabulary import WORDS, words_in
 
 _SUFFIXES = (".npz", ".parquet")
 # Names with a meaning for readers, in either kind of file.

@@ -5,8 +5,7 @@ import re
 import pytest
 from chained_logs import entries_of, log_of
 
-from jaxcert.training._checkpoint_budget import CheckpointBudget
-from jaxcert.training._ledger import Ledger
+from jaxcert.training._checkpoint_budget import CheckpointBudget, Ledger
 
 pytest.importorskip("filelock")
 BUDGET = CheckpointBudget(0.1, num_checkpoints=4)
