@@ -12,9 +12,9 @@ from jaxcert.cli._options import option, options, others_given, reading_of, role
 from jaxcert.cli._typed import in_shell, typed_with
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
-from jaxcert.tables._columns import NotNamedError
 from jaxcert.tables._doubts import listed, told_of
 from jaxcert.tables._readers import policies_of
+from jaxcert.tables._roles import NotNamedError
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
 

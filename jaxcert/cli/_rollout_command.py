@@ -10,7 +10,7 @@ from jaxcert.cli._run import Rolling, Run, working_files
 from jaxcert.report._protocol_check import check_certifiable, check_size
 from jaxcert.rollouts._own_programs import POLICY
 from jaxcert.tables import check_returns_path
-from jaxcert.tables._columns import Columns
+from jaxcert.tables._roles import Columns
 from jaxcert.training._found_policies import Found, find
 
 

@@ -13,7 +13,6 @@ from jaxcert._files import parsed
 from jaxcert.monitoring._claims import check_certified
 from jaxcert.tables._coded import Coded, as_objects, coded
 from jaxcert.tables._column_doubts import check_one_policy, set_aside
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import ask, judge
 from jaxcert.tables._entries import (
     COUNTED_TWICE,
@@ -29,6 +28,7 @@ from jaxcert.tables._label_doubts import ask_about_labels, ask_about_unique_labe
 from jaxcert.tables._names import check_no_curve, lowered, tells
 from jaxcert.tables._outcome_doubts import Outcomes, costs, failures
 from jaxcert.tables._read import Read
+from jaxcert.tables._roles import Columns
 
 _LARGEST = 1 << 16
 # How many rows are kept to compare with later ones, and how many tasks show that equal lengths are no chance.

@@ -9,8 +9,7 @@ import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.numerics._rounding import cast
-from jaxcert.rollouts._declared import Trial, check_labels
-from jaxcert.rollouts._outlook import fewest_to_pass
+from jaxcert.rollouts._declared import Trial, check_labels, fewest_to_pass
 from jaxcert.sequential import SequentialState, init_pairs, update, update_pairs
 from jaxcert.sequential._pairs import MOST_PAIRS, orders_of
 from jaxcert.sequential._rule import calibrated_goals, probability_up, wealth_up

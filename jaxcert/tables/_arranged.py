@@ -10,7 +10,6 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, check_labels_whole, coded, combined, crossing, pair_counts
 from jaxcert.tables._column_doubts import check_beside
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import judge, tell
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._label_doubts import (
@@ -26,7 +25,7 @@ from jaxcert.tables._outcomes import as_counts, of_rates, single
 from jaxcert.tables._picked_rows import Rows, conditions_in, picked_rows, rows_of
 from jaxcert.tables._read import Beside, Read
 from jaxcert.tables._returns import Returns
-from jaxcert.tables._roles import Roles, check_column, checked
+from jaxcert.tables._roles import Columns, Roles, check_column, checked
 
 
 def arrange_table(table: Any, roles: Roles) -> tuple[Returns, Columns]:

@@ -13,11 +13,11 @@ import numpy as np
 
 from jaxcert.tables._coded import Coded, coded, crossing
 from jaxcert.tables._column_doubts import Found, of_training
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import WORDS, judge, listed, listed_words, tell, words_in
 from jaxcert.tables._entries import is_name
 from jaxcert.tables._names import DIGITS, MOST_CONDITIONS, name_several, says, stems_of, tells
 from jaxcert.tables._read import Read
+from jaxcert.tables._roles import Columns
 
 _LONG_STEP = 1000
 _LONG_NUMBER = re.compile("(.*[^0-9]|)([0-9]{1,15})(e[0-9]|[kKmM]|)([.][a-zA-Z]+|)")

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._coded import Coded, as_objects, coded, pair_counts
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import words_in
 from jaxcert.tables._entries import as_number, as_text
 from jaxcert.tables._names import measures, name_several, tells
+from jaxcert.tables._roles import Columns
 
 _OPTION = re.compile(r"(?:--([a-zA-Z][\w-]*)[= ]|\b([a-zA-Z]\w*)=)([^\s,;&/]+)")
 

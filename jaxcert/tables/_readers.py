@@ -11,13 +11,12 @@ import numpy as np
 
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._arranged import arrange_table
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import WAYS, told_of
 from jaxcert.tables._file_tables import arrow_table, csv_table, json_lines_table, json_table, parquet_table, unpacked
 from jaxcert.tables._label_doubts import ask_about_paths, check_tasks
 from jaxcert.tables._picked_rows import policies_in
 from jaxcert.tables._returns import Returns, ReturnsFile, check_missing, how_many
-from jaxcert.tables._roles import Roles, conditions
+from jaxcert.tables._roles import Columns, Roles, conditions
 from jaxcert.tables._written import read_npy, read_npz
 from jaxcert.tables.formats import FORMATS, read_content, read_folder
 from jaxcert.tables.formats._recipes import recipe_in

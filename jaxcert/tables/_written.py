@@ -16,7 +16,6 @@ from jaxcert._files import check_output, check_suffix, content_of, in_file, pars
 from jaxcert._types import Array
 from jaxcert.tables._coded import coded
 from jaxcert.tables._column_doubts import check_beside
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import WORDS, listed, tell, words_in
 from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._file_tables import arrow_damage_told
@@ -24,7 +23,7 @@ from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns, how_many
-from jaxcert.tables._roles import Roles
+from jaxcert.tables._roles import Columns, Roles
 
 _SUFFIXES = (".npz", ".parquet")
 # Names with a meaning for readers, in either kind of file.

@@ -16,12 +16,11 @@ from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
 from jaxcert.tables._coded import Coded, as_objects, of_series, plain_type
 from jaxcert.tables._column_doubts import aside_in_folder, check_beside
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import WORDS, listed, tell, words_in
 from jaxcert.tables._file_tables import arrow_damage_told, as_plain, small_columns
 from jaxcert.tables._names import lowered, tells
 from jaxcert.tables._read import Read
-from jaxcert.tables._roles import Roles, checked
+from jaxcert.tables._roles import Columns, Roles, checked
 
 _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.

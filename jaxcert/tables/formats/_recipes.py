@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from jaxcert._files import in_file, parsed
 from jaxcert.tables._coded import Coded, as_objects, coded
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._doubts import data_of
 from jaxcert.tables._entries import has_no_outcome
 from jaxcert.tables._json_records import LABEL, Found, Place, with_fields_around
 from jaxcert.tables._read import nested
-from jaxcert.tables.formats._content import Content
+from jaxcert.tables._roles import Columns
 from jaxcert.tables.formats._found_rollouts import (
+    Content,
     Format,
     Rollouts,
     Row,

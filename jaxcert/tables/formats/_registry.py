@@ -5,8 +5,7 @@ from typing import Any
 
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
-from jaxcert.tables.formats._content import Content
-from jaxcert.tables.formats._found_rollouts import arranged, kind_of
+from jaxcert.tables.formats._found_rollouts import Content, arranged, kind_of
 from jaxcert.tables.formats._one_task import OF_ONE_TASK, OneTask
 from jaxcert.tables.formats._own_results import FORMATS_BY_HAND
 from jaxcert.tables.formats._recipes import KNOWN, recipe_of
