@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
-from jaxcert.cli import _rolling
+from jaxcert.cli import _rollout_command
 from jaxcert.report import Protocol
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
@@ -289,7 +289,7 @@ P:push E:LONG => has episode_length=1000000000000; expected one from 1 to
 @pytest.mark.parametrize("line", CANNOT_RUN.strip().split("\n"))
 def test_what_cannot_be_run_is_told_in_words(folder, monkeypatch, line):
     """A policy, its environment, and a part of the message; P and E stand for the two modules."""
-    monkeypatch.setattr(_rolling, "collect", None)  # before any rollout
+    monkeypatch.setattr(_rollout_command, "collect", None)  # before any rollout
     for name, text in BROKEN.items():
         (folder / name).write_text(f"{text}\n")
     given, words = line.split(" => ")
