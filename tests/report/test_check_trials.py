@@ -45,19 +45,6 @@ def wealth(bets, returns, low, threshold) -> Fraction:
     return sum(won, Fraction(0)) / len(bets)
 
 
-@given(BETS, st.lists(st.fractions(0, 9, max_denominator=40), max_size=9), st.integers(-9, 0))
-def test_the_wealth_by_its_definition(bets, excess, low):
-    threshold = low + Fraction(9, 7)
-    returns, ends = [low + x for x in excess], (Fraction(low), threshold)
-    found, tiny = wealth(bets, returns, *ends), Fraction(1, 10**60)
-    assert check_trials.gain(bets, returns, *ends, found) == 0
-    assert (
-        check_trials.gain(bets, returns, *ends, found - tiny)
-        > 0
-        > check_trials.gain(bets, returns, *ends, found + tiny)
-    )
-
-
 def passes_after(bets, outcome, threshold, goal, give_up) -> int:
     """After how many trials a task of these successes and failures passes, one by one; 0 if it does not."""
     for t in range(1, len(outcome) + 1):
