@@ -1,6 +1,7 @@
 """Files of returns that are refused: bad, ambiguous, cut short or damaged, in one line that names them."""
 
 import gzip
+import json
 import pickle
 import re
 import zipfile
@@ -58,6 +59,7 @@ ARRAYS = [
     ({"returns": ONES, "where": ONES}, "'where'", "float64", "bool"),
     ({"returns": ONES, "where": np.ones((2, 1), bool)}, "'where'", "(2, 1)", "(2, 2)"),
 ]
+NO_TABLES = ({"a": [1], "b": [1, 2]}, [1, 2], [[]], "text", 3, None, "eval", {})
 RENAMED = {"tasks": [1], "episode_id": [0], "total_return": [1.0]}
 # Files by name and content, and words of what is said of them.
 FILES = [
@@ -72,6 +74,12 @@ FILES = [
     ("r.npy", single(ONES * 1j), "dtype complex128"),
     ("r.npy", SIX_ROWS, "not an .npy file"),
     ("r.npy", single(ONES) + b"x", "goes on after its array"),
+    *(("r.json", json.dumps(value), "is of no known tool and no array of objects") for value in NO_TABLES),
+    *(
+        ("r.json", text)
+        for text in ("[]", '{"eval": 1}', '{"eval": 1, "eval": 2}', "[" * 100_000, b'{"per_task": "\xff"}')
+    ),
+    *(("r.json", content) for content in (b"\xff\xfe{", b'{"per_task": [' + b"9" * 5000 + b"]}")),
     ("r.dat", "1 2 3", "suffix '.dat'", ".npz, .npy, .parquet, .arrow, .feather, .csv, .tsv, .jsonl"),
     ("a.xlsx", "1 2 3", "saved as CSV"),
     ("notes.txt", "1 2 3", "is a text"),
@@ -79,7 +87,7 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file[0]} {file[2]}")
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file[0]} {' '.join(file[2:]):.40}")
 def test_a_file_that_holds_no_returns_is_refused(tmp_path, file):
     name, content, *words = file
     refused(saved(tmp_path, name, content), *words)
