@@ -187,7 +187,9 @@ def json_table(content: bytes, roles: Roles) -> Any:
     """The rows of an array of objects or an object of columns, which may stand deeper in the file."""
     value = json_value(content)
     rows, around = records_in(value, roles.records or "")
-    is_nested = isinstance(value, dict) or any(isinstance(each, dict | list) for row in rows for each in row.values())
+    is_nested = isinstance(value, dict) or any(
+        isinstance(each, dict | list) for row in rows[:1] for each in row.values()
+    )
     hint = f"; expected one object per trial, {BY_RECORDS}" if is_nested and not roles.records else ""
     return _table_of(rows, roles, around, hint)
 
