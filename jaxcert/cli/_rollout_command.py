@@ -32,7 +32,7 @@ from jaxcert.training._found_policies import Found, find
 
 @with_group("given", Rolling)
 def command(*, given: Rolling) -> None:
-    """Run a policy on new tasks, and write its returns; with --threshold the same command resumes it."""
+    """Run a policy on new tasks and write its returns; with --threshold the same command resumes an interrupted run."""
     check_witness(given.witness, given.json)
     locked = locked_in(given.protocol)
     asked = given.settled(locked)

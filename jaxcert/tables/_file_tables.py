@@ -198,7 +198,9 @@ def json_table(content: bytes, roles: Roles) -> Any:
 def _table_of_value(value: Any, roles: Roles) -> Any:
     """The rows of a value of JSON."""
     rows, around = records_in(value, roles.records or "")
-    is_nested = isinstance(value, dict) or any(isinstance(each, dict | list) for row in rows for each in row.values())
+    is_nested = isinstance(value, dict) or any(
+        isinstance(each, dict | list) for row in rows[:1] for each in row.values()
+    )
     hint = f"; expected one object per trial, {BY_RECORDS}" if is_nested and not roles.records else ""
     return _table_of(rows, roles, around, hint)
 

@@ -56,7 +56,7 @@ class Tells:
             or self.moment
             or (not is_of_none and (words & WORDS.changes or self.apart or of_seeds))
         )
-        self.variant = says(name, WORDS.variants, WORDS.beside_variants)  # they mark the rows of one of a policy
+        self.variant = says(name, WORDS.variants, WORDS.beside_variants)  # they mark those of a policy
         # Groups or places of tasks, or what stands on the way to records of JSON.
         self.place = bool(words & (WORDS.groups | WORDS.places)) or name.startswith("$")
         self.aside = says(name, WORDS.aside) or says(name, WORDS.counted)  # they say which trials are set aside
