@@ -38,13 +38,21 @@ _CLAIM = "certified with confidence"
 
 def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
     """Write the wanted files of one or several groups of rows, by the names of the groups."""
+
+    def groups() -> list[Groups]:
+        return [_groups(request, answers, question, request.by) for question in request.asked.questions]
+
+    def write_groups(path: Path, **how: Any) -> None:  # which no protocol has
+        found, *_ = groups()
+        write_several(path, found, **page_of(request, found.data[:1]), **how)
+
     records = functools.partial(_records, answers, witness=request.outputs.witness)
     write_files(
         request,
         axes=lambda: _axes(request, answers),
         document=lambda: certificate_document(records(), protocol=request.digest),
-        tables=lambda: [_groups(request, answers, question, request.by) for question in request.asked.questions],
-        page=functools.partial(_write_page if request.by is None else _write_groups, request, answers),
+        tables=groups,
+        page=functools.partial(_write_page, request, answers) if request.by is None else write_groups,
     )
 
 
@@ -119,12 +127,6 @@ def draw_intervals(found: Groups | Leaderboard, title: str, ax: Any = None) -> A
 def _curve(answer: Answer) -> Any:
     certificate, *_ = answer.certificates.values()
     return certificate if answer.is_curve else curve_or_rows(answer.data, certificate, answer.settings)
-
-
-def _write_groups(request: Request, answers: Mapping[str, Answer], path: Path, **how: Any) -> None:
-    """The page of all groups, which no protocol has."""
-    found = _groups(request, answers, request.asked.questions[0], request.by)
-    write_several(path, found, **page_of(request, found.data[:1]), **how)
 
 
 def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:

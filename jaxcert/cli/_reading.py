@@ -161,17 +161,12 @@ def read_all(policies: Sequence[PolicySource], **options: Any) -> list[ReturnsFi
 def told(*files: ReturnsFile) -> list[str]:
     """Lines about files: the read columns, and unread ones that may separate policies; with names, if they differ."""
     read, several = {file.columns.value for file in files if file.columns}, len({file._name for file in files}) > 1
-    lines = {
-        f"{file._name}: {line}" if several else line: None
-        for file in files
-        for line in (file.told, _pooled([name for name in file.pooled if name not in read]))
-        if line
-    }
-    return [*lines]
-
-
-def _pooled(names: Sequence[str]) -> str:
-    return f"not read, so all rows count as one policy: {listed(names, _MOST_NAMED)}" if names else ""
+    lines = []
+    for file in files:
+        pooled = [name for name in file.pooled if name not in read]
+        unread = f"not read, so all rows count as one policy: {listed(pooled, _MOST_NAMED)}" if pooled else ""
+        lines += [f"{file._name}: {line}" if several else line for line in (file.told, unread) if line]
+    return [*dict.fromkeys(lines)]
 
 
 @options
