@@ -23,7 +23,7 @@ from jaxcert.report import (
     plot_intervals,
     write_report,
 )
-from jaxcert.report._curve import curve_or_rows
+from jaxcert.report._curve import every_step
 from jaxcert.report._in_words import Groups, latex_text
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._pages_of_several import write_several
@@ -112,21 +112,19 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
     with drawing(None) as ax:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
             return draw_intervals(_groups(request, answers, shown[0][0]), title, ax)
-        found = [(group, _curve(each)) for group, each in answers.items()]
-        curves = {group or _console.way(each): each for group, each in found}
+        curves = {}
+        for group, each in answers.items():
+            found, *_ = each.certificates.values()
+            found = found if each.is_curve else every_step(each.data, found, each.settings)
+            curves[group or _console.way(found)] = found
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
-        heading = title if len(curves) > 1 else f"{title}, {found[0][1].num_tasks} tasks"
+        heading = title if len(curves) > 1 else f"{title}, {len(first.data[0].tasks)} tasks"
         return plot_certificates(curves, points=points, title=heading, policies=first.policies, ax=ax)
 
 
 def draw_intervals(found: Groups | Leaderboard, title: str, ax: Any = None) -> Any:
     """A row for each name."""
     return plot_intervals(found.intervals, title=f"{title}: {_CLAIM} {confidence(found.delta)}", ax=ax, **found.axis)
-
-
-def _curve(answer: Answer) -> Any:
-    certificate, *_ = answer.certificates.values()
-    return certificate if answer.is_curve else curve_or_rows(answer.data, certificate, answer.settings)
 
 
 def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:

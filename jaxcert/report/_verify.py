@@ -11,7 +11,7 @@ from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import of_protocol
 from jaxcert.report._recompute import of_delta
-from jaxcert.report._recorded_files import of_names, recorded_files, rows_read, told_names
+from jaxcert.report._recorded_files import of_names, recorded_files, rows_read
 from jaxcert.tables._returns import how_many
 
 
@@ -111,7 +111,8 @@ def verify(
     data = recorded_files(certificate, document, (returns, *others))
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
-    differences += [*_numbered(compared, "differences"), *dict.fromkeys(of_names(document, data))]
+    wrong, names = of_names(document, data)
+    differences += [*_numbered(compared, "differences"), *wrong]
     if "leaderboard" in document:
         num_policies = len(document["leaderboard"]["order"])
         differences += of_leaderboard(document, [read for (read,) in data[:num_policies]])
@@ -120,7 +121,7 @@ def verify(
     notes = [*filter(None, of_rows), *_numbered(compared, "notes"), *_unchecked(document, locked)]
     together = document.get("leaderboard", {}).get("statements", {})
     rows = sum(together.values()) if together else sum(len(record["rows"]) for record in records)
-    return Verification(tuple(differences), len(records), rows, tuple(notes), told_names(document, data))
+    return Verification(tuple(differences), len(records), rows, tuple(notes), names)
 
 
 def _numbered(compared: list[Compared], name: str) -> list[str]:
