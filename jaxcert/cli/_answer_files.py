@@ -23,7 +23,7 @@ from jaxcert.report import (
     plot_intervals,
     write_report,
 )
-from jaxcert.report._curve import every_step
+from jaxcert.report._curve import curve_or_rows
 from jaxcert.report._in_words import Groups, latex_text
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._pages_of_several import write_several
@@ -115,7 +115,7 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
         curves = {}
         for group, each in answers.items():
             found, *_ = each.certificates.values()
-            found = found if each.is_curve else every_step(each.data, found, each.settings)
+            found = found if each.is_curve else curve_or_rows(each.data, found, each.settings)
             curves[group or _console.way(found)] = found
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
         heading = title if len(curves) > 1 else f"{title}, {len(first.data[0].tasks)} tasks"

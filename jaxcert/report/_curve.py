@@ -84,16 +84,23 @@ def thinned(values: np.ndarray, most: int | None) -> np.ndarray:
     return values[np.linspace(0, len(values) - 1, most).round().astype(int)]
 
 
-def every_step(data: Sequence[Returns], certificate: Any, settings: Mapping[str, Any]) -> Any:
-    """The curve at every step, or at this number of steps; its rows, if it has none.
+def curve_or_rows(data: Sequence[Returns], certificate: Any, settings: Mapping[str, Any]) -> Any:
+    """All steps, if it has a curve of lower bounds or can be asked at more thresholds; else its rows."""
+    has_curve = question_of(certificate).curve is not None
+    if has_curve and (counts_bounds(certificate) or _at_thresholds(certificate)):
+        return every_step(data, certificate, settings)
+    return certificate
 
-    If lower bounds were not counted, these are certificates at lower bounds.
+
+def every_step(data: Sequence[Returns], certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
+    """The curve at every step, or at this number of steps; if lower bounds were not counted, certificates at lower
+    bounds.
     """
-    if question_of(certificate).curve is None:
-        return certificate
-    if (question := _at_thresholds(certificate)) is not None:
-        return ask(question, data, thinned(np.unique(np.asarray(certificate.lower_bounds)), MOST_POINTS), settings)
-    return step_curve(certificate, max_points=MOST_POINTS) if counts_bounds(certificate) else certificate
+    question = _at_thresholds(certificate)
+    if question is None:
+        return step_curve(certificate, max_points=MOST_POINTS)
+    levels = thinned(np.unique(np.asarray(certificate.lower_bounds)), MOST_POINTS)
+    return ask(question, data, levels, settings)
 
 
 def _at_thresholds(certificate: Certificate) -> Question | None:
