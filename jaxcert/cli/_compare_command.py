@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +99,7 @@ def print_leaderboard(request: Request, files: Sequence[PolicySource], *, quiet:
             page=lambda path, **how: write_several(path, found, **page_of(request, found.data), **how),
         )
     if not request.outputs.to_stdout:
-        _print(found)
-        _console.say(*_reasons(request, found))
+        _print(request, found)
 
 
 def _of_order(asking: Asking) -> bool:
@@ -159,30 +158,22 @@ def _of_list(board: Board, asking: Asking) -> str | None:
     return bound if board.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
 
-def _print(found: Leaderboard) -> None:
+def _print(request: Request, found: Leaderboard) -> None:
+    """The leaderboard, the pairs whose order is open, and why nothing is certified at thresholds for some policies."""
     data, tasks = found.data, how_many(len(found.data[0].tasks), "task")
     rollouts = "; ".join(dict.fromkeys(_console.rollouts_words(each.num_rollouts) for each in data))
     _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
     _console.say(*told(*data))
     _console.show_table(_console.plain_table(found.table))
-    _console.say(found.together, *_not_told_apart(found))
-
-
-def _not_told_apart(found: Leaderboard) -> Iterator[str]:
-    """The pairs of policies whose order is open."""
+    _console.say(found.together)
     every, shown = itertools.combinations(enumerate(found.names), 2), found.order | found.order.T
     pairs = [f"{a} and {b}" for (i, a), (j, b) in every if not shown[i, j]]
-    more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
     if pairs:
+        more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
         how = f"{how_many_show(listed=found.board.listed)}, with the smaller delta of a pair"
-        yield f"Not told apart: {', '.join(pairs[:_MOST_PAIRS])}{more}; {how}."
-
-
-def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:
-    """Say for which policies nothing is certified at thresholds, and why."""
+        _console.say(f"Not told apart: {', '.join(pairs[:_MOST_PAIRS])}{more}; {how}.")
     for name, data, answers in zip(found.names, found.data, found.answers, strict=True):
         at = {name: each for name, each in answers.items() if QUESTIONS[name].each}
         if any(np.any(np.asarray(each.status) == Status.VACUOUS) for each in at.values()):
             answer = Answer(request, [data], {"support": found.support}, at)
-            yield f"{name}:"
-            yield from reasons(answer._replace(advice=advice_of(answer)))
+            _console.say(f"{name}:", *reasons(answer._replace(advice=advice_of(answer))))
