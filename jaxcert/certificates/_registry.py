@@ -112,7 +112,8 @@ def _of_successes(bound: Bound, sample: Sample, valid: jax.Array, thresholds, be
     if sample.is_full:
         num_rollouts = jnp.broadcast_to(sample.num_rollouts.astype(count.dtype), (*count.shape[:-1], 1))
 
-    best = best_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, by_weights(sample), there)
+    numbers = numbers_for(beta, weighted=True)
+    best = best_at_levels(count, num_rollouts, thresholds, numbers, delta, by_weights(sample), there)
     lower = jnp.where(count >= 0, 0, -jnp.inf).astype(count.dtype)
     return lower, best.violations, best.epsilon, best.level if beta is None else beta
 

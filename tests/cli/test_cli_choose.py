@@ -53,33 +53,23 @@ def scores(tmp_path):
     return path
 
 
-@pytest.mark.slow
-def test_commands_of_successes_work(passes):
-    found = _chosen(passes)
-    assert found[0]
-    assert not any("LOW" in each for each in found[0])
-    _run_all(found)
-
-
-@pytest.mark.slow
-def test_commands_of_numbers_work_once_the_range_is_known(scores):
-    _run_all(_chosen(scores))
-
-
-@pytest.mark.slow
-def test_commands_of_other_tools_work(tmp_path):
-    path = tmp_path / "eval_info.json"
-    path.write_text(json.dumps(LEROBOT))
-    _run_all(_chosen(path))
-
-
-@pytest.mark.slow
-def test_commands_of_two_files_work(passes, scores):
-    other = passes.with_name("other.csv")
-    other.write_text(passes.read_text().replace("0,0,fail", "0,0,pass"))
-    _run_all(_chosen(passes, other))
+@pytest.fixture
+def others(passes, scores, tmp_path):
+    """Files by which all commands are tried; two of them with the same tasks."""
+    passes.with_name("other.csv").write_text(passes.read_text().replace("0,0,fail", "0,0,pass"))
     np.savez(scores.with_name("b.npz"), returns=np.linspace(0, 0.5, 80).reshape(20, 4))
-    _run_all(_chosen(scores, scores.with_name("b.npz")))
+    return {"successes": [passes], "numbers": [scores], "another tool": [written(tmp_path, LEROBOT, "eval_info.json")],
+            "two of successes": [passes, passes.with_name("other.csv")],
+            "two of numbers": [scores, scores.with_name("b.npz")]}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["successes", "numbers", "another tool", "two of successes", "two of numbers"])
+def test_every_command_that_is_offered_works(others, kind):
+    found = _chosen(*others[kind])
+    assert found[0]
+    assert kind != "successes" or not any("LOW" in each for each in found[0])
+    _run_all(found)
 
 
 def test_every_question_is_asked_here_or_somewhere_else(scores):
