@@ -40,7 +40,7 @@ def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
     """Write the wanted files of one or several groups of rows, by the names of the groups."""
 
     def groups() -> list[Groups]:
-        return [_groups(request, answers, question, request.by) for question in request.asked.questions]
+        return [_groups(request, answers, question, request.by) for question in request.questions]
 
     def write_groups(path: Path, **how: Any) -> None:  # which no protocol has
         found, *_ = groups()

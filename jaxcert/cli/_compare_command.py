@@ -14,7 +14,7 @@ from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
 from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
-from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
+from jaxcert.cli._asking import Asking, asked_of, with_asking
 from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
@@ -71,7 +71,7 @@ def command(
     reading = {**reading_of(roles), "strict": strict}
     sources = sources_of(files, reading, called)
     if len(sources) > 2 or _of_order(asking):
-        print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, quiet=quiet)
+        print_leaderboard(Request(asking, {}, reading, outputs), sources, quiet=quiet)
         return
     asking = asking.named(2, strata=roles["strata"])
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))

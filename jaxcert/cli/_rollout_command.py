@@ -11,10 +11,10 @@ import numpy as np
 from jaxcert._files import check_output, check_suffix, in_file
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
+from jaxcert.cli._asking import Locked, locked_in
 from jaxcert.cli._console import as_given
 from jaxcert.cli._options import with_group
 from jaxcert.cli._outputs import check_distinct, check_new, check_witness, writing
-from jaxcert.cli._request import Locked, locked_in
 from jaxcert.cli._run import FIXED, Rolling, Run, Unfinished, unfinished, working_files
 from jaxcert.planning import check
 from jaxcert.report import run_record, write_certificates
