@@ -40,7 +40,6 @@ _MOST_PAIRS = 5
     "whichever it is. By default improvement for margins, safety_level for a safety, and else mean_difference.",
     threshold=in_full("Differences for a question at thresholds, such as band; in a leaderboard performances"),
     safety=in_full("Certify the difference that this share of new tasks reaches"),
-    beta="As in `jaxcert certify`.",
     bound=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.",
     method="binomial, scenario or soft.",
     require="As in `jaxcert certify`; thresholds and means are differences.",
