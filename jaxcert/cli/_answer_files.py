@@ -38,13 +38,21 @@ _CLAIM = "certified with confidence"
 
 def write_outputs(request: Request, answers: Mapping[str, Answer]) -> None:
     """Write the wanted files of one or several groups of rows, by the names of the groups."""
+
+    def groups() -> list[Groups]:
+        return [_groups(request, answers, question, request.by) for question in request.questions]
+
+    def write_groups(path: Path, **how: Any) -> None:  # which no protocol has
+        found, *_ = groups()
+        write_several(path, found, **page_of(request, found.data[:1]), **how)
+
     records = functools.partial(_records, answers, witness=request.outputs.witness)
     write_files(
         request,
         axes=lambda: _axes(request, answers),
         document=lambda: certificate_document(records(), protocol=request.digest),
-        tables=lambda: [_groups(request, answers, question, request.by) for question in request.asked.questions],
-        page=functools.partial(_write_page if request.by is None else _write_groups, request, answers),
+        tables=groups,
+        page=functools.partial(_write_page, request, answers) if request.by is None else write_groups,
     )
 
 
@@ -104,27 +112,19 @@ def _axes(request: Request, answers: Mapping[str, Answer]) -> Any:
     with drawing(None) as ax:
         if any(not question.has_curve for question, _ in shown) or len(shown) == len(answers) > 1:
             return draw_intervals(_groups(request, answers, shown[0][0]), title, ax)
-        found = [(group, _curve(each)) for group, each in answers.items()]
-        curves = {group or _console.way(each): each for group, each in found}
+        curves = {}
+        for group, each in answers.items():
+            found, *_ = each.certificates.values()
+            found = found if each.is_curve else curve_or_rows(each.data, found, each.settings)
+            curves[group or _console.way(found)] = found
         points = [pair for _, c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
-        heading = title if len(curves) > 1 else f"{title}, {found[0][1].num_tasks} tasks"
+        heading = title if len(curves) > 1 else f"{title}, {len(first.data[0].tasks)} tasks"
         return plot_certificates(curves, points=points, title=heading, policies=first.policies, ax=ax)
 
 
 def draw_intervals(found: Groups | Leaderboard, title: str, ax: Any = None) -> Any:
     """A row for each name."""
     return plot_intervals(found.intervals, title=f"{title}: {_CLAIM} {confidence(found.delta)}", ax=ax, **found.axis)
-
-
-def _curve(answer: Answer) -> Any:
-    certificate, *_ = answer.certificates.values()
-    return certificate if answer.is_curve else curve_or_rows(answer.data, certificate, answer.settings)
-
-
-def _write_groups(request: Request, answers: Mapping[str, Answer], path: Path, **how: Any) -> None:
-    """The page of all groups, which no protocol has."""
-    found = _groups(request, answers, request.asked.questions[0], request.by)
-    write_several(path, found, **page_of(request, found.data[:1]), **how)
 
 
 def page_of(request: Request, data: Sequence[ReturnsFile]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def answer_files(request: Request, file: Path, read: Callable[..., Sequence[Retu
 
     ``read`` gives the returns of a policy, or of two, by the roles of columns; ``file``: which tells groups apart.
     """
-    asking, gated = request.asking, request.asked.gated(request.asking.require)
+    asking, gated = request.asking, request.gated
     _check(request)
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file}")
@@ -69,17 +69,19 @@ def _groups(request: Request, file: Path) -> dict[str, Mapping[str, Any]]:
 
 def _check(request: Request) -> None:
     """Raise ValueError if the wanted outputs do not fit the question."""
-    asked, outputs, by = request.asked, request.outputs, request.by
-    if request.wanted is not None and not any(each.advised and each.certifies_probability for each in asked.questions):
-        first = next(iter(asked.numbers), "")
+    outputs, by = request.outputs, request.by
+    if request.wanted is not None and not any(
+        each.advised and each.certifies_probability for each in request.questions
+    ):
+        first = next(iter(request.numbers), "")
         raise ValueError(f"--wanted is for a safety at thresholds; there is no advice on the question {first!r}")
-    for each in asked.questions if outputs.witness else ():
+    for each in request.questions if outputs.witness else ():
         check_witnessed(each)
-    if outputs.report and len(asked.numbers) > 1:
+    if outputs.report and len(request.numbers) > 1:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
     if by is not None and request.locked is not None:
         raise ValueError("--by is not in a protocol; expected one of each group, or --where with one of them")
-    if not asked.numbers and (outputs.latex or (by is not None and outputs.report is not None)):
+    if not request.numbers and (outputs.latex or (by is not None and outputs.report is not None)):
         what = "--latex has" if outputs.latex else "--report of groups has"
         raise ValueError(f"{what} no curves; expected a setting of the question, such as --threshold")
 
@@ -87,12 +89,12 @@ def _check(request: Request) -> None:
 def _answer(request: Request, read: Sequence[ReturnsFile], show: Callable[[str], Any]) -> Answer:
     """The certificates of these returns; ``show`` reports each step."""
     by, asking, locked = request.by, request.asking, request.locked
-    data, question = list(read) if request.metrics else as_stated(read, asking.support), request.asked.questions[0]
+    data, question = list(read) if request.metrics else as_stated(read, asking.support), request.questions[0]
     if by is not None and data[0].columns is not None and data[0].columns.task == by:
         raise ValueError(f"--by {by} is the column of tasks; expected --suite --each-task to name good tasks")
     if locked is None:
-        check_listed(data, question, asking, at="" if request.asked.numbers else "X")
-    request = request._replace(asked=request.asked.of(data[0]))
+        check_listed(data, question, asking, at="" if request.numbers else "X")
+    request = request.of(data[0])
     settings = settings_of(question, asking, data[:1] if request.metrics else data)
     # Of rows, curves and advice alike.
     settings |= {name: value for name, value in asking.options.items() if name != question.each}
@@ -111,7 +113,7 @@ def _certified(answer: Answer) -> Answer:
         # Any threshold except the end itself; the curve has its own thresholds.
         curve = ask(question, data, np.nextafter(settings["support"][0], np.inf), settings)
         return answer._replace(certificates={question.name: every_step(data, curve, settings)})
-    numbers = {name: None if fixed is None else np.asarray(fixed) for name, fixed in request.asked.numbers.items()}
+    numbers = {name: None if fixed is None else np.asarray(fixed) for name, fixed in request.numbers.items()}
     answer = answer._replace(
         certificates={name: ask(QUESTIONS[name], data, fixed, settings) for name, fixed in numbers.items()}
     )
@@ -120,7 +122,7 @@ def _certified(answer: Answer) -> Answer:
 
 def _findings(answer: Answer) -> tuple[Finding, ...] | None:
     """Likely mistakes, as warnings (``strict``: an error); None without a support, or single rollouts to look at."""
-    (data,), settings, questions = answer.data, answer.settings, answer.request.asked.questions
+    (data,), settings, questions = answer.data, answer.settings, answer.request.questions
     if answer.support is None or not data.has_rollouts:
         return None
     of_data: dict[str, Any] = {"bound": default_bound(None, data.returns)}  # of a question that leaves it open

@@ -1,9 +1,12 @@
-"""The question of a command: its options, and how names, words, options or numbers select it."""
+"""The question of a command: its options, how names, words or numbers select it, and a protocol that settles it."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._question import Question
@@ -12,7 +15,6 @@ from jaxcert.cli._console import as_given
 from jaxcert.cli._options import SUPPORT, Command, flag, level, option, options, options_of, several, taking
 from jaxcert.cli._question_options import (
     askable,
-    check_required,
     chosen,
     not_taken,
     options_of_questions,
@@ -20,8 +22,10 @@ from jaxcert.cli._question_options import (
 from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._registry import checked_options, usual_questions
-from jaxcert.returns._prepared import is_successes
+from jaxcert.report import Protocol
+from jaxcert.report._protocol_check import of_origin
 from jaxcert.tables import ReturnsFile
+from jaxcert.tables._returns import how_many
 
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
 _OF_ONE, _OF_TWO = askable(num_inputs=1), askable(num_inputs=2)
@@ -163,47 +167,15 @@ def with_asking(questions: dict[str, Question], **changes: Any) -> Callable[[Com
     return taking("asking", added, asking)
 
 
-class Asked(NamedTuple):
-    """What is asked."""
-
-    numbers: dict[str, Any]  # that were fixed beforehand, if a question has any, by its name; empty for the curve
-    named: bool  # whether the question was named
-
-    @property
-    def questions(self) -> list[Question]:
-        """What is asked."""
-        return [QUESTIONS[name] for name in self.numbers] or usual_questions({})
-
-    def of(self, data: ReturnsFile) -> "Asked":
-        """Add the usual numbers of successes if none were given; ValueError for other returns."""
-        numbers = {}
-        for name, given in self.numbers.items():
-            each, usual = QUESTIONS[name].each, QUESTIONS[name].rows.of_successes
-            if each and not given and (usual is None or not is_successes(data.like)):
-                raise ValueError(f"--{each} missing; the question {name!r} needs one or more")
-            numbers[name] = given or (None if each is None else [usual])
-        return Asked(numbers, self.named)
-
-    def gated(self, require: float | None) -> list[str]:
-        """The questions whose answers must reach the required level: the named one, or the one about thresholds."""
-        if require is None:
-            return []
-        gated = [name for name in self.numbers if self.named or not QUESTIONS[name].finds_threshold]
-        if not gated:
-            raise ValueError("--require needs a threshold, by --threshold or the protocol")
-        check_required(require, QUESTIONS[gated[0]])
-        return gated
-
-
-def asked_of(asking: Asking, num_policies: int = 1) -> Asked:
-    """The questions about this number of policies, and the numbers that each needs beforehand."""
+def asked_of(asking: Asking, num_policies: int = 1) -> dict[str, Any]:
+    """The numbers that are fixed beforehand, if a question has any, for each asked one; empty for the curve."""
     given, options = asking.numbers, asking.options
     if asking.question is None:
         usual = usual_questions(given)
         for question in usual:
             checked_options(question, options)
         numbers = {question.name: given.get(question.each or "") for question in usual}
-        return Asked({name: list(values) for name, values in numbers.items() if values}, named=False)
+        return {name: list(values) for name, values in numbers.items() if values}
     question = chosen(asking.question, askable(num_policies))
     for name, values in given.items():
         if values and question.each != name:
@@ -212,4 +184,55 @@ def asked_of(asking: Asking, num_policies: int = 1) -> Asked:
     found = given.get(question.each or "") or options.get(question.each or "")
     if question.each is not None and not found and question.rows.of_successes is None:
         raise ValueError(f"--{question.each} missing; the question {question.name!r} needs one or more")
-    return Asked({question.name: None if question.each is None else list(found or [])}, named=True)
+    return {question.name: None if question.each is None else list(found or [])}
+
+
+PROTOCOL = option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")
+_SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
+_COLUMNS = ("task", "value", "strata")
+_NOT_LOCKED = ("where", "only", "successes", "trials")
+
+
+class Locked(NamedTuple):
+    """A protocol, and its file."""
+
+    path: Path
+    protocol: Protocol
+
+    def check(self, found: Mapping[str, Any], words: str = "{}") -> None:
+        """Raise ValueError for settings or facts, by their names, that are not the protocol's; ``words`` tell each."""
+        self.refuse([words.format(line) for line in self.protocol.contradictions(found)])
+
+    def refuse(self, differences: Sequence[str]) -> None:
+        """Raise ValueError if anything differs from the protocol."""
+        if differences:
+            raise ValueError(f"{self.path}: {'; '.join(differences)}")
+
+    def settle(self, asking: Asking) -> Asking:
+        """The protocol's question and settings; a contradiction is an error."""
+        given = {name: getattr(asking, name) for name in _SETTLED}
+        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **given})
+        settled = {name: getattr(self.protocol, name) for name in _SETTLED}
+        asking = asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
+        return asking if QUESTIONS[self.protocol.asked].takes("method") else asking._replace(method=None)
+
+    def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The roles of columns, which an option must not contradict."""
+        self.check({name: given[name] for name in _COLUMNS})
+        picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
+        self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
+        return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
+
+    def check_design(self, data: ReturnsFile) -> None:
+        """Raise ValueError if the data, or the origin that their file states, do not fit the design."""
+        counts, wanted = data.num_rollouts, self.protocol.num_rollouts
+        different = self.protocol.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
+        different += of_origin(self.protocol, data)
+        short = int(np.sum(counts < wanted))
+        lacking = f"{how_many(short, 'task')} {'has' if short == 1 else 'have'} fewer rollouts than the protocol says"
+        self.refuse(different or ([lacking] if short else []))
+
+
+def locked_in(path: Path | None) -> Locked | None:
+    """The protocol in a file, if one is given."""
+    return None if path is None else Locked(path, Protocol.read(path))

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from jaxcert.cli._answering import answer_files
-from jaxcert.cli._asking import Asking, asked_of, with_asking
+from jaxcert.cli._asking import PROTOCOL, Asking, asked_of, locked_in, with_asking
 from jaxcert.cli._options import IGNORE, QUIET, STRICT, argument, columns_of, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import FolderOptions, checked
-from jaxcert.cli._request import PROTOCOL, Request, completed, locked_in
+from jaxcert.cli._request import Request, completed
 from jaxcert.tables import ReturnsFile
 
 
@@ -52,7 +52,7 @@ def command(
     if locked is not None:
         asking, roles = locked.settle(asking), locked.roles(roles)
     request = Request(asking, asked_of(asking), reading_of(roles), outputs, wanted, locked, strict, by)
-    complete = functools.partial(completed, request.asked.questions[0], asking)
+    complete = functools.partial(completed, request.questions[0], asking)
 
     def read(**given: Any) -> list[ReturnsFile]:
         columns = columns_of(request.metrics, given)

@@ -1,7 +1,7 @@
 """`jaxcert compare`: two policies on the same tasks, from a file of returns of each; of more their leaderboard."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from jaxcert.certificates import Status, ceil_figures
 from jaxcert.cli import _console
 from jaxcert.cli._answer_files import draw_intervals, page_of, write_files
 from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reasons
-from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
+from jaxcert.cli._asking import Asking, asked_of, with_asking
 from jaxcert.cli._options import IGNORE, QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
 from jaxcert.cli._question_options import askable
@@ -39,7 +39,6 @@ _MOST_PAIRS = 5
     "whichever it is. By default improvement for margins, safety_level for a safety, and else mean_difference.",
     threshold=in_full("Differences for a question at thresholds, such as band; in a leaderboard performances"),
     safety=in_full("Certify the difference that this share of new tasks reaches"),
-    beta="As in `jaxcert certify`.",
     bound=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.",
     method="binomial, scenario or soft.",
     require="As in `jaxcert certify`; thresholds and means are differences.",
@@ -75,7 +74,7 @@ def command(
         return checked(read_all(sources, **options), strict=strict, ignored=ignore)
 
     if len(sources) > 2 or _of_order(asking):
-        print_leaderboard(Request(asking, Asked({}, named=False), reading, outputs), sources, read, quiet=quiet)
+        print_leaderboard(Request(asking, {}, reading, outputs), sources, read, quiet=quiet)
         return
     asking = asking.named(2, strata=roles["strata"])
     outputs.check(*zip("AB", dict.fromkeys(each.file for each in sources), strict=False))
@@ -105,8 +104,7 @@ def print_leaderboard(
             page=lambda path, **how: write_several(path, found, **page_of(request, found.data), **how),
         )
     if not request.outputs.to_stdout:
-        _print(found)
-        _console.say(*_reasons(request, found))
+        _print(request, found)
 
 
 def _of_order(asking: Asking) -> bool:
@@ -165,30 +163,22 @@ def _of_list(board: Board, asking: Asking) -> str | None:
     return bound if board.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
 
-def _print(found: Leaderboard) -> None:
+def _print(request: Request, found: Leaderboard) -> None:
+    """The leaderboard, the pairs whose order is open, and why nothing is certified at thresholds for some policies."""
     data, tasks = found.data, how_many(len(found.data[0].tasks), "task")
     rollouts = "; ".join(dict.fromkeys(_console.rollouts_words(each.num_rollouts) for each in data))
     _console.say(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
     _console.say(*told(*data))
     _console.show_table(_console.plain_table(found.table))
-    _console.say(found.together, *_not_told_apart(found))
-
-
-def _not_told_apart(found: Leaderboard) -> Iterator[str]:
-    """The pairs of policies whose order is open."""
+    _console.say(found.together)
     every, shown = itertools.combinations(enumerate(found.names), 2), found.order | found.order.T
     pairs = [f"{a} and {b}" for (i, a), (j, b) in every if not shown[i, j]]
-    more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
     if pairs:
+        more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
         how = f"{how_many_show(listed=found.board.listed)}, with the smaller delta of a pair"
-        yield f"Not told apart: {', '.join(pairs[:_MOST_PAIRS])}{more}; {how}."
-
-
-def _reasons(request: Request, found: Leaderboard) -> Iterator[str]:
-    """Say for which policies nothing is certified at thresholds, and why."""
+        _console.say(f"Not told apart: {', '.join(pairs[:_MOST_PAIRS])}{more}; {how}.")
     for name, data, answers in zip(found.names, found.data, found.answers, strict=True):
         at = {name: each for name, each in answers.items() if QUESTIONS[name].each}
         if any(np.any(np.asarray(each.status) == Status.VACUOUS) for each in at.values()):
             answer = Answer(request, [data], {"support": found.support}, at)
-            yield f"{name}:"
-            yield from reasons(answer._replace(advice=advice_of(answer)))
+            _console.say(f"{name}:", *reasons(answer._replace(advice=advice_of(answer))))

@@ -26,10 +26,7 @@ _ASKED = askable(num_inputs=1)
     needed=["delta"],
     support="Smallest and largest possible return; 0 1 with --method attained.",
     threshold=in_full("Performance to certify"),
-    beta="As in `jaxcert certify`.",
-    bound="As in `jaxcert certify`.",
     method="As in `jaxcert certify`; fixed before the returns exist: attained for successes.",
-    question="As in `jaxcert certify`.",
 )
 def command(
     out: Path = argument("PROTOCOL", "The file, .toml; one that exists is kept."),

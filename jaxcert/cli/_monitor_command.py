@@ -14,12 +14,12 @@ import typer
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._options import TASK, VALUE, argument, flag, option, options, reading_of, with_group
-from jaxcert.cli._outputs import FORCE, check_outputs, write_plot
+from jaxcert.cli._outputs import check_distinct
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
 from jaxcert.monitoring._monitor_declared import as_declared, check_same
 from jaxcert.monitoring._stream import tasks_from
-from jaxcert.report import document_digest, plot_evidence, read_certificate
+from jaxcert.report import document_digest, read_certificate
 
 _HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
 
@@ -139,10 +139,8 @@ def command(
     complete: bool = flag("Declare that each return is one of a whole episode.", "--complete"),
     change: bool = flag("Exit with 1 for a change at an unknown time, not the alarm.", "--change"),
     rows: bool = flag("Print each task once it is on the disk; the sentence on stderr.", "--rows"),
-    plot: Path | None = option("FILE", "Draw the evidence there."),
     task: str | None = TASK,
     value: str | None = VALUE,
-    force: bool = FORCE,
     *,
     wished: Wished,
 ) -> None:
@@ -152,7 +150,7 @@ def command(
     without an alarm, also if no episode was read, 1 with one, 2 for an error. Tasks that are sent again count once.
     Options of a monitor that has begun are fixed: they may be given again, and others are refused.
     """
-    check_outputs([("CERTIFICATE", certificate), ("--state", state)], ("--plot", plot), force=force)
+    check_distinct(("CERTIFICATE", certificate), ("--state", state))
     with _console.warnings_on_stderr():
         watching = opened(state, certificate, wished, complete=complete)
         certified = {} if certificate is None else read_certificate(certificate)["certificates"][0].get("data") or {}
@@ -163,8 +161,6 @@ def command(
         feed(watching, columns, certified, rows=rows)
         is_whole = True
     finally:
-        if plot is not None:
-            write_plot(plot, plot_evidence(watching.rows, alpha=watching.declared.alpha), replace=force)
         # A stream that ends in the middle of a task must not hide an alarm.
         is_reached = bool(watching.evidence.changed if change else watching.evidence.alarm)
         if is_whole or is_reached:

@@ -27,7 +27,7 @@ def taking(
 
     ``made_of``: turns the values of the options, by name, into the command's argument.
     """
-    added = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in options]
+    added = [*options]
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)

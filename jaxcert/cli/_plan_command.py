@@ -127,7 +127,12 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
         raise ValueError("--suite has no number of tasks; expected --suite G, or --against as well for two policies")
     with _console.warnings_on_stderr(), _console.progress(asked.quiet) as show:
         show("planning")
-        found, data = _planned(asked, reading)
+        if asked.suite:
+            found, data = _of_list(asked, reading)
+        elif asked.pilot is None and asked.assume is None:
+            found, data = _table_of_tasks(asked), []
+        else:
+            found, data = (_of_designs if asked.against is None else _of_two)(asked, reading)
     _show(found, data, asked, {name: roles[name] or None for name in ("task", "value", "strata")})
 
 
@@ -139,16 +144,6 @@ def _check_strata(asked: Planning) -> None:
         raise ValueError("--strata is given; expected PILOT and --threshold, for new tasks of one policy")
     if not asked.delta <= MOST_DELTA:
         raise ValueError(f"--delta is {asked.delta:g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
-
-
-def _planned(asked: Planning, reading: dict[str, Any]) -> Planned:
-    """The plan for a fixed list or two policies, a table of tasks, or the best designs."""
-    if asked.suite:
-        return _of_list(asked, reading)
-    if asked.pilot is None and asked.assume is None:
-        asked.refuse("requirement", "budget", "plot", "lock", "against", words="--{name} needs PILOT or --assume")
-        return _table_of_tasks(asked), []
-    return _of_designs(asked, reading) if asked.against is None else _of_two(asked, reading)
 
 
 def _of_list(asked: Planning, reading: dict[str, Any]) -> Planned:
@@ -185,17 +180,15 @@ def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
     data = [] if asked.pilot is None else _pilots(asked, reading)
     if not data and asked.support is None:
         raise ValueError(_NO_SUPPORT)
-    stated: dict[str, Any] = asked.stated | {
-        "support": asked.support or (0, 1),
-        "safety": asked.safety[0] if asked.safety else None,
-    }
     others = ("threshold", "max_rollouts", "budget", "cost_per_task", "cost_per_rollout")
-    stated |= {name: getattr(asked, name) for name in others}
-    mean, of_tasks, of_rollouts = asked.assume or (0.0, 0.0, 0.0)
-    known: Any = data[0].returns if data else Assumptions(mean, of_tasks, of_rollouts or None)
+    stated = {**asked.stated, **{name: getattr(asked, name) for name in others}}
+    stated |= {"support": asked.support or (0, 1), "safety": asked.safety[0] if asked.safety else None}
     if asked.requirement:
-        known = {metric: each.returns for metric, each in zip(_metrics(asked), data, strict=True)}
+        known: Any = {name: each.returns for name, each in zip(requirements_of(asked.requirement), data, strict=True)}
         stated |= {"requirements": asked.requirement, "support": None}
+    else:
+        mean, of_tasks, of_rollouts = asked.assume or (0.0, 0.0, 0.0)
+        known = data[0].returns if data else Assumptions(mean, of_tasks, of_rollouts or None)
     is_fixed = (reading["strata"] is not None or asked.lock is not None) and not asked.requirement
     designs = asked.design or (_of_fixed_rollouts(known) if is_fixed else [])
     return plan(known, **stated, designs=tuple(designs) or None), data
@@ -209,6 +202,7 @@ def _of_fixed_rollouts(known: Any) -> list[str]:
 
 def _table_of_tasks(asked: Planning) -> Plan:
     """A table of the tasks that safeties need; for successes at a threshold, by the number of trials."""
+    asked.refuse("requirement", "budget", "plot", "lock", "against", words="--{name} needs PILOT or --assume")
     safeties, designs = np.asarray(asked.safety or _SAFETIES), asked.design
     if asked.threshold is None:
         return task_table(safeties, delta=asked.delta, beta=asked.beta, max_violations=asked.max_violations)
@@ -221,7 +215,7 @@ def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of one or two policies, with equally many rollouts of each task and a known support."""
     sources = [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
     if asked.requirement:
-        data = [sources[0].read(**columns) for columns in columns_of(_metrics(asked), reading)]
+        data = [sources[0].read(**columns) for columns in columns_of([*requirements_of(asked.requirement)], reading)]
     else:
         data = as_stated(read_all(sources, **reading), asked.support)
         check_others_finished(data[1:])
@@ -233,11 +227,6 @@ def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
     if not asked.requirement and support_of(data[0].returns, asked.support) is None:
         raise ValueError(_NO_SUPPORT)
     return data
-
-
-def _metrics(asked: Planning) -> tuple[str, ...]:
-    """The columns that the requirements name."""
-    return tuple(requirements_of(asked.requirement or ()))
 
 
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:

@@ -177,18 +177,12 @@ def _unread(file: ReturnsFile, files: Sequence[ReturnsFile]) -> list[str]:
 
 def told(*files: ReturnsFile) -> list[str]:
     """Lines about files: the read columns, and unread ones that may separate policies; with names, if they differ."""
-    several = len({file._name for file in files}) > 1
-    lines = {
-        f"{file._name}: {line}" if several else line: None
-        for file in files
-        for line in (file.told, _pooled(_unread(file, files)))
-        if line
-    }
-    return [*lines]
-
-
-def _pooled(names: Sequence[str]) -> str:
-    return f"not read, so all rows count as one policy: {listed(names, _MOST_NAMED)}" if names else ""
+    several, lines = len({file._name for file in files}) > 1, []
+    for file in files:
+        pooled = _unread(file, files)
+        unread = f"not read, so all rows count as one policy: {listed(pooled, _MOST_NAMED)}" if pooled else ""
+        lines += [f"{file._name}: {line}" if several else line for line in (file.told, unread) if line]
+    return [*dict.fromkeys(lines)]
 
 
 @options

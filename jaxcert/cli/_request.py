@@ -1,7 +1,6 @@
 """Requests about files of returns, with their settings, taken from a protocol if there is one, and the answers."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,78 +11,26 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import confidence
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import defaults
-from jaxcert.cli._asking import Asked, Asking
+from jaxcert.cli._asking import Asking, Locked
 from jaxcert.cli._console import as_given
-from jaxcert.cli._options import option
 from jaxcert.cli._outputs import Outputs
-from jaxcert.cli._question_options import not_taken
+from jaxcert.cli._question_options import check_required, not_taken
 from jaxcert.cli._typed import refuse_both, typed_with
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import Protocol
-from jaxcert.report._protocol_check import of_origin
+from jaxcert.questions._registry import usual_questions
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._sample import declared_support
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._returns import how_many, names_of
-
-PROTOCOL = option("FILE", "Settings that were locked beforehand; others are refused.", "--protocol")
-_SETTLED = ("support", "delta", "beta", "bound", "method", "question", "options")
-_COLUMNS = ("task", "value", "strata")
-_NOT_LOCKED = ("where", "only", "successes", "trials")
-
-
-class Locked(NamedTuple):
-    """A protocol, and its file."""
-
-    path: Path
-    protocol: Protocol
-
-    def check(self, found: Mapping[str, Any], words: str = "{}") -> None:
-        """Raise ValueError for settings or facts, by their names, that are not the protocol's; ``words`` tell each."""
-        self.refuse([words.format(line) for line in self.protocol.contradictions(found)])
-
-    def refuse(self, differences: Sequence[str]) -> None:
-        """Raise ValueError if anything differs from the protocol."""
-        if differences:
-            raise ValueError(f"{self.path}: {'; '.join(differences)}")
-
-    def settle(self, asking: Asking) -> Asking:
-        """The protocol's question and settings; a contradiction is an error."""
-        given = {name: getattr(asking, name) for name in _SETTLED}
-        self.check({"thresholds": asking.threshold, "safeties": asking.safety, **given})
-        settled = {name: getattr(self.protocol, name) for name in _SETTLED}
-        asking = asking._replace(threshold=self.protocol.thresholds, safety=self.protocol.safeties, **settled)
-        return asking if QUESTIONS[self.protocol.asked].takes("method") else asking._replace(method=None)
-
-    def roles(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The roles of columns, which an option must not contradict."""
-        self.check({name: given[name] for name in _COLUMNS})
-        picked = [f"--{name}" for name in _NOT_LOCKED if given[name]]
-        self.refuse([f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
-        return {**given, **{name: given[name] or getattr(self.protocol, name) for name in _COLUMNS}}
-
-    def check_design(self, data: ReturnsFile) -> None:
-        """Raise ValueError if the data, or the origin that their file states, do not fit the design."""
-        counts, wanted = data.num_rollouts, self.protocol.num_rollouts
-        different = self.protocol.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
-        different += of_origin(self.protocol, data)
-        short = int(np.sum(counts < wanted))
-        lacking = f"{how_many(short, 'task')} {'has' if short == 1 else 'have'} fewer rollouts than the protocol says"
-        self.refuse(different or ([lacking] if short else []))
-
-
-def locked_in(path: Path | None) -> Locked | None:
-    """The protocol in a file, if one is given."""
-    return None if path is None else Locked(path, Protocol.read(path))
+from jaxcert.tables._returns import names_of
 
 
 class Request(NamedTuple):
     """The questions of a command, with their settings, columns and outputs."""
 
     asking: Asking  # the settings, as they were typed or by the protocol
-    asked: Asked  # the questions, and what is fixed beforehand for each
+    numbers: Mapping[str, Any]  # by the name of each asked question what is fixed beforehand; empty for the curve
     roles: Mapping[str, Any]  # of the columns, by the parameters of `read_returns`
     outputs: Outputs
     wanted: float | None = None  # the safety whose misses are explained
@@ -92,9 +39,36 @@ class Request(NamedTuple):
     by: str | None = None  # the column of the groups, each of which has its own answer
 
     @property
+    def questions(self) -> list[Question]:
+        """What is asked."""
+        return [QUESTIONS[name] for name in self.numbers] or usual_questions({})
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """The columns of the metrics in the question; empty if it is about returns."""
-        return next((each.metrics(self.asking.options) for each in self.asked.questions), ())
+        return self.questions[0].metrics(self.asking.options)
+
+    @property
+    def gated(self) -> list[str]:
+        """The questions whose answers must reach the required level: the named one, or the one about thresholds."""
+        if self.asking.require is None:
+            return []
+        is_named = self.asking.question is not None
+        gated = [name for name in self.numbers if is_named or not QUESTIONS[name].finds_threshold]
+        if not gated:
+            raise ValueError("--require needs a threshold, by --threshold or the protocol")
+        check_required(self.asking.require, QUESTIONS[gated[0]])
+        return gated
+
+    def of(self, data: ReturnsFile) -> "Request":
+        """Add the usual numbers of successes if none were given; ValueError for other returns."""
+        numbers = {}
+        for name, given in self.numbers.items():
+            each, usual = QUESTIONS[name].each, QUESTIONS[name].rows.of_successes
+            if each and not given and (usual is None or not is_successes(data.like)):
+                raise ValueError(f"--{each} missing; the question {name!r} needs one or more")
+            numbers[name] = given or (None if each is None else [usual])
+        return self._replace(numbers=numbers)
 
     @property
     def digest(self) -> str | None:
@@ -120,7 +94,7 @@ class Answer(NamedTuple):
     @property
     def is_curve(self) -> bool:
         """Whether nothing was fixed beforehand."""
-        return not self.request.asked.numbers
+        return not self.request.numbers
 
     @property
     def answered(self) -> list[tuple[Question, Any]]:

@@ -8,13 +8,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxcert._files import check_output, in_file
+from jaxcert._files import check_output, check_suffix, in_file
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
+from jaxcert.cli._asking import Locked, locked_in
 from jaxcert.cli._console import as_given
 from jaxcert.cli._options import with_group
-from jaxcert.cli._outputs import check_archive_path, check_distinct, check_new, check_witness, writing
-from jaxcert.cli._request import Locked, locked_in
+from jaxcert.cli._outputs import check_distinct, check_new, check_witness, writing
 from jaxcert.cli._run import Rolling, Run, Unfinished, drawn_seed, unfinished, working_files
 from jaxcert.planning import check
 from jaxcert.report import run_record, write_certificates
@@ -51,7 +51,10 @@ def command(*, given: Rolling) -> None:
 
 def _found(asked: Rolling) -> Found:
     """The policy. The outputs are checked before it is read, and against its files."""
-    (check_archive_path if asked.rollouts is None else check_returns_path)(asked.out)
+    if asked.rollouts is None:
+        check_suffix(check_output(asked.out), [".npz"])
+    else:
+        check_returns_path(asked.out)
     files = ("--protocol", asked.protocol), ("--out", asked.out), ("--json", asked.json)
     working = working_files(asked.out)
     check_distinct((POLICY, asked.policy), *files, working=working)

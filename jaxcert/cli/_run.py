@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jaxcert._files import held_alone, in_file
+from jaxcert.cli._asking import PROTOCOL, Locked
 from jaxcert.cli._options import QUIET, argument, flag, option, options, several
 from jaxcert.cli._outputs import FORCE, WITNESS, check_new
-from jaxcert.cli._request import PROTOCOL, Locked
 from jaxcert.report import read_certificate
 from jaxcert.rollouts import adaptive_facts, load_adaptive, save_adaptive
 from jaxcert.rollouts._own_programs import ENV, POLICY

@@ -10,13 +10,13 @@ import typer
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
-from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_archive_path, check_outputs, check_witness, writing
+from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness
 from jaxcert.cli._run import SCHEDULES_NAMED
 from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import write_certificates
 from jaxcert.report._exact_check import proof_command
 from jaxcert.report._run_record import trial_records
-from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
+from jaxcert.rollouts import PairedTrials, Trials
 from jaxcert.rollouts._declared import outcomes_of
 from jaxcert.rollouts._paired_trials import open_trials
 
@@ -175,24 +175,18 @@ def trial_status(
     log: Path = LOG,
     json: Path | None = JSON,
     witness: bool = WITNESS,
-    out: Path | None = option("FILE", "Write the trials that count (.npz), like `jaxcert rollout`."),
     force: bool = FORCE,
 ) -> None:
     """Say how far LOG has come, and what is certified so far."""
-    if out is not None:
-        check_archive_path(out)
-    check_outputs([("LOG", log)], ("--json", json), ("--out", out), force=force)
+    check_outputs([("LOG", log)], ("--json", json), force=force)
     check_witness(witness, json)
     with _console.warnings_on_stderr():
         found = open_trials(log)
-    if isinstance(found, Trials):
-        with writing() as write, _console.warnings_on_stderr():
-            if json is not None:
-                write(write_certificates, json, trial_records(found, witness=witness), replace=force)
-            if out is not None:
-                facts = trial_records(found)[0]["rollouts"]
-                write(save_adaptive, out, found.run(), facts=facts, replace=force)
-    elif json is not None or out is not None:
-        proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
-        raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof}")
+    if json is not None:
+        if not isinstance(found, Trials):
+            proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
+            raise ValueError(f"{log}: --json is for tasks; of pairs the log is the proof: {proof}")
+        with _console.warnings_on_stderr():
+            records = trial_records(found, witness=witness)
+        write_certificates(json, records, replace=force)
     _console.say(*_trial_texts.standing(found))

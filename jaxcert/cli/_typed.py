@@ -16,25 +16,17 @@ def remember(arguments: Sequence[str]) -> None:
 
 def typed_with(added: Mapping[str, Sequence[str]], *, without: Sequence[str] = ()) -> str:
     """The command that runs, with these options in place of its own, ``without`` others of one value, for a shell."""
-    words = [*_TYPED.get()]
-    for option in without:
-        words = _left_out(words, option)
-    for option, values in added.items():
-        if option in words:
-            place = words.index(option)
-            del words[place : place + 1 + len(values)]
-        words += [option, *values]
-    return shlex.join(["jaxcert", *words])
-
-
-def _left_out(words: list[str], option: str) -> list[str]:
-    is_value = [False, *(word == option for word in words)]
-    joined = f"{option}="
-    return [
-        word
-        for word, of_option in zip(words, is_value, strict=False)
-        if not (of_option or word == option or word.startswith(joined))
-    ]
+    gone = dict.fromkeys(without, 1) | {option: len(values) for option, values in added.items()}
+    words, num_values = [], 0
+    for word in _TYPED.get():
+        option, joined, _ = word.partition("=")
+        if num_values:
+            num_values -= 1
+        elif option in gone:
+            num_values = 0 if joined else gone[option]
+        else:
+            words.append(word)
+    return shlex.join(["jaxcert", *words, *(each for option, values in added.items() for each in (option, *values))])
 
 
 def refuse_both(*options: str) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,17 +21,12 @@ from jaxcert.report._writers import certificate_record
 from jaxcert.tables._readers import ReturnsFile
 
 
-class Compared(NamedTuple):
-    """Differences beyond rounding, and notes, one sentence each."""
-
-    differences: list[str]
-    notes: list[str]
-
-
-def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Compared:
-    """Compare a record with the one that its settings give for these returns."""
+def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> tuple[list[str], list[str]]:
+    """Differences beyond rounding from the record that its settings give for these returns, and notes, one sentence
+    each.
+    """
     if record["question"] in QUESTIONS and (wrong := list(_misfits(record, QUESTIONS[record["question"]]))):
-        return Compared(wrong, [])
+        return wrong, []
     try:
         with warnings.catch_warnings(), precision(record["settings"]["dtype"]):
             warnings.simplefilter("ignore")
@@ -39,9 +34,9 @@ def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Compared:
             again = _record(record, found, data)
             rows, notes = _of_rows(record, data, found, again["rows"])
     except (ValueError, OverflowError) as error:
-        return Compared([f"cannot be computed from these returns: {error}"], [])
+        return [f"cannot be computed from these returns: {error}"], []
     whole = differing("", _apart_from_rows(record), _apart_from_rows(again))
-    return Compared([*told(whole, "the returns give"), *rows], notes)
+    return [*told(whole, "the returns give"), *rows], notes
 
 
 def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
@@ -76,7 +71,7 @@ def _record(record: Mapping[str, Any], found: Any, data: Sequence[ReturnsFile] =
 
 def _of_rows(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, computed: Sequence[dict[str, Any]]
-) -> Compared:
+) -> tuple[list[str], list[str]]:
     """Differences in the rows and in their sentences."""
     u = float(np.finfo(record["settings"]["dtype"]).eps) / 2
     question, rows = QUESTIONS[record["question"]], record["rows"]
@@ -93,7 +88,7 @@ def _of_rows(
     accepted = [row if lines[i] else accepted[i] for i, row in enumerate(rows)]
     named = [each.called or "" for each in data[:2]] if is_difference(getattr(found, "quantity", "")) else []
     words, notes = of_words(found, question, rows, accepted, named)
-    return Compared(differences + words, notes)
+    return differences + words, notes
 
 
 def _counted_otherwise(

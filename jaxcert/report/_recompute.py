@@ -154,20 +154,15 @@ def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
     """The sizes of the returns that count, [n, all rollouts]; NaN for the others. For summaries, upper limits [n,
     1].
     """
-    values = [
-        np.where(True if each.where is None else each.where, each.returns, np.nan)
-        if each.has_rollouts
-        else _largest_mean(each.returns)[:, None]
-        for each in data
-    ]
+    values = []
+    for each in data:
+        if each.has_rollouts:
+            values.append(np.where(True if each.where is None else each.where, each.returns, np.nan))
+        else:  # an upper limit on the mean size of a task's returns, up to rounding
+            low, counts = float(each.returns.low), np.asarray(each.returns.counts, float)
+            above = counts @ (np.asarray(each.returns.values, float) - low) / counts.sum(axis=1)
+            values.append((abs(low) + above)[:, None])
     return np.abs(np.concatenate([np.asarray(each, float) for each in values], axis=1))
-
-
-def _largest_mean(summary: Any) -> np.ndarray:
-    """An upper limit on the mean size of a task's returns, up to rounding, [n]."""
-    low = float(summary.low)
-    counts, above = np.asarray(summary.counts, float), np.asarray(summary.values, float) - low
-    return abs(low) + counts @ above / counts.sum(axis=1)
 
 
 def told(found: Iterator[tuple[str, Any, Any]], given: str) -> Iterator[str]:

@@ -152,26 +152,24 @@ def recorded_roles(held: Mapping[str, Any], *, metric: bool = False) -> Roles:
 _Named = tuple[str, str, ReturnsFile]
 
 
-def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[str]:
-    """Names in statements that belong to files other than the checked ones."""
+def of_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> tuple[list[str], str]:
+    """Names in statements that belong to files other than the checked ones, in words; and which files have a name that
+    was given by hand, empty for none.
+    """
+    wrong, told = [], []
     for policies in _named(document, data):
         sources = [file.policy or file.path.name for _, _, file in policies]
         for (name, recorded, file), source in zip(policies, sources, strict=True):
             recorded = file.policy or recorded
             by_hand = recorded not in (name, Path(name).name)  # neither of a column nor of a file: nothing proves it
             if name in sources if by_hand else recorded != source:
-                yield f"its statements say {name!r}, these files {source!r}"
-
-
-def told_names(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> str:
-    """Say which files have a name that was given by hand; empty for none."""
-    found: dict[str, None] = {}
-    for policies in _named(document, data):
+                wrong.append(f"its statements say {name!r}, these files {source!r}")
         files = names_of([dataclasses.replace(file, called=None) for _, _, file in policies])
         pairs = [(name, recorded, file) for (name, recorded, _), file in zip(policies, files, strict=True)]
         if any(name not in (recorded, file) for name, recorded, file in pairs):
-            found |= dict.fromkeys(f"{name} is {file}" for name, _, file in pairs)
-    return f"names as the file has them: {', '.join(found)}" if found else ""
+            told += [f"{name} is {file}" for name, _, file in pairs]
+    names = ", ".join(dict.fromkeys(told))
+    return [*dict.fromkeys(wrong)], f"names as the file has them: {names}" if names else ""
 
 
 def _named(document: Mapping[str, Any], data: Sequence[Sequence[ReturnsFile]]) -> Iterator[list[_Named]]:

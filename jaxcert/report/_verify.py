@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from jaxcert.report._comparison import Compared, compare
+from jaxcert.report._comparison import compare
 from jaxcert.report._document import assumptions_of, document_digest, read_certificate
 from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import of_protocol
 from jaxcert.report._recompute import of_delta
-from jaxcert.report._recorded_files import of_names, recorded_files, rows_read, told_names
+from jaxcert.report._recorded_files import of_names, recorded_files, rows_read
 from jaxcert.tables._returns import how_many
 
 
@@ -111,20 +111,21 @@ def verify(
     data = recorded_files(certificate, document, (returns, *others))
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
-    differences += [*_numbered(compared, "differences"), *dict.fromkeys(of_names(document, data))]
+    wrong, names = of_names(document, data)
+    differences += [*_numbered([lines for lines, _ in compared]), *wrong]
     if "leaderboard" in document:
         num_policies = len(document["leaderboard"]["order"])
         differences += of_leaderboard(document, [read for (read,) in data[:num_policies]])
     read = [rows_read(files) for files in data]
     of_rows = read[:1] if len({*read}) == 1 else [w and f"certificate {i + 1}: {w}" for i, w in enumerate(read)]
-    notes = [*filter(None, of_rows), *_numbered(compared, "notes"), *_unchecked(document, locked)]
+    notes = [*filter(None, of_rows), *_numbered([notes for _, notes in compared]), *_unchecked(document, locked)]
     together = document.get("leaderboard", {}).get("statements", {})
     rows = sum(together.values()) if together else sum(len(record["rows"]) for record in records)
-    return Verification(tuple(differences), len(records), rows, tuple(notes), told_names(document, data))
+    return Verification(tuple(differences), len(records), rows, tuple(notes), names)
 
 
-def _numbered(compared: list[Compared], name: str) -> list[str]:
-    return [f"certificate {i + 1}: {line}" for i, each in enumerate(compared) for line in getattr(each, name)]
+def _numbered(lines: Sequence[list[str]]) -> list[str]:
+    return [f"certificate {i + 1}: {line}" for i, each in enumerate(lines) for line in each]
 
 
 def _has_witnesses(document: Mapping[str, Any]) -> bool:

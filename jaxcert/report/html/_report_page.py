@@ -11,7 +11,9 @@ from jaxcert._types import Array
 from jaxcert._validation import check_open_unit
 from jaxcert.certificates import Status, confidence
 from jaxcert.certificates._certificate import naming
+from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
@@ -25,7 +27,6 @@ from jaxcert.report.html._report_parts import (
     curve_svg,
     curves,
     intervals_svg,
-    level_of,
     misses_of,
     reasons_of,
     tasks_svg,
@@ -190,7 +191,10 @@ def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: 
         return {"by_name": intervals_svg(rows, **axis_of(shown, question))}
     if question.curve is None or sample.support is None:
         return None
-    shown = curves(certificate, question, sample.least)
+    shown, method = curves(certificate, question, sample.least), METHODS.get(certificate.method)
+    # Upper limit on the probability that a drawn lower bound is too high, where they were computed: where each
+    # threshold has a level of its own, at the smallest that it may have.
+    has_level = counts_bounds(certificate) or (method is not None and method.counts_successes)
     return {
         "by_name": None,
         "quantity": naming(certificate.quantity, sample.policies),
@@ -198,5 +202,5 @@ def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: 
         "together": TOGETHER in shown,
         "curve": curve_svg(shown, None if is_curve else certificate, sample),
         "tasks": tasks_svg(certificate, sample),
-        "level": level_of(certificate),
+        "level": level_figures(np.min(np.asarray(certificate.beta))) if has_level else "",
     }

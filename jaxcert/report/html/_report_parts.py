@@ -10,9 +10,8 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.certificates import Certificate, Status, certify_lower_bounds_band
-from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import Question
-from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
+from jaxcert.certificates._registry import COUNTING, counts_bounds
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.planning import Advice
 from jaxcert.planning._advice import is_explained, misses
@@ -73,16 +72,6 @@ def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: 
         ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
         ax.get_legend().remove() if is_all else place_legend(ax)
         return _svg(ax)
-
-
-def level_of(certificate: Certificate) -> str:
-    """Upper limit on the probability that a drawn lower bound is too high; empty where none was computed.
-
-    Where each threshold has a level of its own, the bounds are at the smallest that it may have.
-    """
-    method = METHODS.get(certificate.method)
-    counts = counts_bounds(certificate) or (method is not None and method.counts_successes)
-    return level_figures(np.min(np.asarray(certificate.beta))) if counts else ""
 
 
 def tasks_svg(certificate: Certificate, sample: Sample) -> str:

@@ -40,11 +40,6 @@ def styles(*, marked: bool = False) -> Iterator[dict[str, Any]]:
             yield style | ({"marker": marker, "markersize": 3} if marked else {})
 
 
-def as_point(style: dict[str, Any]) -> dict[str, Any]:
-    """The style of a line of zero width: each kind of line becomes a marker of its own."""
-    return {**style, "marker": MARKERS[_LINES.index(style["linestyle"])], "markersize": 4}
-
-
 @contextlib.contextmanager
 def drawing(ax: Any) -> Iterator[Any]:
     """The axes given, with a layout that has room for titles and legends; or those of a new figure, for one column."""
@@ -177,7 +172,9 @@ def draw(
     is_point, is_batch = np.ptp(x) == 0, np.ndim(values) > 1
     levels = (quantiles[0], 0.5, quantiles[1])
     low, middle, high = np.quantile(values, levels, axis=0) if is_batch else (None, values, None)
-    ax.plot(x, middle, label=label, **steps, **(as_point(style) if is_point else style))
+    # Each kind of line becomes a marker of its own where it has no width.
+    marked = {"marker": MARKERS[_LINES.index(style["linestyle"])], "markersize": 4} if is_point else {}
+    ax.plot(x, middle, label=label, **steps, **{**style, **marked})
     if is_batch:  # a bar of zero width has no area
         faint = _FAINT | ({"linewidth": _BAR} if is_point else {})
         ax.fill_between(x, low, high, step="pre" if steps else None, color=style["color"], **faint)

@@ -34,7 +34,7 @@ _LOWEST, _HIGHEST = -14.0, 700.0  # of the logarithms that are drawn
 
 
 def plot_training(
-    checkpoints: "Sequence[Checkpoint] | Sequence[Sequence[Checkpoint]] | Certificate",
+    checkpoints: "Sequence[Checkpoint] | Certificate",
     *,
     steps: Sequence[int] | Array | None = None,
     band: str = "",
@@ -47,9 +47,8 @@ def plot_training(
     With the probability that the run's budget leaves, the certificates of all checkpoints hold at once.
 
     Args:
-        checkpoints: of a `jaxcert.training.CertificationHook`, with thresholds; with `band` a list of those of each
-            seed, at the same steps. Or a batch of certificates, with an axis of checkpoints, from returns
-            [checkpoints, n, m]; with `band` one of [seeds, checkpoints, n, m].
+        checkpoints: of a `jaxcert.training.CertificationHook`, with thresholds. Or a batch of certificates, with an
+            axis of checkpoints, from returns [checkpoints, n, m]; with `band` one of [seeds, checkpoints, n, m].
         steps: of each checkpoint of a batch, [checkpoints]; by default they are numbered as they are indexed, from 0.
         band: what the first axis of a batch runs over, in a word, such as "seed". Then a line is the median over it,
             and the band shows how the certificates vary; it is no confidence band, and the median is no certificate.
@@ -58,8 +57,8 @@ def plot_training(
         ax: axes of matplotlib to draw in, which are returned; by default those of a new figure, for `save_figure`.
 
     Raises:
-        ValueError: no checkpoint, or one without a certificate at thresholds; seeds with other steps or thresholds
-            than the first; a batch with other axes, or steps that do not fit it.
+        ValueError: no checkpoint, or one without a certificate at thresholds; a band of a single run; a batch with
+            other axes, or steps that do not fit it.
         ImportError: matplotlib is missing (extra `plot`).
 
     Example:
@@ -90,25 +89,14 @@ def _recorded(checkpoints: Any, steps: Any, band: str) -> tuple[np.ndarray, str,
         return _of_batch(checkpoints, steps, band)
     if steps is not None:
         raise ValueError("checkpoints of training have steps of their own; expected no steps")
-    if not checkpoints:
+    if band:
+        raise ValueError(f"checkpoints are of one run of training; expected a batch of certificates over {band}s")
+    found = [one.safety for one in checkpoints]
+    if not found or any(one is None for one in found):
         raise ValueError(_NO_CHECKPOINTS)
-    if bool(band) != all(isinstance(one, Sequence) and not hasattr(one, "step") for one in checkpoints):
-        wanted = f"a list of those of each {band}" if band else "band='seed' with the checkpoints of several runs"
-        raise ValueError(f"checkpoints are of {'one run' if band else 'several runs'} of training; expected {wanted}")
-    runs = [_of_run(run) for run in (checkpoints if band else [checkpoints])]
-    first, *others = runs
-    if any(not np.array_equal(one, its) for run in others for one, its in zip(first[:2], run[:2], strict=True)):
-        raise ValueError(f"checkpoints of some {band} have other steps or thresholds than the first; expected the same")
-    return first[0], "environment steps", first[1], np.stack([safety for *_, safety in runs])
-
-
-def _of_run(checkpoints: "Sequence[Checkpoint]") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The steps [checkpoints], the thresholds [t] and the safety [checkpoints, t] of a run of training."""
-    if not checkpoints or any(one.safety is None for one in checkpoints):
-        raise ValueError(_NO_CHECKPOINTS)
-    found = [one.safety for one in checkpoints if one.safety is not None]
     safety = np.stack([np.asarray(each.safety) for each in found])
-    return np.asarray([one.step for one in checkpoints]), np.asarray(found[0].thresholds), safety
+    steps, thresholds = np.asarray([one.step for one in checkpoints]), np.asarray(found[0].thresholds)
+    return steps, "environment steps", thresholds, safety[None]
 
 
 def _of_batch(certificate: Any, steps: Any, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
