@@ -81,10 +81,10 @@ crossings-off-by-one numerics/_crossing.py
 fewer-pairs certificates/_ranking.py
 - whole / num_pairs
 + whole / (num_pairs // 2)
-shift-of-performance-ignored certificates/_certify_shift.py
+shift-of-performance-ignored certificates/_shift.py
 - difference_down(thresholds, lower)
 + thresholds
-radius-of-chi2-without-root certificates/_divergence.py
+radius-of-chi2-without-root certificates/_shift.py
 - jnp.sqrt(radius) * jnp.sqrt(epsilon * (1 - epsilon))
 + radius * jnp.sqrt(epsilon * (1 - epsilon))
 margin-of-weights-subtracted returns/_weighted.py
@@ -96,7 +96,7 @@ inverse-frequencies returns/_strata.py
 any-delta-for-strata certificates/_method.py
 - MOST_DELTA = 0.25
 + MOST_DELTA = 0.75
-all-but-one-in-strata certificates/_registry.py
+all-but-one-in-strata certificates/_counting.py
 - sample.num_tasks - 1
 + sample.num_tasks
 any-requirement-for-all certificates/_met.py

@@ -74,9 +74,13 @@ def _betting(data: Rollouts, beta: jax.Array) -> jax.Array:
     reference = jnp.where(mean > 0, mean, 1)
     goal = quotient(-log(beta), jnp.maximum(data.num_rollouts, 1))
     bet, spread = _search(jax.lax.stop_gradient(data), reference, jax.lax.stop_gradient(goal))
-    # Scaling all x - a down by the rounding of that difference scales the bound: one of the 4 u below.
-    lower = reference * _value_down(data, reference, goal, bet, spread)
-    return finish(jnp.where(mean > 0, lower * (1 - 4 * unit_roundoff(lower.dtype)), 0), data.low, data.valid)
+    # At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for.
+    u, (log_mean, error) = unit_roundoff(bet.dtype), _log_mean(data, reference, bet, spread)
+    growth = jnp.expm1((log_mean - error) - goal * (1 + 6 * u))
+    ratio = (growth - 6 * u * jnp.abs(growth)) / bet
+    # Scaling all x - a down by the rounding of that difference scales the bound: one of the last 4 u.
+    lower = reference * (1 + ratio - 4 * u * (1 + jnp.abs(ratio)))
+    return finish(jnp.where(mean > 0, lower * (1 - 4 * u), 0), data.low, data.valid)
 
 
 # --- choosing t ---------------------------------------------------------------------------------------------------
@@ -200,14 +204,6 @@ def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array
 
 
 # --- the bound at the chosen t ------------------------------------------------------------------------------------
-
-
-def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Array, spread: jax.Array) -> jax.Array:
-    """At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for."""
-    u, (log_mean, error) = unit_roundoff(t.dtype), _log_mean(data, reference, t, spread)
-    growth = jnp.expm1((log_mean - error) - goal * (1 + 6 * u))
-    ratio = (growth - 6 * u * jnp.abs(growth)) / t
-    return 1 + ratio - 4 * u * (1 + jnp.abs(ratio))
 
 
 def _log_mean(data: Rollouts, reference: jax.Array, t: jax.Array, spread: jax.Array) -> tuple[jax.Array, jax.Array]:

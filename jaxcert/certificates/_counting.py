@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from jaxcert._types import Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
+from jaxcert.certificates._averages import by_weights, ratios_of
 from jaxcert.certificates._figures import Status
 from jaxcert.certificates._method import Levels, Method, solve
 from jaxcert.numerics._batches import in_front
@@ -22,13 +23,14 @@ def solved(
     """The fields of certificates by a method, at rounded levels; without a bound, from bounds that are given."""
     known = method.known(method, sample, thresholds, beta, delta)
     # To add up evidence would take three times as long.
-    counted = _counted if method.tail is None else _counted_soon
+    counted = _counted if method.tail is None or sample.weights is not None else _counted_soon
     fields = counted(method, bound, *placed((sample, thresholds, beta, delta, known)))
     return {"thresholds": thresholds, "beta": beta, "delta": delta} | fields
 
 
 def _count(method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, known) -> dict[str, Any]:
-    return (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
+    fields = (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
+    return fields | (only_smallest(fields, sample.num_tasks - 1) if method.within_strata else {})
 
 
 _counted, _counted_soon = jax.jit(_count, static_argnums=(0, 1)), quickly(_count, static_argnums=(0, 1))
@@ -43,7 +45,13 @@ def count_bounds(
         lower = task_bounds(bound, sample, beta.betas, each=True)
         return best_of_levels(method, lower, n, thresholds, *beta, delta, table)
     lower = task_bounds(bound, sample, beta)
-    return fields_of_bounds(method, lower, n, thresholds, beta, delta, table, given=bound is None)
+    if sample.weights is None:
+        return fields_of_bounds(method, lower, n, thresholds, beta, delta, table, given=bound is None)
+    lower = jnp.where(ratios_of(sample)[1], lower, -jnp.inf)
+    passed = reached(lower, thresholds)
+    epsilon = by_weights(sample)(passed, jnp.broadcast_to(beta, passed.shape), delta)
+    row = thresholds, beta, delta, n, any_of(jnp.isneginf(lower), n)
+    return {"lower_bounds": lower} | fields_of_risk(method, count_violations(lower, thresholds, n), epsilon, *row)
 
 
 def fields_of_bounds(

@@ -17,12 +17,11 @@ import numpy as np
 from jaxcert.bounds._bound import task_bounds
 from jaxcert.certificates._anytime import EVERY_MOMENT, at_every_moment
 from jaxcert.certificates._attained import ATTAINED, Tried, counted
-from jaxcert.certificates._averages import ratios_of
+from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best, only_smallest
 from jaxcert.certificates._figures import LISTED, SAMPLED
-from jaxcert.certificates._levels import LEVELS, Solve, by_coins, delta_shares, numbers_for, together, too_few
+from jaxcert.certificates._levels import LEVELS, by_coins, delta_shares, numbers_for, together, too_few
 from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
-from jaxcert.certificates._registry import by_weights, risk_of_evidence
 from jaxcert.certificates._required_metrics import Metric
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
 from jaxcert.certificates._suite_counts import Passes, allowances
@@ -117,17 +116,18 @@ def _counted(
     if tasks == LISTED:
         found, allowance = _of_the_list(passed, level, ~bad_task | ~there, n, tried.deltas, delta)
     elif method is EVERY_MOMENT:
-        prior, row = (jnp.ones_like(delta), jnp.ones_like(delta)), there[..., None]
-        violations, history = at_every_moment(~passed & row, row, beta, delta, prior)
+        row = there[..., None]
+        violations, history = at_every_moment(~passed & row, row, beta, delta)
         history = jnp.where(jnp.isfinite(_row(metrics)), history, 1.0)
         found = violations, history[..., -1, :], jnp.broadcast_to(jnp.asarray(beta), violations.shape)
-    elif weighted is not None:
-        bad_task |= ~ratios_of(weighted)[1]
-        found = _by(by_weights(weighted), passed, level, there, tried, delta)
-    elif one_level:
-        found = _risks(passed, level, there, n, tried, delta)
     else:
-        found = _by(by_coins, passed, jnp.where(there[..., None], level, 1), there, tried, delta)
+        by = by_weights(weighted) if weighted is not None else _by_count(n, tried.table) if one_level else by_coins
+        bad_task |= False if weighted is None else ~ratios_of(weighted)[1]
+        passed, valid = passed | ~there[..., None], (delta > 0) & (delta < 1)
+        every = jnp.where(there[..., None], level, 1.0 if by is by_coins else 0.0)
+        risks = by(passed, every, jnp.where(valid, tried.deltas, jnp.nan))
+        worst = jnp.max(jnp.where(there[..., None], level, 0), axis=-2)
+        found = too_few(passed), risks, jnp.broadcast_to(worst, risks.shape)
     best = best_of(*found, ~passes & there[..., None, :, None])
     row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
     fields = fields_of_best(method, row, _row(metrics), beta, delta, n, any_of(bad_task, n))
@@ -167,27 +167,15 @@ def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) ->
     return passed, jnp.broadcast_to(each_level, shape).astype(tried.deltas.dtype), (found.successes < 0)[..., None]
 
 
-# The violations, the risks and the largest level of any task, each [..., ways].
-_Found = tuple[jax.Array, jax.Array, jax.Array]
-
-
-def _risks(passed, level, there, n, tried: Tried, delta) -> _Found:
-    """Of new tasks, if all have the same levels."""
+def _by_count(n: Any, table: Any) -> Solve:
+    """The risk of new tasks, if all have the same levels."""
 
     def by_count(passed: jax.Array, level: jax.Array, deltas: jax.Array) -> jax.Array:
         k, ways = too_few(passed), np.arange(passed.shape[-1], dtype=np.int32)
         worst = jnp.broadcast_to(jnp.max(level, axis=-2), k.shape)
-        return solve(TAIL, k, n, worst, deltas, tried.table, size=passed.shape[-2], row=ways).epsilon
+        return solve(TAIL, k, n, worst, deltas, table, size=passed.shape[-2], row=ways).epsilon
 
-    return _by(by_count, passed, jnp.where(there[..., None], level, 0), there, tried, delta)
-
-
-def _by(solve: Solve, passed, level, there, tried: Tried, delta) -> _Found:
-    """Of new tasks, from those that pass."""
-    passed, valid = passed | ~there[..., None], (delta > 0) & (delta < 1)
-    worst = jnp.max(jnp.where(there[..., None], level, 0), axis=-2)
-    risks = solve(passed, level, jnp.where(valid, tried.deltas, jnp.nan))
-    return too_few(passed), risks, jnp.broadcast_to(worst, risks.shape)
+    return by_count
 
 
 def _of_the_list(passed, level, valid, n, deltas, delta) -> tuple[tuple[jax.Array, jax.Array, jax.Array], jax.Array]:
@@ -219,12 +207,9 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
     wealth, valid = zip(*(evidence(each.better, each.threshold.reshape(1)) for each in metrics), strict=True)
     wealth = _together([each.astype(delta.dtype) for each in wealth], metrics, 0)
     all_valid = jnp.all(_together([each[..., None] for each in valid], metrics, False), axis=-3)[..., 0]
-    there, weighted, risk = in_front(all_valid, metrics[0].sample.num_tasks), _weighted_one(metrics), None
-    smallest = jnp.min(wealth, axis=-3)
-    if weighted is not None:
-        risk, all_valid = risk_of_evidence(smallest, weighted, alpha, delta, least), all_valid & ratios_of(weighted)[1]
-    settings = _row(metrics), alpha, delta, least, there, risk
-    fields = fields_of_evidence(SOFT, smallest, all_valid, jnp.zeros_like(delta), *settings)
+    there = in_front(all_valid, metrics[0].sample.num_tasks)
+    settings = _row(metrics), alpha, delta, least, there, _weighted_one(metrics)
+    fields = fields_of_evidence(SOFT, jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
     missed = ~(wealth[..., 0] > 1) & there[..., None, :]
     fields = _as_one(fields)
     return fields | {"missed": missed, "num_good": jnp.zeros_like(fields["num_valid"])}

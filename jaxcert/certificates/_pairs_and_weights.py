@@ -147,9 +147,9 @@ def certify_mean_difference(
     """
     pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
     if several := all_in_a_row(num_episodes, pairs, support, None, validate):
-        pairs, support = several.shares, (0, 1)
+        pairs, support = several[0], (0, 1)
     found = certify_mean(pairs, support=support, delta=delta, bound=bound, validate=validate)
-    quantity = several.quantity if several else found.quantity
+    quantity = several[1] if several else found.quantity
     return dataclasses.replace(found, question="mean_difference", num_episodes=num_episodes, quantity=quantity)
 
 

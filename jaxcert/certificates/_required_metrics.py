@@ -80,7 +80,12 @@ def metrics_of(
     masks = where if isinstance(where, Mapping) else dict.fromkeys(names, where)
     settings = bound, validate, costly
     metrics = [_metric_of(each, returns[each.metric], masks[each.metric], *settings) for each in sides]
-    _check_tasks(sides, metrics)
+    first = metrics[0].sample
+    for side, sample in zip(sides, (each.sample for each in metrics), strict=True):
+        counts = int(sample.num_tasks), int(first.num_tasks)
+        if counts[0] != counts[1] or sample.tasks[:-1] != first.tasks[:-1]:
+            found = f"{side.metric} has {counts[0]} tasks, {sides[0].metric} has {counts[1]}"
+            raise ValueError(f"{found}; expected the same tasks, and the same leading axes")
     return metrics
 
 
@@ -141,14 +146,3 @@ def rest(threshold: Any) -> Any:
         return cast_host(np.asarray(rest), dtype, "up")
     rest = jnp.where(threshold < 0, 2, complement_up(jnp.clip(threshold, 0, 1)))
     return jnp.where(jnp.isnan(threshold), jnp.nan, rest).astype(threshold.dtype)
-
-
-def _check_tasks(sides: Sequence[Side], metrics: Sequence[Metric]) -> None:
-    first = metrics[0].sample
-    for side, sample in zip(sides, (each.sample for each in metrics), strict=True):
-        counts = int(sample.num_tasks), int(first.num_tasks)
-        if counts[0] != counts[1] or sample.tasks[:-1] != first.tasks[:-1]:
-            raise ValueError(
-                f"{side.metric} has {counts[0]} tasks, {sides[0].metric} has {counts[1]}; expected the same tasks, and "
-                "the same leading axes"
-            )

@@ -19,7 +19,7 @@ from jax.scipy.special import ndtri
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._attained import Successes, Tried, counted
+from jaxcert.certificates._attained import Tried, counted
 from jaxcert.certificates._counting import reached
 from jaxcert.certificates._levels import known_enough, near, part_of, together
 from jaxcert.certificates._method import Tail, table_of
@@ -95,8 +95,16 @@ def passes(
     bound: Bound, sample: Sample, thresholds: jax.Array, betas: jax.Array, delta: jax.Array, tried: Tried | None
 ) -> Passes:
     """The tasks that pass, by lower bounds at the levels or by numbers of successes that attain levels near them."""
-    if tried is None:
-        return _of_own_numbers(counted(sample), sample, thresholds, betas, delta)
+    if tried is None:  # by a number of successes for the rollouts of each task
+        found = counted(sample)
+        there = in_front(found.successes, sample.num_tasks)[..., None, None]
+        enough, level = near(found.num_rollouts[..., None, None], thresholds[:, None], quantiles_of(betas))
+        passed = (found.successes[..., None, None] >= enough) | ~there
+        shape = (*enough.shape[:-3], *enough.shape[-2:])
+        shares = together(jnp.moveaxis(enough, -3, -2), _equal_parts(shape, level))
+        # Tasks that are not there come last, and never fail.
+        passed, level = (jnp.moveaxis(each, -1, -3) for each in (passed, jnp.where(there, level, 0)))
+        return Passes(passed, level, part_of(delta, jnp.moveaxis(shares, -1, -2)), found.successes >= 0)
     if tried.enough is None:
         lower = jnp.moveaxis(task_bounds(bound, sample, betas, each=True), 0, -2)
         passed, levels, valid = reached(lower, thresholds), betas[:, None, None], jnp.all(jnp.isfinite(lower), axis=-2)
@@ -107,18 +115,6 @@ def passes(
     there = in_front(valid, sample.num_tasks)[..., None, :, None]
     levels, deltas = (jnp.expand_dims(each, range(valid.ndim - 1)) for each in (levels, tried.deltas))
     return Passes(passed | ~there, levels, deltas, valid)
-
-
-def _of_own_numbers(found: Successes, sample: Sample, thresholds: jax.Array, betas: jax.Array, delta: Any) -> Passes:
-    """By a number of successes for the rollouts of each task."""
-    there = in_front(found.successes, sample.num_tasks)[..., None, None]
-    enough, level = near(found.num_rollouts[..., None, None], thresholds[:, None], quantiles_of(betas))
-    passed = (found.successes[..., None, None] >= enough) | ~there
-    shape = (*enough.shape[:-3], *enough.shape[-2:])
-    shares = together(jnp.moveaxis(enough, -3, -2), _equal_parts(shape, level))
-    # Tasks that are not there come last, and never fail.
-    passed, level = (jnp.moveaxis(each, -1, -3) for each in (passed, jnp.where(there, level, 0)))
-    return Passes(passed, level, part_of(delta, jnp.moveaxis(shares, -1, -2)), found.successes >= 0)
 
 
 def allowances(found: Passes, delta: jax.Array, n: Any, tried: Tried | None) -> tuple[jax.Array, jax.Array]:

@@ -90,7 +90,7 @@ def certify_suite_mean(
     returns, named = as_successes(returns, support, where, bound), bound
     bound = choose("bound", default_bound(bound, returns), _NEEDS).name
     if several := all_in_a_row(num_episodes, returns, support, where, validate):
-        returns, support, where = several.shares, (0, 1), None
+        returns, support, where = several[0], (0, 1), None
         if named == CLOPPER_PEARSON.name and not is_successes(returns):
             raise ValueError(
                 f"bound is {named!r}, which needs num_episodes rollouts of each task; expected betting for more"
@@ -100,7 +100,7 @@ def certify_suite_mean(
     sample = sample_of(needs, returns, support, where, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}
-    quantity = several.quantity if several else quantity_of(bound, returns)
+    quantity = several[1] if several else quantity_of(bound, returns)
     settings: dict[str, Any] = {"bound": bound, "quantity": quantity, "num_episodes": num_episodes}
     return answer(MeanCertificate, fields, sample.num_tasks, question="suite_mean", source=LISTED, **settings)
 

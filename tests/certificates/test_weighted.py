@@ -12,7 +12,7 @@ from scipy import stats
 
 import jaxcert
 from jaxcert import Status, certify, certify_weighted
-from jaxcert.certificates._registry import weighted_epsilon
+from jaxcert.certificates._averages import weighted_epsilon
 from jaxcert.certificates._soft import BETS
 from jaxcert.returns._sample import numbers_as_sample
 from jaxcert.returns._weighted import TaskWeights

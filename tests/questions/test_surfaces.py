@@ -108,7 +108,7 @@ def test_a_file_holds_the_answer_and_is_verified(files, name, tmp_path):
     assert of_samples != question.listed
     own = {option.name for option in question.options} - question.declared.keys()
     assert all(f", {name.replace('_', ' ')}, " in settled for name in {*own, *question.settings})
-    assert not {"alpha", "cap", "margin", "prior"} & set(settled.split(", ")) - {*question.settings, *own}
+    assert not {"alpha", "cap", "margin"} & set(settled.split(", ")) - {*question.settings, *own}
     others = others_of(question, files)
     checked = verify(tmp_path / "c.json", files / "a.npz", others=others)
     if question.unrepeated:

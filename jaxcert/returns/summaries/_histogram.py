@@ -107,7 +107,20 @@ class Histogram:
         Raises:
             ValueError: for shapes or values that do not fit.
         """
-        return _count(self, *_read_batch(self, returns, where, validate))
+        low, high, tasks = self.low, self.high, self.valid.shape
+        x, where = checked_shapes(returns, where, of_tasks=False)
+        if x.shape[:-1] != tasks:
+            raise ValueError(f"returns have shape {x.shape}; expected {(*tasks, 'm')}, m new rollouts of each task")
+        if validate:
+            check_returns(x, low, high, where, binary=False)
+        x = cast(convert(x, returns_dtype(x), "down"), low.dtype, "down")
+        inside, outside = possible(x, low, high, False), refutes(x, low, high, False)
+        counted = inside if where is None else inside & where
+        if where is not None:
+            inside, outside = inside | ~where, outside & where
+        # A number outside the support refutes it, so that no task is valid.
+        valid = jnp.all(inside, axis=-1) & ~jnp.any(outside, axis=(-2, -1))[..., None]
+        return _count(self, jnp.where(counted, x, low), counted, valid)
 
     def merge(self, other: "Histogram") -> "Histogram":
         """The histogram of all rollouts of both.
@@ -134,26 +147,6 @@ def _begun(num_tasks: Any, support: Any, dtype: Any) -> tuple[tuple[int, ...], j
         if not float(jnp.finfo(dtype).tiny) <= min(widths) <= max(widths) <= float(jnp.finfo(dtype).max):
             raise ValueError(f"support is ({float(low):g}, {float(high):g}); expected a width that {dtype} can hold")
     return tuple(map(int, shape)), low, high
-
-
-def _read_batch(summary: Histogram, returns: Any, where: Any, validate: bool) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """New rollouts [..., n, m], a where they do not count; a mask of those that count; a mask of valid tasks [..., n].
-
-    Impossible returns raise if they are concrete. A number outside the support refutes it, so that no task is valid.
-    """
-    low, high, tasks = summary.low, summary.high, summary.valid.shape
-    x, where = checked_shapes(returns, where, of_tasks=False)
-    if x.shape[:-1] != tasks:
-        raise ValueError(f"returns have shape {x.shape}; expected {(*tasks, 'm')}, m new rollouts of each task")
-    if validate:
-        check_returns(x, low, high, where, binary=False)
-    x = cast(convert(x, returns_dtype(x), "down"), low.dtype, "down")
-    inside, outside = possible(x, low, high, False), refutes(x, low, high, False)
-    counted = inside if where is None else inside & where
-    if where is not None:
-        inside, outside = inside | ~where, outside & where
-    valid = jnp.all(inside, axis=-1) & ~jnp.any(outside, axis=(-2, -1))[..., None]
-    return jnp.where(counted, x, low), counted, valid
 
 
 def _alike(first: Histogram, other: Any) -> jax.Array:
