@@ -73,8 +73,8 @@ min-for-max-over-levels certificates/_attained_limits.py
 - jnp.where(allowed > 0, -reached, jnp.inf)
 + jnp.where(allowed > 0, reached, jnp.inf)
 one-failure-too-few numerics/_mixture_limit.py
-- jnp.stack([gamma + (n - k), gamma])
-+ jnp.stack([gamma + (n - k - 1), gamma])
+- jnp.stack([1 + (n - k), one])
++ jnp.stack([n - k, one])
 crossings-off-by-one numerics/_crossing.py
 - crossed = k - low + 1
 + crossed = k - low

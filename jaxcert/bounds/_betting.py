@@ -107,7 +107,13 @@ def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.
     # The largest useful log-odds: t = 1, unless a return is next to a, where t = 1 would lose nearly all.
     u = unit_roundoff(x.dtype)
     top = jnp.where(jnp.min(x, axis=-1) - low > u * reference, -math.log(u / 4), -math.log(16 * u)).astype(x.dtype)
-    step = jnp.minimum(_start(spread, cubes, goal), top)
+    # From two terms of the gap, odds**2 (1 - 2 odds (1 + 2 cubes / (3 spread))) spread / 2. Far from 0 the series gives
+    # only the direction.
+    some = jnp.maximum(spread, 1e-20)
+    odds = jnp.sqrt(2 * goal / some)
+    more = odds * (1 + cubes / (1.5 * some))
+    start = jnp.log(odds) + jnp.sign(more) * jnp.log1p(jnp.minimum(jnp.abs(more), 8))
+    step = jnp.minimum(start, top)
     nothing = _Tested(jnp.full_like(top, -20), top, jax.nn.sigmoid(step), jnp.full_like(top, -jnp.inf))
     steps = _FEW_STEPS if x.shape[-1] > _MANY and x.dtype == jnp.float32 else _STEPS
     tested, step, closer = jax.lax.fori_loop(
@@ -119,15 +125,6 @@ def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.
     # Returns of an invalid task may be NaN, which must not reach derivatives.
     bet = jnp.where(data.valid, jnp.where(closer, jax.nn.sigmoid(step), tested.best), 0.5)
     return bet, jnp.where(data.valid, spread, 0)
-
-
-def _start(spread: jax.Array, cubes: jax.Array, goal: jax.Array) -> jax.Array:
-    """The log-odds from two terms of the gap, odds**2 (1 - 2 odds (1 + 2 cubes / (3 spread))) spread / 2."""
-    spread = jnp.maximum(spread, 1e-20)
-    odds = jnp.sqrt(2 * goal / spread)
-    more = odds * (1 + cubes / (1.5 * spread))
-    # Far from 0 the series gives only the direction.
-    return jnp.log(odds) + jnp.sign(more) * jnp.log1p(jnp.minimum(jnp.abs(more), 8))
 
 
 def _look(
@@ -233,18 +230,15 @@ def _sum_of_logs(data: Rollouts, reference: jax.Array, t: jax.Array) -> jax.Arra
     def product(a: jax.Array, b: jax.Array) -> jax.Array:
         return one * (a + b) + a * b
 
-    return data.sum_of_groups(factor, product, lambda p: _log(p, one), 1 - one)
+    def log_of(p: jax.Array) -> jax.Array:
+        """The logarithm of p + ``one``, which is 1 or 0; -inf if that is not a normal number above 0."""
+        # Further below 0, XLA's log1p loses digits.
+        near, whole = (p >= -0.25) & (one > 0), p + one
+        usable = whole >= jnp.finfo(p.dtype).tiny
+        far = jnp.where(usable, jnp.log(jnp.where(usable, whole, 1)), -jnp.inf)
+        return jnp.where(near, jnp.log1p(jnp.where(near, p, 0)), far)
 
-
-def _log(p: jax.Array, one: jax.Array) -> jax.Array:
-    """The logarithm of p + ``one``, which is 1 or 0; -inf if that is not a normal number above 0."""
-    # Further below 0, XLA's log1p loses digits.
-    near = (p >= -0.25) & (one > 0)
-    whole = p + one
-    usable = whole >= jnp.finfo(p.dtype).tiny
-    return jnp.where(
-        near, jnp.log1p(jnp.where(near, p, 0)), jnp.where(usable, jnp.log(jnp.where(usable, whole, 1)), -jnp.inf)
-    )
+    return data.sum_of_groups(factor, product, log_of, 1 - one)
 
 
 BETTING = Bound("betting", _betting, non_identical=True)

@@ -15,7 +15,7 @@ from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padde
 from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._counting import any_of, fields_of_risk, reached
 from jaxcert.certificates._method import BINOMIAL, epsilon_arguments, inflate, whole
-from jaxcert.certificates._question import Question, same
+from jaxcert.certificates._question import Question
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._mixture_limit import sequence_limit
 from jaxcert.returns._prepared import Support
@@ -77,8 +77,7 @@ def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
     """q for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
     valid = whole(k, n) & (delta > 0) & (delta < 1)
     k, n, delta = (jnp.where(valid, each, safe) for each, safe in zip((k, n, delta), (1.0, 1.0, 0.5), strict=True))
-    uniform = jnp.ones_like(delta)  # the prior
-    return jnp.where(valid, in_blocks(sequence_limit, k, n, delta, uniform, uniform), 1.0)
+    return jnp.where(valid, in_blocks(sequence_limit, k, n, delta), 1.0)
 
 
 # Counts tasks by bounds at one level, as "binomial" does.
@@ -161,7 +160,7 @@ def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta) -> d
     violations, history = at_every_moment(~reached(lower, thresholds) & there, there, beta, delta)
     history = jnp.where(jnp.isfinite(thresholds), history, 1.0)
     row = thresholds, beta, delta, n, any_of(jnp.isneginf(lower), n)
-    fields = fields_of_risk(BINOMIAL, violations, history[..., -1, :], *row)
+    fields = fields_of_risk(violations, history[..., -1, :], *row)
     return fields | {"history": history, "lower_bounds": lower}
 
 
@@ -184,7 +183,6 @@ ANYTIME = Question(
     words="on what share of new tasks is the performance at least a threshold, at every moment of the sampling?",
     function=certify_anytime,
     paired=True,
-    settings=same("delta", "beta", "bound"),
     curve=_curve,
     missing=Certificate.violated,
 )

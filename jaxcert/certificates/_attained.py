@@ -112,12 +112,11 @@ def count_successes(
         count, by = jnp.where(ratios_of(sample)[1], found.successes, -1), by_weights(sample)
         m = jnp.broadcast_to(sample.num_rollouts, (*count.shape[:-1], 1)) if sample.is_full else found.num_rollouts
         found = Successes(count, m.astype(count.dtype))
-    fields = fields_of_successes(method, found, sample.num_tasks, thresholds, beta, delta, tried, by=by)
+    fields = fields_of_successes(found, sample.num_tasks, thresholds, beta, delta, tried, by=by)
     return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
 
 
 def fields_of_successes(
-    method: Method,
     found: Successes,
     n: Any,
     thresholds,
@@ -144,7 +143,7 @@ def fields_of_successes(
         level = jnp.broadcast_to(enough.level, violations.shape)
         solution = solve(TAIL, violations, n, level, deltas, tried.table, size=count.shape[-1], row=row)
         best = best_of(violations, solution.epsilon, level)
-    return fields_of_best(method, best, thresholds, beta, delta, n, any_of(count < 0, n))
+    return fields_of_best(best, thresholds, beta, delta, n, any_of(count < 0, n))
 
 
 ATTAINED = Method(
@@ -202,7 +201,7 @@ def _band(
     num_smallest: int | None, sample: Sample, thresholds, delta, shown: Shown, tried: Tried | None
 ) -> dict[str, Any]:
     found, n = counted(sample), sample.num_tasks
-    fields = fields_of_successes(ATTAINED, found, n, thresholds, None, delta, tried, _of_families)
+    fields = fields_of_successes(found, n, thresholds, None, delta, tried, _of_families)
     fields |= only_smallest(fields, num_smallest)
     held = {"num_successes": found.successes, "num_rollouts": found.num_rollouts}
     return {**fields, **held, "lower_bounds": lower_bounds(found, sample, shown)}
@@ -221,7 +220,7 @@ def _curve(
     num_smallest: int | None, count, num_rollouts, grid, delta, tried: Tried | None
 ) -> tuple[jax.Array, jax.Array]:
     found, n = Successes(count, num_rollouts), count.shape[-1]
-    fields = fields_of_successes(ATTAINED, found, n, grid, None, delta, tried, _of_families)
+    fields = fields_of_successes(found, n, grid, None, delta, tried, _of_families)
     risks = only_smallest(fields, n if num_smallest is None else num_smallest)["epsilon"]
     return jnp.broadcast_to(grid, risks.shape), risks
 

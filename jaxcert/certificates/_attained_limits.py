@@ -17,7 +17,6 @@ import numpy as np
 
 from jaxcert.bounds._bound import finish
 from jaxcert.certificates._attained import (
-    ATTAINED,
     NUM_NUMBERS,
     Shown,
     Successes,
@@ -122,8 +121,7 @@ def _fields(sample: Sample, found: Successes, best: Best, wanted, delta, shown: 
     def violations_at(thresholds: jax.Array) -> jax.Array:
         return jnp.where(thresholds > sample.low, best.violations, 0)
 
-    settings = wanted, best.level, delta, valid, bad_task
-    fields = fields_of_limits(ATTAINED, sample, reached, violations_at, *settings)
+    fields = fields_of_limits(sample, reached, violations_at, wanted, best.level, valid, bad_task)
     missed = None if best.missed is None else best.missed & (fields["num_violations"] > 0)[..., None, :]
     return {**fields, "missed": missed, "lower_bounds": lower_bounds(found, sample, shown)}
 

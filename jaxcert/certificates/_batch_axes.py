@@ -174,7 +174,12 @@ def frame_of(certificate: Any, dims: Dims) -> "pandas.DataFrame":
     shape = tuple(sizes.values())
     places = zip(sizes, np.indices(shape), strict=True)
     columns: dict[str, Any] = {name: place.ravel() for name, place in places if name not in _labelled(certificate)}
-    for name in _fields(certificate, rows):
+    # The fields with one entry per row first, then the settings.
+    arrays, axes = certificate._arrays(), {name: field.metadata.get("axes") for name, field in fields.items()}
+    each = [name for name in arrays if certificate._own(name) == rows and axes[name]]
+    settings = [name for name in fields if _is_setting(fields[name]) and getattr(certificate, name) is not None]
+    single = [name for name in fields if name in settings or (name in arrays and not certificate._own(name))]
+    for name in dict.fromkeys([*each, *single]):
         values = certificate._written(name, getattr(certificate, name))
         if isinstance(values, np.ndarray):
             whole = values.reshape((*values.shape, *(1,) * (len(rows) - len(certificate._own(name)))))
@@ -239,15 +244,6 @@ def _labelled(certificate: Any, *names: str) -> set[str]:
     axes = (field.metadata.get("axes", ()) for field in fields)
     columns = (field.metadata.get("column") or field.name for field in fields)
     return {own[-1] for own, column in zip(axes, columns, strict=True) if own == (column,)}
-
-
-def _fields(certificate: Any, rows: tuple[str, ...]) -> list[str]:
-    """The fields that fit into rows: the fields with one entry per row first, then the settings."""
-    fields, arrays = certificate.__dataclass_fields__, certificate._arrays()
-    each = [name for name in arrays if certificate._own(name) == rows and fields[name].metadata.get("axes")]
-    settings = {name for name in fields if _is_setting(fields[name]) and getattr(certificate, name) is not None}
-    whole = [name for name in fields if name in settings or (name in arrays and not certificate._own(name))]
-    return list(dict.fromkeys([*each, *whole]))
 
 
 def _is_setting(field: Any) -> bool:

@@ -18,7 +18,7 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
 from jaxcert.certificates._counting import solved
-from jaxcert.certificates._question import Question, same
+from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, OF_WEIGHTED, defaults, proven, warned
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
@@ -228,7 +228,6 @@ SAFETY = Question(
     name="safety",
     words="on what share of new tasks is the performance at least a threshold?",
     function=certify,
-    settings=same("delta", "beta", "bound", "method"),
     shortcut="",
     advised=True,
     curve=curve_of_counts,

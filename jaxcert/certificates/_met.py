@@ -130,7 +130,7 @@ def _counted(
         found = too_few(passed), risks, jnp.broadcast_to(worst, risks.shape)
     best = best_of(*found, ~passes & there[..., None, :, None])
     row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
-    fields = fields_of_best(method, row, _row(metrics), beta, delta, n, any_of(bad_task, n))
+    fields = fields_of_best(row, _row(metrics), beta, delta, n, any_of(bad_task, n))
     fields = _as_one(fields | (only_smallest(fields, n - 1) if tasks == EVEN else {}))
     good = jnp.zeros_like(fields["num_valid"])
     if allowance is not None:  # nothing where nothing is certified, as for invalid input
@@ -209,7 +209,7 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
     all_valid = jnp.all(_together([each[..., None] for each in valid], metrics, False), axis=-3)[..., 0]
     there = in_front(all_valid, metrics[0].sample.num_tasks)
     settings = _row(metrics), alpha, delta, least, there, _weighted_one(metrics)
-    fields = fields_of_evidence(SOFT, jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
+    fields = fields_of_evidence(jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
     missed = ~(wealth[..., 0] > 1) & there[..., None, :]
     fields = _as_one(fields)
     return fields | {"missed": missed, "num_good": jnp.zeros_like(fields["num_valid"])}

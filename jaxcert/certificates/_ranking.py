@@ -26,7 +26,7 @@ from jaxcert.certificates._averages import (
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._figures import nothing, status_where
-from jaxcert.certificates._question import NO_ROWS, Question, same
+from jaxcert.certificates._question import NO_ROWS, Question
 from jaxcert.numerics._rounding import cast, is_zero, next_down
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._differences import apart
@@ -214,6 +214,5 @@ RANKING = Question(
     function=certify_ranking,
     rows=NO_ROWS,
     each=None,
-    settings=same("delta", "bound"),
     shortcut="jaxcert compare A B C",
 )

@@ -16,7 +16,7 @@ from jaxcert.certificates._certificate import answer, source_of
 from jaxcert.certificates._figures import LISTED, SAMPLED
 from jaxcert.certificates._met import EVEN, solved_together, weights_on
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
+from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
 from jaxcert.certificates._registry import OF_WEIGHTED, proven
 from jaxcert.certificates._required_metrics import check_declared, metrics_of
 from jaxcert.certificates._requirements_certificate import SIDES, RequirementsCertificate
@@ -219,7 +219,6 @@ REQUIREMENTS = Question(
         risks=COUNT_ROWS.risks,
     ),
     each=None,
-    settings=same("delta", "beta", "bound", "method", "requirements", "complete"),
     options=_OPTIONS,
     advised=True,
     stratified=True,
@@ -231,7 +230,6 @@ SUITE_REQUIREMENTS = Question(
     function=certify_suite_requirements,
     rows=Rows({name: name for name in ("num_good", "num_violations", "status")}, "num_good", {"num_good": min}, {}),
     each=None,
-    settings=same("delta", "bound", "requirements", "complete"),
     options=_OPTIONS,
     listed=True,
 )

@@ -255,7 +255,15 @@ def certify_shift(
     Reference: the theory page, section 19.
     """
     _check_certificate(certificate)
-    kind, dtype = _chosen(divergence, radius, performance_shift), certificate.epsilon.dtype
+    if divergence is None and radius is not None:
+        raise ValueError(f"radius is given without a divergence; expected one of {', '.join(DIVERGENCES)}")
+    if divergence is None and performance_shift is None:
+        raise ValueError("nothing is shifted; expected a divergence with its radius, a performance_shift, or both")
+    # Where the distribution is the same, total variation, of radius 0.
+    kind = TOTAL_VARIATION if divergence is None else choose("divergence", divergence, DIVERGENCES)
+    if divergence is not None and radius is None:
+        raise ValueError(f"divergence is {divergence!r} without a radius; expected {kind.expected}")
+    dtype = certificate.epsilon.dtype
     within = _scalar("radius", radius, dtype, kind.least, kind.largest, kind.expected, validate)
     expected = "a finite number of at least 0"
     lower = _scalar("performance_shift", performance_shift, dtype, 0.0, np.inf, expected, validate)
@@ -276,20 +284,6 @@ def _shifted(divergence: Divergence, before: dict, radius: jax.Array, lower: jax
     stay = (lower == 0) | ~jnp.isfinite(thresholds)
     thresholds = jnp.where(stay, thresholds, difference_down(thresholds, lower))
     return {"thresholds": thresholds, "safety": safety, "epsilon": epsilon, "status": status}
-
-
-def _chosen(divergence: str | None, radius: Any, performance_shift: Any) -> Divergence:
-    """The divergence with that name; where the distribution is the same, total variation, of radius 0."""
-    if divergence is None and radius is not None:
-        raise ValueError(f"radius is given without a divergence; expected one of {', '.join(DIVERGENCES)}")
-    if divergence is None and performance_shift is None:
-        raise ValueError("nothing is shifted; expected a divergence with its radius, a performance_shift, or both")
-    if divergence is None:
-        return TOTAL_VARIATION
-    chosen = choose("divergence", divergence, DIVERGENCES)
-    if radius is None:
-        raise ValueError(f"divergence is {divergence!r} without a radius; expected {chosen.expected}")
-    return chosen
 
 
 def _scalar(name: str, value: Any, dtype: np.dtype, *allowed: Any) -> jax.Array:

@@ -99,11 +99,10 @@ def count_evidence(
     """From the evidence of each task, whose weight is alpha."""
     wealth, valid = evidence(sample, thresholds)
     there = in_front(valid, sample.num_tasks) if sample.padded else None
-    return fields_of_evidence(method, wealth, valid, sample.low, thresholds, alpha, delta, least, there, sample)
+    return fields_of_evidence(wealth, valid, sample.low, thresholds, alpha, delta, least, there, sample)
 
 
 def fields_of_evidence(
-    method: Method,
     wealth,
     valid,
     low,
@@ -130,7 +129,7 @@ def fields_of_evidence(
     # The end of the support is all that is said of a single task; without a weight, nothing is said.
     lower = jnp.where(valid & (alpha > 0), low, -jnp.inf)
     bad_task = jnp.any(jnp.isneginf(lower) & there, axis=-1, keepdims=True)
-    fields = fields_of_risk(method, n - convincing, epsilon, thresholds, alpha, delta, n, bad_task)
+    fields = fields_of_risk(n - convincing, epsilon, thresholds, alpha, delta, n, bad_task)
     return fields | {"lower_bounds": lower}
 
 

@@ -20,7 +20,7 @@ from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import at_least, valid_rows
 from jaxcert.certificates._figures import LISTED, NOTHING, Told, floor_figures, nothing, of_tasks, reach, status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
-from jaxcert.certificates._question import Option, Question, Rows, same
+from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
@@ -249,7 +249,6 @@ SUITE = Question(
         {"num_good": min, "threshold": min},
         {},
     ),
-    settings=same("delta", "betas", "bound", "num_episodes"),
     options=(
         Option("betas", list, "Levels of the bounds, each with an equal share of delta", check=check_open_unit),
         IN_A_ROW,

@@ -121,8 +121,15 @@ def allowances(found: Passes, delta: jax.Array, n: Any, tried: Tried | None) -> 
     """The tasks that do not pass, bool[..., levels, n, t], and how many others may be bad, all for an invalid delta."""
     violations = ~found.passed
     k = jnp.sum(violations, axis=-2, dtype=jnp.int32)
-    if tried is None or tried.table is None:
-        allowed = _searched(found, k, n, jnp.broadcast_to(found.deltas, k.shape))
+    level, share = jnp.moveaxis(found.levels, -2, -1), jnp.broadcast_to(found.deltas, k.shape)
+    if level.shape[-1] > 1:
+        passed = jnp.moveaxis(found.passed, -2, -1)
+        level = jnp.broadcast_to(level, passed.shape)
+        # First the tasks that do not pass, then the others, the largest level first.
+        order = jnp.argsort(jnp.where(passed, -level, -2), axis=-1)
+        allowed = coins_allowed(jnp.take_along_axis(complement_down(level), order, axis=-1), k, share)
+    elif tried is None or tried.table is None:
+        allowed = equal_coins_allowed(jnp.broadcast_to(level[..., 0], k.shape), k, n, share)
     else:
         # From a row for each level, and for each threshold or for all.
         allowed = jnp.asarray(tried.table)
@@ -131,15 +138,3 @@ def allowances(found: Passes, delta: jax.Array, n: Any, tried: Tried | None) -> 
     valid = jnp.any(found.valid & in_front(found.valid, n), axis=-1)[..., None, None]
     usable = (delta > 0) & (delta < 1) & valid
     return violations, jnp.where(usable, jnp.minimum(allowed, n - k), n - k).astype(np.int32)
-
-
-def _searched(found: Passes, k: jax.Array, n: Any, share: jax.Array) -> jax.Array:
-    level = jnp.moveaxis(found.levels, -2, -1)
-    if level.shape[-1] == 1:
-        return equal_coins_allowed(jnp.broadcast_to(level[..., 0], k.shape), k, n, share)
-    passed = jnp.moveaxis(found.passed, -2, -1)
-    level = jnp.broadcast_to(level, passed.shape)
-    # First the tasks that do not pass, then the others, the largest level first.
-    order = jnp.argsort(jnp.where(passed, -level, -2), axis=-1)
-    heads = jnp.take_along_axis(complement_down(level), order, axis=-1)
-    return coins_allowed(heads, k, share)

@@ -19,7 +19,7 @@ from jaxcert.certificates._figures import LISTED
 from jaxcert.certificates._in_a_row import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._mean import MeanCertificate, mean_fields
 from jaxcert.certificates._method import MOST_DELTA
-from jaxcert.certificates._question import MEAN_ROWS, Question, same
+from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._bets import factor, goal_up
 from jaxcert.numerics._elementary import quotient
@@ -221,7 +221,6 @@ SUITE_MEAN = Question(
     function=certify_suite_mean,
     rows=MEAN_ROWS,
     each=None,
-    settings=same("delta", "bound", "num_episodes"),
     options=(MEAN_IN_A_ROW,),
     shortcut="mean",
     listed=True,

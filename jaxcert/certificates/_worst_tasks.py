@@ -22,7 +22,7 @@ from jaxcert.certificates._certificate import EXPECTED_RETURN, Certificate, Stat
 from jaxcert.certificates._counting import bad_levels
 from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
-from jaxcert.certificates._question import MEAN_ROWS, Option, Question, same
+from jaxcert.certificates._question import MEAN_ROWS, Option, Question
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import known, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
@@ -236,7 +236,6 @@ CVAR = Question(
     stratified=True,
     rows=MEAN_ROWS._replace(columns={"alpha": "alpha", "cap": "cap", **MEAN_ROWS.columns}, share="alpha"),
     each="alpha",
-    settings=same("delta", "bound", "cap"),
     options=(
         Option("alpha", list, "Shares of the tasks, the worst ones, to certify the mean of", True, check=_check_shares),
         Option("cap", list, "Beyond it a return does not count: one for all shares, or one for each", True),
