@@ -45,13 +45,6 @@ class Weighted:
 
     _in_words: ClassVar[str] = "weighted"
 
-    @property
-    def effective_size(self) -> jax.Array:
-        """How many tasks of equal weights would have a mean as steady: (sum w)^2 / (sum w^2), [...]."""
-        unit = jnp.max(jnp.asarray(self.weights), axis=-1, keepdims=True)
-        scaled = jnp.asarray(self.weights) / jnp.where(unit > 0, unit, 1)
-        return jnp.sum(scaled, axis=-1) ** 2 / jnp.maximum(jnp.sum(scaled * scaled, axis=-1), 1)
-
     def _each(self, change: Callable[[Any, Any], Any], _: Callable[[Any], bool]) -> "Weighted":
         """The same tasks with returns that are changed, by a function of them and of which count."""
         return dataclasses.replace(self, returns=change(self.returns, None))

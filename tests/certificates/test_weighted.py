@@ -105,15 +105,6 @@ def test_equal_weights_are_close_to_certify(sample):
         assert np.all(room[np.asarray(plain.num_violations) == 0] < 5e-6)
 
 
-def test_effective_size():
-    size = jaxcert.weighted(RETURNS, WEIGHTS, max_weight=2.0).effective_size
-    assert size == pytest.approx(WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum())
-    batch = np.stack([WEIGHTS, WEIGHTS[::-1] * 1e-30, np.zeros(N)])
-    sizes = jaxcert.weighted(np.stack([RETURNS] * 3), batch, max_weight=2.0).effective_size
-    np.testing.assert_allclose(sizes, [size, size, 0], rtol=1e-5)
-    assert jaxcert.weighted(RETURNS, np.ones(N), max_weight=1).effective_size == N
-
-
 @pytest.mark.parametrize("method", ["binomial", "soft"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -0.1, 2.1])
 def test_an_invalid_weight_certifies_nothing(bad, method):
