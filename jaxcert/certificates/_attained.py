@@ -107,12 +107,13 @@ def count_successes(
     method: Method, bound: Bound, sample: Sample, thresholds, beta, delta, known: tuple[Shown, Tried | None]
 ) -> dict[str, Any]:
     """From numbers of successes, at the best of a few levels or below a given one."""
-    found, (shown, tried), by = counted(sample), known, by_coins
+    found, (shown, tried), numbers, by = counted(sample), known, None, by_coins
     if sample.weights is not None:
-        count, by = jnp.where(ratios_of(sample)[1], found.successes, -1), by_weights(sample)
+        count = jnp.where(ratios_of(sample)[1], found.successes, -1)
+        numbers, by = numbers_for(beta, weighted=True), by_weights(sample)
         m = jnp.broadcast_to(sample.num_rollouts, (*count.shape[:-1], 1)) if sample.is_full else found.num_rollouts
         found = Successes(count, m.astype(count.dtype))
-    fields = fields_of_successes(found, sample.num_tasks, thresholds, beta, delta, tried, by=by)
+    fields = fields_of_successes(found, sample.num_tasks, thresholds, beta, delta, tried, numbers, by)
     return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
 
 

@@ -23,6 +23,8 @@ from jaxcert.numerics._tails import tail_up
 # them with the best number in hindsight.
 LEVELS = (0.05, 0.2, 0.4, 0.65)
 _QUANTILES = (1.6448536, 0.8416212, 0.2533471, -0.3853205)
+# Weights make every part of delta dearer: they do without the second level, whose part goes to the first.
+_WITH_WEIGHTS = _QUANTILES[:1] + _QUANTILES[2:]
 
 
 class Enough(NamedTuple):
@@ -69,11 +71,12 @@ def with_level(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Ar
     return Enough(enough, jnp.where(jnp.isnan(thresholds), 1.0, jnp.where(none | all_failed, 0.0, level)))
 
 
-def usual_enough(num_rollouts: Any, thresholds: Any, beta: Any = None) -> Enough:
+def usual_enough(num_rollouts: Any, thresholds: Any, beta: Any = None, *, weighted: bool = False) -> Enough:
     """The c that are tried at each threshold, [t, levels]: near the usual levels, or one if beta is given."""
     if beta is not None:
         return known_enough(_at_most, num_rollouts, thresholds[:, None], beta)
-    return known_enough(near, num_rollouts, thresholds[:, None], np.asarray(_QUANTILES, thresholds.dtype))
+    quantiles = np.asarray(_WITH_WEIGHTS if weighted else _QUANTILES, thresholds.dtype)
+    return known_enough(near, num_rollouts, thresholds[:, None], quantiles)
 
 
 def known_enough(choose: Callable[..., Enough], num_rollouts: Any, thresholds: Any, settings: Any) -> Enough:
@@ -88,10 +91,10 @@ def known_enough(choose: Callable[..., Enough], num_rollouts: Any, thresholds: A
 # --- shares of delta ----------------------------------------------------------------------------------------------
 
 
-def delta_shares(num_rollouts: Any) -> list[Any]:
+def delta_shares(num_rollouts: Any, *, weighted: bool = False) -> list[Any]:
     """The share of delta of each level: a quarter for few rollouts, nearly all at the first one for many."""
-    other = 1 / (4 + num_rollouts * num_rollouts / 2000)
-    return [1 - 3 * other, other, other, other]
+    others = [1 / (4 + num_rollouts * num_rollouts / 2000)] * (2 if weighted else 3)
+    return [1 - len(others) * others[0], *others]
 
 
 def part_of(delta: Any, share: Any) -> Any:
@@ -137,15 +140,15 @@ Numbers = Callable[[jax.Array, jax.Array], tuple[Enough, jax.Array]]
 _ON_CPU, _ELSEWHERE = 2**15, 2**22
 
 
-def numbers_for(beta: jax.Array | None) -> Numbers:
+def numbers_for(beta: jax.Array | None, *, weighted: bool = False) -> Numbers:
     """The c of each task at level beta; near each of the usual levels for None."""
 
     def choose(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough, jax.Array]:
         m, b = num_rollouts[..., None], thresholds[..., None]
         if beta is not None:
             return _at_most(m, b, beta), jnp.ones((*num_rollouts.shape[:-1], 1), m.dtype)
-        parts = delta_shares(jnp.max(num_rollouts, axis=-1))
-        found = near(m, b, jnp.asarray(_QUANTILES, m.dtype))
+        parts = delta_shares(jnp.max(num_rollouts, axis=-1), weighted=weighted)
+        found = near(m, b, jnp.asarray(_WITH_WEIGHTS if weighted else _QUANTILES, m.dtype))
         return found, jnp.stack([jnp.asarray(part, m.dtype) for part in parts], axis=-1)
 
     return choose

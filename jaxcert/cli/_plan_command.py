@@ -9,7 +9,18 @@ from jaxcert._files import write_whole
 from jaxcert.certificates._method import MOST_DELTA
 from jaxcert.cli import _console
 from jaxcert.cli._lock_command import write_locked
-from jaxcert.cli._options import QUIET, SUPPORT, argument, option, options, reading_of, several, with_group, with_roles
+from jaxcert.cli._options import (
+    QUIET,
+    SUPPORT,
+    argument,
+    columns_of,
+    option,
+    options,
+    reading_of,
+    several,
+    with_group,
+    with_roles,
+)
 from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot, writing
 from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
 from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
@@ -18,6 +29,7 @@ from jaxcert.planning._pilot import support_of
 from jaxcert.questions._ask import check_others_finished
 from jaxcert.report import plot_plan
 from jaxcert.report._protocol_check import protocol_of
+from jaxcert.returns._required import requirements_of
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._aligned import in_one_order
 
@@ -38,6 +50,9 @@ class Planning(NamedTuple):
     )
     support: tuple[float, float] | None = SUPPORT
     threshold: float | None = option("X", "Performance to certify.")
+    requirement: list[str] | None = option(
+        "LINE", "In place of --threshold and --support, as in `jaxcert certify`, for columns of PILOT (repeatable)."
+    )
     safety: list[Any] | None = several("S", "Wanted safety; several for the table")
     budget: float | None = option("C", "What may be spent in all.")
     cost_per_task: float = option("C", "Cost of a task.", default=0.0)
@@ -92,7 +107,7 @@ class Planning(NamedTuple):
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 _NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"
 _NO_THRESHOLD = "--threshold is not given; expected the"
-_OF_DESIGNS = ("safety", "budget", "assume", "design", "beta", "plot", "lock")
+_OF_DESIGNS = ("safety", "requirement", "budget", "assume", "design", "beta", "plot", "lock")
 _BESIDE = "--{{name}} is given with --{}, which {}; expected --threshold alone"
 # A plan, and the returns that it is based on.
 Planned = tuple[Plan, list[ReturnsFile]]
@@ -119,7 +134,8 @@ def command(*, asked: Planning, roles: dict[str, Any]) -> None:
 def _check_strata(asked: Planning) -> None:
     """Raise ValueError for a plan that is of no tasks from strata."""
     others = (asked.suite, asked.against, asked.assume)
-    if asked.pilot is None or asked.threshold is None or any(each is not None for each in others):
+    wanted = asked.requirement or asked.threshold
+    if asked.pilot is None or wanted is None or any(each is not None for each in others):
         raise ValueError("--strata is given; expected PILOT and --threshold, for new tasks of one policy")
     if not asked.delta <= MOST_DELTA:
         raise ValueError(f"--delta is {asked.delta:g}; for tasks drawn within strata at most {MOST_DELTA} is proved")
@@ -130,7 +146,7 @@ def _planned(asked: Planning, reading: dict[str, Any]) -> Planned:
     if asked.suite:
         return _of_list(asked, reading)
     if asked.pilot is None and asked.assume is None:
-        asked.refuse("budget", "plot", "lock", "against", words="--{name} needs PILOT or --assume")
+        asked.refuse("requirement", "budget", "plot", "lock", "against", words="--{name} needs PILOT or --assume")
         return _table_of_tasks(asked), []
     return _of_designs(asked, reading) if asked.against is None else _of_two(asked, reading)
 
@@ -164,6 +180,8 @@ def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
         raise ValueError("--safety is given several times; expected one with a pilot")
     if asked.pilot is not None and asked.assume is not None:
         raise ValueError("PILOT and --assume are both given; expected one of them")
+    if asked.requirement:
+        asked.refuse("assume", "support", "threshold", words="--{name} is given; --requirement has its own")
     data = [] if asked.pilot is None else _pilots(asked, reading)
     if not data and asked.support is None:
         raise ValueError(_NO_SUPPORT)
@@ -174,8 +192,12 @@ def _of_designs(asked: Planning, reading: dict[str, Any]) -> Planned:
     others = ("threshold", "max_rollouts", "budget", "cost_per_task", "cost_per_rollout")
     stated |= {name: getattr(asked, name) for name in others}
     mean, of_tasks, of_rollouts = asked.assume or (0.0, 0.0, 0.0)
-    known = data[0].returns if data else Assumptions(mean, of_tasks, of_rollouts or None)
-    designs = asked.design or (_of_strata(data) if reading["strata"] is not None else [])
+    known: Any = data[0].returns if data else Assumptions(mean, of_tasks, of_rollouts or None)
+    if asked.requirement:
+        known = {metric: each.returns for metric, each in zip(_metrics(asked), data, strict=True)}
+        stated |= {"requirements": asked.requirement, "support": None}
+    is_open = reading["strata"] is not None and not asked.requirement
+    designs = asked.design or (_of_strata(data) if is_open else [])
     return plan(known, **stated, designs=tuple(designs) or None), data
 
 
@@ -198,16 +220,24 @@ def _table_of_tasks(asked: Planning) -> Plan:
 def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
     """The returns of one or two policies, with equally many rollouts of each task and a known support."""
     sources = [PolicySource(file) for file in (asked.pilot, asked.against) if file is not None]
-    data = as_stated(read_all(sources, **reading), asked.support)
-    check_others_finished(data[1:])
+    if asked.requirement:
+        data = [sources[0].read(**columns) for columns in columns_of(_metrics(asked), reading)]
+    else:
+        data = as_stated(read_all(sources, **reading), asked.support)
+        check_others_finished(data[1:])
     for each in data:
         if each.where is not None and not np.all(each.where):
             raise ValueError(
                 f"{each.path}: some tasks have fewer rollouts than others; expected as many of each in a pilot"
             )
-    if support_of(data[0].returns, asked.support) is None:
+    if not asked.requirement and support_of(data[0].returns, asked.support) is None:
         raise ValueError(_NO_SUPPORT)
     return data
+
+
+def _metrics(asked: Planning) -> tuple[str, ...]:
+    """The columns that the requirements name."""
+    return tuple(requirements_of(asked.requirement or ()))
 
 
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, strata: str | None) -> None:

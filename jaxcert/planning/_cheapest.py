@@ -1,10 +1,9 @@
 """The goal of the cheapest design that certifies what is wanted."""
 
-import bisect
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from jaxcert.planning._plan import Design
 
 # Violations that a design may allow: all small numbers, then steps of about a fifth.
 _ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))
-# Numbers of tasks to try if only simulated data sets show what they certify.
-_SIZES = sorted({round(1.04**i) for i in range(250)})
 
 
 class CheapestCertificate(Goal):
@@ -74,16 +71,8 @@ class CheapestCertificate(Goal):
         )
         return dataclasses.replace(design, num_tasks=int(n[np.argmax(enough)])) if np.any(enough) else design
 
-    def larger(self, design: Design) -> list[int]:
-        unit = self.costs.of_task(design.rollouts_per_task)
-        most = int(self.costs.tasks(unit, min(2 * design.num_tasks, design.kind.most_tasks)))
-        return [size for size in _SIZES if design.num_tasks < size <= most]
-
     def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
         return np.where(k >= 0, cdf(np.maximum(k, 0), n, 1.0 - p), 0.0)
-
-    def of_safeties(self, safety: np.ndarray) -> np.ndarray:
-        return np.mean(safety >= self.wish.safety, axis=-1)
 
     def final(self, design: Design) -> Design:
         """With the largest beta that allows this number of violations, which costs nothing."""
@@ -93,16 +82,6 @@ class CheapestCertificate(Goal):
         most = free_beta(self.wish, n, max(k, 0))
         held = reaches(BINOMIAL, self.wish.safety, k, n, most, self.wish.delta)
         return dataclasses.replace(design, beta=float(most)) if most > design.beta and held else design
-
-    def tasks(self, value: Callable[[int], float], most: int) -> int:
-        """The fewest tasks, within a few per cent, that reach the power; if none do, as many as the budget allows."""
-        reached = value(most)
-        if reached < self.power:
-            return most if reached > 0 and self.costs.budget is not None else 0
-        # The same numbers for all designs, most of which are then known already.
-        sizes = [n for n in _SIZES if n < most]
-        place = bisect.bisect_left(sizes, self.power, key=value)
-        return sizes[place] if place < len(sizes) else most
 
 
 @functools.lru_cache(maxsize=64)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxcert._validation import check_number
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import Support, split_support
+from jaxcert.returns._required import Side
 
 
 class Wish(NamedTuple):
@@ -18,6 +19,8 @@ class Wish(NamedTuple):
     delta: float
     threshold: float | None
     safety: float | None
+    # Of several requirements; a task that meets all of them has a performance of 1, any other of 0.
+    sides: tuple[Side, ...] = ()
 
 
 def check_wish(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Wish:
@@ -37,7 +40,7 @@ def check_wish(support: Support | None, delta: float, threshold: float | None, s
 class PerTask(NamedTuple):
     """Results of simulated tasks [N] at levels [G]."""
 
-    lower: np.ndarray  # lower bounds, or the scores of a kind whose certificates need the tasks together, [G, N]
+    lower: np.ndarray  # lower bounds, [G, N]
     used: np.ndarray  # the rollouts that each takes, [G, N]
     passing: np.ndarray | None = None  # the probability that a task passes the threshold, if known exactly, [G]
 
@@ -55,17 +58,10 @@ class Kind:
     # (``PerTask``, m, a) -> the same for at most m rollouts, if tasks stop by themselves; else None.
     stopped: Callable[[PerTask, int, float], PerTask] | None = None
     needs_threshold: bool = False  # whether it certifies at a threshold only
-    beta_name: str = "beta"  # what beta is
-    # (m, threshold) -> the betas to try with so many rollouts; None for those of the goal. Of a joint kind the first
-    # one is the most promising.
+    # (m, threshold) -> the betas to try with so many rollouts; None for those of the goal.
     betas: Callable[[int, float], Any] | None = None
     # (m, betas [G], threshold) -> how many successes a task needs to pass, [G]; None where more counts.
     enough: Callable[[int, np.ndarray, float], np.ndarray] | None = None
-    # Of a joint kind, whose certificates follow from the tasks together and from no number of violations: (scores
-    # [P, N] in [0, 1], n, beta, m, wish, rng) -> what whole data sets certify, float[P, R]. The data sets of row p have
-    # n tasks, drawn from it. A task with a score of 0 speaks most against the policy. Else None.
-    safeties: Callable[..., np.ndarray] | None = None
-    most_tasks: int = 10**6  # that ``safeties`` takes
 
     @property
     def counts_successes(self) -> bool:

@@ -6,7 +6,7 @@ the cheapest wanted certificate is in ``_cheapest.py``.
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -115,24 +115,12 @@ class Goal:
         """The objective, if a task passes with probability p."""
         raise NotImplementedError
 
-    def of_safeties(self, safety: np.ndarray) -> np.ndarray:
-        """The objective, from what imagined data sets certify, [P, R] to [P]."""
-        raise NotImplementedError
-
-    def tasks(self, value: Callable[[int], float], most: int) -> int:
-        """The n that is best where a design with n tasks has that value; 0 for none."""
-        return most
-
     def resized(self, design: Design, passing: float, used: float) -> Design:
         """The design with as many tasks as the goal needs, if a task passes with this probability and takes this many
         rollouts.
         """
         most = int(self.costs.tasks(self.costs.of_task(used), design.num_tasks))
         return dataclasses.replace(design, num_tasks=max(most, 1))
-
-    def larger(self, design: Design) -> list[int]:
-        """Numbers of tasks to try instead, if more tasks can reach the goal."""
-        return []
 
     def final(self, design: Design) -> Design:
         """The design with its last touches, and the violations that it allows."""
@@ -159,9 +147,6 @@ class LeastRisk(Goal):
         chance = np.diff(below, axis=1, prepend=0.0)
         risk = 1 - safety_of(BINOMIAL, violations, n[:, None], betas[:, None], self.wish.delta)
         return np.sum(chance * risk, axis=1)
-
-    def of_safeties(self, safety: np.ndarray) -> np.ndarray:
-        return np.mean(1 - safety.astype(np.float64), axis=-1)
 
 
 class HighestReturn(Goal):

@@ -1,4 +1,4 @@
-"""The designs to plan for: designs that count tasks, and designs that add up evidence."""
+"""The designs to plan for: fixed numbers of rollouts, by bound or numbers of successes, and sequential ones."""
 
 import functools
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._soft import SOFT, default_alpha, evidence, least_evidence, shares, soft_epsilon
 from jaxcert.numerics import binomial_cdf
-from jaxcert.numerics._rounding import cast, complement_down
+from jaxcert.numerics._rounding import cast
 from jaxcert.planning._design_kind import Kind, PerTask, Wish
 from jaxcert.planning._least_tasks import on_rows
+from jaxcert.planning._pilot import turned
 from jaxcert.returns._sample import Sample
 from jaxcert.sequential import certify_sequential
 
@@ -93,61 +93,6 @@ _SUCCESSES = Kind(
 )
 
 
-# Lengths of imagined data sets, and how many of them there are: shorter ones are masked, so that two programs serve
-# all numbers of tasks.
-_SETS_BY_LENGTH = {2048: 512, 16384: 64}
-
-
-def _weights(m: int, threshold: float) -> tuple[float, ...]:
-    """The default weight, and the weights with half and twice its odds."""
-    usual = default_alpha(m)
-    odds = usual / (1 - usual)
-    return usual, *(round(factor * odds / (1 + factor * odds), 4) for factor in (0.5, 2.0))
-
-
-def _evidence_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
-    """min(1, alpha E) from the first m rollouts."""
-    assert wish.threshold is not None
-    own = cast(np.asarray([wish.threshold]), returns.dtype, "up"), least_evidence(m, returns.dtype)
-    return _by_level(functools.partial(_shares, *own), returns, m, betas, wish)
-
-
-@jax.jit
-def _shares(threshold, least, returns, m, low, high, alpha) -> jax.Array:
-    """Shares [N] from the first m rollouts."""
-    wealth, _ = evidence(_first(returns, low, high, m), threshold)
-    return shares(wealth[..., 0], alpha, least)[0]
-
-
-def _soft_safeties(scores: np.ndarray, n: int, beta: float, m: int, wish: Wish, rng: np.random.Generator) -> np.ndarray:
-    """By Monte Carlo, over data sets of n of these shares."""
-    length = next(length for length in _SETS_BY_LENGTH if length >= n)
-    chosen = rng.integers(scores.shape[1], size=(len(scores), _SETS_BY_LENGTH[length] // len(scores), length))
-    drawn = np.take_along_axis(scores[:, None], chosen, axis=-1)
-    dtype = scores.dtype
-    alpha, delta = cast(beta, dtype, "nearest"), cast(wish.delta, dtype, "down")
-    return np.asarray(_of_shares(drawn, np.int32(n), alpha, delta, least_evidence(m, dtype)))
-
-
-@jax.jit
-def _of_shares(share, n, alpha, delta, least) -> jax.Array:
-    where = jnp.arange(share.shape[-1], dtype=n.dtype) < n
-    return complement_down(soft_epsilon(share[..., None] / alpha, alpha, delta, least, where)[..., 0])
-
-
-_SOFT = Kind(
-    SOFT.name,
-    {"method": SOFT.name},
-    _evidence_per_task,
-    lambda binary: not binary,
-    needs_threshold=True,
-    beta_name="alpha",
-    betas=_weights,
-    safeties=_soft_safeties,
-    most_tasks=max(_SETS_BY_LENGTH),
-)
-
-
 def _stopped_per_task(returns: Any, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
     """Tasks that pass within m rollouts."""
     assert wish.threshold is not None
@@ -170,17 +115,30 @@ def _run(returns, threshold, beta, fixed) -> tuple[jax.Array, jax.Array]:
     return found.lower_bounds, found.num_rollouts_used[..., 0]
 
 
+_BETTING = _fixed("betting", lambda binary: not binary)
 _SEQUENTIAL = Kind("sequential", {}, _stopped_per_task, lambda binary: True, _stopped, needs_threshold=True)
+
+
+def all_met(returns: np.ndarray, m: int, betas: np.ndarray, wish: Wish) -> PerTask:
+    """1 for tasks [N] that are shown to meet all requirements, 0 for others, from their returns [N, M, sides]."""
+    met = np.ones((len(betas), len(returns)), bool)
+    for i, side in enumerate(wish.sides):
+        low, high = map(float, side.support or (0, 1))
+        threshold = float(turned(side, side.threshold))
+        own = Wish((low, high), wish.delta, threshold, None)
+        lower = (_SUCCESSES if side.support is None else _BETTING).per_task(returns[..., i], m, betas, own).lower
+        met &= lower >= cast(threshold, lower.dtype, "up")
+    return PerTask(met.astype(np.float32), np.full(met.shape, m, np.int32))
+
 
 # Adding a kind of designs is one line here. Attained levels certify as much as Clopper-Pearson bounds, or more.
 DESIGNS = {
     kind.name: kind
     for kind in (
-        _fixed("betting", lambda binary: not binary),
+        _BETTING,
         _SUCCESSES,
         _fixed("clopper_pearson", lambda binary: False),
         _SEQUENTIAL,
-        _SOFT,
     )
 }
 

@@ -1,12 +1,14 @@
 """Pilot returns, and the law of performances that is read from them."""
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert._validation import as_numbers, refuse
 from jaxcert.returns._prepared import Support, as_successes, is_successes, split_support
+from jaxcert.returns._required import Side
 
 _GRID = np.linspace(0.0, 1.0, 201)
 # Steps of the estimate, from a uniform law: more of them fit noise, in single points.
@@ -103,14 +105,14 @@ class PilotReturns:
     success probability from its posterior under the law of all tasks.
     """
 
-    def __init__(self, returns: Any, support: Support) -> None:
+    def __init__(self, returns: Any, support: Support, name: str = "pilot") -> None:
         low, high = map(float, split_support(support))
-        array = as_numbers("pilot", returns)
+        array = as_numbers(name, returns)
         if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2:
             raise ValueError(
-                f"pilot has shape {array.shape}; expected returns [num_tasks, num_rollouts], at least 2 of each"
+                f"{name} has shape {array.shape}; expected returns [num_tasks, num_rollouts], at least 2 of each"
             )
-        refuse("pilot", array, (array >= low) & (array <= high) & np.isfinite(array), "a return in the support")
+        refuse(name, array, (array >= low) & (array <= high) & np.isfinite(array), "a return in the support")
         self.returns, self.support = array.astype(np.float32), support
         self.num_tasks = array.shape[0]
         self.binary = (low, high) == (0.0, 1.0) and bool(np.all((array == 0) | (array == 1)))
@@ -166,7 +168,7 @@ class PilotReturns:
 
     def notes(self) -> list[str]:
         """Notes for the reader on plans from this pilot."""
-        n, m = self.returns.shape
+        n, m = self.returns.shape[:2]
         unseen = 1 - 0.1 ** (1 / n)
         return [
             f"planned from {n} pilot tasks with {m} rollouts each. They chose the design, so they must not enter the "
@@ -174,6 +176,30 @@ class PilotReturns:
             f"up to {100 * unseen:.2g} % of the tasks may be of a kind that no pilot task shows (at 90 % confidence)"
             + (f", and {self.less_varied}" if self.less_varied else ""),
         ]
+
+
+class PilotOfMetrics(PilotReturns):
+    """Resampled tasks and rollouts, with all metrics of a rollout together; more is better in each."""
+
+    def __init__(self, pilots: Any, sides: Sequence[Side]) -> None:
+        if not isinstance(pilots, Mapping) or not {side.metric for side in sides} <= pilots.keys():
+            raise ValueError(f"pilot has to hold the returns of {', '.join(dict.fromkeys(s.metric for s in sides))}")
+        each = [PilotReturns(pilots[side.metric], side.support or (0, 1), side.metric) for side in sides]
+        for side, one in zip(sides, each, strict=True):
+            if side.support is None and not one.binary:
+                raise ValueError(f"{side.metric} has other values than 0 and 1; expected its support in {str(side)!r}")
+            if one.returns.shape != each[0].returns.shape:
+                raise ValueError(f"{side.metric} has shape {one.returns.shape}; expected {each[0].returns.shape}")
+        self.returns = np.stack([turned(side, one.returns) for side, one in zip(sides, each, strict=True)], axis=-1)
+        self.support, self.num_tasks, self.binary, self.known = (0.0, 1.0), each[0].num_tasks, False, None
+
+
+def turned(side: Side, values: Any) -> Any:
+    """Values of a metric or its threshold, so that more is better."""
+    low, high = side.support or (0.0, 1.0)
+    if not side.is_least and not np.isfinite(high):
+        raise ValueError(f"the support of {str(side)!r} has an infinite upper end; at most needs a finite one")
+    return values if side.is_least else low + high - values
 
 
 class Chances:
@@ -198,7 +224,7 @@ class ReorderedPilot:
 
     def __init__(self, pilot: PilotReturns) -> None:
         self.returns, self.support, self.binary = pilot.returns, pilot.support, pilot.binary
-        self.num_tasks, self.most = pilot.returns.shape
+        self.num_tasks, self.most = pilot.returns.shape[:2]
 
     def successes(self, num_rollouts: int) -> None:
         """None, as no law is estimated."""
@@ -208,7 +234,7 @@ class ReorderedPilot:
         every = (num_repeats, self.num_tasks, self.most)
         order = rng.permuted(np.broadcast_to(np.arange(self.most), every), axis=-1)
         order = np.pad(order, [(0, 0), (0, 0), (0, max(num_rollouts - self.most, 0))])[..., :num_rollouts]
-        return np.take_along_axis(np.broadcast_to(self.returns, every), order, axis=-1)
+        return self.returns[np.arange(self.num_tasks)[:, None], order]
 
 
 class AssumedReturns:

@@ -12,6 +12,7 @@ from jaxcert._validation import check_count, check_open_unit
 from jaxcert.certificates._arguments import choose
 from jaxcert.planning._design_kind import Kind, Wish
 from jaxcert.planning._known_designs import DESIGNS
+from jaxcert.returns._required import Side
 
 # Smaller probabilities are shown as about 0.
 _LEAST, _NOTHING = 0.0005, "about 0"
@@ -25,12 +26,11 @@ class Design:
 
     Attributes:
         name: ``"betting"`` and ``"clopper_pearson"``, bounds for a fixed number of rollouts; ``"attained"``, numbers of
-            successes; ``"soft"``, soft counts; or ``"sequential"``: each task is rolled out until it passes or is given
-            up (``certify_sequential``). The last two need a threshold.
+            successes; or ``"sequential"``, which needs a threshold: each task is rolled out until it passes or is given
+            up (``certify_sequential``).
         num_tasks: n.
         num_rollouts: m, rollouts per task; the most for a sequential design.
-        beta: failure probability of one lower bound; the weight alpha of a soft count; None where the certificate
-            chooses its levels itself.
+        beta: failure probability of one lower bound; None where the certificate chooses its levels itself.
         num_violations: how many tasks may miss the threshold; None where no count is wanted.
         rollouts_per_task: expected number; of either policy, where two are compared.
         cost: expected total, in rollouts unless a plan had other costs.
@@ -84,7 +84,7 @@ class Design:
     @property
     def level_words(self) -> str:
         """Beta by its name; empty where the certificate chooses its levels itself."""
-        return "" if self.beta is None else f"{self.kind.beta_name} {self.beta:.4g}"
+        return "" if self.beta is None else f"beta {self.beta:.4g}"
 
     def __str__(self) -> str:
         most = "" if self.kind.stopped is None else "at most "
@@ -151,7 +151,7 @@ class Plan:
         power: the wanted probability of the certificate.
         reachable: a design whose value is the safety that it certifies in the wanted share of cases, where none is sure
             to reach the wanted one.
-        wish: of ``plan``: support, delta, threshold and safety.
+        wish: of ``plan``: support, delta, threshold and safety, and the sides of requirements.
         costs: of ``plan``: per task, per rollout, and the budget.
         considered: of ``plan``: the best one for each kind of design and each number of rollouts, in their order.
         num_tasks: of a table: the fewest tasks of each of its cells, integers; 0 for none, or more than a million.
@@ -204,6 +204,8 @@ def _plain(value: Any) -> Any:
         return _plain({**dataclasses.asdict(value), "arguments": dict(value.kind.arguments)})
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
+    if isinstance(value, Side):
+        return str(value)
     if isinstance(value, Wish | Costs):
         return _plain(value._asdict())
     if isinstance(value, dict):

@@ -1,28 +1,42 @@
 """How many tasks, how many rollouts of each, at which level: the design for a wanted certificate."""
 
+import dataclasses
 import math
+from collections.abc import Mapping, Sequence
 
 from jaxcert._types import Array
 from jaxcert._validation import check_open_unit
+from jaxcert.bounds import betting
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import confidence, floor_to
+from jaxcert.certificates._attained import ATTAINED
 from jaxcert.planning._cheapest import CheapestCertificate
 from jaxcert.planning._design_kind import Kind, Wish, check_wish
 from jaxcert.planning._goals import Goal, HighestReturn, LeastRisk
 from jaxcert.planning._known_designs import DESIGNS, usable
-from jaxcert.planning._pilot import Assumptions, PilotReturns, ReorderedPilot, Source, source_of, support_of
+from jaxcert.planning._pilot import (
+    Assumptions,
+    PilotOfMetrics,
+    PilotReturns,
+    ReorderedPilot,
+    Source,
+    source_of,
+    support_of,
+)
 from jaxcert.planning._plan import Costs, Design, Plan, figures, table_of
 from jaxcert.planning._search import MOST_SHOWN, different, reachable, searched
 from jaxcert.planning._simulation import Finish, Simulation, check_trials
 from jaxcert.returns._prepared import Support
+from jaxcert.returns._required import Requirement, requirements_of, sides_of
 
 
 def plan(
-    pilot: Array | Assumptions,
+    pilot: Array | Assumptions | Mapping[str, Array],
     *,
     support: Support | None = None,
     delta: float,
     threshold: float | None = None,
+    requirements: Mapping[str, Requirement] | Sequence[str] | None = None,
     safety: float | None = None,
     budget: float | None = None,
     cost_per_task: float = 0.0,
@@ -42,15 +56,17 @@ def plan(
     * ``threshold`` and ``budget``: the design with the least expected certified risk at this threshold.
 
     Tasks and rollouts are resampled from the pilot. Tasks are independent, so the chances of a certificate that counts
-    follow by exact binomial sums from the chances of one task. For ``"soft"``, whole data sets are drawn.
+    follow by exact binomial sums from the chances of one task.
 
     The pilot chooses the design, so the certificate needs other tasks and rollouts. It holds whatever the pilot was.
 
     Args:
-        pilot: returns float[n0, m0] of some tasks, at least 2 × 2; or ``Assumptions``.
+        pilot: returns float[n0, m0] of some tasks, at least 2 × 2; or ``Assumptions``. For requirements the returns of
+            each metric by its name, of the same rollouts.
         support: (a, b), as in ``certify``; for a pilot of type bool it is (0, 1).
         delta: failure probability of the certificate, in (0, 1).
         threshold: B.
+        requirements: in place of a threshold and a support, as in ``certify_requirements``.
         safety: s in (0, 1).
         budget: what tasks and rollouts may cost in all, in the unit of the costs; by default rollouts.
         cost_per_task: of sampling a task, in any unit.
@@ -65,8 +81,8 @@ def plan(
         so, and begins with a large enough design if there is one.
 
     Raises:
-        ValueError: for values out of range, a threshold outside the support, an unknown design, or if neither a
-            threshold nor a safety is given, or only one of them and no budget.
+        ValueError: for values out of range, a threshold outside the support, an unknown design, a metric without
+            returns, or if neither a threshold nor a safety is given, or only one of them and no budget.
 
     Example:
         >>> import jaxcert
@@ -76,10 +92,16 @@ def plan(
         >>> found.best.pessimistic >= 0.9, found.designs[1].cost < 2000
         (True, True)
     """
-    wish = check_wish(support_of(pilot, support), delta, threshold, safety)
+    if requirements is None:
+        wish = check_wish(support_of(pilot, support), delta, threshold, safety)
+    elif support is None and threshold is None:
+        sides = tuple(sides_of(requirements_of(requirements)))
+        wish = check_wish((0, 1), delta, 1.0, safety)._replace(sides=sides)
+    else:
+        raise ValueError("requirements are given with a threshold or a support; each of them has its own")
     goal = _goal(wish, Costs(cost_per_task, cost_per_rollout, budget), power)
     check_trials(max_rollouts)
-    source = source_of(pilot, support)
+    source = PilotOfMetrics(pilot, wish.sides) if wish.sides else source_of(pilot, support)
     simulation = Simulation(source, goal.wish, max_rollouts, (seed,))
     kinds = _kinds(designs, wish, source)
     considered = searched(goal, simulation, kinds)
@@ -89,7 +111,7 @@ def plan(
         doubtful = Simulation(reordered, goal.wish, min(max_rollouts, reordered.most), (seed, 4))
     if doubtful is not None and goal.has_power:  # the best design that reaches it even if pilot tasks were lucky
         doubting = goal.doubting(source.num_tasks)
-        found = searched(doubting, doubtful, [kind for kind in kinds if kind.safeties is None])
+        found = searched(doubting, doubtful, kinds)
         sure = [each for each in sorted(found, key=doubting.key)[:1] if doubting.is_met(each)]
     chosen = different(considered, goal)[: MOST_SHOWN - len(sure)]
     finish = Finish(goal, simulation, len(chosen) + len(sure), doubtful)
@@ -131,6 +153,11 @@ def _goal(wish: Wish, costs: Costs, power: float) -> Goal:
 
 
 def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Kind]:
+    if wish.sides:
+        usual = ATTAINED.name if any(side.support is None for side in wish.sides) else betting.__name__
+        if names and names != (usual,):
+            raise ValueError(f"designs are {', '.join(names)}; expected {usual!r} for these requirements, or none")
+        return [dataclasses.replace(DESIGNS[usual], betas=None)]
     chosen, known = [usable(name, wish) for name in names or ()], wish.threshold is not None
     for kind in chosen:
         binary = kind.counts_successes or (kind.name in BOUNDS and BOUNDS[kind.name].binary)
@@ -142,14 +169,16 @@ def _kinds(names: tuple[str, ...] | None, wish: Wish, source: Source) -> list[Ki
 
 def _wanted(goal: Goal) -> str:
     """The heading of the plan: the wish in words."""
-    _, delta, threshold, safety = goal.wish
+    _, delta, threshold, safety, sides = goal.wish
     paid = "" if goal.costs.budget is None else f" from a budget of {goal.costs.budget:g}"
-    sure = f"confidence {confidence(delta)}"
+    sure, required = f"confidence {confidence(delta)}", " and ".join(map(str, sides))
     if threshold is None:
         return f"the highest return certified with safety {safety:g}, {sure}{paid}"
     if safety is None:
-        return f"the least risk certified at a threshold of {threshold:g}, {sure}{paid}"
-    return f"at least {threshold:g} certified with safety {safety:g}, {sure}, in {goal.power:.4g} of cases{paid}"
+        what = f"of missing {required}" if sides else f"at a threshold of {threshold:g}"
+        return f"the least risk certified {what}, {sure}{paid}"
+    what = f"{required}{', all at once,' if sides[1:] else ''}" if sides else f"at least {threshold:g}"
+    return f"{what} certified with safety {safety:g}, {sure}, in {goal.power:.4g} of cases{paid}"
 
 
 def _notices(goal: Goal, best: Design | None, within: Design | None, limit: float) -> list[str]:
@@ -184,6 +213,8 @@ def _remarks(shown: list[Design], wish: Wish) -> list[str]:
         said.append("pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence")
     if shown:
         said.append("a design's figures hold only with its own beta (--beta), fixed now, as --lock does")
+    if any(not side.is_least for side in wish.sides):
+        said.append("rollouts have to be whole episodes, as at most is required of a metric (--complete)")
     if any(design.kind.stopped for design in shown):
         said.append("the cost of a sequential design is a mean, not a limit")
     if wish.threshold is None:

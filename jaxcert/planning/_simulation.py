@@ -14,7 +14,8 @@ import numpy as np
 from jaxcert._validation import check_number
 from jaxcert.numerics import clopper_pearson_lower
 from jaxcert.planning._design_kind import Kind, PerTask, Wish
-from jaxcert.planning._goals import Goal, as_row, doubted
+from jaxcert.planning._goals import Goal, as_row
+from jaxcert.planning._known_designs import all_met
 from jaxcert.planning._pilot import ReorderedPilot, Source
 from jaxcert.planning._plan import Design
 
@@ -23,8 +24,6 @@ LENGTHS = (16, 128, 1024)
 _BATCHES, _SIMULATED_TASKS = 8, 4096
 TIMES = 2 * _BATCHES
 _DOUBT = 0.05
-# 1 - 0.05 / s quantiles of Student's t with 15 degrees of freedom, for s = 1, ..., 6 designs.
-_STUDENT = (1.753, 2.131, 2.343, 2.490, 2.602, 2.694)
 
 
 def check_trials(max_rollouts: Any) -> None:
@@ -57,31 +56,9 @@ class Simulation:
         """Results of the tasks under a design, [1, N]."""
         return self.run(design.kind, design.num_rollouts, np.asarray([design.beta]))
 
-    def value(self, goal: Goal, design: Design) -> float:
-        """The objective of a joint design."""
-        return float(np.mean(self.of_scores(goal, design, self._scores(design))))
-
-    def pessimistic(self, goal: Goal, design: Design) -> float:
-        """The objective if enough tasks fail that the mean score falls to its lower confidence limit."""
-        scores = self._scores(design)
-        share = scores.reshape(self.num_repeats, -1).mean(axis=0)
-        kept = float(doubted(share)) / max(float(share.mean()), 1e-9)
-        return float(self.of_scores(goal, design, scores, kept).mean())
-
-    def of_scores(self, goal: Goal, design: Design, scores: np.ndarray, kept: float = 1.0) -> np.ndarray:
-        """The same from each row of scores [BATCHES, N]; a share of the tasks is kept, the others fail."""
-        safeties = design.kind.safeties
-        assert safeties
-        # All designs use the same random numbers, so that they do not differ by chance.
-        rng = np.random.default_rng([*self.seed, 2])
-        if kept < 1:
-            scores = np.where(rng.random(scores.shape) < kept, scores, 0).astype(scores.dtype)
-        return goal.of_safeties(safeties(scores, design.num_tasks, design.beta, design.num_rollouts, self.wish, rng))
-
-    def _scores(self, design: Design) -> np.ndarray:
-        return self.course(design).lower[0].reshape(_BATCHES, -1)
-
     def _course(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
+        if self.wish.sides:
+            return all_met(self._returns(m), m, betas, self.wish)
         found, threshold = kind.per_task(self._returns(m), m, betas, self.wish), self.wish.threshold
         successes = None if kind.enough is None or threshold is None else self.source.successes(m)
         if kind.enough is None or threshold is None or successes is None:
@@ -93,7 +70,8 @@ class Simulation:
         length = next(length for length in LENGTHS if length >= m)
         if length not in self.drawn:
             rng = np.random.default_rng([*self.seed, length])
-            self.drawn[length] = self.source.draw(rng, self.num_repeats, length).reshape(-1, length)
+            drawn = self.source.draw(rng, self.num_repeats, length)
+            self.drawn[length] = drawn.reshape(-1, *drawn.shape[2:])
         return self.drawn[length]
 
 
@@ -118,8 +96,6 @@ class Finish:
 
     def of(self, design: Design, doubting: Goal | None = None) -> Design:
         """The design with as many tasks as it needs, also for this goal if the pilot is doubted."""
-        if design.kind.safeties:
-            return self._joint(design)
         goal, course = self.goal, self._course(design)
         low = enough = self._least_passing(course)
         if doubting is not None and self.doubtful is not None:
@@ -142,19 +118,14 @@ class Finish:
             pessimistic=None if lucky is None else goal.sign * max(goal.sign * lucky, goal.sign * value),
         )
 
-    def _pessimistic(self, design: Design, rng: np.random.Generator | None = None) -> float | None:
-        """The objective if the pilot tasks were lucky, for a joint design without a generator; None without a pilot.
-
-        NaN for more rollouts of a task than the pilot has.
-        """
-        doubtful, goal = self.doubtful, self.goal
+    def _pessimistic(self, design: Design, rng: np.random.Generator) -> float | None:
+        """The objective if the pilot tasks were lucky; None without a pilot, NaN for more rollouts than it has."""
+        doubtful = self.doubtful
         if doubtful is None:
             return None
         if design.num_rollouts > doubtful.most:
             return math.nan
-        if rng is None:
-            return doubtful.pessimistic(goal, design)
-        return goal.pessimistic(doubtful.course(design), design, doubtful.source.num_tasks, rng)
+        return self.goal.pessimistic(doubtful.course(design), design, doubtful.source.num_tasks, rng)
 
     def _course(self, design: Design) -> PerTask:
         """Results of all tasks, [1, N]."""
@@ -169,34 +140,6 @@ class Finish:
         if course.passing is not None:
             return float(course.passing[0])
         return least_share(self.goal.passes(course.lower)[0], self.num_designs)
-
-    def _joint(self, design: Design) -> Design:
-        """The design with enough tasks for the wanted power even at its lower limit."""
-        goal, found, larger = self.goal, self._values(design), design
-        for n in goal.larger(design):
-            if self._least(found) >= goal.power:
-                break
-            larger = dataclasses.replace(design, num_tasks=n)
-            found = self._values(larger)
-        return dataclasses.replace(
-            larger,
-            cost=float(larger.num_tasks * goal.costs.of_task(design.rollouts_per_task)),
-            value=float(found.mean()),
-            standard_error=_error(found),
-            least=self._least(found) if goal.has_power else None,
-            pessimistic=self._pessimistic(larger),
-        )
-
-    def _values(self, design: Design) -> np.ndarray:
-        """The objective of a joint design, from each set of tasks."""
-        scores = np.split(np.stack([each.course(design).lower[0] for each in self.fresh]), TIMES // _BATCHES)
-        parts = zip(self.fresh[::_BATCHES], scores, strict=True)
-        return np.concatenate([each.of_scores(self.goal, design, part) for each, part in parts])
-
-    def _least(self, values: np.ndarray) -> float:
-        """A lower limit on their mean by Student's t, which allows for failures too rare to occur in the data sets."""
-        spread = math.hypot(_error(values), 1e-3)
-        return max(float(values.mean()) - _STUDENT[min(self.num_designs, len(_STUDENT)) - 1] * spread, 0.0)
 
 
 def _error(values: np.ndarray) -> float:

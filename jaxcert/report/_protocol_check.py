@@ -179,13 +179,17 @@ def protocol_of(plan: Plan, strata: str | None = None, of_strata: Mapping[str, i
     asked: dict[str, Any] = (
         {"thresholds": (wish.threshold,)} if wish.threshold is not None else {"safeties": (wish.safety,)}
     )
+    if wish.sides:
+        complete = {} if all(side.is_least for side in wish.sides) else {"complete": True}
+        asked = {"question": "requirements", "options": {"requirements": list(map(str, wish.sides))} | complete}
+    elif strata is not None:
+        asked |= {"question": "stratified"}
     return Protocol(
-        support=wish.support,
+        support=None if wish.sides else wish.support,
         delta=float(wish.delta),
         num_tasks=design.num_tasks,
         num_rollouts=design.num_rollouts,
         beta=design.beta,
-        question=None if strata is None else "stratified",
         strata=strata,
         of_strata=of_strata or {},
         **design.kind.arguments,

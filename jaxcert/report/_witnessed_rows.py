@@ -49,7 +49,7 @@ def check_witnesses(certificate: Any) -> None:
         raise ValueError("certificate holds for several levels together, whose share of delta has no witness")
 
 
-def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
+def of_counts(certificate: Any, sample: Sample, index: int, *, weighted: bool = False) -> Witness | None:
     """For ``certify``: at one level, or at the numbers of successes that were tried; ValueError for soft counts."""
     check_witnesses(certificate)
     successes, chosen = METHODS[certificate.method].counts_successes, np.ndim(certificate.beta) > 0
@@ -63,8 +63,9 @@ def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
     if not successes:
         return _of_bounds(certificate, sample, threshold)
     sizes = np.asarray(sample.sizes, threshold.dtype)
-    enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), None if chosen else certificate.beta)
-    parts = delta_shares(float(sizes[-1])) if chosen else [1.0]
+    level = None if chosen else certificate.beta
+    enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), level, weighted=weighted)
+    parts = delta_shares(float(sizes[-1]), weighted=weighted) if chosen else [1.0]
     tried, exact = columns_of(enough.successes), decimal(threshold)
     return at_the_best(sample, ways_of(tried, parts, _chosen(certificate, sample, tried, index), delta), exact)
 
@@ -133,7 +134,7 @@ def of_strata(certificate: Any, sample: Sample, index: int) -> Witness | None:
             "certificate is of weights and unequal numbers of rollouts, which has no witnesses; expected equal"
         )
     plain = dataclasses.replace(certificate, method=certificate.method.removeprefix("weighted_"))
-    found = of_counts(plain, sample, index)
+    found = of_counts(plain, sample, index, weighted=True)
     if found is None:
         return None
     level = found["levels"][found["chosen"]]

@@ -159,9 +159,17 @@ class Side(NamedTuple):
     threshold: Any
     support: Support | None
 
+    def __str__(self) -> str:
+        ends = "" if self.support is None else f" in {' '.join(map(_plainly, self.support))}"
+        return f"{self.metric} {'>=' if self.is_least else '<='} {_plainly(self.threshold)}{ends}"
+
     def rounded(self, dtype: np.dtype) -> Any:
         """The threshold on the side where the requirement is harder to meet."""
         return known(self.threshold, dtype, "up" if self.is_least else "down")
+
+
+def _plainly(number: Any) -> str:
+    return repr(float(number)).removesuffix(".0")
 
 
 def sides_of(requirements: Mapping[str, Requirement]) -> list[Side]:

@@ -243,3 +243,13 @@ def test_the_running_maximum_of_the_wealth_is_no_evidence():
     assert failures(wealth.mean(axis=0)[..., -1]) <= 0.1
     assert failures(wealth.mean(axis=0).max(axis=-1)) > 0.2
     assert failures(best) > 0.2
+
+
+def test_tasks_that_do_not_exist_do_not_count():
+    """A mask over tasks gives what the others alone give, up to the error of longer sums."""
+    wealth = jnp.asarray(np.random.default_rng(0).exponential(3, (40, 1)), jnp.float32)
+    settings = jnp.float32(0.5), jnp.float32(0.05), 0.01
+    risk = jax.jit(soft_epsilon)
+    alone, masked = risk(wealth[:25], *settings), risk(wealth, *settings, jnp.arange(40) < 25)
+    np.testing.assert_allclose(masked, alone, rtol=1e-5)
+    assert abs(float(risk(wealth, *settings, jnp.arange(40) < 40)[0] - alone[0])) > 1e-3
