@@ -101,7 +101,10 @@ def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.
     The best t solves ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r, r = (x - a)/reference - 1. This
     Jensen gap grows with t. The objective is quasi-concave, so there is one such t, or none and t = 1 is best.
     """
-    x, low = _numbers(data, reference)
+    x, low, counted = data.x, data.low, data.mask if data.repeats is None else data.repeats > 0
+    if counted is not None:  # others are replaced by one with r = 0
+        x = by_column(jnp.where(counted, data.excess(x, data.mask), reference[..., None]))
+        x, low = jax.lax.optimization_barrier(x), jnp.zeros_like(low)
     means = _means_of(data, reference, x, low)
     spread, cubes = means(jnp.ones_like(goal), _MOMENTS)
     # The largest useful log-odds: t = 1, unless a return is next to a, where t = 1 would lose nearly all.
@@ -157,15 +160,6 @@ _MOMENTS = (lambda g, z: g * g, lambda g, z: g * g * g)
 _TERMS = (lambda g, z: jnp.log1p(g), lambda g, z: g / z, lambda g, z: (g / z) * (g / z))
 
 
-def _numbers(data: Rollouts, reference: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns [..., m], with those that do not count replaced by one with r = 0; and a."""
-    counted = data.mask if data.repeats is None else data.repeats > 0
-    if counted is None:
-        return data.x, data.low
-    x = by_column(jnp.where(counted, data.excess(data.x, data.mask), reference[..., None]))
-    return jax.lax.optimization_barrier(x), jnp.zeros_like(data.low)
-
-
 def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array) -> Callable[..., tuple]:
     """The means over the rollouts of functions of g and z, by XLA's own sums; proofs use only the mean of r**2.
 
@@ -207,18 +201,10 @@ def _log_mean(data: Rollouts, reference: jax.Array, t: jax.Array, spread: jax.Ar
     """M(t), the mean of ln z, and the most that it and the next two differences are off by: (5.4) of the theory page.
 
     The error is in proportion to the mean of abs(ln z), which ``spread`` bounds, the mean of r**2 by a plain sum.
-    """
-    u, m = unit_roundoff(t.dtype), data.x.shape[-1]
-    log_mean = quotient(_sum_of_logs(data, reference, t), jnp.maximum(data.num_rollouts, 1))
-    size = 1.03 * math.exp(m * u) * t * (jnp.sqrt(spread) + 0.001) + jnp.abs(log_mean)
-    return log_mean, 32 * u * t + (sum_error(m, t.dtype) + 32 * u) * size
 
-
-def _sum_of_logs(data: Rollouts, reference: jax.Array, t: jax.Array) -> jax.Array:
-    """The sum of ln z over the rollouts, one logarithm for each product of four z.
-
-    Up to t = 1/4, factors and products are kept as z - 1, so that no digits of a small t are lost. Above, z is a sum of
-    two nonnegative terms, so no digits are lost where it is close to 0.
+    One logarithm is taken for each product of four z. Up to t = 1/4, factors and products are kept as z - 1, so that no
+    digits of a small t are lost. Above, z is a sum of two nonnegative terms, so no digits are lost where it is close to
+    0.
     """
     one = jnp.where(t <= 0.25, 1, 0).astype(t.dtype)[..., None]
     bet, unit, rest = t[..., None], reference[..., None], jnp.where(t <= 0.25, -t, 1 - t)[..., None]
@@ -238,7 +224,11 @@ def _sum_of_logs(data: Rollouts, reference: jax.Array, t: jax.Array) -> jax.Arra
         far = jnp.where(usable, jnp.log(jnp.where(usable, whole, 1)), -jnp.inf)
         return jnp.where(near, jnp.log1p(jnp.where(near, p, 0)), far)
 
-    return data.sum_of_groups(factor, product, log_of, 1 - one)
+    total = data.sum_of_groups(factor, product, log_of, 1 - one)
+    u, m = unit_roundoff(t.dtype), data.x.shape[-1]
+    log_mean = quotient(total, jnp.maximum(data.num_rollouts, 1))
+    size = 1.03 * math.exp(m * u) * t * (jnp.sqrt(spread) + 0.001) + jnp.abs(log_mean)
+    return log_mean, 32 * u * t + (sum_error(m, t.dtype) + 32 * u) * size
 
 
 BETTING = Bound("betting", _betting, non_identical=True)
