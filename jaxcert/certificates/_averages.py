@@ -177,12 +177,9 @@ def weighted_loss(bound: Bound, share: jax.Array, sample: Sample, delta: jax.Arr
 def weighted_epsilon(share: jax.Array, sample: Sample, beta: jax.Array, delta: jax.Array, low: Any = 0) -> jax.Array:
     """The certified risk [..., t] from shares [..., n, t] rounded down, each at least ``low``.
 
-    Never below the exact value for the given shares; 1 for levels outside (0, 1), if any weight is invalid, or if no
-    share is above the least, as for refuted returns.
+    Never below the exact value for the given shares; 1 for levels outside (0, 1), or if any weight is invalid.
     """
-    epsilon = risk_of_loss(weighted_loss(BETTING, share, sample, delta, low), beta)
-    some = (share > low) & in_front(share[..., 0], sample.num_tasks)[..., None]
-    return jnp.where(jnp.any(some, axis=-2), epsilon, 1.0)
+    return risk_of_loss(weighted_loss(BETTING, share, sample, delta, low), beta)
 
 
 # (which tasks pass [..., n, levels], their levels [..., n or 1, levels], shares of delta) -> risks [..., levels].
@@ -193,13 +190,16 @@ def by_weights(sample: Sample) -> Solve:
     """The risk of new tasks from another distribution, by the weights of a sample."""
 
     def solve(passed: jax.Array, level: jax.Array, share_of_delta: jax.Array) -> jax.Array:
-        level = jnp.where(in_front(passed[..., 0], sample.num_tasks)[..., None], level, 0)
+        there = in_front(passed[..., 0], sample.num_tasks)[..., None]
+        level = jnp.where(there, level, 0)
         tiny, worst = float(jnp.finfo(level.dtype).tiny), jnp.max(level, axis=-2)
         # A task with its own level that does not pass loses 1 / (1 - level), here in units of the largest loss.
         most = jnp.broadcast_to(complement_up(worst)[..., None, :], level.shape)
         rest = quotient(most, jnp.maximum(complement_down(level), tiny))
         lost = jnp.minimum(rest * (1 + 4 * unit_roundoff(level.dtype)), 1)
         share = jnp.where(passed, 1, complement_down(lost))
-        return weighted_epsilon(share, sample, jnp.maximum(worst, tiny), share_of_delta)
+        epsilon = weighted_epsilon(share, sample, jnp.maximum(worst, tiny), share_of_delta)
+        # If no task passes, as for refuted returns, the weights certify nothing.
+        return jnp.where(jnp.any(passed & there, axis=-2), epsilon, 1.0)
 
     return solve

@@ -123,6 +123,8 @@ def fields_of_evidence(
         wealth = jnp.where(valid[..., None], wealth, 0)
         share, smallest = shares(wealth, alpha, least)
         epsilon = weighted_epsilon(share, weighted, alpha, delta, smallest)
+        # If there is no evidence, as for refuted returns, the weights certify nothing.
+        epsilon = jnp.where(jnp.any(wealth > 0, axis=-2), epsilon, 1.0)
     there = jnp.ones(valid.shape, bool) if there is None else there
     convincing = jnp.sum((wealth > 1) & there[..., None], axis=-2, dtype=jnp.int32)
     n = jnp.sum(there, axis=-1, keepdims=True, dtype=jnp.int32)
