@@ -1,6 +1,6 @@
 """A real browser without a window, and what it asks of the network."""
 
-import html
+import json
 import re
 import shutil
 import socketserver
@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 import pytest
 
@@ -73,25 +74,47 @@ def visit(page: Path, folder: Path, *options: str) -> Visit:
     return Visit(done.stdout, console, [line for line in proxy.requests if not OWN.search(line)])
 
 
-def needed_widths(page: Path, folder: Path, widths: Sequence[int]) -> list[int]:
-    """The width that a page needs on screens of these widths, of which a window of its own may not be so narrow.
+# Each page at each width in a frame: what is beyond the right edge, unless a box of its own may scroll it there.
+_FRAMES = """<!doctype html><title></title><script>
+const found = {};
+const scrolls = e => e && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+const right = e => Math.round(e.getBoundingClientRect().right);
+const look = (page, width) => {
+  const parts = Array.from((page.querySelector(".md-content") || page.body).querySelectorAll("*"));
+  const outside = parts.filter(e => right(e) > width + 1 && !(MAY_SCROLL && scrolls(e.parentElement)));
+  const cut = MAY_SCROLL ? [] : parts.filter(e => e.matches("div, pre") && e.scrollWidth > e.clientWidth);
+  const said = [...outside, ...cut].map(e => `${right(e)} ${e.tagName} ${e.textContent.slice(0, 60)}`);
+  const needed = page.documentElement.scrollWidth;
+  return needed > width ? [...said, `${needed} the page`] : said;
+};
+const seen = (page, width) => new Promise(done => {
+  const frame = document.createElement("iframe");
+  frame.width = width; frame.height = 800; frame.style.border = 0;
+  frame.onload = () => {
+    const said = look(frame.contentDocument, width);
+    if (said.length) found[page.split("/").pop() + " " + width] = said;
+    frame.remove(); done();
+  };
+  frame.src = page; document.body.append(frame);
+});
+onload = async () => {
+  for (const page of PAGES) for (const width of WIDTHS) await seen(page, width);
+  document.title = encodeURIComponent(JSON.stringify(found));
+};
+</script><body>"""
 
-    With what is seen only when a part of it is scrolled to the side.
-    """
-    text = html.escape(page.read_text(encoding="utf-8"))
-    frames = "".join(
-        f'<iframe width="{width}" height="800" frameborder="0" srcdoc="{text}"></iframe>' for width in widths
-    )
-    script = (
-        "<script>const most = parts => Math.max(0, ...Array.from(parts, e => e.scrollWidth - e.clientWidth));"
-        "onload = () => { document.title = Array.from(frames, f => f.document.documentElement.scrollWidth"
-        " + most(f.document.querySelectorAll('div, pre'))) }"
-    )
+
+def beyond_the_edge(
+    pages: Sequence[Path], folder: Path, widths: Sequence[int], *, may_scroll: bool
+) -> tuple[dict[str, list[str]], list[str]]:
+    """What does not fit into screens of these widths, by page and width, and what the pages request of the network."""
+    given = {"PAGES": [page.resolve().as_uri() for page in pages], "WIDTHS": list(widths), "MAY_SCROLL": may_scroll}
     around = folder / "around.html"
-    around.write_text(f"<!doctype html><title></title>{frames}{script}</script>", encoding="utf-8")
-    found = re.search("<title>([0-9,]+)</title>", visit(around, folder, "--hide-scrollbars").dom)
-    assert found
-    return [int(width) for width in found[1].split(",")]
+    around.write_text(re.sub("|".join(given), lambda name: json.dumps(given[name[0]]), _FRAMES), encoding="utf-8")
+    seen = visit(around, folder, "--hide-scrollbars", "--allow-file-access-from-files", "--virtual-time-budget=60000")
+    found = re.search("<title>(.+)</title>", seen.dom)
+    assert found, seen.console
+    return json.loads(unquote(found[1])), seen.requests
 
 
 def printed_pages(page: Path, folder: Path) -> int:

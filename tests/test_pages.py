@@ -7,12 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from browser import visit
-from framed import BEYOND_THE_EDGE, FIGURES, ON_PAPER, PRINTED_LINES, looked_at
+from browser import beyond_the_edge, visit
 
 ROOT = Path(__file__).parents[1]
-WIDTHS = [390, 1200]  # a telephone, a small laptop
-PAPER = 718  # A4 with margins of one centimetre
 # Where a dollar does not mark a formula.
 _CODE = re.compile(r"<(script|style|pre|code)\b.*?</\1>", re.DOTALL)
 
@@ -39,13 +36,8 @@ def pages(site):
 
 
 @pytest.mark.slow
-def test_pages_look_as_they_should_on_a_screen(pages, tmp_path):
-    assert looked_at(pages, tmp_path, WIDTHS, BEYOND_THE_EDGE, FIGURES, PRINTED_LINES) == ({}, [])
-
-
-@pytest.mark.slow
-def test_pages_look_as_they_should_on_paper(pages, tmp_path):
-    assert looked_at(pages, tmp_path, [PAPER], ON_PAPER) == ({}, [])
+def test_pages_fit_on_a_telephone_and_a_small_laptop(pages, tmp_path):
+    assert beyond_the_edge(pages, tmp_path, [390, 1200], may_scroll=True) == ({}, [])
 
 
 @pytest.mark.slow

@@ -23,8 +23,8 @@ from jaxcert.report import (
     plot_intervals,
     write_report,
 )
-from jaxcert.report._by_name import Groups, latex_text
 from jaxcert.report._curve import curve_or_rows
+from jaxcert.report._in_words import Groups, latex_text
 from jaxcert.report._leaderboard import Leaderboard
 from jaxcert.report.html._pages_of_several import write_several
 from jaxcert.report.html._report_tables import shown_facts

@@ -24,11 +24,11 @@ from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
-from jaxcert.report._by_name import observed_means
 from jaxcert.report._curve import every_step
 from jaxcert.report._exact_check import check_witnessed
+from jaxcert.report._in_words import observed_means
 from jaxcert.report.html._report_parts import MOST_REASONS, reasons_of
-from jaxcert.report.html._report_tables import Sample
+from jaxcert.report.html._report_tables import Sample, certified_columns
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import policies_of
 
@@ -155,7 +155,7 @@ def _print(answer: Answer) -> None:
         if answer.is_curve:
             table, note = _console.curve_table(certificate, question)
         else:
-            table, note = _console.answer_table(certificate, question), str(certificate)
+            table, note = _console.plain_table(certified_columns(certificate, question, "...")), str(certificate)
         _console.show_table(table)
         _console.say(naming(note, answer.policies))
     _console.say(*reasons(answer))

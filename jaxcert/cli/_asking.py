@@ -16,7 +16,6 @@ from jaxcert.cli._question_options import (
     chosen,
     not_taken,
     options_of_questions,
-    required_words,
 )
 from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
@@ -63,7 +62,10 @@ class Asking(NamedTuple):
     mean: bool = flag("Certify the mean over new tasks, or over a fixed list.", "--mean")
     each_task: bool = flag("With --suite: name the tasks that are certainly good.", "--each-task")
     require: float | None = option(
-        "X", f"{required_words(_OF_ONE)} Without --question, it is the safety at the thresholds."
+        "X",
+        "Exit with status 1 unless at least X is certified in every row: a safety, a performance, a mean or a number "
+        "of tasks, as the question certifies; of two ends the lower one. Without --question, it is the safety at the "
+        "thresholds.",
     )
     options: Mapping[str, Any] = MappingProxyType({})
 

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import itertools
-import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,12 +12,11 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._requirements_certificate import FEW_ROLLOUTS, OTHER_METHODS
 from jaxcert.cli import _console
 from jaxcert.cli._console import as_given, rollouts_words
-from jaxcert.cli._options import argument, flag, reading_of, with_roles, words_of
+from jaxcert.cli._options import argument, reading_of, with_roles, words_of
 from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import PolicySource, as_stated, read_all, refuse_parquet_folder, told
 from jaxcert.cli._typed import in_shell
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._writers import sizes_of
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._readers import read_by
@@ -45,7 +43,6 @@ _EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X
 class Choice(NamedTuple):
     """A question, whether it is about a fixed list of tasks, and the command that asks it of these files."""
 
-    name: str
     words: str
     listed: bool
     command: str
@@ -56,7 +53,6 @@ def command(
     paths: list[Path] = argument(
         "FILE", "Returns, as for `jaxcert certify`; others of more policies on the same tasks."
     ),
-    as_json: bool = flag("Write it to stdout as JSON, for machines.", "--json"),
     *,
     roles: dict[str, Any],
 ) -> None:
@@ -69,26 +65,22 @@ def command(
         for path in paths:
             refuse_parquet_folder(path, roles)
         files = as_stated(read_all([*map(PolicySource, paths)], **reading_of(roles)), None)
-    found = _choices(files, roles)
-    if as_json:
-        print(json.dumps(_document(files, found), indent=2))
-    else:
-        _print(files, found)
+    _print(files, _choices(files, roles))
 
 
 def _choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Choice]:
     """Every question about this number of files; questions about a list come first if the files hold one."""
     if len(files) > 2:
-        asked = [("leaderboard", _LEADERBOARD, listed, True, ["--threshold", _NUMBER]) for listed in (False, True)]
+        asked = [(_LEADERBOARD, listed, True, ["--threshold", _NUMBER]) for listed in (False, True)]
     else:
         asked = [
-            (name, question.words, question.listed, question.has_support, _naming(question, files[0]))
-            for name, question in askable(len(files)).items()
+            (question.words, question.listed, question.has_support, _naming(question, files[0]))
+            for question in askable(len(files)).values()
             if not _lacking(question, files)
         ]
     found = [
-        Choice(name, words, listed, _command(files, roles, listed, has_support, options))
-        for name, words, listed, has_support, options in asked
+        Choice(words, listed, _command(files, roles, listed, has_support, options))
+        for words, listed, has_support, options in asked
     ]
     return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
 
@@ -161,15 +153,6 @@ def _elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
         elif name not in asked:
             in_python = f"in Python, {question.function.__name__}"
             yield question, of_others if name in others else question.command or in_python
-
-
-def _document(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> dict[str, list]:
-    held = []
-    for each in files:
-        sizes = {"num_tasks": len(each.tasks), "num_rollouts": sizes_of(each.num_rollouts)}
-        held.append({"path": str(each.path), **sizes, "told": each.told})
-    others = [{"name": question.name, "words": question.words, "where": where} for question, where in _elsewhere(files)]
-    return {"files": held, "questions": [one._asdict() for one in found], "elsewhere": others}
 
 
 def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:

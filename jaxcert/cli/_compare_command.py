@@ -17,7 +17,7 @@ from jaxcert.cli._answering import advice_of, answer_files, how_many_show, reaso
 from jaxcert.cli._asking import Asked, Asking, asked_of, with_asking
 from jaxcert.cli._options import QUIET, STRICT, argument, in_full, option, reading_of, with_group, with_roles
 from jaxcert.cli._outputs import Outputs
-from jaxcert.cli._question_options import askable, required_words
+from jaxcert.cli._question_options import askable
 from jaxcert.cli._reading import PolicySource, as_stated, read_all, sources_of, told
 from jaxcert.cli._request import Answer, Request, check_listed, completed
 from jaxcert.questions import QUESTIONS
@@ -43,7 +43,7 @@ _MOST_PAIRS = 5
     beta="As in `jaxcert certify`.",
     bound=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.",
     method="binomial, scenario or soft.",
-    require=f"{required_words(_ASKED)} Thresholds and means are differences.",
+    require="As in `jaxcert certify`; thresholds and means are differences.",
 )
 @with_group("outputs", Outputs, without=["witness"])
 @with_roles
@@ -135,24 +135,22 @@ def _board(request: Request, num_policies: int) -> Board:
 
 
 def _leaderboard(board: Board, data: Sequence[ReturnsFile], asking: Asking) -> Leaderboard:
-    """The certificates, each at its share of delta; successes have a support."""
+    """The certificates, each at its share of delta; successes have a support.
+
+    Bound, beta and method belong to the questions at thresholds.
+    """
     delta = float(asking.delta or 0.0)
     of_each = [completed(board.answered[-1], asking, each.like, each.known_support) for each in data]
     support = of_each[0]["support"]
-    settled = asking._replace(support=support, delta=board.share(delta))
-    answers = [_answers(board, each, settled) for each in data]
+    at = asking._replace(support=support, delta=board.share(delta))
+    of_mean = at._replace(beta=None, method=None, bound=_of_list(board, asking))
+    settings = {name: of_mean if fixed is None else at for name, fixed in board.asked.items()}
+    answers = []
+    for each in data:
+        given = {name: completed(QUESTIONS[name], own, each.like) for name, own in settings.items()}
+        answers.append({name: ask(QUESTIONS[name], [each], board.asked[name], own) for name, own in given.items()})
     order = order_of(board, data, support, delta)
     return Leaderboard(board, delta, support, data, names_of(data), answers, order)
-
-
-def _answers(board: Board, data: ReturnsFile, asking: Asking) -> dict[str, Any]:
-    """The settings for one policy by question; bound, beta and method belong to the questions at thresholds."""
-    of_mean = asking._replace(beta=None, method=None, bound=_of_list(board, asking))
-    found: dict[str, Any] = {}
-    for name, thresholds in board.asked.items():
-        settings = completed(QUESTIONS[name], of_mean if thresholds is None else asking, data.like)
-        found[name] = ask(QUESTIONS[name], [data], thresholds, settings)
-    return found
 
 
 def _of_list(board: Board, asking: Asking) -> str | None:
@@ -172,8 +170,8 @@ def _print(found: Leaderboard) -> None:
 
 def _not_told_apart(found: Leaderboard) -> Iterator[str]:
     """The pairs of policies whose order is open."""
-    every = itertools.combinations(enumerate(found.names), 2)
-    pairs = [f"{a} and {b}" for (i, a), (j, b) in every if found.is_open(i, j)]
+    every, shown = itertools.combinations(enumerate(found.names), 2), found.order | found.order.T
+    pairs = [f"{a} and {b}" for (i, a), (j, b) in every if not shown[i, j]]
     more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
     if pairs:
         how = f"{how_many_show(listed=found.board.listed)}, with the smaller delta of a pair"

@@ -17,8 +17,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.cli._program_cache import emptied_after
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._in_words import texts_of
-from jaxcert.report.html._report_tables import level_words, shortened
+from jaxcert.report.html._report_tables import certified_columns, level_words
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many
 
@@ -45,15 +44,10 @@ def show_table(table: Any) -> None:
     output().print("", table, "", sep="\n", soft_wrap=False, crop=False)
 
 
-def _errors() -> Console:
-    """The console of everything else, on stderr."""
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
-
-
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Any]:
     """Give a function that shows the current step on stderr, if that is a terminal, unless `quiet`."""
-    console = _errors()
+    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
     if quiet or not console.is_terminal:
         yield lambda _: None
         return
@@ -78,11 +72,6 @@ _CURVE_NOTE = (
 )
 
 
-def answer_table(certificate: Any, question: Question) -> Table:
-    """The certified statements, row by row."""
-    return plain_table(shortened(texts_of(certificate, question), "..."))
-
-
 def curve_table(certificate: Certificate, question: Question) -> tuple[Table, str]:
     """The points of a curve up to the last at which anything is certified; and below it what they mean, and how many
     steps are not shown.
@@ -96,8 +85,7 @@ def curve_table(certificate: Certificate, question: Question) -> tuple[Table, st
     if (steps := len(np.unique(bounds[np.isfinite(bounds)]))) > len(certificate):
         kept = f"{len(certificate):,} of {steps:,} steps"
         note.append(f"{kept}: between two points, the certified safety of the upper one holds.")
-    texts = {name: entries[:count] for name, entries in texts_of(certificate, question).items()}
-    return plain_table(shortened(texts, "...")), "\n".join(note)
+    return plain_table(certified_columns(certificate, question, "...", most=count)), "\n".join(note)
 
 
 def heading(data: Sequence[ReturnsFile], support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
 from jaxcert.cli._asking import Asking, with_asking
 from jaxcert.cli._options import argument, flag, in_full, option
@@ -53,10 +52,12 @@ def command(
     """Lock the settings of an experiment in PROTOCOL, before its data."""
     asking = asking.named(strata=strata)
     asked = chosen(asking.question or usual_questions(asking.numbers)[0].name, _ASKED)
-    if asked.takes("method"):
-        asking = asking._replace(method=asking.method or _usual_method(asked, asking))
+    if asked.takes("method"):  # of requirements it depends on their kinds; for unknown returns it is the general one
+        counted = asked.metrics(asking.options) and of_successes(requirements_of(asking.options["requirements"]))
+        asking = asking._replace(method=asking.method or ("attained" if counted else "binomial"))
     if asked.metrics(asking.options) and value is not None:
         raise ValueError("--value given; --requirement already names the outcome columns")
+    counts: dict[str, Any] = {label: int(n) if n.is_integer() else n for label, n in frequencies_of(of_stratum).items()}
     protocol = Protocol(
         support=completed(asked, asking, np.zeros(0)).get("support"),
         delta=asking.delta or 0.0,
@@ -76,23 +77,10 @@ def command(
         task=task,
         value=value,
         strata=strata,
-        of_strata=_counts_of(of_stratum),
+        of_strata=counts,
         deterministic=None if stochastic is None else not stochastic,
     )
     write_locked(out, protocol)
-
-
-def _counts_of(texts: list[str] | None) -> dict[str, Any]:
-    """How many tasks are drawn from each stratum, of texts such as push=20."""
-    return {label: int(n) if n.is_integer() else n for label, n in frequencies_of(texts).items()}
-
-
-def _usual_method(asked: Question, asking: Asking) -> str:
-    """The method for requirements depends on whether they are about successes; for unknown returns it is the general
-    one.
-    """
-    counted = asked.metrics(asking.options) and of_successes(requirements_of(asking.options["requirements"]))
-    return "attained" if counted else "binomial"
 
 
 def write_locked(out: Path, protocol: Protocol) -> None:

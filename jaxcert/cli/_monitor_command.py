@@ -74,7 +74,8 @@ def _settled(certificate: Path | None, wished: Wished) -> tuple[Any, dict[str, A
         known = wished.threshold, wished.epsilon
         return None if known[0] is None or known[1] is None else MonitoredClaim(known[0], known[1]), settings
     claim, support, successes = _certified(certificate, wished)
-    settings = {"certificate_sha256": _sha256(certificate), "successes": successes, **settings}
+    sha256 = hashlib.sha256(content_of(certificate, "a certificate")).hexdigest()
+    settings = {"certificate_sha256": sha256, "successes": successes, **settings}
     return claim, settings if settings["successes"] or support is None else {"support": support, **settings}
 
 
@@ -92,10 +93,6 @@ def _certified(certificate: Path, wished: Wished) -> tuple[MonitoredClaim, tuple
         low, high = record["settings"].get("support") or (None, None)
         support = None if low is None or high is None else (float(low), float(high))
         return claim_of_record(record, threshold=wished.threshold), support, has_successes(record)
-
-
-def _sha256(certificate: Path) -> str:
-    return hashlib.sha256(content_of(certificate, "a certificate")).hexdigest()
 
 
 def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any], *, rows: bool) -> None:
@@ -122,11 +119,6 @@ def feed(watching: Monitor, columns: dict[str, Any], certified: Mapping[str, Any
     if is_empty:
         # This is no error: an hour without a task is no evidence against the claim.
         _say("warning: no episode was read from standard input")
-
-
-def has_reached(watching: Monitor, *, change: bool) -> bool:
-    """Whether there is an alarm, or a change."""
-    return bool(watching.evidence.changed if change else watching.evidence.alarm)
 
 
 def _say(text: str) -> None:
@@ -174,7 +166,8 @@ def command(
         if plot is not None:
             write_plot(plot, plot_evidence(watching.rows, alpha=watching.declared.alpha), replace=force)
         # A stream that ends in the middle of a task must not hide an alarm.
-        if is_whole or has_reached(watching, change=change):
+        is_reached = bool(watching.evidence.changed if change else watching.evidence.alarm)
+        if is_whole or is_reached:
             print(watching, file=said)
-    if has_reached(watching, change=change):
+    if is_reached:
         raise typer.Exit(1)

@@ -70,6 +70,11 @@ def check_outputs(inputs: Iterable[Named], *outputs: Named, force: bool) -> None
     check_new(*(path for _, path in outputs), force=force)
 
 
+def check_archive_path(path: Path) -> None:
+    """Raise beforehand for a file that could not be written."""
+    check_suffix(check_output(path), [".npz"])
+
+
 def check_distinct(*named: Named, working: Mapping[str, Path] | None = None) -> None:
     """Raise ValueError if two of the named files that a command reads or writes are the same.
 

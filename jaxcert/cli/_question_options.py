@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -28,17 +28,6 @@ def check_required(require: float | None, question: Question) -> None:
         )
     if not np.isfinite(require):
         raise ValueError(f"--require is {require:g}; expected a finite number")
-
-
-def required_words(questions: Mapping[str, Question]) -> str:
-    """Help on the number that ``--require`` compares, for each question."""
-    names: dict[str, list[str]] = {}
-    for name, question in questions.items():
-        names.setdefault(question.rows.certified.replace("_", " "), []).append(name)
-    compared = "; ".join(f"the certified {column} for {', '.join(asked)}" for column, asked in names.items())
-    return (
-        f"Exit with status 1 unless at least X is certified in every row: {compared}. Of two ends it is the lower one."
-    )
 
 
 def check_rows(require: float, certificate: Any, question: Question) -> None:

@@ -1,16 +1,32 @@
-"""`jaxcert rollout`: returns of a policy on tasks, to a file."""
+"""`jaxcert rollout`: as many rollouts of each task, or until it is decided; saved twice a second for resuming."""
 
-from jaxcert._files import in_file
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxcert._files import check_output, in_file
+from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
+from jaxcert.cli._console import as_given
 from jaxcert.cli._options import with_group
-from jaxcert.cli._outputs import check_distinct, check_new, check_witness
+from jaxcert.cli._outputs import check_archive_path, check_distinct, check_new, check_witness, writing
 from jaxcert.cli._request import Locked, locked_in
-from jaxcert.cli._rolling import adaptive_rollout, check_archive_path, fixed_rollout
-from jaxcert.cli._run import Rolling, Run, working_files
+from jaxcert.cli._run import FIXED, Rolling, Run, Unfinished, unfinished, working_files
+from jaxcert.planning import check
+from jaxcert.report import run_record, write_certificates
 from jaxcert.report._protocol_check import check_certifiable, check_size
+from jaxcert.rollouts import AdaptiveCertificate, certify_adaptive, collect, save_adaptive
 from jaxcert.rollouts._own_programs import POLICY
-from jaxcert.tables import check_returns_path
+from jaxcert.rollouts._policy import key_apart
+from jaxcert.rollouts._resumption import task_columns
+from jaxcert.tables import check_returns_path, write_returns
 from jaxcert.tables._columns import Columns
+from jaxcert.tables._returns import how_many
+from jaxcert.tables._written import check_parameters
 from jaxcert.training._found_policies import Found, find
 
 
@@ -55,3 +71,176 @@ def _check_certifiable(locked: Locked, asked: Rolling) -> None:
     named = [name for name in written if getattr(locked.protocol, name) is not None]
     if named and asked.out.suffix.lower() == ".npz":
         raise ValueError(f"{asked.out}: has no columns, the protocol locks {' and '.join(named)}; expected a .parquet")
+
+
+# Episodes that are made together: enough to keep the machine busy. How often all rollouts so far are saved.
+_EPISODES, _SECONDS = 1000, 0.5
+Look = Callable[[AdaptiveCertificate], None]
+
+
+def fixed_rollout(run: Run) -> None:
+    """Roll out each task equally often, and warn if the rollouts cannot certify the wanted safety."""
+    found, asked, out, num_rollouts = run.found, run.asked, run.asked.out, run.asked.rollouts or 0
+    if asked.thresholds or asked.safety:
+        wanted: Any = {"delta": asked.delta, "thresholds": asked.thresholds, "safety": asked.safety}
+        for advice in check(run.num_tasks, num_rollouts, support=found.env.support, **wanted):
+            print(f"warning: {advice}", file=sys.stderr)
+    with unfinished(run, {"num_rollouts": num_rollouts}, FIXED) as kept:
+        key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(kept.seed)))
+        sampled = found.env.sample_tasks(key_tasks, run.num_tasks)
+        check_parameters(columns := task_columns(sampled))
+        returns = _in_parts(run, sampled, key_rollouts, kept)
+        with writing() as write:
+            write(write_returns, out, returns, tasks=columns, facts=kept.facts, replace=kept.may_replace(out))
+            kept.remove()
+    means, of_each = returns.mean(axis=1), how_many(num_rollouts, "rollout")
+    _console.say(
+        f"{found.title}: {how_many(run.num_tasks, 'task')}, {of_each} each, seed {kept.seed}",
+        f"mean return {_shown(returns.mean())}, of tasks {_shown(means.min())} to {_shown(means.max())}",
+        f"written to {out}",
+    )
+
+
+def _in_parts(run: Run, tasks: Any, key: jax.Array, kept: Unfinished) -> np.ndarray:
+    """Roll out all tasks, a few at a time, so that an interrupted run can be resumed."""
+    env, num_tasks, num_rollouts = run.found.env, run.num_tasks, run.asked.rollouts or 0
+    size = min(num_tasks, max(1, _EPISODES // num_rollouts))
+    wait, saved = _SECONDS, time.perf_counter()
+    returns = np.empty((0, num_rollouts)) if kept.run is None else kept.run
+    if returns.shape[1:] != (num_rollouts,) or len(returns) % size or len(returns) >= num_tasks + size:
+        raise ValueError(f"{kept.path}: holds returns of shape {returns.shape}, damaged; remove it")
+    done = [returns] if len(returns) else []
+    with _console.progress(run.asked.quiet) as show:
+        try:
+            for start in range(len(returns), num_tasks, size):
+                # The last part is as long as the others, so that it needs no recompilation.
+                rows = np.minimum(np.arange(start, start + size), num_tasks - 1)
+                chosen = jax.tree.map(lambda leaf, rows=rows: leaf[rows], tasks)
+                own = jax.random.fold_in(key, start // size)
+                done.append(np.asarray(collect(env, run.found.policy, chosen, own, num_rollouts=num_rollouts)))
+                show(f"rollouts of {min(start + size, num_tasks):,} of {num_tasks:,} tasks")
+                if (begun := time.perf_counter()) - saved > wait:
+                    kept.save(np.concatenate(done))
+                    saved = time.perf_counter()
+                    wait = max(_SECONDS, 10 * (saved - begun))  # slow steps are done rarely
+        finally:
+            if done:
+                kept.save(np.concatenate(done))
+    return np.concatenate(done)[:num_tasks]
+
+
+def _shown(mean: float) -> str:
+    return f"{mean:.1f}" if abs(mean) >= 10 else f"{mean:.3g}"
+
+
+# Rollouts of each task, on average, unless the user gives another number.
+_ROLLOUTS_PER_TASK = 100
+
+
+def adaptive_rollout(run: Run) -> None:
+    """Roll out, show how the certificate grows, print it, and write the run to a file."""
+    asked, settings = run.asked, _settings(run)
+    if asked.json is not None:
+        check_output(asked.json)
+    of_run = {"thresholds": asked.thresholds, **settings}
+    with unfinished(run, of_run) as kept, _console.progress(asked.quiet) as show:
+        result = _rolled_out(run, settings, kept, _line(asked, show))
+        goes_on = _by_deadline(result, asked, settings["max_rollouts"])
+        with writing() as write:
+            saved = write(save_adaptive, asked.out, result, facts=kept.facts, replace=kept.may_replace(asked.out))
+            if asked.json is not None:
+                log = asked.out if asked.witness and saved else None
+                record = run_record(result, rollouts={**kept.facts, **_costs(result)}, log=log)
+                write(write_certificates, asked.json, [record], replace=kept.may_replace(asked.json))
+            if not goes_on:
+                kept.remove()
+    _console.say(*_summary(run, result, kept.seed, goes_on=goes_on))
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    """Settings of `certify_adaptive` except the thresholds."""
+    asked, same = run.asked, ("until", "delta", "beta", "max_rollouts_per_task")
+    return {name: getattr(asked, name) for name in same} | {
+        "num_tasks": run.num_tasks,
+        "max_rollouts": asked.max_rollouts or run.num_tasks * _ROLLOUTS_PER_TASK,
+        "schedule": asked.schedule or "round_robin",
+        "binary": asked.binary or None,
+        "num_slots": asked.slots,
+    }
+
+
+def _rolled_out(run: Run, settings: dict[str, Any], kept: Unfinished, line: Look) -> AdaptiveCertificate:
+    """Continue or begin the run; each intermediate result is saved and shown."""
+
+    def look(so_far: AdaptiveCertificate) -> None:
+        kept.save(so_far)
+        line(so_far)
+
+    asked, found = run.asked, run.found
+    given: Any = {"deadline": asked.deadline, "progress": look, "resume": kept.run}
+    with kept.naming():
+        key = jax.random.key(kept.seed)
+        return certify_adaptive(found.env, found.policy, key, asked.thresholds, **settings, **given)
+
+
+def _summary(run: Run, result: AdaptiveCertificate, seed: int, *, goes_on: bool) -> list[str]:
+    costs, n = _costs(result), result.certificate.num_tasks
+    each = f"{costs['fewest']} to {costs['most']} of a task"
+    as_slowest = f"; as many of every task as the slowest took to pass: {n * costs['slowest']:,}"
+    return [
+        f"{run.found.title}: {n} tasks, seed {seed}, beta {float(result.state.beta):.6g}",
+        str(result),
+        f"{costs['begun']:,} rollouts, {costs['mean']:.1f} per task, {each}{as_slowest if costs['slowest'] else ''}",
+        *_missed(result, run.asked),
+        *(["the deadline ended it: the same command goes on from there"] if goes_on else []),
+        f"written to {run.asked.out}",
+    ]
+
+
+def _missed(run: AdaptiveCertificate, asked: Rolling) -> list[str]:
+    """If less than wanted is certified, the fate of the tasks, and a setting that would have lost fewer."""
+    state, lines = run.state, []
+    passed, is_open = np.asarray(state.passed), np.asarray(state.is_open)
+    safeties = np.asarray(run.certificate.safety, np.float64)
+    wanted = 0.0 if asked.until is None else asked.until
+    for i in np.flatnonzero(safeties < wanted).tolist():
+        counts = f"{passed[:, i].sum()} of {len(passed)} tasks passed, {is_open[:, i].sum()} are undecided"
+        left = (~passed & ~is_open)[:, i].sum()
+        lines.append(f"{as_given(asked.thresholds[i])} on less than {as_given(wanted)}: {counts}, {left} given up")
+    return lines
+
+
+def _costs(run: AdaptiveCertificate) -> dict[str, Any]:
+    """The total and mean number of rollouts begun, the fewest and most of a task, and those of the slowest task to
+    pass.
+    """
+    counts, begun = np.asarray(run.state.num_rollouts), int(run.num_started)
+    slowest = np.where(np.asarray(run.state.passed), np.asarray(run.state.num_rollouts_used), 0).max()
+    numbers = {"fewest": int(counts.min()), "most": int(counts.max()), "slowest": int(slowest)}
+    return {"begun": begun, "mean": begun / counts.size, **numbers}
+
+
+def _by_deadline(run: AdaptiveCertificate, asked: Rolling, limit: int) -> bool:
+    """Whether the run ended for no other reason."""
+    if asked.deadline is None or int(run.num_started) >= limit:
+        return False
+    wanted = 1.0 if asked.until is None else asked.until
+    short = np.asarray(run.certificate.safety, np.float64) < wanted
+    return bool(np.any(np.asarray(run.state.is_open) & short))
+
+
+def _line(asked: Rolling, show: Callable[[str], None]) -> Look:
+    """A function that prints a line on the growth of the certificate; it measures the pace after the compilation."""
+    first: list[tuple[float, int]] = []
+    aim = "" if asked.until is None else f" of {as_given(asked.until)}"
+
+    def look(so_far: AdaptiveCertificate) -> None:
+        begun, now = int(so_far.num_started), time.perf_counter()
+        safeties = np.asarray(so_far.certificate.safety, np.float64).tolist()
+        pairs = zip(asked.thresholds, safeties, strict=True)
+        certified = [f"at least {as_given(b)} on {floor_to(safety, 4)}{aim}" for b, safety in pairs]
+        pace = [f"{(begun - before) / (now - then):,.0f} rollouts/s" for then, before in first]
+        first[:] = first or [(now, begun)]
+        show(", ".join([f"{begun:,} rollouts", *certified, *pace]))
+
+    return look

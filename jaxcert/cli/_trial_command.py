@@ -10,13 +10,12 @@ import typer
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _trial_texts
 from jaxcert.cli._options import argument, flag, option, options, several, with_group
-from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_outputs, check_witness, writing
-from jaxcert.cli._rolling import check_archive_path
+from jaxcert.cli._outputs import FORCE, JSON, WITNESS, check_archive_path, check_outputs, check_witness, writing
 from jaxcert.cli._run import SCHEDULES_NAMED
 from jaxcert.cli._typed import refuse_both, typed_among
 from jaxcert.report import write_certificates
 from jaxcert.report._exact_check import proof_command
-from jaxcert.report._run_record import trial_records, witnessed_trials
+from jaxcert.report._run_record import trial_records
 from jaxcert.rollouts import PairedTrials, Trials, save_adaptive
 from jaxcert.rollouts._paired_trials import open_trials
 from jaxcert.rollouts._single_trial import outcomes_of
@@ -187,20 +186,13 @@ def trial_status(
     with _console.warnings_on_stderr():
         found = open_trials(log)
     if isinstance(found, Trials):
-        _write_files(found, json, out, witness=witness, force=force)
+        with writing() as write, _console.warnings_on_stderr():
+            if json is not None:
+                write(write_certificates, json, trial_records(found, witness=witness), replace=force)
+            if out is not None:
+                facts = trial_records(found)[0]["rollouts"]
+                write(save_adaptive, out, found.run(), facts=facts, replace=force)
     elif json is not None or out is not None:
         proof = f"jaxcert verify {shlex.quote(str(log))}, or {proof_command(log)}"
         raise ValueError(f"{log}: --json and --out are for tasks; of pairs the log is the proof: {proof}")
     _console.say(*_trial_texts.standing(found))
-
-
-def _write_files(trials: Trials, json: Path | None, out: Path | None, *, witness: bool, force: bool) -> None:
-    """Write the certificate, and the trials that count."""
-    records = trial_records(trials)
-    with writing() as write:
-        if json is not None:
-            with _console.warnings_on_stderr():
-                held = witnessed_trials(trials.path) if witness else records
-            write(write_certificates, json, held, replace=force)
-        if out is not None:
-            write(save_adaptive, out, trials.run(), facts=records[0]["rollouts"], replace=force)

@@ -33,15 +33,15 @@ def progress(trials: Trials | PairedTrials, label: str) -> str:
 
 def standing(trials: Trials | PairedTrials) -> Iterator[Any]:
     """The state of the experiment: what is shown, and how it depends on withdrawn trials."""
-    of_pairs = isinstance(trials, PairedTrials)
-    yield from _shown_of_pairs(trials) if of_pairs else _shown_of_tasks(trials)
-    if trials.withdrawn:
-        reasons = "; ".join(dict.fromkeys(each.withdrawn or "" for each in trials.withdrawn))
-        holds = "the above holds only if none was withdrawn because of how it went"
-        yield f"{len(trials.withdrawn)} withdrawn ({reasons}): {holds}."
-        yield from _with_lost_pairs(trials) if of_pairs else _with_lost_trials(trials)
-    yield from [] if of_pairs else _outlook(trials)
+    yield from _standing_of_pairs(trials) if isinstance(trials, PairedTrials) else _standing_of_tasks(trials)
     yield from next_of(trials)
+
+
+def _withdrawn(trials: Trials | PairedTrials) -> str:
+    """How many trials are withdrawn, and why."""
+    reasons = "; ".join(dict.fromkeys(each.withdrawn or "" for each in trials.withdrawn))
+    holds = "the above holds only if none was withdrawn because of how it went"
+    return f"{len(trials.withdrawn)} withdrawn ({reasons}): {holds}."
 
 
 def next_of(trials: Trials | PairedTrials) -> list[str]:
@@ -97,24 +97,19 @@ def _state_of(trials: Trials, label: str) -> str:
     return f"{label}: {_tally(trials, place)}; {', '.join(at)}"
 
 
-def _shown_of_tasks(trials: Trials) -> Iterator[Any]:
-    """A table of the tasks, and the certificate."""
+def _standing_of_tasks(trials: Trials) -> Iterator[Any]:
+    """A table of the tasks, the certificate, and the evidence still needed at each threshold."""
     tasks, thresholds = trials.declared.tasks, trials.declared.thresholds
     columns = {"task": [*tasks], "trials": [_tally(trials, place) for place in range(len(tasks))]}
     for threshold, words in zip(thresholds, zip(*_words(trials), strict=True), strict=True):
         columns[f"at {as_given(threshold)}"] = [*words]
     yield from (plain_table(columns), "", str(trials.run()), _AT_ANY_TIME)
-
-
-def _with_lost_trials(trials: Trials) -> Iterator[str]:
-    worst = "failures" if trials.declared.successes else "the worst scores"
-    yield from (f"Counted as {worst}, whatever the reasons:", str(trials.run(count_withdrawn=True)))
-
-
-def _outlook(trials: Trials) -> Iterator[str]:
-    """The evidence still needed at each threshold."""
+    if trials.withdrawn:
+        worst = "failures" if trials.declared.successes else "the worst scores"
+        lost = f"Counted as {worst}, whatever the reasons:", str(trials.run(count_withdrawn=True))
+        yield from (_withdrawn(trials), *lost)
     fewest = fewest_to_pass(trials.state)
-    for i, (threshold, safety) in enumerate(zip(trials.declared.thresholds, _at_most(trials), strict=True)):
+    for i, (threshold, safety) in enumerate(zip(thresholds, _at_most(trials), strict=True)):
         passed, may = int(np.sum(fewest[:, i] == 0)), int(np.sum(fewest[:, i] > 0))
         counts = f"at {as_given(threshold)}: {passed} of {len(fewest)} tasks passed, {may} may still pass"
         more = f", after at least {int(np.sum(np.maximum(fewest[:, i], 0)))} more trials; then {safety} is certified"
@@ -173,23 +168,23 @@ def _last_pair(trials: PairedTrials) -> list[str]:
     if (begun := trials.begun) is not None:
         last = f"{trials.declared.labels[begun.task]} {_said(trials, begun.value)}"
         return [f"{noun} {trials.num_pairs + 1}: {last}"]
-    last = [f"{noun} {trials.num_pairs}: {_outcomes(trials, pair)}" for pair in trials.pairs()[-1:]]
-    return [*last, _wins(trials), *_answer(trials)]
+    last = trials.pairs()[-1] if trials.num_pairs else ()
+    tried = [(place, value) for place in _places(trials) if (value := last[place]) is not None] if last else []
+    told = ", ".join(f"{trials.declared.labels[place]} {_said(trials, value)}" for place, value in tried)
+    return [*([f"{noun} {trials.num_pairs}: {told}"] if told else []), _wins(trials), *_answer(trials)]
 
 
-def _shown_of_pairs(trials: PairedTrials) -> Iterator[str]:
+def _standing_of_pairs(trials: PairedTrials) -> Iterator[str]:
     """The pairs, and the answer."""
     noun = trials.declared.noun
     yield f"{how_many(trials.num_pairs, noun)}: {_wins(trials)}"
     if odd := trials.num_out_of_order():
         yield f"{how_many(odd, noun)} in another order than was drawn"
     yield from _answer(trials)
-
-
-def _with_lost_pairs(trials: PairedTrials) -> Iterator[str]:
-    found = "; ".join(_better(trials, count_withdrawn=True) or [_none(trials)])
-    lose = f"{_all_of(trials)} policies lose the withdrawn {trials.declared.noun}s"
-    yield f"If {lose}, whatever the reasons: {found}"
+    if trials.withdrawn:
+        found = "; ".join(_better(trials, count_withdrawn=True) or [_none(trials)])
+        lose = f"{_all_of(trials)} policies lose the withdrawn {noun}s"
+        yield from (_withdrawn(trials), f"If {lose}, whatever the reasons: {found}")
 
 
 def _all_of(trials: PairedTrials) -> str:
@@ -264,12 +259,6 @@ def _better(trials: PairedTrials, *, count_withdrawn: bool = False) -> list[str]
 def _listed(names: list[str]) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _outcomes(trials: PairedTrials, pair: tuple[Any, ...]) -> str:
-    labels = trials.declared.labels
-    tried = {place: value for place in _places(trials) if (value := pair[place]) is not None}
-    return ", ".join(f"{labels[place]} {_said(trials, value)}" for place, value in tried.items())
 
 
 def _places(trials: PairedTrials) -> list[int]:

@@ -46,8 +46,8 @@ class Monitor:
     Args:
         path: a file of ``Monitor.start``.
         claim: what has to be monitored, such as ``claim_of`` a certificate; by default what the file says.
-        settings: with a claim, those of ``Monitor.start`` but ``complete``: the file has to declare them, and the
-            defaults of others; by default those that the file says.
+        settings: beside a claim, the arguments of ``Monitor.start`` with which the monitor began, without ``complete``;
+            a file that declares others is refused. By default the file is believed.
 
     Raises:
         ImportError: without filelock (extra ``io``).

@@ -1,26 +1,19 @@
 """How many tasks, or trials of a list, show by how much one policy is better than another on average."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from jaxcert._types import Array
 from jaxcert._validation import as_numbers, check_finite, check_open_unit
 from jaxcert.bounds import betting
-from jaxcert.planning._experiments import (
-    DOUBTED,
-    Experiments,
-    Margin,
-    doubt_notice,
-    fewest,
-    kept_if_lucky,
-    with_failures,
-)
+from jaxcert.planning._experiments import Experiments, Margin, fewest, kept_if_lucky, with_failures
 from jaxcert.planning._least_tasks import counts
 from jaxcert.planning._pilot import AssumedReturns, Assumptions, PilotReturns, ReorderedPilot, source_of
-from jaxcert.planning._plan import Design, Plan
+from jaxcert.planning._plan import Plan
 from jaxcert.planning._simulation import check_trials
+from jaxcert.planning._sizes import Size, plan_of
 from jaxcert.planning._suite_plan import trials_of
 from jaxcert.returns._prepared import Support, split_support
 
@@ -102,56 +95,23 @@ def plan_difference(
         given = _USUAL_ROLLOUTS if num_rollouts is None else num_rollouts
         rollouts = np.atleast_1d(counts("num_rollouts", given, 1, 100)).tolist()
         sizes = [_tasks(sources, wish, power, m, seed, len(rollouts)) for m in rollouts]
-    sizes.sort(key=lambda size: (not size.holds, size.all_rollouts or np.inf))
     mean = _mean(pilot_a) - _mean(pilot_b)
     over = f" over these {wish.unit} tasks" if listed else ""
     varied = [each.less_varied for each in sources if listed and isinstance(each, PilotReturns)]
-    return Plan(
+    number = "trials" if listed else "tasks"
+    none = f"The difference in the pilot is {mean:.3g}; no number of {number} certifies more than the difference."
+    return plan_of(
+        sizes,
         heading=f"Wanted: better by {margin:g} on average{over}, in at least {power:.4g} of cases, delta {delta:g}",
-        notice=_notice(sizes, wish, mean, power, listed=listed),
-        table=_table(sizes, listed=listed, most=int(max_rollouts) if listed else _TASKS),
-        remarks=(
-            "in at least so many cases: at 95 % confidence in fresh simulations",
-            *([DOUBTED] if any(size.sure is not None for size in sizes) else []),
-            f"the difference in the pilot is {mean:.3g}",
-            *dict.fromkeys(filter(None, varied)),
-        ),
-        designs=tuple(size.design(power) for size in sizes if size.size),
-        power=float(power),
+        notice=none if mean <= margin else "",
+        remarks=[f"the difference in the pilot is {mean:.3g}", *dict.fromkeys(filter(None, varied))],
+        most=int(max_rollouts) if listed else _TASKS,
+        name=betting.__name__,
+        power=power,
     )
 
 
-class _Size(NamedTuple):
-    """How many tasks are enough with these rollouts, or how many rollouts of these tasks; 0 where none are.
-
-    ``like``: for tasks like those of the pilot. ``sure``: also if these were luckier; None without a pilot, which
-    nobody doubts.
-    """
-
-    like: int
-    sure: int | None
-    beside: int  # the known number of rollouts or, of a list, of tasks
-    listed: bool
-
-    @property
-    def holds(self) -> bool:
-        return self.sure != 0
-
-    @property
-    def size(self) -> int:
-        return self.sure or self.like
-
-    @property
-    def all_rollouts(self) -> int:
-        return 2 * self.size * self.beside
-
-    def design(self, power: float) -> Design:
-        n, m = (self.beside, self.size) if self.listed else (self.size, self.beside)
-        given, doubted = (betting.__name__, n, m, None, None, m, float(self.all_rollouts)), power if self.sure else None
-        return Design(*given, power, least=power, pessimistic=doubted)
-
-
-def _tasks(sources: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> _Size:
+def _tasks(sources: Any, wish: Margin, power: float, m: int, seed: int, num_claims: int) -> Size:
     """How many new tasks with m rollouts are enough."""
     a, b = sources
 
@@ -159,14 +119,14 @@ def _tasks(sources: Any, wish: Margin, power: float, m: int, seed: int, num_clai
         return fewest(Experiments(draw, wish, _TASKS), power, (seed, number, m), num_claims)
 
     if not isinstance(a, PilotReturns):
-        return _Size(found(_assumed(a, b, m), 3), None, m, False)
+        return Size(found(_assumed(a, b, m), 3), None, m, False)
     known = _reordered(a, b, m, seed)
     like = found(_of_pool(known), 3)
     unlucky = with_failures(_of_pool(known), kept_if_lucky(known, wish), -wish.width)
-    return _Size(like, like and found(unlucky, 6), m, False)
+    return Size(like, like and found(unlucky, 6), m, False)
 
 
-def _trials(sources: Any, wish: Margin, power: float, most: int, seed: int) -> _Size:
+def _trials(sources: Any, wish: Margin, power: float, most: int, seed: int) -> Size:
     """How many trials of each task of a list are enough."""
     experiments = Experiments(_on_the_list(*sources), wish, most, wish.unit)
     like, sure = fewest(experiments, power, (seed, 5)), None
@@ -176,31 +136,7 @@ def _trials(sources: Any, wish: Margin, power: float, most: int, seed: int) -> _
         kept = kept_if_lucky((a[:, :m] - b[:, :m]).reshape(-1, 1), wish)
         draw = with_failures(experiments.draw, kept, -wish.width)
         sure = like and fewest(experiments._replace(draw=draw), power, (seed, 6), 1)
-    return _Size(like, sure, wish.unit, True)
-
-
-def _table(sizes: list[_Size], *, listed: bool, most: int) -> dict[str, list[str]]:
-    names = ("rollouts of either", "tasks")
-    found, known = names if listed else names[::-1]
-
-    def shown(numbers: Iterable[int | None]) -> list[str]:
-        return [f"{number:,}" if number else f"> {most:,}" for number in numbers]
-
-    columns = {known: [f"{size.beside:,}" for size in sizes], found: shown(size.like for size in sizes)}
-    if any(size.sure is not None for size in sizes):
-        columns |= {f"{found} (pessimistic)": shown(size.sure for size in sizes)}
-    order = sorted(columns, key=lambda name: not name.startswith(names[0]))
-    total = {"rollouts in all": [f"{size.all_rollouts:,}" if size.size else "" for size in sizes]}
-    return {name: columns[name] for name in order} | total
-
-
-def _notice(sizes: list[_Size], wish: Margin, mean: float, power: float, *, listed: bool) -> str:
-    """Whether the design that comes first has the power even if the pilot tasks were lucky."""
-    number = "trials" if listed else "tasks"
-    if mean <= wish.margin:
-        return f"The difference in the pilot is {mean:.3g}; no number of {number} certifies more than the difference."
-    doubted = sizes[0].size and sizes[0].sure is not None
-    return doubt_notice(power, number, holds=sizes[0].holds) if doubted else ""
+    return Size(like, sure, wish.unit, True)
 
 
 def _sources(pilot_a: Any, pilot_b: Any, support: Support | None, *, listed: bool) -> tuple[Any, Any]:

@@ -26,7 +26,6 @@ from jaxcert.returns._sample import numbers_as_sample
 REPEATS = 200
 # Failure probability of a limit that allows for a lucky pilot, and bets.
 _DOUBT, _BETS = 0.05, (0.01, 0.125, 0.25, 0.5)
-DOUBTED = "pessimistic: if the pilot was luckier than tasks and trials in general, at 95 % confidence"
 # Sizes around the one that was found.
 _LARGER = (1, 1.02, 1.04, 1.07, 1.1, 1.15, 1.2, 1.3, 1.5, 2)
 
@@ -83,14 +82,6 @@ def _sure(experiments: Experiments, found: int, power: float, seed: tuple[int, .
     return 0
 
 
-def doubt_notice(power: float, own: str, *, holds: bool) -> str:
-    """Whether the first design has the power even if the pilot was lucky; ``own``: what the pilot has of its own."""
-    if holds:
-        return f"The first design has power {power:g} even if the pilot was lucky (pessimistic)."
-    like = f"power {power:g} if {own} in general are like its own, less if these were lucky (pessimistic)"
-    return f"The pilot cannot tell: {like}. A larger pilot helps."
-
-
 def with_failures(draw: Callable[..., np.ndarray], kept: float, worst: float) -> Callable[..., np.ndarray]:
     """Draws the same, but that only this share is kept, and the others are the worst."""
 
@@ -116,10 +107,11 @@ class Margin(NamedTuple):
 
 
 def kept_if_lucky(differences: np.ndarray, wish: Margin) -> float:
-    """The share of differences that is not the worst, if those of a pilot [units, repeats] were lucky.
+    """The share of differences to keep, with the worst in place of the others, if a pilot [units, repeats] was lucky.
 
-    A certificate adds up evidence, ln(1 - bet + bet (d + w) / (c + w)) of a difference d. If this share is kept, the
-    mean evidence is at its lower confidence limit, or below it, for each bet; by the smallest one the mean of d is.
+    A certificate adds up evidence: a difference d is worth ln(1 - bet + bet (d + w) / (c + w)). With this share the
+    mean evidence is at most its lower confidence limit, for each of several bets. The smallest bet does the same for
+    the mean of d.
     """
     worth = (differences.astype(np.float64) + wish.width) / (wish.margin + wish.width)
     most, kept = 2 * wish.width / (wish.margin + wish.width), []

@@ -1,6 +1,6 @@
 """How many trials of each task of a fixed list show that enough of its tasks are good."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,13 @@ from jaxcert._validation import as_numbers, check_number, check_open_unit, is_co
 from jaxcert.bounds import betting
 from jaxcert.certificates import certify_suite, confidence
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.planning._experiments import DOUBTED, Experiments, doubt_notice, fewest
+from jaxcert.planning._experiments import Experiments, fewest
 from jaxcert.planning._pilot import Assumptions, Chances, PilotReturns, support_of
-from jaxcert.planning._plan import Design, Plan
+from jaxcert.planning._plan import Plan
 from jaxcert.planning._simulation import check_trials
+from jaxcert.planning._sizes import Size, plan_of
 from jaxcert.returns._prepared import Support, split_support
-
-# Rows of the table, beside the number of trials that was found.
-_SHOWN = (5, 10, 20, 50, 100, 200, 500, 1000)
+from jaxcert.tables._returns import how_many
 
 
 def plan_suite(
@@ -50,10 +49,10 @@ def plan_suite(
         seed: of the imagined experiments.
 
     Returns:
-        A ``Plan``, whose designs are numbers of trials with their power, and ``best.num_rollouts`` the smallest that
-        was sure to have it; if the first design has less, none was. From returns, it has the power even if these were
-        luckier than the tasks' trials in general, at 95 % confidence, or ``notice`` says that the pilot cannot tell.
-        The certificate needs new trials.
+        A ``Plan`` with one design, whose ``num_rollouts`` is the smallest number of trials that was sure to have the
+        power; without a design none was. From returns, it has the power even if these were luckier than the tasks'
+        trials in general, at 95 % confidence, or ``notice`` says that the pilot cannot tell. The certificate needs new
+        trials.
 
     Raises:
         ValueError: for values out of range, or a pilot without a support.
@@ -62,15 +61,9 @@ def plan_suite(
         >>> from jaxcert.planning import plan_suite
         >>> print(plan_suite([0.95] * 36 + [0.5] * 4, 33, 0.8, delta=0.05))
         Wanted: at least 33 of 40 tasks certified at 0.8, confidence 0.95, in 0.9 of cases
-        trials  in all  power  certified
-             5     200   0.00         11
-            10     400   0.00         17
-            20     800   0.00         25
-            50   2,000   0.60         31
-            61   2,440   0.95         33
-           100   4,000   1.00         34
-        61 trials of each task suffice, at 95 % confidence in fresh simulations
-        certified: the number of tasks certified in 0.9 of cases
+        rollouts of each  tasks  rollouts in all
+                      61     40            2,440
+        in at least so many cases: at 95 % confidence in fresh simulations
         certify_each_task, which names the tasks, may certify more
     """
     for name, value in (("delta", delta), ("power", power)):
@@ -95,49 +88,26 @@ def plan_suite(
     experiments = Experiments(
         tasks.draw, lambda drawn, m: count(drawn, m) >= num_good, int(max_rollouts), least_length=16, most_fresh=2**22
     )
-    found, sure, unlucky = fewest(experiments, power, (seed, 4)), None, None
-    if found and isinstance(tasks, PilotReturns):
-        unlucky = experiments._replace(draw=_unlucky(tasks, count, found, seed).draw)
-        sure = fewest(unlucky, power, (seed, 6))
-    rows = sorted({m for m in (*_SHOWN, found or max_rollouts, sure or max_rollouts) if m <= max_rollouts})
-
-    def counted(experiments: Experiments, seed: tuple[int, ...]) -> dict[int, np.ndarray]:
-        fresh = experiments.fresh(np.random.default_rng(seed), rows[-1])
-        return {m: np.sort(np.concatenate([count(part, m) for part in fresh])) for m in rows}
-
-    counts, doubted = counted(experiments, (seed, 4, 2)), unlucky and counted(unlucky, (seed, 6, 2))
-    designs = [
-        Design(
-            ATTAINED.name if tasks.binary else betting.__name__,
-            tasks.num_tasks,
-            m,
-            None,
-            None,
-            m,
-            float(m * tasks.num_tasks),
-            float(np.mean(counts[m] >= num_good)),
-            pessimistic=float(np.mean(doubted[m] >= num_good)) if doubted else None,
-        )
-        for m in rows
-    ]
-    said = (
-        [] if not found else [f"{sure or found} trials of each task suffice, at 95 % confidence in fresh simulations"]
-    )
-    return Plan(
+    like, sure = fewest(experiments, power, (seed, 4)), None
+    if isinstance(tasks, PilotReturns):
+        sure = like and fewest(experiments._replace(draw=_unlucky(tasks, count, like, seed).draw), power, (seed, 6))
+    none = ""
+    if not like:
+        found = count(experiments.drawn(np.random.default_rng((seed, 4, 2)), int(max_rollouts)), int(max_rollouts))
+        most = int(np.sort(found)[int((1 - power) * found.size)])
+        none = f"No number of trials up to {max_rollouts} is sure to have a power of {power:.4g}. With {max_rollouts} "
+        none += f"trials {how_many(most, 'task')} would be certified in {power:.4g} of cases."
+    return plan_of(
+        [Size(like, sure, tasks.num_tasks, listed=True, num_policies=1)],
         heading=(
             f"Wanted: at least {num_good} of {tasks.num_tasks} tasks certified at {threshold:g}, "
             f"confidence {confidence(delta)}, in {power:.4g} of cases"
         ),
-        notice=_notice(found, sure, power, max_rollouts),
-        table=_table(designs, counts, power),
-        remarks=(
-            *said,
-            *([DOUBTED] if doubted else []),
-            f"certified: the number of tasks certified in {power:.4g} of cases",
-            "certify_each_task, which names the tasks, may certify more",
-        ),
-        designs=_best_first(designs, sure or found),
-        power=float(power),
+        notice=none,
+        remarks=["certify_each_task, which names the tasks, may certify more"],
+        most=int(max_rollouts),
+        name=ATTAINED.name if tasks.binary else betting.__name__,
+        power=power,
     )
 
 
@@ -146,38 +116,12 @@ _LISTS, _EACH, _UNLUCKY = 100, 8, 0.05
 
 
 def _unlucky(pilot: PilotReturns, count: Callable[..., np.ndarray], num_rollouts: int, seed: int) -> Any:
-    """The tasks of the list, if the pilot was lucky: of those that it may be of, some of which few are certified."""
+    """The list if the pilot was lucky: of many lists that may have given it, one of which few tasks are certified."""
     rng = np.random.default_rng([seed, 7])
     lists = [pilot.imagined(rng) for _ in range(_LISTS)]
     drawn = np.concatenate([each.draw(rng, _EACH, num_rollouts) for each in lists])
     certified = count(drawn, num_rollouts).reshape(_LISTS, _EACH).mean(axis=1)
     return lists[int(np.argsort(certified, kind="stable")[int(_UNLUCKY * _LISTS)])]
-
-
-def _notice(found: int, sure: int | None, power: float, max_rollouts: int) -> str:
-    """Whether the design that comes first has the power, even if the pilot was lucky."""
-    if not found:
-        return f"No number of trials up to {max_rollouts} is sure to have a power of {power:.4g}."
-    return "" if sure is None else doubt_notice(power, "trials", holds=sure > 0)
-
-
-def _table(designs: Sequence[Design], counts: Mapping[int, np.ndarray], power: float) -> dict[str, list[str]]:
-    """A row for each number of trials; ``counts``: how many tasks each experiment certifies with it, rising."""
-    doubted = [f"{each.pessimistic:.2f}" for each in designs if each.pessimistic is not None]
-    return {
-        "trials": [str(each.num_rollouts) for each in designs],
-        "in all": [f"{each.num_rollouts * each.num_tasks:,}" for each in designs],
-        "power": [f"{each.value:.2f}" for each in designs],
-        **({"pessimistic": doubted} if doubted else {}),
-        # The largest number that at least that share of the experiments reaches.
-        "certified": [str(each[int((1 - power) * each.size)]) for each in counts.values()],
-    }
-
-
-def _best_first(designs: Sequence[Design], found: int) -> tuple[Design, ...]:
-    """The numbers with enough power, the fewest trials first; if none has it, all, the most powerful first."""
-    enough = tuple(each for each in designs if found and each.num_rollouts >= found)
-    return enough or tuple(sorted(designs, key=lambda each: -each.value))
 
 
 def trials_of(name: str, pilot: Any, support: Support | None) -> Chances | PilotReturns:

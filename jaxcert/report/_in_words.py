@@ -1,17 +1,21 @@
-"""Answers as people read them: the columns of their rows as text, and the line at the top of a page."""
+"""Answers as people read them: their columns as text, the line at the top of a page, rows by name, and LaTeX."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert.certificates import Status, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._access import Answer
-from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates._certificate import is_difference, naming
 from jaxcert.certificates._figures import ceil_to, level_figures
-from jaxcert.certificates._question import Question
+from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.questions._answers import fields_of_rows, sampled
+from jaxcert.report.plots._interval_plot import Interval
+from jaxcert.tables import Returns
+from jaxcert.tables._aligned import in_one_order
+from jaxcert.tables._readers import ReturnsFile
 
 
 class Column(NamedTuple):
@@ -95,3 +99,143 @@ def headline(certificate: Answer, index: int) -> Headline:
     """The statement of one row of a concrete certificate without batch axes; figures are on the safe side."""
     _, claim, about = certificate._told(index)
     return Headline(claim, f"{about}, w{certificate._start[1:]}")
+
+
+# --- by name -------------------------------------------------------------------------------------------------------
+
+# A mean that was rounded down to single precision reaches the threshold that it was.
+_ROUNDING = 1e-6
+
+
+def observed_means(data: Sequence[Returns]) -> np.ndarray | None:
+    """The mean return of each task, or the difference of two policies, [n]; None of a summary."""
+    if not all(isinstance(each.returns, np.ndarray) for each in data):
+        return None
+    first, *others = in_one_order(*data)
+    return first.means - others[0].means if others else first.means
+
+
+def intervals_of(
+    certificate: Any, question: Question, means: np.ndarray | None, name: str = "", policies: Sequence[str] = ()
+) -> dict[str, Interval]:
+    """A row for each task that an answer names, or for what it certifies as a whole, and for each of its numbers.
+
+    ``means``: observed, [n], if known; ``name``: of the group; ``policies``: what two are called that are compared.
+    """
+    in_a_row = getattr(certificate, "num_episodes", 1)
+    means = means if means is None or in_a_row == 1 else means**in_a_row
+    places = column_texts(certificate, question, question.each) if question.each else [""]
+    ends = [f" at {place}" if len(places) > 1 else "" for place in places]
+    if question.takes("tasks"):
+        of, good, bad = f"{name}: " if name else "", np.asarray(certificate.good), np.asarray(certificate.bad)
+        kinds = np.where(good, "certified", np.where(bad, "surely below", "not certified")).tolist()
+        seen = [None] * len(certificate.tasks) if means is None else means.tolist()
+        each = zip(certificate.tasks, seen, kinds, strict=True)
+        rows = [(task, value, zip(ends, row, strict=True)) for task, value, row in each]
+        return {f"{of}{task}{end}": Interval(None, value, kind=kind) for task, value, row in rows for end, kind in row}
+    columns = question.rows.columns
+    upper = next((columns[column] for column, least in question.rows.claims.items() if least is max), None)
+    low = np.atleast_1d(getattr(certificate, columns[question.rows.certified])).tolist()
+    high = [None] * len(low) if upper is None else np.atleast_1d(getattr(certificate, upper)).tolist()
+    seen = _observed(certificate, question, means)
+    whole = name or " minus ".join(policies) or "all tasks"
+    three = zip(low, seen, high, strict=True)
+    return {f"{whole}{end}": Interval(*each) for end, each in zip(ends, three, strict=True)}
+
+
+def axis_of(certificate: Any, question: Question) -> dict[str, Any]:
+    """The quantity of such a plot, and the threshold if the numbers are compared with one."""
+    if not question.takes("tasks"):
+        what = heading(question.rows.certified, question, certificate).removeprefix("certified ")
+        places = column_texts(certificate, question, question.each) if question.each else []
+        return {"xlabel": f"{what} at {question.each} {places[0]}" if len(places) == 1 else what}
+    at = certificate.thresholds.tolist()
+    return {"xlabel": f"observed {certificate.quantity}", "at": at[0] if len(at) == 1 else None}
+
+
+class Groups(NamedTuple):
+    """The answers to one question about groups of rows, which hold together; all rows are one group without a name."""
+
+    question: Question
+    names: Sequence[str]
+    answers: Sequence[Any]
+    files: Sequence[Sequence[ReturnsFile]]  # for each group: the files of the policy, of A and B, or of each metric
+    delta: float  # failure probability of all of it together
+    together: str  # how they hold together, in words
+    policies: Sequence[str] = ()  # what A and B are called
+
+    @property
+    def questions(self) -> list[Question]:
+        """The question about each name."""
+        return [self.question]
+
+    @property
+    def data(self) -> list[ReturnsFile]:
+        """The first file of each."""
+        return [files[0] for files in self.files]
+
+    @property
+    def said(self) -> list[str]:
+        """The sentences, each after the name of its group."""
+        pairs = zip(self.names, self.answers, strict=True)
+        lines = [(name, naming(line, self.policies)) for name, each in pairs for line in str(each).splitlines()]
+        return [f"{name}: {line}" if name else line for name, line in lines]
+
+    @property
+    def table(self) -> dict[str, list[str]]:
+        """A row for each group and each of its numbers; names and numbers of tasks stand first, if there are names."""
+        found: dict[str, list[str]] = {}
+        for name, certificate in zip(self.names, self.answers, strict=True):
+            texts = texts_of(certificate, self.question)
+            first = {"group": name, "tasks": str(certificate.num_tasks)} if name else {}
+            for title, entries in (
+                {each: [text] * len(texts["status"]) for each, text in first.items()} | texts
+            ).items():
+                found.setdefault(title, []).extend(entries)
+        return found
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """The rows for drawing, with the observed numbers."""
+        found: dict[str, Interval] = {}
+        for name, answer, files in zip(self.names, self.answers, self.files, strict=True):
+            means = None if self.question.metrics_of(answer) else observed_means(files)
+            found |= intervals_of(answer, self.question, means, name, self.policies)
+        return found
+
+    @property
+    def axis(self) -> dict[str, Any]:
+        """The name of the numbers that are drawn."""
+        return axis_of(self.answers[0], self.question)
+
+
+def _observed(certificate: Any, question: Question, means: np.ndarray | None) -> list[float | None]:
+    """The mean, or the number or share of the tasks whose mean reaches each threshold, as the answer counts them."""
+    columns, count = question.rows.columns, certificate.status.size
+    if means is not None and question.rows is MEAN_ROWS:
+        return [float(means.mean())]
+    counts = question.rows.certified.startswith("num_")
+    if means is None or columns.get(question.each or "") != "thresholds" or not (counts or question.curve is not None):
+        return [None] * count
+    levels = np.asarray(certificate.thresholds, np.float64)
+    reached = (means[:, None] >= levels - _ROUNDING * np.maximum(np.abs(levels), 1)).sum(axis=0)
+    return (reached if counts else reached / len(means)).tolist()
+
+
+_ESCAPED = str.maketrans(
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+)
+
+
+def latex_text(sentences: Sequence[str], columns: Mapping[str, Sequence[str]]) -> str:
+    """Sentences as a paragraph, and below it the columns of text by their headings, for the package booktabs."""
+    rows = [" & ".join(map(_escaped, row)) + r" \\" for row in (columns, *zip(*columns.values(), strict=True))]
+    table = [r"% \usepackage{booktabs}", rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", r"\toprule", rows[0]]
+    table += [r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*map(_escaped, filter(None, sentences)), "", *table, ""])
+
+
+def _escaped(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text).translate(_ESCAPED)

@@ -14,11 +14,9 @@ from jaxcert.certificates._ranking import linked
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._ask import ask
 from jaxcert.questions._registry import usual_questions
-from jaxcert.report._by_name import observed_means
 from jaxcert.report._document import certificate_document
-from jaxcert.report._in_words import column_texts, heading
-from jaxcert.report._protocol_check import equal
-from jaxcert.report._recompute import differing, precision, support_of, told
+from jaxcert.report._in_words import column_texts, heading, observed_means
+from jaxcert.report._recompute import differing, of_delta, precision, support_of, told
 from jaxcert.report._writers import certificate_record
 from jaxcert.report.plots._interval_plot import Interval, shared_letters
 from jaxcert.tables import Returns
@@ -142,10 +140,6 @@ class Leaderboard(NamedTuple):
         why = "since the worst return of its unfinished rollouts would help the other"
         return f" No policy is certified to be at least as good as {' or '.join(names)}, {why}."
 
-    def is_open(self, i: int, j: int) -> bool:
-        """Whether neither of two policies is certified to be at least as good as the other."""
-        return not (self.order[i, j] or self.order[j, i])
-
     def not_better(self, i: int) -> list[str]:
         """The policies that i is certified to be at least as good as."""
         return [self.names[j] for j in np.flatnonzero(self.order[i]).tolist() if j != i]
@@ -217,11 +211,8 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
     if board is None:
         yield "leaderboard: its certificates are not of one or two questions, asked of each policy in the same way"
         return
-    share, dtype = board.share(stated["delta"]), np.dtype(records[0]["settings"]["dtype"])
-    for place, record in enumerate(records):
-        if not equal(record["settings"]["delta"], share, dtype):
-            stands = record["settings"]["delta"]
-            yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
+    share, dtype = board.share(stated["delta"]), records[0]["settings"]["dtype"]
+    yield from of_delta(records, share, dtype, "its share of the leaderboard's is")
     names = [entry["policy"] for entry in stated["order"]]
     for name, record in zip(itertools.cycle(names), records, strict=False):
         data = record["data"] or {}
@@ -230,7 +221,7 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
             what = f", {policy!r}" if policy else ""
             yield f"leaderboard order: the policy {name!r} comes from the file {file!r}{what}"
     support = support_of(records[0])
-    with precision(str(dtype)):
+    with precision(dtype):
         order = order_of(board, files, support, stated["delta"])
     again = _entry(Leaderboard(board, stated["delta"], support, files, names, [], order))
     yield from told(differing("leaderboard", stated, again), "the returns give")

@@ -101,20 +101,6 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: Sequence[Ret
         yield from told(differing(again["fixed_beforehand"], fixed_of(record), fixed_of(again)), "the protocol gives")
 
 
-def equal(found: Any, stated: Any, dtype: np.dtype) -> bool:
-    """Whether numbers differ only by rounding to their type."""
-    if isinstance(stated, dict):
-        return all(equal(found[name], stated[name], dtype) for name in stated)
-    if found is None or stated is None or isinstance(found, str) or isinstance(stated, str):
-        return found == stated
-    if np.shape(found) != np.shape(stated):
-        return False
-    try:
-        return bool(np.allclose(found, stated, rtol=4 * np.finfo(dtype).eps, atol=0))
-    except (OverflowError, TypeError):  # integers beyond floats
-        return False
-
-
 # Sizes of arrays and what counts in them have 32 bits.
 _MOST_EPISODES = 2**31 - 1
 

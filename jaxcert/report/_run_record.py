@@ -70,19 +70,19 @@ def run_record(
     return where_proven(record, witnesses, lambda document: check_trials.check(document, lambda _: found))
 
 
-def trial_records(trials: Trials) -> list[dict[str, Any]]:
-    """The record for a certificate file; if trials were withdrawn, also a second one, which counts them."""
-    found = [_record(trials, _LEFT_OUT, count_withdrawn=False)]
-    return found + ([_record(trials, _COUNTED, count_withdrawn=True)] if trials.withdrawn else [])
+def trial_records(trials: Trials, *, witness: bool = False) -> list[dict[str, Any]]:
+    """The record for a certificate file, and if trials were withdrawn a second one, which counts them.
 
-
-def witnessed_trials(path: Path) -> list[dict[str, Any]]:
-    """Add witnesses to the record that counts all trials of the log, in double precision, as declared."""
+    With ``witness`` the one that counts all trials of the log, with witnesses, in double precision, as declared.
+    """
+    if not witness:
+        found = [_record(trials, _LEFT_OUT, count_withdrawn=False)]
+        return found + ([_record(trials, _COUNTED, count_withdrawn=True)] if trials.withdrawn else [])
     with precision("float64"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # said when the log was read before
-            trials = Trials(path)
-        return [_record(trials, _COUNTED, count_withdrawn=True, log=path, sha256=trials.sha256)]
+            exact = Trials(trials.path)
+        return [_record(exact, _COUNTED, count_withdrawn=True, log=exact.path, sha256=exact.sha256)]
 
 
 def _record(trials: Trials, words: str, *, count_withdrawn: bool, **proof: Any) -> dict[str, Any]:

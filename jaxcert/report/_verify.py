@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
 from jaxcert.report._comparison import Compared, compare
 from jaxcert.report._document import assumptions_of, document_digest, read_certificate
 from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._protocol_check import equal, of_protocol
+from jaxcert.report._protocol_check import of_protocol
+from jaxcert.report._recompute import of_delta
 from jaxcert.report._recorded_files import of_names, recorded_files, rows_read, told_names
 from jaxcert.tables._returns import how_many
 
@@ -148,7 +147,5 @@ def _of_document(document: Mapping[str, Any]) -> Iterator[str]:
         yield "it holds no certificate"
     if document["assumptions"] != assumptions_of(record["question"] for record in document["certificates"]):
         yield "its assumptions differ from those that this format states for its questions"
-    part = document["checkpoint"]
-    for place, record in enumerate(document["certificates"] if part else ()):
-        if not equal(record["settings"]["delta"], part["delta"], np.dtype(np.float32)):
-            yield f"certificate {place + 1}: delta is {record['settings']['delta']}, of the checkpoint {part['delta']}"
+    if (part := document["checkpoint"]) is not None:
+        yield from of_delta(document["certificates"], part["delta"], "float32", "of the checkpoint")

@@ -44,34 +44,11 @@ from typing import Any
 from unicodedata import normalize
 
 if __package__:
-    from jaxcert.report.check_certificate import (
-        COUNTED,
-        READING,
-        Case,
-        Number,
-        exact_number,
-        gain,
-        main,
-        need,
-        printed,
-        share_of_new_tasks,
-    )
-    from jaxcert.report.check_certificate import check as check_with
+    from jaxcert.report import check_certificate as base
 else:  # a file beside this one
-    from check_certificate import (
-        COUNTED,
-        READING,
-        Case,
-        Number,
-        exact_number,
-        gain,
-        main,
-        need,
-        printed,
-        share_of_new_tasks,
-    )
-    from check_certificate import check as check_with
+    import check_certificate as base
 
+Case, exact_number, need = base.Case, base.exact_number, base.need
 LOG, PAIRS = "jaxcert-trials-1", "jaxcert-pairs-1"
 BELIEVED_OF_PAIRS = """What remains to be believed:
 - the theorem, proven in the theory page of jaxcert;
@@ -140,8 +117,8 @@ def undecided_counts(rule: Any, bets: list[Fraction], threshold: Fraction, goal:
     """The numbers s of successes in 0, ..., T trials with g < W < c; from one t to the next an end moves by 0 or 1."""
     found, least, enough, given_up = [], 0, 0, exact_number(rule["give_up"])
     for t in range(most + 1):
-        least += gain(bets, {1: least, 0: t - least}, Fraction(0), threshold, given_up) <= 0
-        enough += gain(bets, {1: enough, 0: t - enough}, Fraction(0), threshold, goal) < 0
+        least += base.gain(bets, {1: least, 0: t - least}, Fraction(0), threshold, given_up) <= 0
+        enough += base.gain(bets, {1: enough, 0: t - enough}, Fraction(0), threshold, goal) < 0
         found.append(range(least, enough))
     return found
 
@@ -171,7 +148,7 @@ def share_at_declared(rule: Any, row: Any, case: Case) -> None:
     numbers = [*map(exact_number, (rule["delta"], rule["beta"], *rule["thresholds"]))]
     same = len(numbers) > 2 and all(case.settings[name] == rule[name] for name in ("delta", "beta", "support"))
     need(same and row["threshold"] in rule["thresholds"], "threshold, delta, beta or support are not as declared")
-    share_of_new_tasks(row, case, partial(stopped, rule))
+    base.share_of_new_tasks(row, case, partial(stopped, rule))
 
 
 def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
@@ -180,7 +157,7 @@ def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
 
     def returns(data: Any) -> tuple[list, str]:
         tasks, digest, declared = read(data)
-        for record in loads(document, **READING)["certificates"]:
+        for record in loads(document, **base.READING)["certificates"]:
             rollouts, stated = record.get("rollouts", {}), record.get("rollouts", {}).get("declared", {})
             others = [name for name in stated if name not in declared or stated[name] != declared[name]]
             need(not others, f"it says another {', '.join(others)} than was declared")
@@ -189,8 +166,8 @@ def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
         rule.update(declared)
         return tasks, digest
 
-    statements = {"sequential": ("threshold", COUNTED, partial(share_at_declared, rule))}
-    for holds, words in check_with(document, returns, statements):
+    statements = {"sequential": ("threshold", base.COUNTED, partial(share_at_declared, rule))}
+    for holds, words in base.check(document, returns, statements):
         yield holds, f"{words}{rule.get('later', '')}" if holds else words
 
 
@@ -200,7 +177,7 @@ def _said(fact: Any) -> Any:
         return sorted(
             (exact_number(each["number"]), each["task"], exact_number(each["value"]), each["why"]) for each in fact
         )
-    return exact_number(fact) if isinstance(fact, Number) else fact
+    return exact_number(fact) if isinstance(fact, base.Number) else fact
 
 
 def chained(line: bytes, before: str, number: int) -> str:
@@ -219,7 +196,7 @@ def read_entries(content: bytes, kind: str, wanted: str = "") -> tuple[list[dict
     for i, line in enumerate(lines):
         if i > 0 and seen.hexdigest() == wanted:
             return found, chain, wanted, lines[i:]
-        entry, chain = loads(line, **READING), chained(line, chain, i + 1)
+        entry, chain = loads(line, **base.READING), chained(line, chain, i + 1)
         need(i > 0 or entry["format"] == kind, f"it is no log of {kind.split('-')[1]}")
         is_next = exact_number(entry["number"]) == i
         need(is_next, f"line {i + 1} of the log has the number {entry['number']}: one is missing")
@@ -362,7 +339,7 @@ def shown(declared: Any, pairs: list[tuple], lost: set[int]) -> list[tuple[int, 
     by_wins = declared["successes"] is True and margin == 0
     share = delta / (len(declared["policies"]) * (len(declared["policies"]) - 1))
     if by_wins:
-        rule = {"max_trials": declared["max_pairs"], "give_up": Number("0")}
+        rule = {"max_trials": declared["max_pairs"], "give_up": base.Number("0")}
         passes = by_successes(rule, bets, Fraction(1, 2), exact_number(declared["goal"]), share)
     else:
         passes = by_wealth(bets, Case([], -width, width, delta, delta, {}, False), margin, share)
@@ -410,10 +387,10 @@ def main_of_pairs(log: str) -> int:
     def found() -> Iterator[tuple[bool, str]]:
         return ((line.startswith("proven"), line) for line in check_pairs(Path(log).read_bytes()))
 
-    return printed(found, BELIEVED_OF_PAIRS)
+    return base.printed(found, BELIEVED_OF_PAIRS)
 
 
 if __name__ == "__main__":
     if len(sys.argv) == 2:
         sys.exit(main_of_pairs(sys.argv[1]))
-    sys.exit(main(sys.argv[1], sys.argv[2], check, read_log, "sha256") if len(sys.argv) == 3 else __doc__)
+    sys.exit(base.main(sys.argv[1], sys.argv[2], check, read_log, "sha256") if len(sys.argv) == 3 else __doc__)

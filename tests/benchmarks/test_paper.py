@@ -110,22 +110,6 @@ def test_robots_from_the_samples(monkeypatch):
     assert len(list(found.rows)) == 8 * len(robots.THRESHOLDS)
 
 
-SMALL = {"NUM_TASKS": 60, "NUM_THRESHOLDS": 11, "SEEDS": range(2)}
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """Zones with returns of known tasks, few thresholds, two orders."""
-
-    def collected(name: str, num_tasks: int, num_rollouts: int) -> np.ndarray:
-        rng = np.random.default_rng(0)
-        return (rng.uniform(size=(num_tasks, num_rollouts)) < rng.beta(20, 1.2, (num_tasks, 1))).astype(np.float32)
-
-    monkeypatch.setattr(domains, "_collected", collected)
-    for name, value in SMALL.items():
-        monkeypatch.setattr(domains, name, value)
-
-
 def test_zones_from_made_up_returns(monkeypatch):
     """Tasks with known performances: no curve is above them."""
 

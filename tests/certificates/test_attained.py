@@ -202,17 +202,6 @@ def test_a_given_level_counts_as_before_and_divides_by_less():
         assert np.all(np.asarray(found.safety) >= np.asarray(counted.safety))
 
 
-def test_a_safety_level_beside_another_one_and_with_a_mask_of_all():
-    x = drawn(np.random.default_rng(3), (8, 60), 6)
-    found = np.asarray(certify_safety_level(x, 0.8, delta=0.05).thresholds)
-    together = certify_safety_level(x[0], [0.5, 0.8], delta=0.05, simultaneous=True)
-    np.testing.assert_array_equal(together.thresholds[1], found[0, 0])  # of few rollouts all c alone, too
-    x = drawn(np.random.default_rng(3), (8, 60), 20)
-    found = certify_safety_level(x, [0.5, 0.8], delta=0.05).thresholds
-    masked = certify_safety_level(x, [0.5, 0.8], delta=0.05, where=np.ones_like(x))
-    np.testing.assert_allclose(masked.thresholds, found, rtol=1e-6)
-
-
 def best_of_the_levels(counts: np.ndarray, m: int, wanted: float, delta: float) -> float:
     """The largest of the tolerance limits that are the definition, by SciPy."""
     n, found = len(counts), [0.0]

@@ -80,12 +80,6 @@ def test_the_usual_levels_look_like_themselves():
         assert figures(str(certificate))[:2] == (text, "20.1")
 
 
-def test_repr_of_a_concrete_certificate_has_its_numbers():
-    text = repr(certify_lower_bounds(LOWER, [10.0, 250.0], delta=0.1, beta=0.05))
-    assert "thresholds=[10, 250]" in text
-    assert text.endswith("beta=0.05, delta=0.1, num_tasks=200, bound='given', method='binomial', question='safety')")
-
-
 def test_every_status_has_its_own_advice():
     assert len({status.advice for status in Status}) == len(Status) == 6
     assert [int(status) for status in Status] == list(range(6))

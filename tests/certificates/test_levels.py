@@ -166,10 +166,6 @@ def test_lower_bounds_are_those_of_the_smallest_level():
     np.testing.assert_allclose(auto().lower_bounds, bounds.betting(X, BETAS[0], support=(0, 1)), rtol=1e-6)
 
 
-def test_safety_does_not_rise_with_the_threshold():
-    assert np.all(np.diff(auto(thresholds=np.linspace(0, 1, 300)).safety) <= 0)
-
-
 def test_a_task_that_fails_at_a_larger_level_fails():
     lower = np.zeros((3, 40), np.float32)
     lower[0] = 1.0  # which no sound bound does, but for rounding

@@ -149,15 +149,6 @@ def test_the_certificate_as_json_and_no_ordinary_returns(whole, tmp_path):
     assert words in refused("certify", out, "--support", 0, 1, "--delta", 0.1)
 
 
-def test_coins_take_fewer_rollouts(tmp_path):
-    arguments = (*GRID, "--max-rollouts-per-task", 100, "--schedule", "closest", "--until", 0.3)
-    assert command(*arguments, "--binary", "--out", tmp_path / "run.npz").status == 0
-    run = load_adaptive(tmp_path / "run.npz")
-    assert bool(run.state.is_binary)
-    assert int(run.state.max_rollouts_per_task) == 100
-    assert run.certificate.safety[0] >= 0.3
-
-
 def test_it_says_what_became_of_the_tasks_where_less_is_certified_than_wanted(tmp_path):
     limits = "--max-rollouts", 100, "--max-rollouts-per-task", 3
     outcome = command(*GRID, *limits, "--until", 0.9, "--out", tmp_path / "run.npz")

@@ -1,6 +1,7 @@
 """`jaxcert choose`: every command that it offers works as it stands."""
 
 import json
+import re
 import shlex
 
 import numpy as np
@@ -10,18 +11,30 @@ from tool_files import DROP, LEROBOT, TAU, TAU2, edited, written
 
 from jaxcert.questions import QUESTIONS
 
+WORDS = {question.words: name for name, question in QUESTIONS.items()}
+
 
 def _chosen(*arguments):
-    out = said("choose", *arguments, "--json")
-    return json.loads(out)
+    """The offered commands, and the words of the questions that are offered and, by their place, asked elsewhere."""
+    here, _, others = command("choose", *arguments).out.partition("\nAsked elsewhere:\n")
+    offered = [line.strip() for line in here.splitlines() if line.startswith("    ")]
+    words = [line.strip() for line in here.splitlines() if line.startswith("  ") and line[2] != " "]
+    elsewhere = {where: told.splitlines() for where, told in re.findall(r"\n  (\S.*)\n((?:    .*\n)+)", others)}
+    return offered, words, {where: [line.strip() for line in lines] for where, lines in elsewhere.items()}
+
+
+def _all_words(found):
+    """The words of all questions, offered or asked elsewhere; the first line in two spaces is of the columns."""
+    _, words, elsewhere = found
+    return sorted({*words, *(line for lines in elsewhere.values() for line in lines)} & {*WORDS})
 
 
 def _run_all(found):
     """Every command, with numbers in place of X, LOW and HIGH."""
-    for each in found["questions"]:
-        words = [{"X": "0.5", "LOW": "0", "HIGH": "1"}.get(word, word) for word in shlex.split(each["command"])]
+    for each in found[0]:
+        words = [{"X": "0.5", "LOW": "0", "HIGH": "1"}.get(word, word) for word in shlex.split(each)]
         status, out, err = command(*words[1:])
-        assert status == 0, (each["command"], err)
+        assert status == 0, (each, err)
         assert "With confidence 0.95" in " ".join(out.split())
 
 
@@ -40,42 +53,30 @@ def scores(tmp_path):
     return path
 
 
-@pytest.mark.slow
-def test_commands_of_successes_work(passes):
-    found = _chosen(passes)
-    assert [each["num_tasks"] for each in found["files"]] == [20]
-    assert not any("LOW" in each["command"] for each in found["questions"])
-    _run_all(found)
-
-
-@pytest.mark.slow
-def test_commands_of_numbers_work_once_the_range_is_known(scores):
-    _run_all(_chosen(scores))
-
-
-@pytest.mark.slow
-def test_commands_of_other_tools_work(tmp_path):
-    path = tmp_path / "eval_info.json"
-    path.write_text(json.dumps(LEROBOT))
-    _run_all(_chosen(path))
-
-
-@pytest.mark.slow
-def test_commands_of_two_files_work(passes, scores):
-    other = passes.with_name("other.csv")
-    other.write_text(passes.read_text().replace("0,0,fail", "0,0,pass"))
-    _run_all(_chosen(passes, other))
+@pytest.fixture
+def others(passes, scores, tmp_path):
+    """Files by which all commands are tried; two of them with the same tasks."""
+    passes.with_name("other.csv").write_text(passes.read_text().replace("0,0,fail", "0,0,pass"))
     np.savez(scores.with_name("b.npz"), returns=np.linspace(0, 0.5, 80).reshape(20, 4))
-    _run_all(_chosen(scores, scores.with_name("b.npz")))
+    return {"successes": [passes], "numbers": [scores], "another tool": [written(tmp_path, LEROBOT, "eval_info.json")],
+            "two of successes": [passes, passes.with_name("other.csv")],
+            "two of numbers": [scores, scores.with_name("b.npz")]}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["successes", "numbers", "another tool", "two of successes", "two of numbers"])
+def test_every_command_that_is_offered_works(others, kind):
+    found = _chosen(*others[kind])
+    assert found[0]
+    assert kind != "successes" or not any("LOW" in each for each in found[0])
+    _run_all(found)
 
 
 def test_every_question_is_asked_here_or_somewhere_else(scores):
     other = scores.with_name("other.npz")
     np.savez(other, returns=np.zeros((20, 4)))
     for files in ([scores], [scores, other]):
-        found = _chosen(*files)
-        assert sorted(each["name"] for each in (*found["questions"], *found["elsewhere"])) == sorted(QUESTIONS)
-        assert all(each["where"] for each in found["elsewhere"])
+        assert _all_words(_chosen(*files)) == sorted(WORDS)
 
 
 def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_path):
@@ -105,11 +106,9 @@ def test_three_policies_have_a_leaderboard(tmp_path):
         path.write_text("world,run,ok\n" + "".join(rows))
     columns = ("--task", "world", "--trial", "run", "--value", "ok")
     found = _chosen(*paths, *columns)
-    assert [(each["name"], each["listed"]) for each in found["questions"]] == [
-        ("leaderboard", False),
-        ("leaderboard", True),
-    ]
-    assert found["elsewhere"] == []
+    assert ["--suite" in each for each in found[0]] == [False, True]
+    assert all(" --threshold X " in each for each in found[0])
+    assert found[2] == {}
     _run_all(found)
     assert "their order" in command("choose", *paths, *columns).out
     assert "\n  jaxcert compare A B C\n" in command("choose", paths[0], *columns).out
@@ -128,12 +127,12 @@ def test_unfinished_rollouts_are_asked_for_no_upper_end(tmp_path):
     """Which would be refused."""
     path = written(tmp_path, edited(TAU2, "simulations", 0, value=DROP))
     found = _chosen(path, "--unfinished", 0)
-    assert all("--unfinished 0" in each["command"] for each in found["questions"])
-    assert not any("--complete" in each["command"] for each in found["questions"])
-    assert any("--complete" in each["command"] for each in _chosen(written(tmp_path, TAU2))["questions"])
-    left_out = [each["name"] for each in found["elsewhere"] if "every rollout is finished" in each["where"]]
+    assert all("--unfinished 0" in each for each in found[0])
+    assert not any("--complete" in each for each in found[0])
+    assert any("--complete" in each for each in _chosen(written(tmp_path, TAU2))[0])
+    left_out = [WORDS[words] for words in found[2]["of files in which every rollout is finished"]]
     assert left_out == ["interval", "requirements", "suite_requirements"]
-    assert sorted(each["name"] for each in (*found["questions"], *found["elsewhere"])) == sorted(QUESTIONS)
+    assert _all_words(found) == sorted(WORDS)
 
 
 OTHERS = {
@@ -150,7 +149,7 @@ def test_a_requirement_is_on_a_metric(tmp_path, name):
     rows = [f"{i // 4},{i % 4},{i % 3},{OTHERS[name][i % len(OTHERS[name])]}" for i in range(80)]
     path = tmp_path / "t.csv"
     path.write_text("\n".join([f"task,trial,score,{name}", *rows, ""]))
-    commands = [each["command"] for each in json.loads(command("choose", path, "--json").out)["questions"]]
+    commands, *_ = _chosen(path)
     is_metric = [*OTHERS].index(name) >= [*OTHERS].index("collisions")
     assert any(f"--requirement '{name} <= X" in each for each in commands) == is_metric
     assert any("--requirement" in each for each in commands) == is_metric

@@ -3,224 +3,206 @@
 import html
 import json
 import re
-import shlex
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from cli_harness import command, refused, said, session
+from cli_harness import lines_of, proposed, session, table
 from tool_files import DROP, TAU, TAU2, edited, written
 
 RNG = np.random.default_rng(0)
 A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
 B = (0.8 * A).astype(np.float32)
-SETTINGS = ("--support", 0, 1, "--delta", 0.1)
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("files")
-    np.savez(folder / "new.npz", returns=A)
-    np.savez(folder / "old.npz", returns=B)
-    return folder / "new.npz", folder / "old.npz"
+@pytest.fixture(autouse=True)
+def folder(there):
+    np.savez("new.npz", returns=A)
+    np.savez("old.npz", returns=B)
 
 
-def sentences(out: str) -> list[str]:
-    return [line for line in out.splitlines() if line.startswith("With confidence")]
+def run(script):
+    return session(script, COMPARE="compare new.npz old.npz BASE", BASE="--support 0 1 --delta 0.1")
 
 
-@pytest.mark.parametrize("words", [("--mean",), ("--suite", "--mean")])
-def test_a_page_of_two_policies_says_what_is_printed_and_which_is_which(files, tmp_path, words):
-    made = ("--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
-    out = said("compare", *files, *SETTINGS, *words, *made)
-    text = html.unescape((tmp_path / "c.html").read_text())
-    assert "Policy A is <strong>new.npz</strong>, policy B is <strong>old.npz</strong>." in text
-    assert "<h1>new.npz against old.npz</h1>" in text
-    told = sentences(out)
-    assert told
-    assert all(line in text for line in told)
-    (shown,) = re.findall("<pre>(jaxcert verify .*)</pre>", text)
-    program, *arguments = shlex.split(shown)
-    assert (program, arguments) == ("jaxcert", ["verify", "c.json", "new.npz", "old.npz"])
-    assert said("verify", tmp_path / "c.json", *files).startswith("verified: 1 certificate")
+def page() -> str:
+    return html.unescape(Path("c.html").read_text())
 
 
-def test_files_of_one_name_are_told_apart_by_their_folders(files, tmp_path):
+@pytest.mark.parametrize("words", ["--mean", "--suite --mean"])
+def test_a_page_of_two_policies_says_what_is_printed_and_which_is_which(words):
+    out = run(f"COMPARE {words} --json c.json --report c.html -> With confidence")
+    assert "Policy A is <strong>new.npz</strong>, policy B is <strong>old.npz</strong>." in page()
+    assert "<h1>new.npz against old.npz</h1>" in page()
+    assert all(line in page() for line in out.splitlines() if line.startswith("With confidence"))
+    assert "<pre>jaxcert verify c.json new.npz old.npz</pre>" in page()
+    run("verify c.json new.npz old.npz -> ^verified: 1 certificate")
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders():
     for folder, returns in (("a", A), ("b", B)):
-        (tmp_path / folder).mkdir()
-        np.savez(tmp_path / folder / "r.npz", returns=returns)
-    both = tmp_path / "a" / "r.npz", tmp_path / "b" / "r.npz"
-    said("compare", *both, *SETTINGS, "--mean", "--report", tmp_path / "c.html", "--title", "A title")
-    text = (tmp_path / "c.html").read_text()
-    assert f"Policy A is <strong>{both[0]}</strong>, policy B is <strong>{both[1]}</strong>." in text
-    assert "<h1>A title</h1>" in text
+        Path(folder).mkdir()
+        np.savez(f"{folder}/r.npz", returns=returns)
+    run("compare a/r.npz b/r.npz BASE --mean --report c.html --title 'A title' -> With confidence")
+    assert "Policy A is <strong>a/r.npz</strong>, policy B is <strong>b/r.npz</strong>." in page()
+    assert "<h1>A title</h1>" in page()
 
 
 @pytest.mark.slow
-def test_rows_in_another_order_are_matched_on_the_page(tmp_path):
+def test_rows_in_another_order_are_matched_on_the_page():
     """The difference of each task is shown, and not that of two tasks."""
     rows = {"push": (0.9, 0.2), "pull": (0.5, 0.4), "turn": (0.8, 0.1)}
     for place, name in enumerate(("new.csv", "old.csv")):
-        lines = [f"{task},1,{values[place]}" for task, values in list(rows.items())[:: -1 if place else 1]]
-        (tmp_path / name).write_text("\n".join(["task_id,episode_id,total_return", *lines, ""]))
-    made = ("--suite", "--threshold", 0.9, "--report", tmp_path / "c.html", "--tasks-in-report")
-    said("compare", tmp_path / "new.csv", tmp_path / "old.csv", *SETTINGS, *made)
-    assert "pull (0.1), push (0.7), turn (0.7)" in (tmp_path / "c.html").read_text()
+        ordered = [*rows.items()][:: -1 if place else 1]
+        table(name, "task_id,episode_id,total_return", [(task, 1, values[place]) for task, values in ordered])
+    run("compare new.csv old.csv BASE --suite --threshold 0.9 --report c.html --tasks-in-report -> With confidence")
+    assert "pull (0.1), push (0.7), turn (0.7)" in page()
 
 
-def test_words_ask_what_their_questions_do(files):
+def test_words_ask_what_their_questions_do():
     for words, question in (
-        (("--mean",), ("--question", "mean_difference")),
-        (("--suite", "--mean"), ("--question", "suite_mean")),
-        (("--suite", "--each-task", "--threshold", 0.1), ("--question", "each_task", "--threshold", 0.1)),
+        ("--mean", "--question mean_difference"),
+        ("--suite --mean", "--question suite_mean"),
+        ("--suite --each-task --threshold 0.1", "--question each_task --threshold 0.1"),
     ):
-        assert said("compare", *files, *SETTINGS, *words) == said("compare", *files, *SETTINGS, *question)
+        assert run(f"COMPARE {words} -> With confidence") == run(f"COMPARE {question} -> With confidence")
 
 
-@pytest.mark.parametrize("margin", [("--margin", 0), ("--margin=0",), ("--margin", 0, "--margin", 0)])
-def test_a_margin_of_a_list_is_answered_with_a_command_that_works(files, margin):
-    message = refused("compare", *files, *margin, *SETTINGS, "--suite")
-    assert "of a fixed list --threshold is the difference that a task has to reach" in message
-    program, *arguments = shlex.split(message.split("for example: ")[1])
-    assert program == "jaxcert"
-    assert "--margin" not in " ".join(arguments)
-    assert "of these 60 tasks" in said(*arguments)
+@pytest.mark.parametrize("margin", ["--margin 0", "--margin=0", "--margin 0 --margin 0"])
+def test_a_margin_of_a_list_is_answered_with_a_command_that_works(margin):
+    told = "of a fixed list --threshold is the difference that a task has to reach"
+    message = run(f"compare new.npz old.npz {margin} BASE --suite => {told}")
+    assert "--margin" not in proposed(message)
+    run(f"{proposed(message)} -> of these 60 tasks")
 
 
-def test_it_says_why_nothing_is_certified_as_certify_does(files, tmp_path):
-    made = ("--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
-    out = said("compare", *files, *SETTINGS, "--margin", "-0.5,0.9", *made)
-    assert "at -0.5" not in out  # more than nothing is certified there
-    (line,) = [line for line in out.splitlines() if line.startswith("Why not more")]
-    assert line.startswith("Why not more at margin 0.9: no lower bound can pass 0.7218 with 20 rollouts at beta 0.05")
-    advice = [row["advice"] for row in json.loads((tmp_path / "c.json").read_text())["certificates"][0]["rows"]]
-    assert advice[0] is None
-    assert line == f"Why not more at margin 0.9: {advice[1]['text']}."
-    text = re.sub("<[^>]+>", "", html.unescape((tmp_path / "c.html").read_text()))
-    assert line in text
+def test_it_says_why_nothing_is_certified_as_certify_does():
+    said = "Why not more at margin 0.9: no lower bound can pass 0.7218 with 20 rollouts at beta 0.05"
+    # At -0.5 more than nothing is certified.
+    out = run(f"COMPARE --margin -0.5,0.9 --json c.json --report c.html -> {said} | !at -0.5")
+    none, advice = [row["advice"] for row in json.loads(Path("c.json").read_text())["certificates"][0]["rows"]]
+    assert none is None
+    line = f"Why not more at margin 0.9: {advice['text']}."
+    assert [each for each in out.splitlines() if each.startswith("Why not more")] == [line]
+    assert line in re.sub("<[^>]+>", "", page())
 
 
 @pytest.mark.parametrize(("kind", "what"), [("--suite", "trials of each task"), ("--sampled", "tasks")])
-def test_what_would_show_a_difference_that_is_not_certified(tmp_path, kind, what):
-    rng, files = np.random.default_rng(0), [tmp_path / "a.npz", tmp_path / "b.npz"]
-    for file, skill in zip(files, (0.72, 0.6), strict=True):
-        np.savez(file, returns=rng.random((20, 10)) < skill)
+def test_what_would_show_a_difference_that_is_not_certified(kind, what):
+    rng = np.random.default_rng(0)
+    for name, skill in (("a.npz", 0.72), ("b.npz", 0.6)):
+        np.savez(name, returns=rng.random((20, 10)) < skill)
     start = "Not shown: that a.npz is better than b.npz on average. In these data it is by 0.08"
-    suite = " --suite" if kind == "--suite" else ""
-    expected = f"{start}; how many new {what} it takes: jaxcert plan A --against B --threshold 0{suite}.\n"
-    assert expected in said("compare", *files, kind, "--delta", 0.05)
-    out = said("compare", *files[::-1], kind, "--delta", 0.05)
-    assert "In these data it is worse by 0.08, so that more of the same would not show it" in out
-    np.savez(files[1], returns=np.zeros((20, 10), bool))
-    assert "Not shown" not in said("compare", *files, kind, "--delta", 0.05)
+    plan = f"jaxcert plan A --against B --threshold 0{' --suite' if kind == '--suite' else ''}."
+    run(f"""
+        compare a.npz b.npz {kind} --delta 0.05 -> {start}; how many new {what} it takes: {plan}
+        compare b.npz a.npz {kind} --delta 0.05 -> it is worse by 0.08, so that more of the same would not show it
+    """)
+    np.savez("b.npz", returns=np.zeros((20, 10), bool))
+    run(f"compare a.npz b.npz {kind} --delta 0.05 -> !Not shown")
 
 
-def test_what_is_asked_of_policies_together_is_an_error_with_strict(tmp_path):
-    rows = [f"k{i},{j},{int(i + j > 3)}" for i in range(12) for j in range(4)]
+def test_what_is_asked_of_policies_together_is_an_error_with_strict():
+    rows = [(f"k{i}", j, int(i + j > 3)) for i in range(12) for j in range(4)]
     for name, limit, unit in (("a", 500, 100), ("b", 200, 1)):
-        first = f"k0,0,{int(name == 'b')}"
-        text = "\n".join(["task,trial,success,max_steps", *(f"{row},{limit}" for row in [first, *rows[1:]]), ""])
-        (tmp_path / f"{name}.csv").write_text(text)
-        np.savez(tmp_path / f"{name}.npz", returns=np.full((6, 4), 0.9 * unit))
-    tables, arrays = ([tmp_path / f"{name}.{kind}" for name in "ab"] for kind in ("csv", "npz"))
-    told = command("compare", *tables, "--delta", 0.1, "--suite", "--mean")
-    assert told.status == 0
-    assert told.err.count("warning: ") == 1
-    assert "all rows of a policy have one entry in max_steps (500, 200)" in told.err
-    assert "in max_steps (500, 200)" in refused("compare", *tables, "--delta", 0.1, "--strict")
-    assert "in max_steps (500, 200)" in refused("compare", *tables, tables[0], "--delta", 0.1, "--strict")
-    both = tmp_path / "both.csv"
-    both.write_text("".join(f"{row},{500 + 9 * (who == 'ours')},{who}\n" for who in ("ours", "base") for row in rows))
-    both.write_text(f"task,trial,success,max_steps,who\n{both.read_text()}")
-    assert "in max_steps (509, 500)" in refused("compare", both, "--policy", "who", "--delta", 0.1, "--strict")
-    assert "in other units" in refused("compare", *arrays, "--support", 0, 100, "--delta", 0.1, "--strict")
+        first = ("k0", 0, int(name == "b"))
+        table(f"{name}.csv", "task,trial,success,max_steps", [(*row, limit) for row in [first, *rows[1:]]])
+        np.savez(f"{name}.npz", returns=np.full((6, 4), 0.9 * unit))
+    both = [(*row, 500 + 9 * (who == "ours"), who) for who in ("ours", "base") for row in rows]
+    table("both.csv", "task,trial,success,max_steps,who", both)
+    told = "all rows of a policy have one entry in max_steps (500, 200)"
+    assert run(f"compare a.csv b.csv --delta 0.1 --suite --mean ~> {told}").count("warning: ") == 1
+    run("""
+        compare a.csv b.csv --delta 0.1 --strict => in max_steps (500, 200)
+        compare a.csv b.csv a.csv --delta 0.1 --strict => in max_steps (500, 200)
+        compare both.csv --policy who --delta 0.1 --strict => in max_steps (509, 500)
+        compare a.npz b.npz --support 0 100 --delta 0.1 --strict => in other units
+    """)
 
 
-@pytest.mark.parametrize("names", [["a.csv", "a.csv"], ["a.csv", "b.csv"], ["a.csv", "c.csv"], ["all.csv", "all.csv"]])
-def test_a_policy_is_not_compared_with_its_copy(tmp_path, names):
+@pytest.mark.parametrize("names", ["a.csv a.csv", "a.csv b.csv", "a.csv c.csv", "all.csv all.csv"])
+def test_a_policy_is_not_compared_with_its_copy(names):
     """Nor with the same returns in another order of tasks and other names, or with itself if it always succeeds."""
     frame = pd.DataFrame({"task": np.arange(40) // 4, "trial": np.arange(40) % 4, "success": np.arange(40) % 7 % 2})
     for name, each in {"a": frame, "b": frame, "all": frame.assign(success=1)}.items():
-        each.to_csv(tmp_path / f"{name}.csv", index=False)
-    frame[::-1].sort_values("trial").rename(columns={"success": "passed"}).to_csv(tmp_path / "c.csv", index=False)
-    paths = [tmp_path / name for name in names]
-    told = command("compare", *paths, "--delta", 0.1, "--mean")
-    assert f"{paths[0]} and {paths[1]} have equal returns in each trial: if one is a copy of the other" in told.err
-    assert "have equal returns in each trial" in refused("compare", *paths, "--delta", 0.1, "--mean", "--strict")
+        each.to_csv(f"{name}.csv", index=False)
+    frame[::-1].sort_values("trial").rename(columns={"success": "passed"}).to_csv("c.csv", index=False)
+    told = f"{names.replace(' ', ' and ')} have equal returns in each trial: if one is a copy of the other"
+    run(f"""
+        compare {names} --delta 0.1 --mean ~> {told}
+        compare {names} --delta 0.1 --mean --strict => have equal returns in each trial
+    """)
 
 
-def policies_with(folder, name, num_trials, of_a, of_b):
-    """Tables of two policies, each with a column whose entry is a function of task and trial."""
-    paths = [folder / f"{each}.csv" for each in "ab"]
-    for path, entry in zip(paths, (of_a, of_b), strict=True):
-        rows = (f"w{t}x,{r},{(t + r) % 2},{entry(t, r)}\n" for t in range(12) for r in range(num_trials))
-        path.write_text(f"task,trial,success,{name}\n" + "".join(rows))
-    return command("compare", *paths, "--delta", 0.1, "--suite", "--mean")
+def policies_with(name, num_trials, of_a, of_b, *parts):
+    """Tables of two policies, each with a column whose entry is a function of task and trial; parts of what is said."""
+    for path, entry in (("a.csv", of_a), ("b.csv", of_b)):
+        rows = [(f"w{t}x", r, (t + r) % 2, entry(t, r)) for t in range(12) for r in range(num_trials)]
+        table(path, f"task,trial,success,{name}", rows)
+    run(f"compare a.csv b.csv --delta 0.1 --suite --mean ~> {' | '.join(parts)}")
 
 
 @pytest.mark.parametrize("num_trials", [1, 4])
 @pytest.mark.parametrize("name", ["layout_seed", "env_seed", "scene_id", "instruction", "goal"])
-def test_tasks_of_one_label_that_differ_between_policies_are_asked_about(tmp_path, name, num_trials):
-    found = policies_with(tmp_path, name, num_trials, lambda t, _: f"k{100 + t}", lambda t, _: f"k{900 + t}")
-    told = f"tasks of the same label differ in {name} (task w0x has 'k100' in {tmp_path / 'a.csv'}, 'k900' in"
-    assert told in found.err
-    assert "12 of 12 tasks" in found.err
-    found = policies_with(tmp_path, name, num_trials, lambda t, _: t, lambda t, _: f"{t}.0")
-    assert "the same label differ" not in found.err
+def test_tasks_of_one_label_that_differ_between_policies_are_asked_about(name, num_trials):
+    told = f"tasks of the same label differ in {name} (task w0x has 'k100' in a.csv, 'k900' in"
+    policies_with(name, num_trials, lambda t, _: f"k{100 + t}", lambda t, _: f"k{900 + t}", told, "12 of 12 tasks")
+    policies_with(name, num_trials, lambda t, _: t, lambda t, _: f"{t}.0", "!the same label differ")
 
 
 @pytest.mark.parametrize("name", ["seconds", "answer", "video", "seed", "note", "tokens", "mean_return", "commit"])
-def test_what_became_of_tasks_may_differ_between_policies(tmp_path, name):
-    found = policies_with(tmp_path, name, 1, lambda t, _: 100 + t, lambda t, _: 900 + t)
-    assert "the same label differ" not in found.err
-    found = policies_with(tmp_path, name, 4, lambda t, r: 100 + t + 3 * r, lambda t, r: 900 + t + 3 * r)
-    assert "the same label differ" not in found.err
+def test_what_became_of_tasks_may_differ_between_policies(name):
+    for number, step in ((1, 0), (4, 3)):
+        of_a, of_b = (lambda t, r, first=first, step=step: first + t + step * r for first in (100, 900))
+        policies_with(name, number, of_a, of_b, "!the same label differ")
 
 
 @pytest.mark.parametrize(("largest", "is_told"), [(5, True), (10, True), (2, False)])
-def test_marks_and_shares_are_asked_about(tmp_path, largest, is_told):
-    paths = [tmp_path / f"{name}.npz" for name in "ab"]
-    for path, unit in zip(paths, (largest, 1), strict=True):
-        np.savez(path, returns=np.linspace(0.5, 1, 24).reshape(6, 4) * unit)
-    said = command("compare", *paths, "--support", 0, largest, "--delta", 0.1, "--mean").err
-    assert ("in other units" in said) == is_told
+def test_marks_and_shares_are_asked_about(largest, is_told):
+    for name, unit in (("a.npz", largest), ("b.npz", 1)):
+        np.savez(name, returns=np.linspace(0.5, 1, 24).reshape(6, 4) * unit)
+    told = f"{'' if is_told else '!'}in other units"
+    run(f"compare a.npz b.npz --support 0 {largest} --delta 0.1 --mean ~> {told}")
 
 
-def test_unfinished_rollouts_count_as_the_worst_of_a_and_are_refused_of_b(tmp_path):
+def test_unfinished_rollouts_count_as_the_worst_of_a_and_are_refused_of_b():
     """The worst return of B would make A look better."""
-    whole, cut = written(tmp_path, TAU2, "whole.json"), written(tmp_path, edited(TAU2, "simulations", 0, value=DROP))
-    settings = ("--sampled", "--support", 0, 1, "--delta", 0.5, "--mean")
-    assert "1 of 4 rollouts unfinished (not in the file)" in refused("compare", cut, whole, *settings)
-    made = ("--unfinished", 0, "--json", tmp_path / "c.json")
-    out = said("compare", cut, whole, *settings, *made)
-    assert "1 of 4 rollouts unfinished (not in the file), counted as 0" in out
-    told = "verified: 1 certificate, 1 statement; 1 without an outcome, counted as 0\n"
-    assert said("verify", tmp_path / "c.json", cut, whole) == told
-    (held,) = json.loads((tmp_path / "c.json").read_text())["certificates"]
+    written(Path(), TAU2, "whole.json")
+    written(Path(), edited(TAU2, "simulations", 0, value=DROP), "cut.json")
+    session(
+        """
+        compare cut.json whole.json ASK => 1 of 4 rollouts unfinished (not in the file)
+        compare cut.json whole.json ASK --unfinished 0 --json c.json -> 1 of 4 rollouts unfinished (not in the file), \
+counted as 0
+        verify c.json cut.json whole.json -> = verified: 1 certificate, 1 statement; 1 without an outcome, counted as 0
+        compare whole.json cut.json ASK --unfinished 0 => The worst return of B's unfinished rollouts would help A
+        """,
+        ASK="--sampled --support 0 1 --delta 0.5 --mean",
+    )
+    (held,) = json.loads(Path("c.json").read_text())["certificates"]
     assert held["data"]["unfinished"] == {"num_rollouts": 1, "counted_as": 0.0}
-    message = refused("compare", whole, cut, *settings, "--unfinished", 0)
-    assert "The worst return of B's unfinished rollouts would help A" in message
 
 
-def test_both_commands_that_are_offered_for_benchmarks_work(tmp_path):
-    files = written(tmp_path, TAU, "a.json"), written(tmp_path, edited(TAU, 0, "reward", value=0), "b.json")
-    asked = refused("compare", *files, "--delta", 0.05, "--margin", 0)
+def test_both_commands_that_are_offered_for_benchmarks_work():
+    written(Path(), TAU, "a.json")
+    written(Path(), edited(TAU, 0, "reward", value=0), "b.json")
+    asked = run("compare a.json b.json --delta 0.05 --margin 0 => jaxcert compare")
     for ending in ("--suite", "--sampled"):
-        _, *arguments = shlex.split(re.search(rf"(jaxcert compare [^?]*?{ending})\b", asked)[1])
-        assert ("--margin" in arguments) == (ending == "--sampled")
-        assert "With confidence 0.95" in " ".join(said(*arguments).split())
+        words = re.search(rf"jaxcert (compare [^?]*?{ending})\b", asked)[1]
+        assert ("--margin" in words) == (ending == "--sampled")
+        run(f"{words} -> With confidence 0.95")
 
 
-def test_policies_of_one_file_are_named_in_their_order(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_policies_of_one_file_are_named_in_their_order():
     rows = [(agent, task, trial) for agent in ("old", "new", "mid") for task in range(40) for trial in range(4)]
     won = np.random.default_rng(0).random(len(rows)) < [0.95 if agent == "new" else 0.5 for agent, *_ in rows]
     columns = ("agent", "task", "trial", "success")
-    lines = [json.dumps(dict(zip(columns, (*row, bool(one)), strict=True))) for row, one in zip(rows, won, strict=True)]
-    Path("runs.jsonl").write_text("\n".join([*lines, ""]))
+    lines_of(
+        "runs.jsonl", [dict(zip(columns, (*row, bool(one)), strict=True)) for row, one in zip(rows, won, strict=True)]
+    )
     ask = "compare runs.jsonl --policy agent --suite --mean --delta 0.05 --only"
-    session(f"""
+    run(f"""
         {ask} new,old --json c.json -> the probability of success of new minus that of old is at least 0.
         verify c.json runs.jsonl -> verified: 1 certificate
         {ask} old,new -> the other way round, name B first.

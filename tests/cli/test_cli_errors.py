@@ -10,6 +10,7 @@ import pytest
 from cli_harness import as_process, command, refused, said
 
 import jaxcert
+from jaxcert._files import check_output, write_whole
 
 ROOT = Path(jaxcert.__file__).parents[1]
 GOOD = np.linspace(0, 1, 96).reshape(12, 8)
@@ -49,19 +50,6 @@ def test_a_bad_return_is_named_and_no_output_begun(tmp_path, bad):
     why = ", outside the support (0, 1)" if np.isfinite(bad) else "; expected a finite number"
     assert line == f"error: {path}: the return of task 3, rollout 5 is {bad:g}{why}\n"
     assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
-
-
-def test_what_only_the_library_knows(tmp_path):
-    def line(returns: np.ndarray, *arguments: object, **arrays: np.ndarray) -> str:
-        path = stored(tmp_path, returns, **arrays)
-        return refused("certify", path, "--support", 0, 1, "--delta", 0.1, *arguments)
-
-    masked = np.ones(GOOD.shape, bool)
-    masked[4] = False
-    assert "task 4 has every rollout masked" in line(GOOD, where=masked)
-    assert "empirical_bernstein needs at least 2" in line(GOOD[:, :1], "--bound", "empirical_bernstein")
-    swapped = np.random.default_rng(0).uniform(0, 0.1, size=(50, 40)) + np.linspace(0, 0.9, 40)
-    assert "axes were swapped" in line(swapped)
 
 
 def test_a_write_that_fails_is_one_line(tmp_path, monkeypatch):
@@ -162,3 +150,14 @@ def test_version():
 def test_a_refusal_as_a_process():
     done = as_process("certify", "none.npz", "--support", 0, 1, "--delta", 0.1)
     assert done == (2, "", "error: none.npz: no such file\n")
+
+
+def test_a_name_beside_which_no_other_has_room_is_refused_beforehand(tmp_path):
+    longest = tmp_path / ("ä" * 113 + ".npz")
+    assert len(longest.name.encode()) == 230
+    write_whole(check_output(longest), b"1")
+    write_whole(longest.with_name(f"{longest.name}.unfinished"), b"2")
+    too_long = tmp_path / ("ä" * 114 + ".npz")
+    begin = ("rollout", "simple_grid", "--tasks", 3, "--rollouts", 2, "--out", too_long)
+    assert "a name of 232 bytes; expected at most 230" in refused(*begin)
+    assert len(list(tmp_path.iterdir())) == 2

@@ -254,36 +254,6 @@ def test_the_page_of_a_leaderboard_says_what_the_table_does(written):
     assert "http" not in re.sub(r' xmlns(:\w+)?="[^"]*"', "", text)
 
 
-def test_single_trials_are_ordered_by_the_tasks_on_which_they_differ(tmp_path):
-    rng = np.random.default_rng(7)
-    skill = rng.random((80, 1))
-    trials = {"new": skill**0.3, "old": skill, "older": skill**3}
-    paths = [tmp_path / f"{name}.npz" for name in trials]
-    for path, rate in zip(paths, trials.values(), strict=True):
-        np.savez(path, returns=rng.random((80, 1)) < rate)
-    status, _, err = command("compare", *paths, "--delta", 0.1, "--json", tmp_path / "board.json")
-    assert (status, err) == (0, "")
-    stacked = np.stack([np.load(path)["returns"] for path in paths])
-    level = 3 * board_of(None, None, 3).share(0.1)
-    order = jaxcert.certify_ranking(stacked, delta=level).order
-    stated = json.loads((tmp_path / "board.json").read_text())["leaderboard"]["order"]
-    assert [len(entry["at_least_as_good_as"]) for entry in stated] == (order.sum(axis=1) - 1).tolist() != [0, 0, 0]
-    assert verify(tmp_path / "board.json", paths[0], others=paths[1:]).ok
-
-
-def test_successes_on_a_list_need_no_threshold_and_a_check_counts_what_shares_delta(tmp_path):
-    for name, share in (("all.csv", 1.0), ("half.csv", 0.5), ("none.csv", 0.0)):
-        values = RNG.random((20, 4)) < share
-        rows = [f"t{i},{j},{int(value)}" for (i, j), value in np.ndenumerate(values)]
-        (tmp_path / name).write_text("\n".join(["task,episode,success", *rows, ""]))
-    held, files = tmp_path / "board.json", [tmp_path / f"{name}.csv" for name in ("all", "half", "none")]
-    asked = ("compare", *files, "--delta", 0.05, "--suite", "--bound", "clopper_pearson")
-    out = said(*asked, "--json", held)
-    assert "6 statements (3 means, 3 pairs)" in out
-    assert "half.csv, none.csv" in out
-    assert "verified: 3 certificates, 6 statements" in str(verify(held, files[0], others=files[1:]))
-
-
 def test_a_plot_shows_means_and_which_policies_are_not_told_apart(files, tmp_path):
     """Written as text, so that it can be read: names in the order of their certified means, and their letters."""
     plot = tmp_path / "plot.svg"

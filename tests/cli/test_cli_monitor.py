@@ -203,18 +203,6 @@ def test_no_setting_is_taken_from_the_file_of_a_monitor_whose_certificate_is_giv
     assert message in refused(*again)
 
 
-def test_what_counts_as_success_is_as_in_the_certificate(stream, tmp_path):
-    found = jaxcert.certify(np.ones((40, 10), bool), 0.5, delta=0.05)
-    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1))])
-    file, again = tmp_path / "m", ("monitor", tmp_path / "c.json", "--state")
-    stream("task,success\na,pass\n")
-    assert command(*again, file, "--successes", "--complete").status == 0
-    stream("")
-    assert command(*again, file, "--successes").status == 0
-    altered(file, file, successes=False, most_successes=None)
-    assert "successes is True; the monitor began with False" in refused(*again, file, "--support", 0, 1)
-
-
 def test_an_alarm_is_told_where_the_stream_ends_in_a_task(stream, tmp_path):
     lines = [f"{task},0" for task in range(40) for _ in range(2)]
     stream("\n".join(["task,return", *lines, "last,0", ""]))
@@ -256,7 +244,9 @@ def test_bad_input_is_refused_by_its_place(message, stream, tmp_path):
 
 RETURNS = ("--threshold", 500, "--epsilon", 0.1, "--support", 0, 1000, "--complete")
 COSTS = ("--threshold", 0.5, "--epsilon", 0.1, "--support", 0, 1, "--complete", "--value", "cost")
-PAIRS = (*OWN, "--rollouts", 2)
+PAIRS, FIVE = (*OWN, "--rollouts", 2), (*OWN, "--rollouts", 5)
+TWO_POLICIES = "task,return,policy\n" + "".join(f"{i},1,{arm}\n" for i in range(6) for arm in "ab")
+OF_STEPS = "{},task,return\n" + "".join(f"{j},z,1\n" for j in range(5))
 A_NUMBER = "expected a number, since the support is not [0, 1]"
 DEEP = '{"a": ' * 900 + "1" + "}" * 900
 NUDGES = "".join(f"{i},1,{i % 2},{i % 3 == 0}\n" for i in range(20))
@@ -287,6 +277,11 @@ SENT = [
     (PAIRS, f"task,return,message,num_steps,nonce\n{STEPS}", 0, 3, []),
     (PAIRS, "task,return\na,1\nb,0\n", 2, 0, ["task b begins after 1 of 2 rollouts of task a"]),
     (PAIRS, "task,return\na,1\na,0\nb,1\n", 2, 1, ["after 1 of 2 rollouts of task b, which is not recorded"]),
+    (PAIRS, TWO_POLICIES, 2, 0, ["rows of the same task differ in column 'policy'"]),
+    (PAIRS, "".join(f'{{"task": "a", "return": 1, "model": "{x}"}}\n' for x in "pq"), 2, 0, ["in column 'model'"]),
+    (PAIRS, "".join(f'{{"task": "a", "return": 1, "agent": {{"name": "{x}"}}}}\n' for x in "pq"), 2, 0, ["'agent'"]),
+    (FIVE, OF_STEPS.format("step"), 2, 0, ["column 'step' counts the steps of an episode"]),
+    (OWN, OF_STEPS.format("t"), 2, 0, ["column 't' counts the steps of an episode"]),
     (OWN, "", 0, 0, [NOTHING_READ]),
     (OWN, "\n\n", 0, 0, [NOTHING_READ]),
     (OWN, "task,return\n", 0, 0, [NOTHING_READ]),
@@ -303,6 +298,7 @@ def test_what_is_said_of_what_is_sent(options, text, wanted, num_tasks, parts, s
     assert all(err.count(part) == 1 for part in parts), err
     assert bool(parts) == bool(err), err
     assert NOTHING_READ not in parts or err == NOTHING_READ
+    assert "--where" not in err
 
 
 @pytest.fixture(scope="module")
@@ -337,32 +333,6 @@ def test_a_stream_of_what_is_not_certified_is_told(certified, stream, tmp_path, 
     status, _, err = command("monitor", certified, "--state", tmp_path / "m", "--complete", *value)
     assert (status, err.startswith(message), bool(err)) == (2 if "error" in message else 0, True, bool(message)), err
     assert len(Monitor(tmp_path / "m").rows) == (0 if "error" in message else 3)
-
-
-TWO_POLICIES = "task,return,policy\n" + "".join(f"{i},1,{arm}\n" for i in range(6) for arm in "ab")
-POOLED = {
-    "rows of the same task differ in column 'policy'": (TWO_POLICIES, 2),
-    "rows of the same task differ in column 'model'": (
-        '{"task": "a", "return": 1, "model": "p"}\n{"task": "a", "return": 1, "model": "q"}\n',
-        2,
-    ),
-    "column 'step' counts the steps of an episode": ("step,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)), 5),
-    "column 't' counts the steps of an episode": ("t,task,return\n" + "".join(f"{j},z,1\n" for j in range(5)), 1),
-    "rows of the same task differ in column 'agent'": (
-        "".join(f'{{"task": "a", "return": 1, "agent": {{"name": "{name}"}}}}\n' for name in "pq"),
-        2,
-    ),
-}
-
-
-@pytest.mark.parametrize("message", POOLED)
-def test_a_stream_of_several_policies_or_of_steps_is_refused(message, stream, tmp_path):
-    text, rollouts = POOLED[message]
-    stream(text)
-    told = refused("monitor", "--state", tmp_path / "m", *OWN, "--rollouts", rollouts)
-    assert message in told
-    assert "--where" not in told
-    assert Monitor(tmp_path / "m").rows == []
 
 
 class Slowly(io.BytesIO):

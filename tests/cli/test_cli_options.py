@@ -53,15 +53,6 @@ def test_likely_mistakes_are_warnings_and_with_strict_errors(tmp_path):
     assert not (tmp_path / "c.json").exists()
 
 
-def test_the_curve_has_a_page_too(file, tmp_path):
-    assert command("certify", file, *SETTINGS, "--report", tmp_path / "c.html").status == 0
-    text = (tmp_path / "c.html").read_text()
-    # As on the terminal: no sentence for a threshold that comes from the data.
-    assert "not for one chosen after a look at them" in text
-    assert "the expected return is at least 0" not in text
-    assert ">requested<" not in text
-
-
 def test_an_option_that_a_question_does_not_take_is_named_with_what_it_asks(tmp_path):
     np.savez(tmp_path / "r.npz", returns=np.full((1, 1), 0.5))
     settings = ("certify", tmp_path / "r.npz", "--support", 0, 1, "--delta", 0.5)

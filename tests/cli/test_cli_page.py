@@ -7,7 +7,7 @@ import shlex
 
 import numpy as np
 import pytest
-from cli_harness import command, said
+from cli_harness import command, said, session, table
 
 from jaxcert.tables import write_returns
 
@@ -95,25 +95,17 @@ def test_a_page_names_neither_tasks_nor_what_a_condition_leaves_out(private, tmp
     assert shown in path.read_text()
 
 
-def test_a_page_does_not_show_where_the_file_of_a_policy_lies(tmp_path):
-    rows = [f"{i},/home/secret/{name}.pt,{int(i % 4 > 0)}" for i in range(20) for name in ("new", "old")]
-    (tmp_path / "t.csv").write_text("\n".join(["task,policy,success", *rows, ""]))
-    picked = ("--policy", "policy", "--only", "/home/secret/new.pt", "--trial", "")
-    asked = ("--threshold", 0.1, "--delta", 0.1, "--report", tmp_path / "page.html")
-    assert command("certify", tmp_path / "t.csv", *picked, *asked)[0] == 0
-    text = (tmp_path / "page.html").read_text()
-    assert "where policy = new.pt" in text
-    assert "secret" not in text
-
-
-def test_a_page_does_not_show_where_an_environment_lies(tmp_path):
-    facts = {"environment": "/home/secret/envs.py:Pole"}
-    write_returns(tmp_path / "r.npz", np.random.default_rng(0).random((30, 5)), facts=facts)
-    asked = ("--support", 0, 1, "--threshold", 0.1, "--delta", 0.1, "--report", tmp_path / "page.html")
-    assert command("certify", tmp_path / "r.npz", *asked)[0] == 0
-    text = (tmp_path / "page.html").read_text()
-    assert "envs.py:Pole" in text
-    assert "secret" not in text
+def test_a_page_does_not_show_where_the_files_of_a_policy_and_of_an_environment_lie(there):
+    rows = [(i, f"/home/secret/{name}.pt", int(i % 4 > 0)) for i in range(20) for name in ("new", "old")]
+    table("t.csv", "task,policy,success", rows)
+    write_returns("r.npz", RETURNS, facts={"environment": "/home/secret/envs.py:Pole"})
+    session("""
+        certify t.csv --policy policy --only /home/secret/new.pt --trial '' --threshold 0.1 --delta 0.1 --report p.html
+        certify r.npz --support 0 1 --threshold 0.1 --delta 0.1 --report e.html
+    """)
+    for page, shown in (("p.html", "where policy = new.pt"), ("e.html", "envs.py:Pole")):
+        assert shown in (there / page).read_text()
+        assert "secret" not in (there / page).read_text()
 
 
 def test_what_others_keep_under_that_name_is_no_fact(tmp_path):

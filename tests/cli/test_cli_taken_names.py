@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_harness import refused
 
-from jaxcert.cli import _answering, _rolling
+from jaxcert.cli import _answering, _rollout_command
 from jaxcert.rollouts import load_adaptive
 from jaxcert.tables import read_returns
 
@@ -56,7 +56,7 @@ def test_certify(tmp_path, meanwhile):
 
 def test_rollouts(tmp_path, meanwhile):
     out = tmp_path / "r.npz"
-    meanwhile(_rolling, "collect", out)
+    meanwhile(_rollout_command, "collect", out)
     (returns,) = check_taken(refused(*FIXED, "--out", out), out)
     assert read_returns(returns).returns.shape == (3, 2)
     assert {file.name for file in tmp_path.iterdir()} == {"r.npz", "r.1.npz"}
@@ -64,7 +64,7 @@ def test_rollouts(tmp_path, meanwhile):
 
 def test_adaptive_rollouts(tmp_path, meanwhile):
     out, record = tmp_path / "run.npz", tmp_path / "run.json"
-    meanwhile(_rolling, "certify_adaptive", out, record)
+    meanwhile(_rollout_command, "certify_adaptive", out, record)
     run, sentences = check_taken(refused(*ADAPTIVE, "--out", out, "--json", record), out, record)
     assert int(load_adaptive(run).num_started) > 0
     assert json.loads(sentences.read_text())["certificates"][0]["rollouts"]["seed"] == 1

@@ -1,14 +1,8 @@
 """`jaxcert trial`: declared, recorded, withdrawn, looked at; refused, cut short and killed."""
 
 import functools
-import os
-import random
 import re
 import shlex
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import cli_harness
@@ -195,27 +189,3 @@ def test_a_line_that_was_cut_short_is_told(log):
         assert err.startswith(f"warning: {log}: its last line is incomplete")
     assert command("trial", "next", log).err == ""
     assert [trial.value for trial in Trials(log).trials] == [1.0, 0.0]
-
-
-@pytest.mark.slow
-def test_killed_commands(tmp_path):
-    """At any moment: the trial is there or it is not, and what was said to be there is."""
-    log, moments = tmp_path / "run.jsonl", random.Random(1)
-    said("start", log, *COINS)
-    begin = time.monotonic()
-    assert cli_harness.as_process("trial", "status", log).status == 0
-    usual, count = time.monotonic() - begin, 0
-    for attempt in range(40):
-        if attempt >= 5 and count > 1:
-            break
-        label = str(Trials(log).next_label())
-        add = [sys.executable, "-m", "jaxcert", "trial", "add", str(log), "--task", label, "--success"]
-        process = subprocess.Popen(add, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)
-        time.sleep(moments.uniform(0.4, 1.2) * usual * max(1, attempt / 5))
-        process.send_signal(signal.SIGKILL)
-        out, _ = process.communicate(timeout=60)
-        found = len(Trials(log).trials)
-        assert found in ([count + 1] if out else [count, count + 1])
-        count = found
-    assert count > 1
-    assert said("add", log, "--task", Trials(log).next_label(), "--failure")

@@ -6,7 +6,7 @@ from cli_harness import command, interrupted, refused
 
 from jaxcert._archive import ROLLOUTS, read_archive, write_archive
 from jaxcert._files import held_alone
-from jaxcert.cli import _rolling
+from jaxcert.cli import _rollout_command
 from jaxcert.tables import read_returns
 
 ROLLOUT = ("rollout", "simple_grid", "--tasks", 5, "--rollouts", 2, "--out")
@@ -14,13 +14,13 @@ ROLLOUT = ("rollout", "simple_grid", "--tasks", 5, "--rollouts", 2, "--out")
 
 @pytest.fixture(autouse=True)
 def _two_tasks_together(monkeypatch):
-    monkeypatch.setattr(_rolling, "_EPISODES", 4)
+    monkeypatch.setattr(_rollout_command, "_EPISODES", 4)
 
 
 @pytest.fixture
 def calls(monkeypatch):
     """A list that grows with every part that is made; the third one is interrupted."""
-    return interrupted(monkeypatch, _rolling, "collect", at=3)
+    return interrupted(monkeypatch, _rollout_command, "collect", at=3)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def names(folder):
 
 @pytest.mark.parametrize("seconds", [0.0, 60.0])
 def test_what_is_made_is_not_made_again(tmp_path, calls, monkeypatch, seconds):
-    monkeypatch.setattr(_rolling, "_SECONDS", seconds)
+    monkeypatch.setattr(_rollout_command, "_SECONDS", seconds)
     out, whole = tmp_path / "r.npz", tmp_path / "whole.npz"
     assert command(*ROLLOUT, out, "--seed", 5).status == 130
     outcome = command(*ROLLOUT, out)  # with the seed of the run

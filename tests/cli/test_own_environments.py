@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from cli_harness import command, interrupted, refused
 
-from jaxcert.cli import _rolling
+from jaxcert.cli import _rollout_command
 from jaxcert.report import Protocol
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
@@ -213,10 +213,10 @@ def test_what_is_said_to_be_sampled_is_sampled():
 
 
 def test_an_interrupted_run_goes_on_with_the_same_programs_alone(folder, monkeypatch):
-    monkeypatch.setattr(_rolling, "_EPISODES", 8)
+    monkeypatch.setattr(_rollout_command, "_EPISODES", 8)
     begin = ("rollout", *OWN, *SIZES, "--out")
     assert command(*begin, "whole.npz").status == 0
-    calls = interrupted(monkeypatch, _rolling, "collect", at=3)
+    calls = interrupted(monkeypatch, _rollout_command, "collect", at=3)
     assert command(*begin, "r.npz").status == 130
     for name in ("own_envs.py", "own_policies.py"):
         content = (folder / name).read_text()
@@ -302,7 +302,7 @@ P:push E:LONG => has episode_length=1000000000000; expected one from 1 to
 @pytest.mark.parametrize("line", CANNOT_RUN.strip().split("\n"))
 def test_what_cannot_be_run_is_told_in_words(folder, monkeypatch, line):
     """A policy, its environment, and a part of the message; P and E stand for the two modules."""
-    monkeypatch.setattr(_rolling, "collect", None)  # before any rollout
+    monkeypatch.setattr(_rollout_command, "collect", None)  # before any rollout
     for name, text in BROKEN.items():
         (folder / name).write_text(f"{text}\n")
     given, words = line.split(" => ")

@@ -10,6 +10,7 @@ from cli_harness import command, refused
 
 from jaxcert.report import Protocol
 
+RNG = np.random.default_rng(0)
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 LOCKED = {"support": (0, 1), "delta": 0.05, "thresholds": (0.5,), "num_tasks": 40, "num_rollouts": 20}
 SHORT = {
@@ -55,6 +56,9 @@ CERTIFY --threshold 0:1:1e-9 => Invalid value for '--threshold'
 CERTIFY --safety 1 => safety[0] is 1; expected
 CERTIFY --bound bernstein => bound is 'bernstein'; expected one of
 CERTIFY --bound clopper_pearson => binary
+certify masked.npz BASE => task 4 has every rollout masked
+certify single.npz BASE --bound empirical_bernstein => empirical_bernstein needs at least 2
+certify swapped.npz BASE => axes were swapped
 CERTIFY --method exact => method is 'exact'; expected one of binomial, scenario
 CERTIFY --method soft => counts no lower bounds: certify more thresholds instead
 CERTIFY --safety 0.5 --require 0.9 => --require needs a threshold
@@ -132,6 +136,7 @@ ROLLOUT --tasks 1000000000000 --threshold 0.5 => cannot be held; expected at mos
 rollout simple_grid --protocol huge.toml --out new.npz => cannot be held
 rollout simple_grid --out new.npz => --tasks missing
 rollout simple_grid --tasks 3 --rollouts 2 --out r.npz => exists
+rollout bridge_world --tasks 5 --rollouts 5 --out new.npz => expected a policy file, one of cheetah, walker
 KEPT --tasks 3 => num_tasks is 3, the protocol says 40
 KEPT --delta 0.5 => delta is 0.5, the protocol says 0.05
 rollout simple_grid --protocol score.toml --out new.npz => value is total_return, the protocol says score
@@ -230,6 +235,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("refused")
     for name, returns in (("r", RETURNS), ("b", 0.9 * RETURNS), ("c", 0.8 * RETURNS), ("few", RETURNS[:39])):
         np.savez(folder / f"{name}.npz", returns=returns)
+    np.savez(folder / "masked.npz", returns=RETURNS, where=np.arange(40)[:, None] != [4] * 20)
+    np.savez(folder / "single.npz", returns=RETURNS[:, :1])
+    np.savez(folder / "swapped.npz", returns=RNG.uniform(0, 0.1, (50, 40)) + np.linspace(0, 0.9, 40))
     (folder / "mine.json").write_text("mine")
     np.savez(folder / "s.npz", returns=np.ones((5, 4), bool))
     with resources.as_file(resources.files("jaxcert") / "data" / "zones_policy.npz") as policy:

@@ -138,35 +138,6 @@ def test_words_are_those_of_the_claim_that_is_given_or_of_its_numbers(tmp_path):
         Monitor(tmp_path / "log", claim=claim._replace(delta=0.02))
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"most_successes": 1}, "most_successes is 0; the monitor began with 1, which is fixed"),
-        ({"alpha": 0.5}, "alpha is 0.05; the monitor began with 0.5"),
-        ({"num_rollouts": 2}, "num_rollouts is 3; the monitor began with 2"),
-    ],
-)
-def test_settings_that_are_given_are_those_of_the_file(changed, message, tmp_path):
-    """Those that were chosen after the tasks would raise any alarm, or none."""
-    COINS(tmp_path / "log")
-    given = {"claim": CLAIM, "settings": {"successes": True, "num_rollouts": 3}}
-    assert Monitor(tmp_path / "log", **given).declared.claim == CLAIM
-    (first,) = entries_of(tmp_path / "log")
-    (tmp_path / "log").write_bytes(log_of([{**first, **changed}]))
-    assert Monitor(tmp_path / "log", claim=CLAIM).declared.claim == CLAIM
-    with pytest.raises(ValueError, match=message):
-        Monitor(tmp_path / "log", **given)
-
-
-def test_bets_are_those_of_every_monitor(tmp_path):
-    COINS(tmp_path / "log")
-    (first,) = entries_of(tmp_path / "log")
-    for name, value in {"bets": [1.0] * 4, "weights": [0.25] * 4}.items():
-        (tmp_path / "log").write_bytes(log_of([{**first, name: value}]))
-        with pytest.raises(ValueError, match=f"its {name} are .*; expected .*, with which all monitors begin"):
-            Monitor(tmp_path / "log")
-
-
 def test_refused(tmp_path):
     monitor = COINS(tmp_path / "log")
     for message, task in {

@@ -116,13 +116,12 @@ def test_the_trials_of_a_list_are_doubted_where_a_small_pilot_cannot_tell():
     pilot = np.random.default_rng([2, 8]).random((20, 8)) < skill[:, None]
     found = plan_suite(pilot, 12, 0.7, delta=0.05)
     assert found.notice.startswith("The pilot cannot tell: power 0.9 if trials in general are like its own")
-    assert found.best.pessimistic < 0.5 < found.best.value
-    assert "pessimistic" in found.table
+    assert found.best.pessimistic is None
+    assert found.table["rollouts of each (pessimistic)"] == ["> 100"]
     larger = np.random.default_rng(0).random((10, 60)) < np.repeat([0.99, 0.5], 5)[:, None]
     sure = plan_suite(larger, 4, 0.7, delta=0.05, max_rollouts=64)
     assert sure.notice.startswith("The first design has power 0.9 even if the pilot was lucky")
     assert sure.best.pessimistic >= 0.9
-    assert sure.best.value > 0.95
 
 
 def test_of_assumptions_and_of_what_cannot_be(found):
@@ -135,10 +134,6 @@ def test_of_assumptions_and_of_what_cannot_be(found):
 
 
 LISTED = np.r_[np.full(36, 0.95), np.full(4, 0.5)]
-
-
-def least(found) -> int:
-    return found.best.num_rollouts if found.best.value >= found.power else 0
 
 
 def power_by_hand(skill: float, n: int, m: int, num_good: int, delta: float) -> float:
@@ -156,11 +151,10 @@ def power_by_hand(skill: float, n: int, m: int, num_good: int, delta: float) -> 
 @pytest.mark.parametrize(("skill", "num_good"), [(0.8, 6), (0.9, 9), (0.9, 10)])
 def test_the_power_by_hand(skill, num_good):
     found = plan_suite(np.full(12, skill), num_good, 0.5, delta=0.05, betas=0.3, max_rollouts=50)
-    by_hand = [power_by_hand(skill, 12, design.num_rollouts, num_good, 0.05) for design in found.designs]
-    np.testing.assert_allclose([design.value for design in found.designs], by_hand, atol=0.04)
     enough = [m for m in range(1, 51) if power_by_hand(skill, 12, m, num_good, 0.05) >= 0.9]
+    assert bool(found.designs) == bool(enough)
     if enough:
-        assert by_hand[0] >= 0.9
+        assert power_by_hand(skill, 12, found.best.num_rollouts, num_good, 0.05) >= 0.9
         assert found.best.num_rollouts <= 2 * enough[0]
 
 
@@ -168,16 +162,16 @@ def test_so_many_trials_certify_the_list_in_nine_of_ten_cases():
     found, rng = plan_suite(LISTED, 33, 0.8, delta=0.05), np.random.default_rng(0)
     trials = rng.random((400, 40, found.best.num_rollouts)) < LISTED[:, None]
     share = np.mean(np.asarray(certify_suite(trials, 0.8, delta=0.05).num_good) >= 33)
-    power = found.best.value
-    assert power - 0.04 <= share <= power + 0.06  # the best level of each case counts
-    certified = dict(zip(found.table["trials"], map(int, found.table["certified"]), strict=True))
-    assert 33 <= certified[str(found.best.num_rollouts)] <= max(certified.values()) <= 36
+    assert share >= 0.9
+    trials = trials[..., : found.best.num_rollouts // 2]
+    assert np.mean(np.asarray(certify_suite(trials, 0.8, delta=0.05).num_good) >= 33) < 0.9
 
 
 def test_what_no_number_of_trials_certifies():
     found = plan_suite(LISTED, 37, 0.8, delta=0.05, max_rollouts=30)
-    assert found.best.value < 0.01
-    assert found.notice == "No number of trials up to 30 is sure to have a power of 0.9."
+    assert found.best is None
+    most = "With 30 trials 27 tasks would be certified in 0.9 of cases."
+    assert found.notice == f"No number of trials up to 30 is sure to have a power of 0.9. {most}"
 
 
 def test_a_pilot_of_successes_says_less_of_a_task_than_its_average():
@@ -186,7 +180,7 @@ def test_a_pilot_of_successes_says_less_of_a_task_than_its_average():
     sure = plan_suite(passed.mean(axis=1), 30, 0.7, delta=0.05, max_rollouts=32)
     found = plan_suite(passed, 30, 0.7, delta=0.05, max_rollouts=32)
     same = plan_suite(passed.astype(float), 30, 0.7, support=(0, 1), delta=0.05, max_rollouts=32)
-    assert least(found) == least(same) > least(sure) > 0
+    assert found.best.num_rollouts == same.best.num_rollouts > sure.best.num_rollouts
 
 
 @pytest.mark.slow
@@ -197,4 +191,3 @@ def test_returns_are_resampled_from_each_task():
     drawn = pilot[np.arange(20)[:, None], rng.integers(30, size=(200, 20, found.best.num_rollouts))]
     share = np.mean(np.asarray(certify_suite(drawn, 0.7, support=(0, 1), delta=0.05).num_good) >= 12)
     assert 0.85 <= share <= 0.99
-    assert found.table["certified"][0] == "0"

@@ -17,8 +17,9 @@ import numpy as np
 from alterations import altered_record
 
 import jaxcert
-from jaxcert.report import certificate_record, check_exactly, write_certificates
+from jaxcert.report import certificate_record, check_certificate, check_exactly, write_certificates
 from jaxcert.report._recompute import precision
+from jaxcert.report.check_certificate import read_csv
 from jaxcert.tables import read_returns
 
 SHAPES = (30, 6), (30, 20), (24, 12)  # of one padded shape, since each is compiled
@@ -162,6 +163,20 @@ def _fixed(rng: np.random.Generator, kind: Kind, x: np.ndarray, low: float, high
 def verdicts(certificate: Path, returns: Path) -> list[tuple[bool, str]]:
     """Of each row whether it is accepted, and its sentence or the reason."""
     return [(holds, words) for holds, words in check_exactly(certificate, returns) if holds is not None]
+
+
+def lines_of(certificate: Path, returns: Path) -> list[tuple[bool | None, str]]:
+    """What the file that stands alone says of a table, before a file as a whole is refused."""
+    content = returns.read_bytes()
+    return [*check_certificate.check(certificate.read_bytes(), lambda data: read_csv(content, data["columns"]))]
+
+
+def reasons(certificate: Path, returns: Path) -> list[str]:
+    """Why that file refuses it; empty if it does not."""
+    try:
+        return [words for holds, words in lines_of(certificate, returns) if holds is False]
+    except check_certificate.WRONG as error:
+        return [check_certificate.reason(error)]
 
 
 def with_risk(row: dict[str, Any], risk: float) -> None:

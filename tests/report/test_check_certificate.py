@@ -5,7 +5,6 @@ import copy
 import hashlib
 import math
 import re
-import subprocess
 import sys
 from collections import Counter
 from fractions import Fraction
@@ -14,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alterations import altered, every_alteration, of_tables
+from alterations import altered, every_alteration, of_tables, standing_alone
 from cli_harness import table
 from conftest import x64_context
 from hypothesis import given
 from hypothesis import strategies as st
-from random_certificates import KINDS, Cases, made, record_of, smallest_risk, tally, verdicts
+from random_certificates import KINDS, Cases, lines_of, made, reasons, record_of, smallest_risk, tally, verdicts
 
 import jaxcert
 from jaxcert.questions import QUESTIONS
@@ -29,7 +28,6 @@ from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.check_certificate import read_csv
 from jaxcert.tables import read_returns
 
-FILE = Path(check_certificate.__file__)
 FRACTIONS = st.fractions(0, 1, max_denominator=50)
 
 
@@ -52,15 +50,22 @@ def test_equal_coins_are_the_binomial_distribution(n, k, p):
     assert not check_certificate.rarely(k, {p: n}, chance - Fraction(1, 10**80))
 
 
-@given(FRACTIONS, st.lists(st.fractions(0, 9, max_denominator=40), min_size=1, max_size=9), st.integers(-9, 0))
-def test_what_a_bet_wins_by_its_definition(bet, excess, low):
+@given(
+    st.lists(FRACTIONS, min_size=1, max_size=3),
+    st.lists(st.fractions(0, 9, max_denominator=40), max_size=9),
+    st.integers(-9, 0),
+)
+def test_what_bets_win_on_average_by_its_definition(bets, excess, low):
     threshold = low + Fraction(9, 7)
-    returns = [low + x for x in excess]
-    won = math.prod(1 - bet + bet * (x - low) / (threshold - low) for x in returns)
-    if won > 0:
-        assert check_certificate.gain([bet], returns, Fraction(low), threshold, won) == 0
-    tiny = Fraction(1, 10**60)
-    assert check_certificate.gain([bet], returns, Fraction(low), threshold, won + tiny) < 0
+    returns, tiny = [low + x for x in excess], Fraction(1, 10**60)
+    each = [Fraction(math.prod(1 - bet + bet * (x - low) / (threshold - low) for x in returns)) for bet in bets]
+    won = Fraction(sum(each)) / len(bets)
+
+    def sign(goal):
+        found = check_certificate.gain(bets, returns, Fraction(low), threshold, goal)
+        return (found > 0) - (found < 0)
+
+    assert (sign(won - tiny), sign(won), sign(won + tiny)) == (1, 0, -1)
 
 
 @pytest.mark.parametrize("p", [Fraction(-1, 10**9), Fraction(1) + Fraction(1, 10**9), Fraction(-3)])
@@ -73,23 +78,20 @@ def test_a_risk_that_is_no_probability_proves_nothing(p):
 def test_it_is_one_file_of_the_standard_library_without_floats(module):
     nodes = [*ast.walk(ast.parse(Path(module.__file__).read_text()))]
     trees = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-    roots = {(alias.name if isinstance(node, ast.Import) else node.module) for node in trees for alias in node.names}
+    roots = {
+        alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
+        for node in trees
+        for alias in node.names
+    }
     ours = {"jaxcert.report.check_certificate", "check_certificate"} if module is check_trials else set()
     assert {root.split(".")[0] for root in roots - ours} <= set(sys.stdlib_module_names)
     assert not any(isinstance(node, ast.Constant) and type(node.value) is float for node in nodes)
 
 
-def alone(folder: Path, *arguments) -> subprocess.CompletedProcess:
-    """The file, copied, in a Python that sees nothing else."""
-    copied = folder / "copied.py"
-    copied.write_text(FILE.read_text())
-    command = [sys.executable, "-I", "-S", copied, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
-
-
 def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
     case = cases["betting"]
-    ran = alone(tmp_path, case.certificate, case.returns)
+    alone = standing_alone(tmp_path, "check_certificate.py")
+    ran = alone(case.certificate, case.returns)
     assert ran.returncode == 0, ran.stderr
     said = [row["sentence"] for row in record_of(case)["rows"]]
     assert [line.split(": ", 2)[2] for line in ran.stdout.splitlines()[: len(said)]] == said
@@ -97,13 +99,13 @@ def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
     assert ran.stderr.splitlines() == [f"certificate 1, row {i + 1} of {len(said)}" for i in range(len(said))]
     other = tmp_path / "other.csv"
     other.write_text(case.returns.read_text().replace("0.", "0.0", 1))
-    wrong = alone(tmp_path, case.certificate, other)
+    wrong = alone(case.certificate, other)
     assert (wrong.returncode, wrong.stdout) == (
         1,
         "refused: the file of returns is not the one that it was made from\n",
     )
-    assert alone(tmp_path, case.certificate, "none.csv").returncode == 1
-    assert "python check_certificate.py" in alone(tmp_path).stderr
+    assert alone(case.certificate, "none.csv").returncode == 1
+    assert "python check_certificate.py" in alone().stderr
 
 
 def test_it_knows_the_questions_that_have_witnesses_and_the_format():
@@ -176,16 +178,6 @@ def with_record(case, record, *, digest: bool = True) -> Path:
     return altered(case.certificate, lambda document: document.update(change), new_digest=digest, name="altered.json")
 
 
-def reasons(certificate: Path, returns: Path) -> list[str]:
-    """Why it is refused; empty if it is not."""
-    content = returns.read_bytes()
-    found = check_certificate.check(certificate.read_bytes(), lambda data: read_csv(content, data["columns"]))
-    try:
-        return [words for holds, words in found if holds is False]
-    except check_certificate.WRONG as error:
-        return [check_certificate.reason(error)]
-
-
 def claiming_row(record) -> int:
     return next(i for i, row in enumerate(record["rows"]) if row.get("witness") and _says_much(row))
 
@@ -201,11 +193,6 @@ def test_every_alteration_is_refused_with_a_reason(cases, name):
     assert [each for each, words in found.items() if not any(words) or not all(map(str.isprintable, words))] == []
     kept = [each for each, one in altered.items() if not reasons(with_record(case, one, digest=False), case.returns)]
     assert kept == []
-
-
-def lines_of(certificate: Path, returns: Path) -> list[tuple[bool | None, str]]:
-    content = returns.read_bytes()
-    return [*check_certificate.check(certificate.read_bytes(), lambda data: read_csv(content, data["columns"]))]
 
 
 def test_a_row_that_claims_nothing_counts_no_more_tasks_than_there_are(cases):
@@ -350,51 +337,64 @@ def test_a_file_that_says_a_thing_twice_or_is_no_certificate_is_refused(cases, t
 
 
 USUAL = {"task": "task_id", "trial": "episode_id", "value": "total_return"}
+ALONE = {**USUAL, "trial": None}
+WIDE = {"task": "t", "trial": None, "value": "s0,s1,s2"}
+COUNTS = {**WIDE, "value": "won/of"}
+HEAD = "task_id,episode_id,total_return\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "found", "columns"),
     [
-        ("task_id,episode_id,total_return\nb,0,0.5\na,0,1e-2\nb,1,-3\n", [["1/2", "-3"], ["1/100"]]),
-        ("\ufefftask_id;episode_id;total_return\r\n b ;0;0,5\r\n\r\na;0;1\r\n", [["1/2"], ["1"]]),
-        ("x\ttotal_return\tepisode_id\ttask_id\n7\tYes\t0\ta\n7\tno\t1\ta\n", [["1", "0"]]),
-        ('task_id,episode_id,total_return\n"a, b",0,0.1\n', [["1/10"]]),
+        (f"{HEAD}b,0,0.5\na,0,1e-2\nb,1,-3\n", [["1/2", "-3"], ["1/100"]], USUAL),
+        ("\ufefftask_id;episode_id;total_return\r\n b ;0;0,5\r\n\r\na;0;1\r\n", [["1/2"], ["1"]], USUAL),
+        ("x\ttotal_return\tepisode_id\ttask_id\n7\tYes\t0\ta\n7\tno\t1\ta\n", [["1", "0"]], USUAL),
+        (f'{HEAD}"a, b",0,0.1\n', [["1/10"]], USUAL),
+        (f"{HEAD}a,0,1e300\n", [[10**300]], USUAL),
+        ("task_id,total_return\na,1\na,1\n", [[1, 1]], ALONE),
+        # Entries that count trials, and columns that hold a trial each.
+        (f"{HEAD}a,0,1/3\na,1,2/2\n", [[1, 0, 0, 1, 1]], USUAL),
+        ("t;won;of\na;0;2\nb;1;1\n", [[0, 0], [1]], COUNTS),
+        ("t,s0,s1,s2\na,1,0,1\nb,0,0,1\na,1,1,1\n", [[1, 0, 1, 1, 1, 1], [0, 0, 1]], WIDE),
+        (
+            "t,trial,s0,s1,s2\na,0,1,0,1\nb,0,0,0,1\na,0,1,1,1\n",
+            [[1, 0, 1, 1, 1, 1], [0, 0, 1]],
+            {**WIDE, "trial": "trial"},
+        ),
+        ("t;s0;s1;s2\na;0,5;1/2;no\n", [["1/2", 1, 0, 0]], WIDE),
+        ('t;"s0,s1,s2"\na;0,5\n', [["1/2"]], WIDE),
     ],
 )
-def test_tables_are_read_as_they_are_written(text, found):
+def test_tables_are_read_as_they_are_written(text, found, columns):
     expected = [[Fraction(x) for x in task] for task in found]
-    assert read_csv(text.encode(), USUAL) == (expected, hashlib.sha256(text.encode()).hexdigest())
+    assert read_csv(text.encode(), columns) == (expected, hashlib.sha256(text.encode()).hexdigest())
 
 
-@pytest.mark.parametrize("other", ["a ", '"a\u00a0"', " a"])
-def test_labels_that_differ_in_blanks_alone_are_refused(other):
-    text = f"task_id,episode_id,total_return\na,0,1\n{other},1,0\n"
-    with pytest.raises(ValueError, match="labels of tasks differ in blanks alone"):
-        read_csv(text.encode(), USUAL)
-    assert read_csv(text.replace("\na,", f"\n{other},").encode(), USUAL)[0] == [[1, 0]]
+NO_NUMBERS = ("nan", "inf", "-Infinity", "1e9999", "1" * 900, "0x10", "1_000", "", "٣", "1/x", "/3")
 
 
-def test_tables_without_episodes_may_repeat_a_return():
-    columns = {**USUAL, "trial": None}
-    assert read_csv(b"task_id,total_return\na,1\na,1\n", columns)[0] == [[1, 1]]
+@pytest.mark.parametrize(
+    ("text", "message", "columns"),
+    [
+        *((f"{HEAD}a,0,{text}\n", "stands for a finite number", USUAL) for text in NO_NUMBERS),
+        *((f"{HEAD}a,0,{text}\n", "it counts trials|stands for a finite number", USUAL)
+          for text in ("4/3", "-1/3", "0.5/1", "1/2/3", "01/3")),
+        *((f"{HEAD}a,0,1\n{text},1,0\n", "labels of tasks differ in blanks alone", USUAL)
+          for text in ("a ", '"a\u00a0"', " a")),
+        *((f"{HEAD}{text}", "the returns count more than 10000000 trials", USUAL)
+          for text in ("a,0,1/999999999\n", "a,0,1/9000000\na,1,1/9000000\n")),
+        *((text, r"the table of returns has not each of t, s.* as one column", {**WIDE, "value": value})
+          for text, value in (("t,s0,s1\na,1,0\n", "s0,s1,s2"), ("t,s0,s0\na,1,0\n", "s0"), ("t,s0\na,1\n", "s1"))),
+    ],
+)  # fmt: skip
+def test_tables_that_say_no_numbers_are_refused(text, message, columns):
+    with pytest.raises(ValueError, match=message):
+        read_csv(text.encode(), columns)
 
 
-def test_no_cell_counts_more_trials_than_a_table_can_have():
-    for text in ("a,0,1/999999999\n", "a,0,1/9000000\na,1,1/9000000\n"):
-        with pytest.raises(ValueError, match="the returns count more than 10000000 trials"):
-            read_csv(f"task_id,episode_id,total_return\n{text}".encode(), USUAL)
-
-
-def test_several_columns_hold_a_trial_each():
-    columns = {"task": "t", "trial": None, "value": "s0,s1,s2"}
-    found = [[1, 0, 1, 1, 1, 1], [0, 0, 1]]
-    assert read_csv(b"t,s0,s1,s2\na,1,0,1\nb,0,0,1\na,1,1,1\n", columns)[0] == found
-    assert read_csv(b"t,trial,s0,s1,s2\na,0,1,0,1\nb,0,0,0,1\na,0,1,1,1\n", {**columns, "trial": "trial"})[0] == found
-    assert read_csv(b"t;s0;s1;s2\na;0,5;1/2;no\n", columns)[0] == [[Fraction(1, 2), 1, 0, 0]]
-    assert read_csv(b't;"s0,s1,s2"\na;0,5\n', columns)[0] == [[Fraction(1, 2)]]
-    for text, value in ((b"t,s0,s1\na,1,0\n", "s0,s1,s2"), (b"t,s0,s0\na,1,0\n", "s0"), (b"t,s0\na,1\n", "s1")):
-        with pytest.raises(ValueError, match=r"the table of returns has not each of t, s.* as one column"):
-            read_csv(text, {**columns, "value": value})
+@pytest.mark.parametrize("label", ["a ", '"a\u00a0"', " a"])
+def test_a_label_with_blanks_may_stand_alone(label):
+    assert read_csv(f"{HEAD}{label},0,1\n{label},1,0\n".encode(), USUAL)[0] == [[1, 0]]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -404,19 +404,3 @@ def test_the_verdict_is_the_same_for_arrays_and_tables(dtype, tmp_path):
         for seed in range(4):
             case = made(KINDS["betting"], dtype, seed, tmp_path)
             assert all(holds for holds, _ in verdicts(case.certificate, case.returns))
-
-
-def test_numbers_without_a_finite_value_are_refused_by_their_text():
-    for text in ("nan", "inf", "-Infinity", "1e9999", "1" * 900, "0x10", "1_000", "", "٣", "1/x", "/3"):
-        with pytest.raises(ValueError, match="stands for a finite number"):
-            read_csv(f"task_id,episode_id,total_return\na,0,{text}\n".encode(), USUAL)
-    assert read_csv(b"task_id,episode_id,total_return\na,0,1e300\n", USUAL)[0] == [[10**300]]
-
-
-def test_entries_that_count_trials_are_as_many_outcomes():
-    assert read_csv(b"task_id,episode_id,total_return\na,0,1/3\na,1,2/2\n", USUAL)[0] == [[1, 0, 0, 1, 1]]
-    columns = {"task": "t", "trial": None, "value": "won/of"}
-    assert read_csv(b"t;won;of\na;0;2\nb;1;1\n", columns)[0] == [[0, 0], [1]]
-    for text in ("4/3", "-1/3", "0.5/1", "1/2/3", "01/3"):
-        with pytest.raises(ValueError, match=r"it counts trials|stands for a finite number"):
-            read_csv(f"task_id,episode_id,total_return\na,0,{text}\n".encode(), USUAL)

@@ -13,7 +13,6 @@ from jaxcert.report.check_certificate import _frequencies, _in_words
 from jaxcert.returns import stratified
 from jaxcert.tables import read_returns
 
-RNG = np.random.default_rng(0)
 KINDS = ["push"] * 9 + ["pick"] * 6 + ["open"] * 3
 
 

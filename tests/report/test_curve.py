@@ -65,15 +65,6 @@ def test_of_an_interval_it_has_both_ends_each_at_half_of_delta():
     assert "with a probability between 0.9195 and" in str(next_one)
 
 
-def test_of_two_policies_it_speaks_of_their_difference():
-    found = jaxcert.certify_improvement(CHEETAH, 0.5 * CHEETAH, 100.0, **GOOD)
-    curve = step_curve(found)
-    assert (type(curve), curve.bound) == (type(found), "betting")
-    assert "the expected return of policy A minus that of policy B is at least" in str(curve[0])
-    plain = jaxcert.certify_lower_bounds(found.lower_bounds, curve.thresholds, delta=0.01, beta=0.05)
-    np.testing.assert_array_equal(curve.safety, plain.safety)
-
-
 def test_what_has_no_curve():
     nothing = dataclasses.replace(make_certificate(), lower_bounds=np.full(3, -np.inf, "float32"))
     with pytest.raises(ValueError, match="no finite lower bound"):

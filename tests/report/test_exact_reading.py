@@ -5,16 +5,11 @@ import json
 
 import pytest
 from alterations import altered, altered_record
-from cli_harness import command
+from cli_harness import command, table
 
 import jaxcert
 from jaxcert.report import certificate_record, check_certificate, check_exactly, write_certificates
 from jaxcert.tables import read_returns
-
-
-def table(path, entries, header="task,trial,return"):
-    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in entries), ""]))
-    return path
 
 
 def certified(path, out, **roles):
@@ -35,13 +30,18 @@ def verdicts(certificate, returns):
     return [holds for holds, _ in check_exactly(certificate, returns) if holds is not None]
 
 
+SCORED = "task,trial,return"
+
+
 @pytest.fixture
 def full(tmp_path):
-    return table(tmp_path / "full.csv", [(i, j, 0.8) for i in range(40) for j in range(8)])
+    return table(tmp_path / "full.csv", SCORED, [(i, j, 0.8) for i in range(40) for j in range(8)])
 
 
 def test_lost_rollouts_count_as_the_worst_return_alone(full, tmp_path):
-    lost = table(tmp_path / "lost.csv", [(i, j, "" if (i + j) % 3 == 0 else 0.8) for i in range(40) for j in range(8)])
+    lost = table(
+        tmp_path / "lost.csv", SCORED, [(i, j, "" if (i + j) % 3 == 0 else 0.8) for i in range(40) for j in range(8)]
+    )
     certificate = certified(full, tmp_path / "c.json")
     assert verdicts(certificate, full) == [True]
     counted = {"num_rollouts": 107, "counted_as": 0.8}
@@ -58,7 +58,7 @@ def test_lost_rollouts_count_as_the_worst_return_alone(full, tmp_path):
 )
 def test_roles_say_nothing_that_the_columns_deny(tmp_path, roles):
     rows = [(i, j, (i + j) % 2, 1) for i in range(40) for j in range(4)]
-    path = table(tmp_path / "t.csv", rows, "task,trial,return,alt")
+    path = table(tmp_path / "t.csv", "task,trial,return,alt", rows)
     certificate = certified(path, tmp_path / "c.json", value="alt")
     columns = json.loads(certificate.read_text())["certificates"][0]["data"]["columns"]
     certificate = of_another(certificate, path, columns=columns | {"value": "return"}, roles=roles)
@@ -68,10 +68,10 @@ def test_roles_say_nothing_that_the_columns_deny(tmp_path, roles):
 
 
 def test_lost_rollouts_of_the_other_policy_help_nobody(tmp_path):
-    a = table(tmp_path / "a.csv", [(i, j, 0.6) for i in range(40) for j in range(6)])
+    a = table(tmp_path / "a.csv", SCORED, [(i, j, 0.6) for i in range(40) for j in range(6)])
     some = [(i, j, (7 * i + 5 * j) % 11 < 4) for i in range(40) for j in range(6)]
-    zero = table(tmp_path / "zero.csv", [(i, j, 0.8 if won else 0) for i, j, won in some])
-    lost = table(tmp_path / "lost.csv", [(i, j, 0.8 if won else "") for i, j, won in some])
+    zero = table(tmp_path / "zero.csv", SCORED, [(i, j, 0.8 if won else 0) for i, j, won in some])
+    lost = table(tmp_path / "lost.csv", SCORED, [(i, j, 0.8 if won else "") for i, j, won in some])
     out = tmp_path / "c.json"
     ask = ("compare", a, zero, "--support", 0, 1, "--delta", 0.1, "--mean", "--json", out)
     assert command(*ask).status == 0
@@ -94,7 +94,7 @@ def test_lost_rollouts_of_the_other_policy_help_nobody(tmp_path):
 def test_what_is_verified_names_the_rows_that_were_read(options, told, tmp_path):
     rows = [(i, j, arm, "" if (arm, i) == ("c", 3) else int((i + j) % 9 > 0), j)
             for i in range(40) for j in range(5) for arm in "abc"]  # fmt: skip
-    path, out = table(tmp_path / "t.csv", rows, "task,trial,arm,success,seed"), tmp_path / "c.json"
+    path, out = table(tmp_path / "t.csv", "task,trial,arm,success,seed", rows), tmp_path / "c.json"
     settings = ("--threshold", 0.3, "--delta", 0.1, "--json", out, "--witness")
     status, said, _ = command("certify", path, *options, *settings)
     assert status == 0
@@ -105,7 +105,7 @@ def test_what_is_verified_names_the_rows_that_were_read(options, told, tmp_path)
 
 def test_a_warning_about_the_choice_of_rows_is_given_again(tmp_path):
     rows = [(i, j, "fine" if j else "odd", int(bool(j))) for i in range(40) for j in range(5)]
-    path, out = table(tmp_path / "t.csv", rows, "task,trial,mood,success"), tmp_path / "c.json"
+    path, out = table(tmp_path / "t.csv", "task,trial,mood,success", rows), tmp_path / "c.json"
     settings = ("--threshold", 0.3, "--delta", 0.1, "--json", out, "--witness")
     warned = command("certify", path, "--where", "mood = fine", *settings).err
     assert "leaves out trials that all went badly" in warned
@@ -117,7 +117,7 @@ def test_a_warning_about_the_choice_of_rows_is_given_again(tmp_path):
 
 def test_columns_that_hold_a_trial_each_are_read_by_all_exact_checks(tmp_path):
     rows = [(i, *((i + j) % 9 > 0 for j in range(4))) for i in range(40)]
-    path, out = table(tmp_path / "wide.csv", [map(int, row) for row in rows], "task,s0,s1,s2,s3"), tmp_path / "c.json"
+    path, out = table(tmp_path / "wide.csv", "task,s0,s1,s2,s3", [map(int, row) for row in rows]), tmp_path / "c.json"
     asked = ("--value", "s0,s1,s2,s3", "--threshold", 0.5, "--delta", 0.1, "--json", out, "--witness")
     assert command("certify", path, *asked).status == 0
     assert command("verify", "--exact", out, path).out.startswith("proven: certificate 1, row 1 of 1: With confidence")
@@ -126,8 +126,8 @@ def test_columns_that_hold_a_trial_each_are_read_by_all_exact_checks(tmp_path):
 
 def test_the_check_that_stands_alone_reads_whole_tables(tmp_path, capsys):
     rows = [(i, j, arm, int(arm == "b")) for i in range(40) for j in range(4) for arm in "ab"]
-    path = table(tmp_path / "t.csv", rows, "task,trial,kind,success")
-    single = table(tmp_path / "b.csv", [(i, j, 1) for i in range(40) for j in range(4)], "task,trial,success")
+    path = table(tmp_path / "t.csv", "task,trial,kind,success", rows)
+    single = table(tmp_path / "b.csv", "task,trial,success", [(i, j, 1) for i in range(40) for j in range(4)])
     certificate = certified(single, tmp_path / "c.json")
     assert check_certificate.main(certificate, single) == 0
     assert check_certificate.main(of_another(certificate, single, roles={"where": ["kind = b"]}), path) == 1

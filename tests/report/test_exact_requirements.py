@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from alterations import altered
-from random_certificates import verdicts, with_risk
+from random_certificates import reasons, verdicts, with_risk
 
 import jaxcert
 from jaxcert.report import certificate_record, check_certificate, write_certificates
 from jaxcert.report._recompute import precision
-from jaxcert.report.check_certificate import read_csv
 from jaxcert.tables import read_returns
 
 RNG = np.random.default_rng(3)
@@ -87,16 +86,6 @@ def test_what_is_certified_is_accepted_and_nothing_more(name, masked, dtype, tmp
     change = {"rows": [better]}
     changed = altered(path.with_name("c.json"), lambda held: held["certificates"][0].update(change), name="a.json")
     assert not verdicts(changed, path)[0][0]
-
-
-def reasons(path: Path, table: Path) -> list[str]:
-    """Why it is refused by the file that stands alone."""
-    content = table.read_bytes()
-    found = check_certificate.check(path.read_bytes(), lambda data: read_csv(content, data["columns"]))
-    try:
-        return [words for holds, words in found if holds is False]
-    except check_certificate.WRONG as error:
-        return [check_certificate.reason(error)]
 
 
 def alterations(record):

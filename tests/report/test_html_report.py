@@ -8,7 +8,7 @@ import sys
 import jax
 import numpy as np
 import pytest
-from browser import needed_widths, printed_pages, visit
+from browser import beyond_the_edge, printed_pages, visit
 
 import jaxcert
 from jaxcert.baselines import PlugInEstimate
@@ -69,15 +69,14 @@ def test_nothing_is_cut_off_on_a_phone(tmp_path):
     given = {"data": read_returns(tmp_path / f"{LONG[:200]}.npz"), "findings": [Finding("trend", LONG)]}
     given |= {"facts": {"policy": LONG, LONG: LONG}, "protocol": LONG, "date": LONG, "verify_command": LONG}
     page = write(tmp_path, found, title=LONG, **given)
-    widths = [320, 390, 1200]
-    assert needed_widths(page, tmp_path, widths) == widths
+    assert beyond_the_edge([page], tmp_path, [320, 390, 1200], may_scroll=False) == ({}, [])
 
 
 def test_no_column_is_off_the_screen_of_a_phone(tmp_path, certificate):
     """Of the widest table: as of successes, each threshold has a level of its own."""
     of_each = {"thresholds": np.array([0.02564102, 0.5641025]), "beta": np.array([0.343751, 0.420176])}
-    widths = [320, 390, 540]
-    assert needed_widths(write(tmp_path, dataclasses.replace(certificate, **of_each)), tmp_path, widths) == widths
+    page = write(tmp_path, dataclasses.replace(certificate, **of_each))
+    assert beyond_the_edge([page], tmp_path, [320, 390, 540], may_scroll=False) == ({}, [])
 
 
 def test_on_paper_a_usual_report_takes_two_pages(tmp_path):
@@ -137,14 +136,6 @@ def test_tasks_that_miss_are_named_the_worst_first_with_their_averages(tmp_path)
         write(tmp_path, found, tasks=names[1:])
 
 
-def test_a_long_table_is_headed_by_what_was_fixed(tmp_path):
-    level = jaxcert.certify_safety_level(RETURNS, np.linspace(0.1, 0.9, 20), **SETTINGS)
-    text = write(tmp_path, level).read_text()
-    assert "<h2>Safety by safety</h2>" in text
-    assert 'aria-label="what is certified, by safety"' in text
-    assert "Threshold by threshold" not in text
-
-
 def test_it_says_why_a_larger_safety_is_not_certified(tmp_path, certificate):
     (why,) = advise(certificate[0], safety=0.97, support=(0, 1), num_rollouts=20)
     for given in ({}, {"advice": [why]}):
@@ -180,13 +171,6 @@ def test_a_threshold_from_the_data_gets_no_sentence(tmp_path, certificate):
         assert ("not for one chosen after a look at them" in text) != said
         assert ">requested<" not in text
         assert ("No threshold was fixed beforehand" in text) != said
-
-
-def test_missing_rollouts_are_counted(tmp_path):
-    where = np.ones(RETURNS.shape, bool)
-    where[3, 5:] = False
-    certificate = jaxcert.certify_safety_level(RETURNS, [0.8], where=where, **SETTINGS)
-    assert "5 to 20, 785 in all" in write(tmp_path, certificate, where=where).read_text()
 
 
 def test_what_has_no_report(tmp_path, certificate):

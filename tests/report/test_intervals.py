@@ -9,7 +9,7 @@ import pytest
 import jaxcert
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Interval, plot_intervals, save_figure
-from jaxcert.report._by_name import intervals_of
+from jaxcert.report._in_words import intervals_of
 
 ODD = ["$a_b$ & c", "two\nlines", "机器人", "\ud800", "", "🤖" * 40, "x" * 500, "<b>{}%\\", "\x00"]
 PASSED = np.arange(20) < np.array([20, 19, 12, 3, 20])[:, None]

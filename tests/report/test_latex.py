@@ -8,7 +8,7 @@ from cli_harness import command
 
 from jaxcert import certify
 from jaxcert.certificates import floor_to
-from jaxcert.report._by_name import latex_text
+from jaxcert.report._in_words import latex_text
 
 PASSED = np.random.default_rng(0).random((3, 40, 10)) < np.array([0.95, 0.6, 0.2])[:, None, None]
 

@@ -13,7 +13,6 @@ from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_training
 from jaxcert.report.html import _report_parts
 from jaxcert.report.html._report_tables import Sample
-from jaxcert.report.plots._axes import MARKERS
 from jaxcert.sweep import Grid, sweep
 
 
@@ -70,13 +69,6 @@ def test_a_sweep_has_a_curve_and_a_band_for_every_setting(swept):
     assert len(axes.collections) == len(axes.lines) == 8
     axes.figure.draw_without_rendering()
     assert axes.get_legend().get_window_extent().y1 < axes.bbox.y0
-
-
-def test_a_sweep_over_one_threshold_has_points():
-    returns = np.full((2, 40, 20), 0.7, np.float32)
-    axes = plot_certificates(sweep(returns, Grid(0.4, betas=(None, 0.1), deltas=(0.01, 0.05)), support=(0, 1)))
-    assert [line.get_marker() for line in axes.lines] == list(MARKERS)
-    assert all(band.get_linewidth() > 0 for band in axes.collections)
 
 
 def test_levels_show_the_mean_over_seeds_rounded_down(swept):

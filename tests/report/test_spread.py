@@ -65,12 +65,6 @@ def test_quantiles_in_place_of_the_range():
     assert axes.collections[0].get_paths()[0].vertices[:, 1].min() == pytest.approx(low)
 
 
-def test_a_single_certificate_beside_a_batch():
-    axes = plot_certificates({"seeds": batch()[:, 7], "one": make_certificate()}, band="seed")
-    assert [line.get_label() for line in axes.lines] == ["seeds, median of 5 seeds", "one"]
-    assert len(axes.collections) == 1
-
-
 def test_training_of_several_seeds():
     axes = plot_training(batch(), steps=range(100, 900, 100), band="seed")
     assert [line.get_label() for line in axes.lines] == [

@@ -177,16 +177,6 @@ def test_the_certificate_grows_to_its_end(whole):
     assert rollouts[-1] <= int(whole.num_started)
 
 
-def test_a_run_that_was_stopped_goes_on_where_it_was(whole):
-    early = adaptive(max_rollouts=90)
-    late = adaptive(resume=early)
-    np.testing.assert_array_equal(late.state.num_rollouts_used, whole.state.num_rollouts_used)
-    np.testing.assert_array_equal(late.certificate.epsilon, whole.certificate.epsilon)
-    assert_same_returns(late, whole)
-    counted = int(early.state.num_rollouts.sum())
-    np.testing.assert_array_equal(early.rollout_task[:counted], late.rollout_task[:counted])
-
-
 def test_a_deadline_and_a_host_that_watches(whole):
     seen = []
     found = adaptive(progress=seen.append, deadline=300.0)

@@ -120,14 +120,3 @@ def test_a_killed_process_loses_at_most_the_line_it_was_writing(tmp_path):
             if trial.withdrawn is None:
                 again.add("p", trial.value)
         assert np.asarray(again.state.wealth).tobytes() == np.asarray(after.state.wealth).tobytes()
-
-
-@pytest.mark.slow
-def test_two_processes_at_once_lose_nothing(tmp_path):
-    path = tmp_path / "log.jsonl"
-    Trials.start(path, ["p"], 0.9, support=(-1.0, 1.0), delta=0.1, give_up=0.0)
-    processes = [adding(path, seed) for seed in (1, 2)]
-    said = [len(killed_after(process, 0.7)) for process in processes]
-    found = opened(path)
-    assert min(said) > 1
-    assert sum(said) + 2 <= len(found.trials) + len(found.withdrawn) <= sum(said) + 4

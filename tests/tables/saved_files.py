@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,26 @@ def said(reader: Callable[[Path], Any], path: Path) -> str:
     except ValueError as error:
         return str(error)
     return str(path)
+
+
+def check_said(words: str, read: Callable[..., Any]) -> Any:
+    """What is said of a table: it is refused; in brackets, asked about, and refused where it is strict; or read.
+
+    With several doubts any of them is refused.
+    """
+    if not words:
+        return read(strict=True)
+    if words[0] != "(":
+        with pytest.raises(ValueError, match=re.escape(words)):
+            return read()
+        return None
+    with warnings.catch_warnings(record=True, action="always") as told:
+        found = read()
+    doubts = [str(each.message) for each in told]
+    assert words[1:-1] in " ".join(doubts)
+    with pytest.raises(ValueError, match="|".join(re.escape(doubt[:80]) for doubt in doubts)):
+        read(strict=True)
+    return found
 
 
 GOOD = {"task_id": [1, 1, 2], "episode_id": [0, 1, 0], "total_return": [1.0, 2.0, 3.0]}

@@ -1,10 +1,8 @@
 """Returns from frames, labelled arrays and lists."""
 
 import contextlib
-import dataclasses
 import datetime
 import fractions
-import json
 import re
 
 import jax
@@ -219,13 +217,6 @@ def test_numbers_beyond_float64(entry, shown):
         from_frame(frame)
 
 
-def test_results_that_an_evaluation_saved_per_task():
-    """As LeRobot's eval_info.json lists successes; the page on data shows these lines."""
-    text = json.dumps({"per_task": [{"task_id": i, "metrics": {"successes": [True, i > 0]}} for i in range(2)]})
-    data = from_lists({task["task_id"]: task["metrics"]["successes"] for task in json.loads(text)["per_task"]})
-    np.testing.assert_array_equal(data.returns, [[1, 0], [1, 1]])
-
-
 def test_policies_are_paired_by_their_tasks():
     labels, values = np.repeat(list("abc"), 4), np.arange(12.0)
     table = pd.DataFrame({"task_id": labels, "total_return": values})
@@ -250,14 +241,6 @@ def test_lists_and_objects_are_no_labels(label):
     table = pd.DataFrame({"task": [label, label, label], "success": [True, False, True]})
     with pytest.raises(ValueError, match=r"column task holds .*, expected integers or text"):
         from_frame(table, trial=None)
-
-
-def test_shares_beside_percentages_are_asked_about():
-    shares = jaxcert.from_lists([[0.0, 1.0], [1.0, 1.0]])
-    with pytest.warns(
-        UserWarning, match=r"policies\[1\] are at most 1, those of policies\[0\] up to 100: if they are in"
-    ):
-        jaxcert.align_tasks(dataclasses.replace(shares, returns=100 * shares.returns), shares)
 
 
 DIFFERENT = [

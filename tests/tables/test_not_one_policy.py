@@ -1,6 +1,6 @@
 """Tables that would be taken for trials of one policy, and ways of reading that choose rows by their outcome."""
 
-import contextlib
+import functools
 import json
 import re
 
@@ -9,7 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cli_harness import command, refused
+from cli_harness import command, refused, session
+from saved_files import check_said
 
 from jaxcert.tables import from_frame, read_returns, read_summary
 
@@ -64,28 +65,7 @@ def test_a_column_beside_tasks_and_trials(names, entries, said):
     for name in names.split():
         table = {**task_and_trial(), name: entries, "success": np.arange(200) % 7 > 1}
         table |= {"trial": np.arange(200)} if "equally" in said else {}
-        frame, words = pd.DataFrame(table), re.escape(said.strip("()").format(name))
-        if said[:1] == "(":
-            with pytest.warns(UserWarning, match=words):
-                from_frame(frame)
-        with pytest.raises(ValueError, match=words) if said else contextlib.nullcontext():
-            from_frame(frame, strict=True)
-
-
-def test_one_of_the_policies_on_tasks_of_their_own_is_read(tmp_path):
-    rows, which = task_and_trial(), TASK % 4 > 0
-    path = written(tmp_path / "t.csv", **rows, arm=np.where(which, "a", "b"), success=which)
-    assert "differ in column 'arm'" in command("certify", path, *ASK).err
-    assert command("certify", path, *ASK, "--strict", "--where", "arm = a").status == 0
-
-
-@pytest.mark.parametrize("name", ["agent_run", "policy_rollout_id", "model_attempt"])
-def test_what_numbers_the_trials_of_a_policy_is_no_policy(tmp_path, name):
-    rows = {"task": np.repeat(np.arange(40), 5), name: np.tile(np.arange(5), 40), "success": True}
-    path = written(tmp_path / "t.csv", **rows)
-    assert command("certify", path, *ASK, "--strict", "--trial", name).status == 0
-    words = written(tmp_path / "w.csv", **task_and_trial(), run_policy=np.tile([*"aabbb"], 40), success=True)
-    assert "differ in column 'run_policy'" in refused("certify", words, *ASK)
+        check_said(said.format(name), functools.partial(from_frame, pd.DataFrame(table)))
 
 
 def test_rows_are_not_chosen_by_how_they_ended(tmp_path):
@@ -108,26 +88,6 @@ def test_rows_are_not_chosen_by_how_they_ended(tmp_path):
     assert "leaves out trials that all went badly" in command("certify", timeouts, *ASK, "--where", "status = ok").err
 
 
-@pytest.mark.parametrize("name", ["failure_category", "arm_status", "agent_state", "model_output", "stop_condition"])
-def test_no_hint_chooses_rows_by_how_they_ended(tmp_path, name):
-    won = np.random.default_rng(0).random(200) < 0.5
-    path = written(tmp_path / "t.csv", **task_and_trial(), success=won, **{name: np.where(won, "right", "fall")})
-    assert "--where" not in command("certify", path, *ASK).err
-
-
-def test_rows_of_another_measure_are_left_out(tmp_path):
-    """Numbers of another kind are larger throughout, which says nothing of how trials ended."""
-    rows = task_and_trial()
-    both = pd.concat(
-        [
-            pd.DataFrame({**rows, "metric": "return", "value": 200.0}),
-            pd.DataFrame({**rows, "metric": "success", "value": 1}),
-        ]
-    )
-    both.to_csv(tmp_path / "t.csv", index=False)
-    assert command("certify", tmp_path / "t.csv", *ASK, "--value", "value", "--where", "metric = success").status == 0
-
-
 STEMS = ("policy{}", "ckpt_{}00", "arm{}_success", "agent{}", "epoch{}", "step_{}", "noise{}", "pass@{}")
 NUMBERED = [",".join(stem.format(i) for i in (1, 2, 3)) for stem in STEMS]
 # Columns as trials of their rows: those of several policies are none, those that may be versions are asked about.
@@ -145,63 +105,7 @@ def test_columns_that_are_trials_and_those_of_several_policies(tmp_path, names, 
     path = written(tmp_path / "t.csv", task=np.arange(30), **dict.fromkeys(names.split(","), True))
     hint = "--value" if names in NUMBERED else f"--value '?{re.escape(names)}"  # single columns may be proposed
     assert bool(re.search(hint, refused("certify", path, *ASK))) == (not said)
-    if said[:1] == "(":
-        with pytest.warns(UserWarning, match=said[1:-1]):
-            read_returns(path, value=names)
-    with pytest.raises(ValueError, match=said.strip("()")) if said else contextlib.nullcontext():
-        read_returns(path, value=names, strict=True)
-
-
-@pytest.mark.parametrize("name", ["diffusion policy", "baseline"])
-def test_no_hint_chooses_rows_by_the_outcomes_of_another_policy(tmp_path, name):
-    """A name alone does not tell them from numbers of policies: the column has to go."""
-    rng = np.random.default_rng(0)
-    rows = {"pi0": rng.random(200) < 0.9, name: rng.random(200) < 0.2}
-    path = written(tmp_path / "t.csv", **task_and_trial(), **{key: each.astype(int) for key, each in rows.items()})
-    told = refused("certify", path, *ASK, "--value", "pi0")
-    assert f"differ in column '{name}'" in told
-    assert "--where" not in told
-
-
-def test_steps_of_an_episode_are_no_trials(tmp_path):
-    rows = {"task": np.repeat(np.arange(30), 10), "frame_index": np.tile(np.arange(10), 30), "reward": 1}
-    path = written(tmp_path / "t.csv", **rows)
-    assert "steps are no trials" in refused("certify", path, *ASK, "--trial", "")
-
-
-SUMS = ["TOTAL", "average", "Mean", "Grand total", "Total:", "Gesamt", "\u00d8", "\u5e73\u5747"]
-
-
-@pytest.mark.parametrize("label", [*SUMS, "Mean HNS", "All tasks", "kitchen avg"])
-def test_a_row_that_sums_up_others_is_no_task(tmp_path, label):
-    path = written(tmp_path / "t.csv", task=[*(f"t{i}x" for i in range(30)), label], success=[*["pass"] * 30, "30/30"])
-    with pytest.raises(ValueError, match=re.escape(f"ends with the entry '{label}'")):
-        read_returns(path, trial=None)
-    assert len(read_returns(path, trial=None, where=f"task != {label}").tasks) == 30
-
-
-def test_rows_that_sum_up_others_are_told_and_left_out_without_a_warning(tmp_path):
-    path = written(tmp_path / "t.csv", task=[*(f"t{i}x" for i in range(30)), "Mean HNS", "Median HNS"], score=1)
-    named = "where=['task != Mean HNS', 'task != Median HNS']"
-    assert named in refused("certify", path, *ASK, "--trial", "")
-    left = ("--where", "task != Mean HNS", "--where", "task != Median HNS", "--strict")
-    assert command("certify", path, *ASK, "--trial", "", *left).status == 0
-
-
-@pytest.mark.parametrize("as_text", [True, False])
-def test_a_last_row_with_all_counts_is_no_task(tmp_path, as_text):
-    successes, trials = [*range(5, 25), sum(range(5, 25))], [*[25] * 20, 500]
-    counts = {"passed": [f"{a}/{b}" for a, b in zip(successes, trials, strict=True)]}
-    counts = counts if as_text else {"successes": successes, "trials": trials}
-    path = written(tmp_path / "t.csv", task=[*(f"t{i}x" for i in range(20)), "zusammen"], **counts)
-    assert "those of all other rows together" in refused("certify", path, *ASK, "--trial", "")
-    assert command("certify", path, *ASK, "--trial", "", "--where", "task != zusammen").status == 0
-
-
-@pytest.mark.parametrize("label", ["mean_field", "total_variation", "maximal", "n30"])
-def test_a_task_may_have_the_name_of_a_mean(tmp_path, label):
-    path = written(tmp_path / "t.csv", task=[label, *(f"t{i}x" for i in range(30))], success=True)
-    assert command("certify", path, *ASK, "--strict").status == 0
+    check_said(said, functools.partial(read_returns, path, value=names))
 
 
 def test_labels_of_rows_of_an_array_that_repeat_are_asked_about(tmp_path):
@@ -212,12 +116,6 @@ def test_labels_of_rows_of_an_array_that_repeat_are_asked_about(tmp_path):
     for name, array in (("tasks", np.arange(20)), ("level", labels), ("task", np.arange(20) // 2 / 7)):
         np.savez(path, returns=np.full((20, 5), 0.5), **{name: array})
         read_returns(path)
-
-
-def test_attempts_that_are_trials_are_no_attempts_behind_them():
-    frame = pd.DataFrame({"task": TASK, "attempt": TRIAL, "success": np.arange(200) % 7 > 1})
-    for name in ("best_of", "attempts", "num_tries", "max_attempts", "retries", "majority_of", "reruns"):
-        assert from_frame(frame.assign(**{name: 3}), strict=True).returns.shape == (40, 5)
 
 
 OUTCOMES = [{"passed": False, "time": 0.1}, {"passed": True, "time": 0.2}]
@@ -245,22 +143,101 @@ def test_lists_of_attempts_are_told_and_other_lists_are_not(tmp_path, name, entr
     assert ("the best of several" in said) == is_told
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["opponent_score", "expected_outcome", "success_threshold", "pass@5", "pass_at_10", "best_return", "any_success"]
-    + ["return_code", "reward_hacking", "success_so_far", "pass^5", "demo_success"],
-)
-def test_what_is_no_outcome_is_not_proposed_as_one(tmp_path, name):
-    path = written(tmp_path / "t.csv", task=np.arange(30), **{name: 1})
-    assert f"--value '{name}'" not in refused("certify", path, *ASK).replace(f"--value {name}", f"--value '{name}'")
+# --- what is proposed, and what is not --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", ["goal_reached", "curriculum_level", "task_duration", "train_env", "env_idx", "task_success"]
-)
-def test_what_is_no_task_is_not_proposed_as_one(tmp_path, name):
-    path = written(tmp_path / "t.csv", **{name: np.arange(30)}, success=True)
-    assert f"--task {name}" not in refused("certify", path, *ASK)
+def of(names, rows, **more):
+    return dict(zip(names.split(","), zip(*rows, strict=True), strict=True)) | more
+
+
+def grouped(*, is_before, is_grand):
+    """Counts of the tasks of two rooms, with those of each room, and of both."""
+    rng, rows = np.random.default_rng(0), []
+    for room in "ab":
+        group = [(f"{room}{i}x", int(rng.integers(3, 9)), 10) for i in range(15)]
+        total = (room, sum(each[1] for each in group), 150)
+        rows += [total, *group] if is_before else [*group, total]
+    grand = [("rooms", *np.sum([each[1:] for each in rows if len(each[0]) > 1], axis=0))] * is_grand
+    return of("task,successes,trials", [*grand, *rows] if is_before else [*rows, *grand])
+
+
+RNG = np.random.default_rng(0)
+HALF, SHORT = RNG.random(200) < 0.5, task_and_trial(30, 3)
+LOST = SHORT["trial"] == 2
+ENDED = SHORT | {"success": ~LOST}
+ENDS = [("ok", "crashed"), ("done", "aborted"), ("finished", "timed out")]
+IN_ANY = ("condition", "group", "setting", "variant", "suite", "robot_condition", "domain")
+OF_ENDINGS = ("failure_category", "arm_status", "agent_state", "model_output", "stop_condition")
+NO_OUTCOMES = "opponent_score expected_outcome success_threshold pass@5 pass_at_10 best_return any_success return_code"
+NO_OUTCOMES += " reward_hacking success_so_far pass^5 demo_success"
+NO_TASKS = ("goal_reached", "curriculum_level", "task_duration", "train_env", "env_idx", "task_success")
+PEOPLE = [(f"t{i}x", who, trial, 1) for i in range(10) for who in "abcd" for trial in range(3)]
+SUITES = [(s, i, j, i + j > 2) for s in ("goal", "object") for i in range(10) for j in range(5)]
+ARMS_AND_ALL = [(who, f"t{i}x", 1) for who in ("a", "b", "Average") for i in range(30)]
+SCENES = {"task": [*"abcabd"], "trial": 0, "success": [True, True, True, True, True, False]}
+# A table, and a session about it: no hint chooses rows by their outcome, or takes a name for what it does not say.
+HINTS = [
+    *(
+        (task_and_trial() | {"success": HALF, x: np.where(HALF, "right", "fall")}, "ASK ~> !--where")
+        for x in OF_ENDINGS
+    ),
+    *(
+        (
+            ENDED | {x: np.where(LOST, lost, ok)},
+            f"""
+        ASK --strict => !--where
+        ASK --where '{x} = {ok}' => not chosen by their outcome
+        ASK --by {x} => not chosen by their outcome
+        """,
+        )
+        for x in IN_ANY
+        for ok, lost in ENDS
+    ),
+    *(
+        (
+            ENDED | {x: np.where(LOST, 57, 200)},
+            f"""
+        ASK => !--where
+        ASK --strict --where '{x} = 200' => all went badly
+        """,
+        )
+        for x in ("last_step", "iteration")
+    ),
+    # A name alone does not tell another policy from a number of them: the column has to go.
+    *(
+        (
+            task_and_trial() | {"pi0": (RNG.random(200) < 0.9) * 1, x: (RNG.random(200) < 0.2) * 1},
+            f"ASK --value pi0 => differ in column '{x}' | !--where",
+        )
+        for x in ("diffusion policy", "baseline")
+    ),
+    *(({"task": np.arange(30), x: 1}, f"ASK => !--value '{x}' | !--value {x}") for x in NO_OUTCOMES.split()),
+    *(({x: np.arange(30), "success": True}, f"ASK => !--task {x}") for x in NO_TASKS),
+    (of("task,operator,trial,success", PEOPLE), "ASK => operator, of which each task has every entry | !--task task"),
+    (of("suite,task_id,episode,success", SUITES), "ASK => --task suite,task_id | suite = goal"),
+    # Names of tasks that occur in each suite may be of the same tasks, under other conditions.
+    (
+        of("suite,task_id,episode,success", [(s, f"t{i}x", j, won) for s, i, j, won in SUITES]),
+        "ASK => !--task suite,task_id | suite = goal",
+    ),
+    (of("policy,task,success", ARMS_AND_ALL), "compare t.csv --policy policy --delta 0.1 => holds the entry 'Average'"),
+    (
+        {"task": [*"abcdef"], "pass_rate": [0.8, 1, 0.4, 1, 1, 0.2], "n": 10},
+        "ASK => if n is how often the policy tried a task, and no number of tests",
+    ),
+    ({"task": [*"ab"], "completion_rate": 0.6, "n": 5}, "ASK => !--value completion_rate"),
+    (SCENES | {"scene": [*"xxxyyy"]}, "ASK => --task task,scene"),
+    (SCENES | {"weights": [*"xxxyyy"]}, "ASK => !--task task,weights"),
+    (grouped(is_before=True, is_grand=False), "ASK ~> rows 1, 17 have the successes and trials of"),
+    (grouped(is_before=False, is_grand=False), "ASK ~> rows 16, 32 have the successes and trials of"),
+    *((grouped(is_before=x, is_grand=True), "ASK => those of all other rows together") for x in (True, False)),
+]
+
+
+@pytest.mark.parametrize(("columns", "script"), HINTS)
+def test_what_is_proposed_for_a_table(there, columns, script):
+    written("t.csv", **columns)
+    session(script, ASK="certify t.csv --threshold 0.5 --delta 0.1")
 
 
 # --- folders of Parquet files ---------------------------------------------------------------------------------------
@@ -277,55 +254,33 @@ def rows_of(**more):
     return {"task": np.repeat(np.arange(30), 20), "success": np.tile(np.arange(20) < 14, 30), **more}
 
 
-@pytest.mark.parametrize(
-    ("name", "entries"),
-    [
-        ("arm", np.tile(np.where(np.arange(20) < 14, "clean", "perturbed"), 30)),
-        ("global_step", np.tile(np.arange(20), 30)),
-    ],
-)
-def test_a_folder_is_of_one_policy(tmp_path, name, entries):
-    folder = parts(tmp_path / "mixed", rows_of(**{name: entries}))
-    assert f"differ in column '{name}'" in refused("certify", folder, *ASK)
-    single = parts(tmp_path / "single", rows_of(**{name: np.repeat(entries[:1], 600)}))
-    assert command("certify", single, *ASK).status == 0
-    two = [rows_of(**{name: np.repeat(entries[i : i + 1], 600)}) for i in (0, 19)]
-    assert "expected, as in the first file" in refused("certify", parts(tmp_path / "two", *two), *ASK)
+OF_TASKS, OF_TRIALS = np.repeat(np.arange(30), 20), np.tile(np.arange(20), 30)
+ARMS, STEPS = np.tile(np.where(np.arange(20) < 14, "clean", "perturbed"), 30), OF_TRIALS
+ALIKE = {"num_steps": np.arange(600) % 90, "version": OF_TASKS % 3, "model": [None] * 600}
+ALIKE |= {"agent": pa.array([{"x": 1}] * 600), "model_latency": np.arange(600.0)}
+ANOTHER = "expected, as in the first file"
+CONDITIONS = ("condition", "perturbation", "noise", "prompt", "group")
+HELPED = [pa.array([x, *[type(x or 1.0)(1)] * 599]) for x in (np.nan, None, np.float16("nan"))]
+# What the files of a folder hold beside tasks and successes, and what is said of it.
+FOLDERS = [
+    *(([{name: entries}], f"differ in column '{name}'") for name, entries in (("arm", ARMS), ("global_step", STEPS))),
+    *(([{name: np.repeat(entries[:1], 600)}], "") for name, entries in (("arm", ARMS), ("global_step", STEPS))),
+    *(([{n: np.repeat(x[i], 600)} for i in (0, 19)], ANOTHER) for n, x in (("arm", ARMS), ("global_step", STEPS))),
+    ([{"ours": np.arange(600) % 7 == 0}], "(column 'ours' marks some of the rows)"),
+    ([{"ours": np.full(600, x)} for x in (True, False)], f"in no partition, ours False; {ANOTHER}"),
+    # The smallest and the largest number of a column are the same in the head of the file, and not all of its entries.
+    *(([{"human": x}], "column 'human' sets trials aside") for x in HELPED),
+    ([{"train_iter": OF_TASKS}], "rows differ in column 'train_iter'"),
+    ([{"num_env_steps": OF_TASKS}], ""),
+    ([ALIKE, {"part": np.ones(600)}], ""),
+    *(([{name: np.arange(600) % 2}], f"differ in column '{name}'") for name in CONDITIONS),
+]
 
 
-def test_a_folder_is_of_one_variant(tmp_path):
-    folder = parts(tmp_path / "mixed", rows_of(ours=np.arange(600) % 7 == 0))
-    with pytest.warns(UserWarning, match="column 'ours' marks some of the rows"):
-        read_summary(folder)
-    two = parts(tmp_path / "two", rows_of(ours=np.ones(600, bool)), rows_of(ours=np.zeros(600, bool)))
-    assert "in no partition, ours False; expected, as in the first file" in refused("certify", two, *ASK)
-
-
-@pytest.mark.parametrize("other", [np.nan, None, np.float16("nan")])
-def test_the_head_of_a_file_tells_nothing_of_rows_without_an_entry(tmp_path, other):
-    """The smallest and the largest number of a column are the same, and not all of its entries."""
-    folder = parts(tmp_path / "helped", rows_of(human=pa.array([other] + [type(other or 1.0)(1)] * 599)))
-    assert "column 'human' sets trials aside" in refused("certify", folder, *ASK)
-
-
-def test_a_folder_has_no_moment_of_each_task(tmp_path):
-    folder = parts(tmp_path / "log", rows_of(train_iter=np.repeat(np.arange(30), 20)))
-    assert "rows differ in column 'train_iter'" in refused("certify", folder, *ASK)
-    lengths = rows_of(num_env_steps=np.repeat(np.arange(30), 20))
-    assert command("certify", parts(tmp_path / "lengths", lengths), *ASK).status == 0
-
-
-def test_a_folder_has_what_tasks_and_trials_have(tmp_path):
-    more = {"num_steps": np.arange(600) % 90, "version": np.repeat(np.arange(30) % 3, 20), "model": [None] * 600}
-    more |= {"agent": pa.array([{"x": 1}] * 600), "model_latency": np.arange(600.0)}
-    folder = parts(tmp_path / "more", rows_of(**more), rows_of(part=np.ones(600)))
-    assert command("certify", folder, *ASK).status == 0
-
-
-@pytest.mark.parametrize("name", ["condition", "perturbation", "noise", "prompt", "group"])
-def test_a_folder_pools_no_conditions(tmp_path, name):
-    folder = parts(tmp_path / "mixed", rows_of(**{name: np.arange(600) % 2}))
-    assert f"differ in column '{name}'" in refused("certify", folder, *ASK)
+@pytest.mark.parametrize(("files", "said"), FOLDERS)
+def test_what_is_said_of_a_folder(tmp_path, files, said):
+    folder = parts(tmp_path / "runs", *(rows_of(**more) for more in files))
+    check_said(said, functools.partial(read_summary, folder))
 
 
 def test_partitions_of_policies_are_not_pooled(tmp_path):
@@ -359,26 +314,6 @@ def test_a_task_in_a_partition_has_one_policy(tmp_path):
     assert "differ in column 'policy'" in refused("certify", tmp_path / "runs", *ASK)
 
 
-@pytest.mark.parametrize("name", ["condition", "group", "setting", "variant", "suite", "robot_condition", "domain"])
-@pytest.mark.parametrize("words", [("ok", "crashed"), ("done", "aborted"), ("finished", "timed out")])
-def test_words_for_how_trials_ended_are_known_in_any_column(tmp_path, name, words):
-    rows = task_and_trial(30, 3)
-    lost = rows["trial"] == 2
-    path = written(tmp_path / "t.csv", **rows, **{name: np.where(lost, words[1], words[0])}, success=~lost)
-    assert "--where" not in refused("certify", path, *ASK, "--strict")
-    assert "not chosen by their outcome" in refused("certify", path, *ASK, "--where", f"{name} = {words[0]}")
-    assert "not chosen by their outcome" in refused("certify", path, *ASK, "--by", name)
-
-
-@pytest.mark.parametrize("name", ["last_step", "iteration"])
-def test_no_hint_chooses_rows_by_the_length_of_an_episode(tmp_path, name):
-    rows = task_and_trial(30, 3)
-    lost = rows["trial"] == 2
-    path = written(tmp_path / "t.csv", **rows, **{name: np.where(lost, 57, 200)}, success=~lost)
-    assert "--where" not in refused("certify", path, *ASK)
-    assert "all went badly" in refused("certify", path, *ASK, "--strict", "--where", f"{name} = 200")
-
-
 @pytest.mark.parametrize(
     "header",
     [
@@ -406,142 +341,6 @@ def test_nothing_is_proposed_that_a_name_does_not_say(tmp_path, header):
     assert f"'{','.join(names)}'" not in said
     assert "--successes" not in said
     assert "for example" not in said or names[0] in ("score", "reward"), said
-
-
-TRIALS, TOTALS = [f"t{i}x,{trial},1" for i in range(30) for trial in range(2)], ["total,0,1", "total,1,1"]
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        *(([*TRIALS, f"t0x,{label},1"], f"'trial != {label}'") for label in ("mean", "avg", "best")),
-        ([*TRIALS, *TOTALS], "ends with the entry 'total'"),
-        ([*TRIALS[::2], "mean,0,1", "max,0,1"], "['task != mean', 'task != max']"),
-        ([*TOTALS, *TRIALS], "if its rows sum up others"),
-    ],
-)
-def test_rows_that_sum_up_others_may_stand_anywhere(tmp_path, rows, said):
-    (tmp_path / "t.csv").write_text("\n".join(["task,trial,success", *rows, ""]))
-    with pytest.raises(ValueError, match=re.escape(said)):
-        read_returns(tmp_path / "t.csv", strict=True)
-    if rows[0] == TOTALS[0]:
-        with pytest.warns(UserWarning, match=said):
-            read_returns(tmp_path / "t.csv")
-
-
-@pytest.mark.parametrize(
-    "label", ["kitchen total", "Kitchen_Total", "kitchen-mean", "Average kitchen", "kitchen (all)"]
-)
-def test_a_row_that_sums_up_a_group_is_told_in_the_middle_of_a_table(tmp_path, label):
-    tasks = [f"{room}-{i}" for room in ("kitchen", "office") for i in range(20)]
-    rows = [*tasks[:20], label, *tasks[20:]]
-    path = written(tmp_path / "t.csv", task=rows, trial=0, success=np.random.default_rng(0).random(41) < 0.7)
-    assert f"entry '{label}': if its rows sum up others" in command("certify", path, *ASK).err
-    left = command("certify", path, *ASK, "--strict", "--where", f"task != {label}")
-    assert left.status == 0
-
-
-def test_tasks_with_words_of_sums_are_tasks(tmp_path):
-    tasks = ["total_recall", "mean_reversion", "sum_numbers", "sort all cubes", *(f"t{i}x" for i in range(30))]
-    path = written(tmp_path / "t.csv", task=tasks, success=np.random.default_rng(0).random(34) < 0.7)
-    assert command("certify", path, *ASK, "--trial", "", "--strict").status == 0
-
-
-@pytest.mark.parametrize("is_before", [False, True])
-def test_counts_of_a_group_are_no_task(tmp_path, is_before):
-    rng, rows = np.random.default_rng(0), []
-    for room in "ab":
-        group = [(f"{room}{i}x", int(rng.integers(3, 9)), 10) for i in range(15)]
-        total = (room, sum(each[1] for each in group), 150)
-        rows += [total, *group] if is_before else [*group, total]
-    names = ("task", "successes", "trials")
-    path = written(tmp_path / "t.csv", **dict(zip(names, zip(*rows, strict=True), strict=True)))
-    told = command("certify", path, *ASK).err
-    assert f"rows {'1, 17' if is_before else '16, 32'} have the successes and trials of" in told
-    grand = (*np.sum([each[1:] for each in rows if len(each[0]) > 1], axis=0),)
-    rows = [("rooms", *grand), *rows] if is_before else [*rows, ("rooms", *grand)]
-    path = written(tmp_path / "u.csv", **dict(zip(names, zip(*rows, strict=True), strict=True)))
-    assert "those of all other rows together" in refused("certify", path, *ASK)
-
-
-def test_points_are_no_trials(tmp_path):
-    (tmp_path / "t.csv").write_text("\n".join(["task,score", *(f"t{i}x,{i % 10}/10" for i in range(30)), ""]))
-    assert "if these are points" in refused("certify", tmp_path / "t.csv", *ASK)
-
-
-def test_what_occurs_with_every_task_is_not_proposed_as_part_of_its_label(tmp_path):
-    rows = [f"t{i}x,{who},{trial},1" for i in range(10) for who in "abcd" for trial in range(3)]
-    (tmp_path / "t.csv").write_text("\n".join(["task,operator,trial,success", *rows, ""]))
-    said = refused("certify", tmp_path / "t.csv", *ASK)
-    assert "operator, of which each task has every entry" in said
-    assert "--task task" not in said
-
-
-@pytest.mark.parametrize("name", ["stage", "subtask_id", "question_id", "training_seed"])
-def test_numbered_parts_are_asked_about_where_nothing_numbers_the_trials(tmp_path, name):
-    rows = [f"t{i}x,{part},1" for i in range(30) for part in range(5)]
-    (tmp_path / "t.csv").write_text("\n".join([f"task,{name},success", *rows, ""]))
-    assert "parts of an episode" in refused("certify", tmp_path / "t.csv", *ASK, "--trial", "", "--strict")
-    assert command("certify", tmp_path / "t.csv", *ASK, "--trial", name, "--strict").status == 0
-
-
-@pytest.mark.parametrize("label", ["{}", "t{}x"])
-def test_tasks_that_are_numbered_in_each_suite_are_told_apart_by_both(tmp_path, label):
-    """Names of tasks that occur in each suite may be of the same tasks, under other conditions."""
-    rows = [
-        f"{s},{label.format(i)},{j},{int(i + j > 2)}" for s in ("goal", "object") for i in range(10) for j in range(5)
-    ]
-    (tmp_path / "t.csv").write_text("\n".join(["suite,task_id,episode,success", *rows, ""]))
-    told = refused("certify", tmp_path / "t.csv", *ASK)
-    assert ("--task suite,task_id" in told) == (label == "{}")
-    assert "suite = goal" in told
-
-
-def test_an_average_is_no_policy(tmp_path):
-    rows = [f"{who},t{i}x,1" for who in ("a", "b", "Average") for i in range(30)]
-    (tmp_path / "t.csv").write_text("\n".join(["policy,task,success", *rows, ""]))
-    assert "holds the entry 'Average'" in refused("compare", tmp_path / "t.csv", "--policy", "policy", "--delta", 0.1)
-
-
-SPLIT = "task are wrongly counted as separate tasks"
-
-
-@pytest.mark.parametrize("name", ["operator", "seed", "camera", "layout"])
-@pytest.mark.parametrize("num_trials", [1, 3])
-def test_a_label_that_splits_tasks_by_what_varies_per_trial_is_asked_about(tmp_path, name, num_trials):
-    rows = [f"t{i}x,{who},{j},{int(i % 4 > 0)}" for i in range(20) for who in (1, 2, 3) for j in range(num_trials)]
-    path = tmp_path / "t.csv"
-    path.write_text("\n".join([f"task,{name},episode,success", *rows, ""]))
-    assert SPLIT in command("certify", path, *ASK, "--task", f"task,{name}").err
-    assert SPLIT in refused("certify", path, *ASK, "--task", f"{name},task", "--strict")
-
-
-def test_so_is_one_of_operators_who_came_as_it_happened_and_of_seeds_of_their_own(tmp_path):
-    rng, rows = np.random.default_rng(0), task_and_trial()
-    columns = {**rows, "operator": rng.integers(4, size=200), "seed": np.arange(200), "success": rng.random(200) < 0.7}
-    path = written(tmp_path / "t.csv", **columns)
-    for name in ("operator", "seed"):
-        assert SPLIT in command("certify", path, *ASK, "--task", f"task,{name}").err
-
-
-@pytest.mark.parametrize("parts", ["layout,style", "scene,layout", "suite,task_id", "env,level_seed", "place,task"])
-def test_what_makes_up_tasks_is_their_label(tmp_path, parts):
-    rng = np.random.default_rng(0)
-    name = {"place,task": "{0}x{1}", "env,level_seed": "{0}{1}"}.get(parts, "{1}")
-    rows = [
-        f"{who},{name.format(who, i)},{j},{int(rng.random() < 0.7)}"
-        for i in range(20)
-        for who in (1, 2)
-        for j in range(4)
-    ]
-    (tmp_path / "t.csv").write_text("\n".join([f"{parts},episode,success", *rows, ""]))
-    assert command("certify", tmp_path / "t.csv", *ASK, "--task", parts, "--strict").status == 0
-
-
-def test_a_label_of_conditions_of_the_same_tasks_is_asked_about(tmp_path):
-    rows = [f"{who},t{i}x,{j},{int(i % 4 > 0)}" for i in range(20) for who in ("clean", "dark") for j in range(3)]
-    (tmp_path / "t.csv").write_text("\n".join(["suite,task,episode,success", *rows, ""]))
-    assert SPLIT in command("certify", tmp_path / "t.csv", *ASK, "--task", "suite,task").err
 
 
 def test_columns_that_no_name_explains_are_named(tmp_path):
@@ -601,12 +400,6 @@ def test_a_log_of_training_is_refused_where_no_moment_repeats(tmp_path, name, is
         assert from_frame(pd.DataFrame(rows | {name: rng.permutation(moments)}), trial=None).pooled == (name,)
 
 
-def test_a_moment_of_each_task_is_of_training(tmp_path):
-    frame = pd.DataFrame({**task_and_trial(), "success": np.arange(200) % 7 > 1, "global_step": np.arange(200) // 5})
-    with pytest.raises(ValueError, match="moments of training by its name"):
-        from_frame(frame)
-
-
 def test_records_of_a_recipe_are_looked_at_as_rows_of_a_table(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"task": np.repeat(np.arange(20), 4), "success": rng.random(80) < 0.8, "place": ["x"] * 80})
@@ -651,31 +444,6 @@ def test_other_arrays_are_named_and_moments_of_training_refused(tmp_path):
     np.savez(path, returns=returns, timesteps=np.arange(30) * 1000)
     with pytest.raises(ValueError, match="holds the array 'timesteps', as a learning curve does"):
         read_returns(path)
-
-
-@pytest.mark.parametrize("label", ["{0}/{1}", "{0}@{1}", "{0}_{1}", "{1} ({0})", "{0}__{1}", "{0}/x/{1}"])
-def test_two_parts_in_the_labels_of_tasks(label):
-    """As of a policy and a task, each with each; not where one part numbers the tasks of the other."""
-    crossed = [label.format(one, task) for one in ("red", "blue") for task in ("push", "pull", "lift")]
-    frame = pd.DataFrame({"task": crossed, "success": [True, False] * 3})
-    with pytest.warns(UserWarning, match="have two parts, each with each"):
-        from_frame(frame, trial=None)
-    numbered = [label.format(suite, task) for suite in ("spatial", "goal") for task in range(3)]
-    assert len(from_frame(frame.assign(task=numbered), trial=None).tasks) == 6
-
-
-@pytest.mark.parametrize(
-    "label",
-    [
-        *("task_2026-01-02T10:0{0}:01", "2026-01-02 10:0{0} mug{1}", "mug{1}_20260102_100{0}01", "mug{1}-17673480{0}1"),
-        *("pick_8f3a9{0}", "mug{1}__a{0}Zk3Qy", "mug{1}_8f3a910{0}-1b2c-4d5e-8f90-0123456789ab"),
-    ],
-)
-def test_labels_that_hold_the_time_or_the_id_of_a_trial(label):
-    frame = pd.DataFrame({"task": [label.format(i, i // 3) for i in range(6)], "success": [True, False] * 3})
-    with pytest.warns(UserWarning, match="each row has a task of its own, and its label, .* holds a time or an id"):
-        from_frame(frame, trial=None)
-    assert len(from_frame(pd.concat([frame] * 2), trial=None).tasks) == 6  # several trials of each
 
 
 OF_TASKS = "labels of tasks such as .* if they end with the number of a trial"
@@ -728,58 +496,10 @@ def test_columns_that_occur_twice_are_not_read(tmp_path):
     assert read_returns(path).pooled == ("policy",)
 
 
-def test_numbers_of_trials_that_are_missing():
-    """Of all trials, or of each task, where the rest may look better than it is."""
-    rows = [(task, trial) for task in range(8) for trial in range(10) if (task + trial) % 2]
-    frame = pd.DataFrame(rows, columns=["task", "trial"]).assign(success=True)
-    with pytest.warns(UserWarning, match="tasks have at most 5 trials each, of 10 numbers from 0 to 9"):
-        from_frame(frame, trial="trial")
-    once = pd.DataFrame({"task": [0, 1] * 20, "trial": range(40), "success": True}).drop([7, 8])
-    with pytest.warns(UserWarning, match="labels of trials go from 0 to 39 without 7, 8"):
-        from_frame(once, trial="trial")
-
-
-@pytest.mark.parametrize("of", [np.mean, np.median, np.sum])
-def test_a_last_row_with_the_mean_of_the_others(of):
-    values = [0.31, 0.75, 0.62, 0.17, 0.98, 0.44]
-    frame = pd.DataFrame({"task": list("abcdefg"), "score": [*values, round(float(of(values)), 3)]})
-    with pytest.warns(UserWarning, match="task g has one return, .* if it sums them up, it is no task"):
-        from_frame(frame, task="task", trial=None, value="score")
-    assert len(from_frame(frame[:-1], task="task", trial=None, value="score").tasks) == 6
-
-
 def test_a_column_that_names_policies_without_repetition_is_told():
     frame = pd.DataFrame({"task": [f"{t}x" for t in range(9) for _ in range(4)], "success": [True, False] * 18})
     frame["video"] = [f"videos/{('pi0', 'act')[i % 2]}/{i}.mp4" for i in range(36)]
     assert from_frame(frame, trial=None).pooled == ("video",)
-
-
-def test_copies_of_counts():
-    frame = pd.DataFrame({"task": [*range(5)] * 3, "successes": [5, 4, 3, 5, 5] * 3, "trials": 5})
-    with pytest.warns(UserWarning, match="several rows with the same counts"):
-        from_frame(frame, trial=None, successes="successes", trials="trials")
-    frame.loc[0, "successes"] = 4  # another session
-    assert from_frame(frame, trial=None, successes="successes", trials="trials").returns.shape == (5, 15)
-
-
-def test_outcomes_that_count_up():
-    """As a count so far, the best so far, or trials until the first success; in the order of their numbers."""
-    rng = np.random.default_rng(0)
-    single = rng.random((40, 6)) < 0.6
-    numbers = {"task": np.repeat(np.arange(40), 6), "trial": np.tile(np.arange(6), 40)}
-    frame, message = pd.DataFrame(numbers), "never fall from trial to trial of a task: if they count up"
-    for so_far in (single.cumsum(1), np.maximum.accumulate(single, 1), np.maximum.accumulate(rng.random((40, 6)), 1)):
-        with pytest.warns(UserWarning, match=message):
-            from_frame(frame.assign(score=so_far.ravel()).sample(frac=1, random_state=0), trial="trial", value="score")
-    with pytest.warns(UserWarning, match=message):
-        from_frame(frame.assign(score=single.cumsum(1).ravel()), trial=None, value="score")
-    counts = frame.assign(successes=single.cumsum(1).ravel(), trials=numbers["trial"] + 1)
-    with pytest.warns(UserWarning, match=message):
-        from_frame(counts, trial=None, successes="successes", trials="trials")
-    counts["successes"], counts["trials"] = 1 + single.ravel(), 3
-    assert from_frame(counts, trial=None, successes="successes", trials="trials").counted
-    for values in (single, np.sort(rng.random((40, 6)), 1)):  # sorted rows without numbers, as by their scores
-        assert from_frame(frame[["task"]].assign(score=values.ravel()), trial=None, value="score").returns.size == 240
 
 
 @pytest.mark.parametrize("returns", [(20, 5), (5, 20), (5, 5)])
@@ -794,26 +514,3 @@ def test_labels_of_tasks_belong_to_rows_of_returns(tmp_path, returns, name):
             read_returns(tmp_path / "r.npz", strict=True)
     np.savez(tmp_path / "r.npz", returns=np.ones(returns), **{name: labels.astype(object)})
     assert read_returns(tmp_path / "r.npz", strict=True).pooled == (name,)
-
-
-def test_gaps_in_labels_with_a_number():
-    frame = pd.DataFrame({"task": [f"task_{i:03}" for i in (0, 1, 2, 4, 5, 7)], "success": [True, False] * 3})
-    with pytest.warns(UserWarning, match="go from 0 to 7 without 3, 6"):
-        from_frame(frame, trial=None)
-
-
-def test_a_rate_is_proposed_only_if_its_number_is_of_trials(tmp_path):
-    path = written(tmp_path / "a.csv", task=[*"abcdef"], pass_rate=[0.8, 1, 0.4, 1, 1, 0.2], n=10)
-    told = refused("certify", path, *ASK)
-    assert "if n is how often the policy tried a task, and no number of tests" in told
-    assert "--value completion_rate" not in refused(
-        "certify", written(path, task=[*"ab"], completion_rate=0.6, n=5), *ASK
-    )
-
-
-def test_only_groups_of_tasks_are_proposed_as_part_of_their_labels(tmp_path):
-    columns = {"task": [*"abcabd"], "trial": 0, "success": [True, True, True, True, True, False]}
-    assert "--task task,scene" in refused("certify", written(tmp_path / "a.csv", **columns, scene=[*"xxxyyy"]), *ASK)
-    assert "--task task,weights" not in refused(
-        "certify", written(tmp_path / "b.csv", **columns, weights=[*"xxxyyy"]), *ASK
-    )

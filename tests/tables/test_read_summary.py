@@ -108,13 +108,6 @@ def test_booleans_are_counted_exactly_and_need_no_support(tmp_path):
     refused(tmp_path / "d", "holds booleans; support is (0, 2), expected (0, 1) or none", support=(0, 2))
 
 
-@pytest.mark.slow
-def test_booleans_are_certified_as_in_an_array(tmp_path):
-    success = successes(tmp_path / "d")
-    found = jaxcert.certify(read_summary(tmp_path / "d").returns, 0.5, delta=0.1, method="attained")
-    np.testing.assert_allclose(found.safety, jaxcert.certify(success, 0.5, delta=0.1).safety, rtol=1e-6)
-
-
 def test_partitions_are_labels(tmp_path):
     for i, name in enumerate(["task=pull/day=1", "task=push%20it/day=1", "task=pull/day=2"]):
         saved(tmp_path, f"{name}/a.parquet", {"score": [0.25 * i, 1.0]})

@@ -186,18 +186,6 @@ def test_a_table_for_each_task(table):
     refused(path.parent, "success", task="{task}.csv")
 
 
-@pytest.mark.parametrize("name", ["failed", "no_failures", "no_of_failure"])
-def test_what_failed_is_no_success(table, name):
-    rows = table(f"task,{name}\na,true\nb,false\n")
-    refused(rows, "is named after failures, not successes", trial=None, value=name)
-
-
-@pytest.mark.parametrize("name", ["no_collision", "not_failed", "non-error", "noError"])
-def test_what_did_not_fail_is_a_success(table, name):
-    data = read_returns(table(f"task,{name}\na,true\nb,false\n"), trial=None, value=name)
-    np.testing.assert_array_equal(data.returns, [[True], [False]])
-
-
 @pytest.mark.filterwarnings("ignore:.* are missing:UserWarning")
 @pytest.mark.parametrize("m", [3, 5, 10])
 def test_arms_drawn_at_random_are_asked_about(table, m):

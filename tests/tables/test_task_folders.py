@@ -1,12 +1,12 @@
 """Folders with a file per task: monitors and evaluations of Stable-Baselines3, by their published fields."""
 
-import contextlib
+import functools
 import hashlib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from saved_files import refused
+from saved_files import check_said, refused
 from tool_files import evaluations, monitor
 
 import jaxcert
@@ -253,40 +253,52 @@ def test_a_certificate_of_a_folder_is_verified(runs, tmp_path):
     assert "sha256" in str(verify(path, runs))
 
 
-def test_files_that_sum_up_others_are_no_tasks(tmp_path):
-    for name in ("a", "b", "summary"):
-        (tmp_path / f"{name}.csv").write_text("episode,success\n0,1\n1,0\n")
-    with pytest.raises(ValueError, match=r"'summary\.csv', which by its name sums up others"):
-        read_returns(tmp_path, task="{task}.csv")
+SEEDS = [f"env{env},seed={seed}/eval.csv" for env in range(3) for seed in range(2)]
+RUNS = [f"{run}/{name}" for run in range(3) for name in (".hydra/config.yaml", "eval.csv")]
+STEPS = [f"step_{step}{name}" for step in (1000, 2000) for name in (".csv", "/a.csv", "/b.csv", "/c.csv")]
+POLICIES = "'step_1000{}', which by their names are of several policies"
+TRAIN, HELP = "({}, as those of tasks of training do)", "({}: if a human helped in these trials)"
 
 
-def test_seeds_are_no_part_of_a_task(tmp_path):
-    for env in range(3):
-        for seed in range(2):
-            (tmp_path / f"env{env},seed={seed}").mkdir()
-            (tmp_path / f"env{env},seed={seed}" / "eval.csv").write_text("episode,success\n0,1\n1,0\n")
-    with pytest.raises(ValueError, match=r"'\{task\},seed=\*/eval\.csv'"):
-        read_returns(tmp_path, task="{task}/eval.csv")
-    assert read_returns(tmp_path, task="{task},seed=*/eval.csv", trial=None).returns.shape == (3, 4)
+def of_each(path):
+    return [path.format(task) for task in "abc"]
 
 
-def test_numbered_runs_of_hydra_are_asked_about(tmp_path):
-    for run in range(3):
-        (tmp_path / f"{run}" / ".hydra").mkdir(parents=True)
-        (tmp_path / f"{run}" / "eval.csv").write_text("episode,success\n0,1\n1,0\n")
-    with pytest.warns(UserWarning, match="numbered runs of Hydra"):
-        read_returns(tmp_path, task="{task}/eval.csv")
+# The files, of tables with two trials, the pattern by which they are read, and what is said of them.
+PATHS = [
+    (["a.csv", "b.csv", "summary.csv"], "{task}.csv", "'summary.csv', which by its name sums up others"),
+    (SEEDS, "{task}/eval.csv", "'{task},seed=*/eval.csv'"),
+    (SEEDS, "{task},seed=*/eval.csv", ""),
+    (RUNS, "{task}/eval.csv", "(numbered runs of Hydra)"),
+    (STEPS, "{trial}.csv", POLICIES.format(".csv")),
+    (STEPS, "*/{task}.csv", POLICIES.format("")),
+    (of_each("train/{}.csv"), "train/{task}.csv", TRAIN.format("'train'")),
+    (of_each("{}/train/x.csv"), "{task}/train/x.csv", TRAIN.format("'train'")),
+    (of_each("seen_tasks/{}.csv"), "*/{task}.csv", TRAIN.format("'seen_tasks'")),
+    (of_each("teleop_data/{}.csv"), "teleop_data/{task}.csv", HELP.format("'teleop_data'")),
+    (of_each("{}/human_demos.csv"), "{task}/*.csv", HELP.format("'human_demos'")),
+    (of_each("test/{}.csv"), "*/{task}.csv", ""),
+    (of_each("not_train/{}.csv"), "*/{task}.csv", ""),
+]
 
 
-@pytest.mark.parametrize("pattern", ["{trial}.csv", "*.csv"])
-def test_files_of_several_policies_are_no_trials(tmp_path, pattern):
-    for name in ("step_1000", "step_2000"):
-        (tmp_path / name).mkdir()
-        for task in "abc":
-            (tmp_path / name / f"{task}.csv").write_text("success\n1\n0\n")
-        (tmp_path / f"{name}.csv").write_text("task,success\na,1\nb,0\nc,1\n")
-    with pytest.raises(ValueError, match=r"'step_1000(\.csv)?', which by their names are of several policies"):
-        read_returns(tmp_path, task=pattern if "{trial}" in pattern else "*/{task}.csv", trial=None)
+@pytest.mark.parametrize(("paths", "pattern", "said"), PATHS)
+def test_names_of_files_and_folders_tell(tmp_path, paths, pattern, said):
+    """Of the pattern, and of what fits its wildcards."""
+    for path in paths:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("episode,success\n0,1\n1,0\n")
+    trial = {"trial": None} if "*" in pattern else {}
+    found = check_said(said, functools.partial(read_returns, tmp_path, task=pattern, **trial))
+    assert found is None or found.returns.shape[0] == 3
+
+
+def test_the_name_of_the_folder_tells(tmp_path):
+    (tmp_path / "train").mkdir()
+    for task in "abc":
+        (tmp_path / "train" / f"{task}.csv").write_text("episode,success\n0,1\n1,0\n")
+    with pytest.warns(UserWarning, match="'train', as those of tasks of training do"):
+        read_returns(tmp_path / "train", task="{task}.csv")
 
 
 @pytest.mark.parametrize("pattern", ["*/{task}/monitor.csv", "{trial}/{task}/monitor.csv"])
@@ -313,30 +325,6 @@ def test_a_table_of_a_folder_that_may_be_cut_is_told(tmp_path):
         (tmp_path / f"{name}.csv").write_text(f"episode,success\n0,1\n1,0{end}")
     with pytest.warns(UserWarning, match="its last line has no line ending"):
         assert read_returns(tmp_path, task="{task}.csv").returns.shape == (2, 2)
-
-
-PATHS = {
-    "train/{}.csv": ("{task}.csv", "'train', as those of tasks of training do"),
-    "{}/train/x.csv": ("{task}/train/x.csv", "'train', as those of tasks of training do"),
-    "seen_tasks/{}.csv": ("*/{task}.csv", "'seen_tasks', as those of tasks of training do"),
-    "teleop_data/{}.csv": ("teleop_data/{task}.csv", "'teleop_data': if a human helped in these trials"),
-    "{}/human_demos.csv": ("{task}/*.csv", "'human_demos': if a human helped in these trials"),
-    "test/{}.csv": ("*/{task}.csv", ""),
-    "not_train/{}.csv": ("*/{task}.csv", ""),
-}
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_names_in_paths_tell_of_training_and_help(tmp_path, path):
-    """Of the folder, of the pattern, and of what fits its wildcards."""
-    pattern, told = PATHS[path]
-    for task in "abc":
-        found = tmp_path / path.format(task)
-        found.parent.mkdir(parents=True, exist_ok=True)
-        found.write_text("episode,success\n0,1\n1,0\n")
-    folder = tmp_path / "train" if path.startswith("train") else tmp_path
-    with pytest.warns(UserWarning, match=told) if told else contextlib.nullcontext():
-        assert read_returns(folder, task=pattern).returns.shape == (3, 2)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])

@@ -140,10 +140,11 @@ def test_copies_are_told_by_objects_as_a_whole(tmp_path, kind):
 FAILURES = """
     incorrect not_solved unsolved stuck dropped died broken oom timeouts Fehler fehlgeschlagen echec fallo misclassified
     nicht_bestanden derailed hallucinated is_wrong lost non_compliant not_done not-safe missed_grasp
+    failed no_failures no_of_failure
 """
 SUCCESSES = """
     no_collision not_stuck not_dropped collision_free error_free no_timeout success_no_error solved_without_help
-    lossless rejected flagged killed refusal
+    lossless rejected flagged killed refusal not_failed non-error noError
 """
 
 
@@ -163,11 +164,12 @@ def test_a_name_of_failures_is_no_success(tmp_path, name):
 
 @pytest.mark.parametrize(
     "name",
-    ["overshoot", "makespan", "fid", "nll", "brier", "toxicity", "miss_rate", "out_of_bounds", "human_takeovers"],
+    ["overshoot", "makespan", "fid", "nll", "brier", "toxicity", "miss_rate", "out_of_bounds", "human_takeovers"]
+    + ["ep_cost", "error_cm", "rmse", "time_to_success", "num_crashes"],
 )
-def test_more_costs_are_told(name):
+def test_costs_are_told(name):
     frame = frame_of(**{name: np.linspace(0, 1, 200)}).drop(columns="success")
-    with pytest.warns(UserWarning, match="is a cost by its name"):
+    with pytest.warns(UserWarning, match="is a cost by its name.*negate it"):
         from_frame(frame, trial=None, value=name)
 
 

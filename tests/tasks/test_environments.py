@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cli_harness import command, refused
+from cli_harness import command
 
 from jaxcert import certify_policy
 from jaxcert.rollouts import Policy, collect
@@ -85,11 +85,3 @@ def test_tasks_have_the_names_of_their_parameters(tmp_path):
         assert command("rollout", name, "--tasks", 2, "--rollouts", 2, "--out", out).status == 0
         with np.load(out) as file:
             assert parameters | {"returns", "about"} == set(file.files)
-
-
-def test_what_cannot_be_run_is_refused(tmp_path):
-    arguments = ("--tasks", 5, "--rollouts", 5, "--out", tmp_path / "r.npz")
-    assert "simple_grid has no stochastic form" in refused("rollout", "simple_grid", "--stochastic", *arguments)
-    assert "expected a policy file, one of cheetah, walker, zones, bridge" in refused(
-        "rollout", "bridge_world", *arguments
-    )

@@ -3,31 +3,16 @@
 import re
 
 import pytest
-from chained_logs import entries_of, log_of
+from chained_logs import log_of
 
-from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._ledger import Ledger
 
 pytest.importorskip("filelock")
-BUDGET = CheckpointBudget(0.1, num_checkpoints=4)
-RESULT = {"certify/delta": BUDGET.level(1)}
 
 
 @pytest.fixture
 def log(tmp_path):
     return tmp_path / "certificates.jsonl"
-
-
-def test_a_line_torn_between_begin_and_finish_is_cut_off(log):
-    ledger = Ledger(log)
-    number, _ = ledger.begin(0, BUDGET)
-    before = log.read_bytes()
-    log.write_bytes(before + b'{"number": 1, "checkpoint": 2, "step": 7, "cer')
-    with pytest.warns(UserWarning, match=re.escape(f"{log}: its last line was incomplete, and is cut off: ")):
-        ledger.finish(number, 0, "policy", RESULT, reached=False)
-    assert log.read_bytes().startswith(before)
-    assert [(entry["checkpoint"], entry.get("done", False)) for entry in entries_of(log)] == [(1, False), (1, True)]
-    assert Ledger(log).begin(1, BUDGET)[0] == 2
 
 
 def begun(*checkpoints):

@@ -15,15 +15,15 @@ from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice, advise
 from jaxcert.questions import question_of, rows_of
-from jaxcert.report._by_name import axis_of, intervals_of
+from jaxcert.report._in_words import axis_of, headline, intervals_of
 from jaxcert.report._witnessed_rows import WITNESSES
 from jaxcert.report.html._report_parts import (
+    MOST_HEADLINES,
     MOST_REASONS,
     TOGETHER,
     alone,
     curve_svg,
     curves,
-    headlines_of,
     intervals_svg,
     level_of,
     misses_of,
@@ -32,11 +32,11 @@ from jaxcert.report.html._report_parts import (
 )
 from jaxcert.report.html._report_tables import (
     Sample,
-    certified_table,
+    certified_columns,
     check_policies,
     facts_table,
     names_of,
-    sample_of,
+    rows_of_table,
     settings_table,
     write_page,
 )
@@ -127,12 +127,18 @@ def write_report(
     sentences = [row["sentence"] for row in rows_of(certificate, asked)]
     own = Returns(np.asarray(returns), None if where is None else np.asarray(where), np.arange(np.shape(returns)[0]))
     both, called = ([own], ()) if against is None else ([own, against], _called(policies, data, against))
-    sample = sample_of(certificate.num_tasks, both, support, tasks, called)
+    for each in both:
+        if each.returns.ndim != 2 or len(each.returns) != certificate.num_tasks:
+            shape = each.returns.shape
+            raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {shape}")
+    means = own.means if against is None else own.means - against.means
+    sample = Sample(means, support, both, names_of(tasks, certificate.num_tasks), tuple(called))
     settings = settings_table(certificate, asked, sample, [data, *both[1:]])
     fixed = 0 if is_curve and not together else len(sentences)  # rows with a sentence, as they were fixed beforehand
     if advice is None and asked.advised and (support is not None or not asked.has_support) and fixed:
         known: dict[str, Any] = {"num_rollouts": sample.num_rollouts, "safety": wanted, "limit": MOST_REASONS}
         advice = advise(certificate, support=support, **known)
+    lines = [headline(certificate, i) for i in range(min(fixed, MOST_HEADLINES))]
     write_page(
         path,
         "report.html.j2",
@@ -147,9 +153,9 @@ def write_report(
         together=together,
         confidence=confidence(float(certificate.delta)),
         not_about=certificate.not_about,
-        headlines=headlines_of(certificate, fixed, sample.policies),
+        headlines=[line._replace(about=naming(line.about, sample.policies)) for line in lines],
         sentences=[naming(sentence, sample.policies) for sentence in sentences[: min(fixed, _MOST_SENTENCES)]],
-        rows=certified_table(certificate, asked),
+        rows=rows_of_table(certified_columns(certificate, asked, "…")),
         num_rows=len(sentences),
         misses=misses_of(certificate, asked, sample, fixed),
         reasons=reasons_of(certificate, asked, sample, advice or () if fixed else (), wanted),

@@ -4,13 +4,12 @@ import contextlib
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.certificates import Certificate, Status, certify_lower_bounds_band
-from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
@@ -19,7 +18,7 @@ from jaxcert.planning import Advice
 from jaxcert.planning._advice import is_explained, misses
 from jaxcert.planning._least_tasks import least_number
 from jaxcert.report._curve import step_curve, thinned
-from jaxcert.report._in_words import Headline, column_texts, headline
+from jaxcert.report._in_words import column_texts
 from jaxcert.report._recompute import precision
 from jaxcert.report.html._report_tables import Sample
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, any_letters, more_lines, place_legend
@@ -140,25 +139,10 @@ _UNKNOWN = "not for too few tasks alone; no more is known "
 _MOST_RETURNS, _MOST_TRIALS = 32_768, 200
 
 
-class Misses(NamedTuple):
-    """The tasks that are not shown to reach a threshold: their number, the listed names, and how many more there
-    are.
+def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[dict[str, Any]]:
+    """For each row with a headline, or requirement, the tasks that miss its threshold, where it is known which: their
+    number, the listed names, and how many more there are.
     """
-
-    threshold: str
-    num_tasks: int
-    named: str
-    more: int
-
-
-def headlines_of(certificate: Any, num_rows: int, policies: Sequence[str] = ()) -> list[Headline]:
-    """The headlines of the first rows, which no look at the data chose; with what two policies are called."""
-    found = [headline(certificate, i) for i in range(min(num_rows, MOST_HEADLINES))]
-    return [Headline(line.claim, naming(line.about, policies)) for line in found]
-
-
-def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[Misses]:
-    """For each row with a headline, or requirement, the tasks that miss its threshold, where it is known which."""
     if question.metrics_of(certificate):
         each = zip(certificate.requirements, np.asarray(certificate.missed), strict=True)
         return [_missed(line, sample, np.flatnonzero(missed)) for line, missed in each if missed.any()]
@@ -173,13 +157,13 @@ def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: in
     return found
 
 
-def _missed(line: str, sample: Sample, places: np.ndarray, means: np.ndarray | None = None) -> Misses:
+def _missed(line: str, sample: Sample, places: np.ndarray, means: np.ndarray | None = None) -> dict[str, Any]:
     """The first ones, in the order of the tasks or, with their means, the worst first, each with its average."""
     named = (places if means is None else places[np.argsort(means[places], kind="stable")])[:_NAMED].tolist()
     # To the nearest of four figures: it is seen, not certified.
     averages = [f" ({float(f'{means[i]:.4g}'):.7g})" if means is not None else "" for i in named]
     words = ", ".join(f"{sample.tasks[i]}{average}" for i, average in zip(named, averages, strict=True))
-    return Misses(line, len(places), words, len(places) - len(named))
+    return {"threshold": line, "num_tasks": len(places), "named": words, "more": len(places) - len(named)}
 
 
 def reasons_of(

@@ -72,22 +72,6 @@ def check_policies(certificate: Any, question: Question, against: Returns | None
         raise ValueError(_NOT_ONE if is_of_two else _NOT_TWO)
 
 
-def sample_of(
-    num_tasks: int,
-    data: Sequence[Returns],
-    support: Support | None,
-    tasks: Sequence[Any] | np.ndarray | None = None,
-    policies: Sequence[str] = ("A", "B"),
-) -> Sample:
-    """The returns of a page, of one policy or of two with their tasks in one order; ValueError for other tasks."""
-    for each in data:
-        if each.returns.ndim != 2 or len(each.returns) != num_tasks:
-            raise ValueError(f"certificate is of {num_tasks} tasks, returns have shape {each.returns.shape}")
-    means, *others = (each.means for each in data)
-    names = names_of(tasks, num_tasks)
-    return Sample(means - others[0] if others else means, support, data, names, tuple(policies) if others else ())
-
-
 def names_of(tasks: Sequence[Any] | np.ndarray | None, num_tasks: int) -> tuple[str, ...]:
     """The names of all tasks: their places, from 0, if they have none."""
     names = tuple(map(str, range(num_tasks) if tasks is None else tasks))
@@ -130,15 +114,13 @@ _PATH = re.compile(r"[/~.\\]|[a-zA-Z]:[/\\]|file:")
 _SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision", "versions", "seed")
 
 
-def certified_table(certificate: Any, question: Question) -> list[dict[str, str]]:
-    """The certified statements, row by row."""
-    return rows_of_table(shortened(texts_of(certificate, question), "…"))
-
-
-def shortened(columns: dict[str, list[str]], mark: str) -> dict[str, list[str]]:
-    """All rows, or the first and the last of many, which would be slow to lay out; a mark stands for the rows
-    between.
+def certified_columns(
+    certificate: Any, question: Question, mark: str, *, most: int | None = None
+) -> dict[str, list[str]]:
+    """The certified statements by columns: all rows up to ``most``, or the first and the last of many, which would be
+    slow to lay out; a mark stands for the rows between.
     """
+    columns = {name: texts[:most] for name, texts in texts_of(certificate, question).items()}
     *names, end = columns
     count = len(columns[end])
     if count <= _MOST_ROWS:

@@ -18,6 +18,7 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, write_whole
 from jaxcert.certificates._batch_axes import same_for_all
+from jaxcert.tables._returns import how_many
 
 # The width of one column of a paper, in inches, with text of caption size, so that it is printed unscaled.
 SIZE, _TEXT = (3.5, 2.5), {"font.size": 8, "axes.titlesize": 8, "legend.fontsize": 7}
@@ -185,24 +186,15 @@ def draw(
 def explain_band(ax: Any, over: str, quantiles: Quantiles) -> None:
     """The last entry of the legend, which explains the bands of any colour."""
     low, high = (f"{100 * quantile:.3g} %" for quantile in quantiles)
-    words = f"from {low} to {high} of the {_several(over)}"
+    words = f"from {low} to {high} of the {over}s"
     if tuple(quantiles) == (0, 1):
         words = f"from the lowest to the highest {over}"
     ax.fill([], [], color=GREY, label=f"{words}; no confidence band", **_FAINT)
 
 
-def _several(word: str, count: int = 2) -> str:
-    """A noun in singular or plural: seed or seeds, policies, classes."""
-    if count == 1:
-        return word
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return f"{word[:-1]}ies"
-    return f"{word}es" if word.endswith(("s", "x")) else f"{word}s"
-
-
 def median_words(label: str, over: str, count: int) -> str:
     """The entry of a median in the legend."""
-    return ", ".join(filter(None, [label, f"median of {count} {_several(over, count)}"]))
+    return ", ".join(filter(None, [label, f"median of {how_many(count, over)}"]))
 
 
 def check_batch(certificate: Any, expected: tuple[str, ...], instead: str, *, name: str = "certificate") -> None:
