@@ -7,7 +7,7 @@ are not divided (an intersection-union test).
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -20,7 +20,7 @@ from jaxcert.certificates._attained import ATTAINED, Tried, counted
 from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best, only_smallest
 from jaxcert.certificates._figures import LISTED, SAMPLED
-from jaxcert.certificates._levels import LEVELS, by_coins, delta_shares, numbers_for, together, too_few
+from jaxcert.certificates._levels import LEVELS, Numbers, by_coins, delta_shares, numbers_for, together, too_few
 from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
 from jaxcert.certificates._required_metrics import Metric
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
@@ -75,19 +75,22 @@ def _tried(metrics: list[Metric], beta: Any, delta: Any, tasks: str) -> Tried:
     A task has to pass each requirement in the same way. Each metric has its own numbers of successes, if all its tasks
     have as many trials.
     """
-    enough = [each.enough(beta.betas if isinstance(beta, Levels) else beta) for each in metrics]
+    weighted = _weighted_one(metrics) is not None
+    enough = [each.enough(beta.betas if isinstance(beta, Levels) else beta, weighted) for each in metrics]
     if isinstance(beta, Levels):
         betas, deltas = beta
     elif beta is not None:
         betas, deltas = beta.reshape(1), delta.reshape(1)
     else:
         most = max(float(each.sample.num_rollouts) for each in metrics)
-        shares, own = np.asarray(delta_shares(most), delta.dtype), np.arange(len(LEVELS), dtype=delta.dtype)
+        levels = np.asarray(LEVELS[:1] + LEVELS[2:] if weighted else LEVELS, delta.dtype)
+        shares, own = np.asarray(delta_shares(most, weighted=weighted), delta.dtype), np.arange(len(levels))
+        own = own.astype(delta.dtype)
         rows = [own if each is None else each.successes[0].astype(delta.dtype) for each in enough]
         # Ways with the same numbers of successes, and without a bound, are one.
         xp = np if all(isinstance(row, np.ndarray) for row in rows) else jnp
-        betas, deltas = np.asarray(LEVELS, delta.dtype), delta * together(xp.stack(rows), shares)
-    known = all(each.has_one_level for each in metrics) and tasks != LISTED and not _weighted_one(metrics)
+        betas, deltas = levels, delta * together(xp.stack(rows), shares)
+    known = all(each.has_one_level for each in metrics) and tasks != LISTED and not weighted
     table = table_of(TAIL, int(metrics[0].sample.num_tasks), _room(metrics), deltas) if known else None
     return Tried(enough, deltas, table, betas)
 
@@ -105,13 +108,15 @@ def _counted(
     method: Method, tasks: str, metrics: list[Metric], tried: Tried, beta: Any, delta: jax.Array
 ) -> dict[str, jax.Array]:
     n, usual = metrics[0].sample.num_tasks, method is ATTAINED and beta is None
-    each = [_passed(metric, tried, beta, i, usual and metric.bound.binary) for i, metric in enumerate(metrics)]
+    weighted = _weighted_one(metrics)
+    numbers = functools.partial(numbers_for, weighted=weighted is not None)
+    each = [_passed(metric, tried, beta, i, usual and metric.bound.binary, numbers) for i, metric in enumerate(metrics)]
     # A task for which a sample has no room passes.
     passes, levels, bad_tasks = (
         _together(arrays, metrics, fill) for arrays, fill in zip(zip(*each, strict=True), (True, 0, False), strict=True)
     )
     bad_task, one_level = jnp.any(bad_tasks, axis=-3)[..., 0], all(each.has_one_level for each in metrics)
-    there, weighted, history, allowance = in_front(bad_task, n), _weighted_one(metrics), None, None
+    there, history, allowance = in_front(bad_task, n), None, None
     passed, level = jnp.all(passes, axis=-3), jnp.max(levels, axis=-3)
     if tasks == LISTED:
         found, allowance = _of_the_list(passed, level, ~bad_task | ~there, n, tried.deltas, delta)
@@ -140,7 +145,9 @@ def _counted(
     return fields | {"level": best.level, "missed": best.missed, "num_good": good}
 
 
-def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) -> tuple[jax.Array, ...]:
+def _passed(
+    metric: Metric, tried: Tried, beta: Any, place: int, usual: bool, numbers: Callable[[Any], Numbers]
+) -> tuple[jax.Array, ...]:
     """The tasks that pass in each way, the level at which a bad task passes, [..., n, ways], and the invalid tasks.
 
     By lower bounds at the levels that are tried, or by numbers of successes at these, or near the usual ones.
@@ -159,7 +166,7 @@ def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) ->
     found = counted(sample)
     if enough is None:
         thresholds = jnp.broadcast_to(threshold, found.num_rollouts.shape)
-        enough, _ = numbers_for(None if usual else metric.level(tried.betas))(found.num_rollouts, thresholds)
+        enough, _ = numbers(None if usual else metric.level(tried.betas))(found.num_rollouts, thresholds)
     shape = (*found.successes.shape, enough.successes.shape[-1])
     passed = found.successes[..., None] >= jnp.broadcast_to(enough.successes, shape)
     # If the data choose one of several levels, the calibrated level counts, not the smaller attained one.

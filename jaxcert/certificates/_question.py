@@ -108,6 +108,9 @@ class Question:
 
     def __post_init__(self) -> None:
         """Raise ValueError for an entry that surfaces would read wrongly."""
+        wrong = [name for name in self.settings if not self.takes(name)]
+        if wrong:
+            raise ValueError(f"question {self.name!r}: settings {', '.join(wrong)} are no parameters of its function")
         if self.rows.certified and self.rows.claims.get(self.rows.certified) is not min:
             raise ValueError(f"question {self.name!r}: a larger {self.rows.certified} has to say more (claims: min)")
 

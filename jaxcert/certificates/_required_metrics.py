@@ -40,12 +40,12 @@ class Metric:
         """Whether all tasks have the same levels: unless their numbers of trials differ, of successes."""
         return self.sample.is_full or not self.bound.binary
 
-    def enough(self, beta: Any) -> Enough | None:
+    def enough(self, beta: Any, weighted: bool) -> Enough | None:
         """The numbers of successes to pass, [1, ways], if every task has the same number of trials."""
         if not (self.bound.binary and self.sample.is_full):
             return None
         m = self.sample.num_rollouts.astype(self.threshold.dtype)
-        return usual_enough(m, self.threshold.reshape(1), self.level(beta))
+        return usual_enough(m, self.threshold.reshape(1), self.level(beta), weighted=weighted)
 
     def level(self, beta: Any) -> Any:
         """What the level of numbers of successes must not exceed, in the type of the returns."""
