@@ -12,8 +12,7 @@ import typer
 from typer.models import ParameterInfo
 
 from jaxcert.certificates._arguments import AUTO
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._roles import Roles
+from jaxcert.tables._roles import Columns, Roles
 
 _SEVERAL = "repeatable; also 1,2,5 and 1:9:2"
 # A longer range must be a typing error.

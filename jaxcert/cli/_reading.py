@@ -12,9 +12,9 @@ from jaxcert.cli._options import option, options, others_given, reading_of, role
 from jaxcert.cli._typed import in_shell, typed_with
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, align_tasks, read_returns, read_summary
-from jaxcert.tables._columns import NotNamedError
 from jaxcert.tables._doubts import listed, told_of
 from jaxcert.tables._readers import policies_of
+from jaxcert.tables._roles import NotNamedError
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
 
@@ -33,15 +33,13 @@ def read_file(path: Path, **options: Any) -> ReturnsFile:
         is_plain = not any(expected.values()) and not {"task", "value"} & expected.keys()
         if is_plain and _has_single_rollouts(path, options):
             return read_returns(path, **options)
-        if "records" in expected and "trials" not in expected and not _can_be_read(path, options, expected):
-            raise
         raise ValueError(f"{error}; {_remedy(path, options, expected, cause.unread)}") from error
 
 
 def _remedy(path: Path, options: dict[str, Any], expected: Mapping[str, str | None], unread: Sequence[str]) -> str:
     """The end of a message about unnamed columns: a command, if one works."""
     if "trials" in expected:  # of successes, or of the rate that is the value
-        parts = ("records", "task", "successes" if "successes" in expected else "value", "trials")
+        parts = ("task", "successes" if "successes" in expected else "value", "trials")
         counts = {name: expected[name] for name in parts if expected.get(name)}
         return (
             f"if {expected['trials']} is how often the policy tried a task, and no number of tests or of "

@@ -17,8 +17,8 @@ from jaxcert.report._recompute import UNITS, differing, fixed_of, precision, tol
 from jaxcert.report._writers import certificate_record
 from jaxcert.returns._required import requirements_of
 from jaxcert.returns._strata import frequencies_of, stratified
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._readers import ReturnsFile
+from jaxcert.tables._roles import Columns
 from jaxcert.tables._written import returns_facts
 
 _ORIGIN = ("environment", "environment_sha256", "policy_sha256", "seed", "deterministic")

@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from jaxcert.returns._prepared import as_successes
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._roles import Roles
+from jaxcert.tables._roles import Columns, Roles
 
 _AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "

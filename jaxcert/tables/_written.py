@@ -16,17 +16,14 @@ from jaxcert._files import check_output, check_suffix, content_of, in_file, pars
 from jaxcert._types import Array
 from jaxcert.tables._coded import coded
 from jaxcert.tables._column_doubts import check_beside
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._doubts import listed, tell
-from jaxcert.tables._entries import as_text
+from jaxcert.tables._doubts import WORDS, listed, tell, words_in
+from jaxcert.tables._entries import TAKEN_FOR_TWO, as_text, check_spelling
 from jaxcert.tables._file_tables import arrow_damage_told
 from jaxcert.tables._names import may_tell_tasks, tells
 from jaxcert.tables._outcome_doubts import check_sense
 from jaxcert.tables._read import Read
 from jaxcert.tables._returns import Returns, how_many
-from jaxcert.tables._roles import Roles
-from jaxcert.tables._spelling import TAKEN_FOR_TWO, check_spelling
-from jaxcert.tables._vocabulary import WORDS, words_in
+from jaxcert.tables._roles import Columns, Roles
 
 _SUFFIXES = (".npz", ".parquet")
 # Names with a meaning for readers, in either kind of file.
@@ -96,27 +93,22 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
     if suffix not in _SUFFIXES or Path(path).is_dir():
         return {}
     content = content_of(path, "returns")
+    about = ""
     with in_file(path):
-        about = _about_archive(content) if suffix == ".npz" else _about_parquet(content)
+        if suffix == ".npz":
+            read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
+            with contextlib.suppress(ValueError):
+                about = str(read_arrays(content, ("about",), ())["about"])
+        else:
+            with arrow_damage_told("Parquet"):
+                buffer = import_extra("pyarrow", "io").BufferReader(content)
+                metadata = import_extra("pyarrow.parquet", "io").read_schema(buffer).metadata or {}
+            about = metadata.get(b"jaxcert", b"").decode("utf-8", "replace")
     try:
         facts = parsed(about)
     except ValueError:  # what others call "about", or one fact twice
         return {}
     return facts if isinstance(facts, dict) else {}
-
-
-def _about_archive(content: bytes) -> str:
-    read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
-    with contextlib.suppress(ValueError):
-        return str(read_arrays(content, ("about",), ())["about"])
-    return ""
-
-
-def _about_parquet(content: bytes) -> str:
-    with arrow_damage_told("Parquet"):
-        buffer = import_extra("pyarrow", "io").BufferReader(content)
-        metadata = import_extra("pyarrow.parquet", "io").read_schema(buffer).metadata or {}
-    return metadata.get(b"jaxcert", b"").decode("utf-8", "replace")
 
 
 def check_returns_path(path: str | PathLike[str]) -> Path:
