@@ -140,9 +140,11 @@ QUIET = flag("Show no progress, only the result.", "--quiet")
 SUPPORT = option("A B", "Smallest and largest possible return, known in advance; not needed for successes.")
 STRICT = flag(
     "Refuse a file in which some tasks have fewer rollouts than others or that may be cut short (a task "
-    "without any row cannot be noticed), and in `certify` data that look like a mistake.",
+    "without any row cannot be noticed), unread columns that may separate policies or conditions, and in "
+    "`certify` data that look like a mistake.",
     "--strict",
 )
+IGNORE = option("NAME", "An unread column that --strict accepts (repeatable).")
 
 
 def level(text: str) -> float | str:

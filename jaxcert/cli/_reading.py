@@ -1,6 +1,7 @@
 """Read files of returns for all commands, with the options for columns, and report on files of other tools."""
 
 import dataclasses
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
 
 _MOST_NAMED = 40
+_PLACE = re.compile(r"\$\d+")  # what a * of --records stands for
 
 
 def read_file(path: Path, **options: Any) -> ReturnsFile:
@@ -156,13 +158,29 @@ def read_all(policies: Sequence[PolicySource], **options: Any) -> list[ReturnsFi
     return files
 
 
+def checked(files: Sequence[ReturnsFile], *, strict: bool, ignored: Sequence[str] | None) -> list[ReturnsFile]:
+    """The files; with ``strict``, ValueError for columns that may separate policies, and are not read or ignored."""
+    for file in files if strict else ():
+        if names := [name for name in _unread(file, files) if name not in (ignored or ())]:
+            raise ValueError(
+                f"{file._name}: not read: {listed(names, _MOST_NAMED)}, in which policies or conditions may differ; "
+                "expected --where or --policy, or --ignore for a column that tells none apart"
+            )
+    return list(files)
+
+
+def _unread(file: ReturnsFile, files: Sequence[ReturnsFile]) -> list[str]:
+    """Columns of a file that may separate policies, and are not read from any of the files."""
+    read = {each.columns.value for each in files if each.columns}
+    return [name for name in file.pooled if name not in read and not _PLACE.fullmatch(name)]
+
+
 def told(*files: ReturnsFile) -> list[str]:
     """Lines about files: the read columns, and unread ones that may separate policies; with names, if they differ."""
-    read, several = {file.columns.value for file in files if file.columns}, len({file._name for file in files}) > 1
-    lines = []
+    several, lines = len({file._name for file in files}) > 1, []
     for file in files:
-        pooled = [name for name in file.pooled if name not in read]
-        unread = f"not read, so all rows count as one policy: {listed(pooled, _MOST_NAMED)}" if pooled else ""
+        names = _unread(file, files)
+        unread = f"not read, so all rows count as one policy: {listed(names, _MOST_NAMED)}" if names else ""
         lines += [f"{file._name}: {line}" if several else line for line in (file.told, unread) if line]
     return [*dict.fromkeys(lines)]
 

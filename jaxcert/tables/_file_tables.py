@@ -143,11 +143,18 @@ def _with_points(column: Any, name: str, *, may_be_commas: bool) -> Any:
 def json_lines_table(content: bytes, roles: Roles) -> Any:
     """The rows of a file with an object in each line."""
     content = content.removeprefix(b"\xef\xbb\xbf")
-    head = [_object(line) for line in content.split(b"\n", _HEAD)[:_HEAD] if line.strip()]
-    if (table := _plain_table(content, head)) is not None:
+    if roles.records is not None:
+        return _table_of_value(objects_of_lines(content), roles)
+    if (table := _plain_table(content, objects_of_lines(content, _HEAD))) is not None:
         checked(table.column_names, roles)
         return table
-    return _table_of([_object(line) for line in content.split(b"\n") if line.strip()], roles)
+    return _table_of(objects_of_lines(content), roles)
+
+
+def objects_of_lines(content: bytes, most: int = -1) -> list[dict[str, Any]]:
+    """The object in each of the lines, or in so many."""
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", most)
+    return [_object(line) for line in lines[: None if most < 0 else most] if line.strip()]
 
 
 def _plain_table(content: bytes, head: list[dict[str, Any]]) -> Any:
@@ -185,7 +192,11 @@ def _object(line: bytes) -> dict[str, Any]:
 
 def json_table(content: bytes, roles: Roles) -> Any:
     """The rows of an array of objects or an object of columns, which may stand deeper in the file."""
-    value = json_value(content)
+    return _table_of_value(json_value(content), roles)
+
+
+def _table_of_value(value: Any, roles: Roles) -> Any:
+    """The rows of a value of JSON."""
     rows, around = records_in(value, roles.records or "")
     is_nested = isinstance(value, dict) or any(
         isinstance(each, dict | list) for row in rows[:1] for each in row.values()
@@ -215,7 +226,10 @@ def _table_of(rows: list[dict[str, Any]], roles: Roles, around: Collection[str] 
             mixed.add(name)
     mixed |= {name for name, column in table.items() if pa.types.is_nested(column.type)}
     if wrong := next((name for name in columns.read(names) if name in mixed), None):
-        raise ValueError(f"field {wrong} holds lists, objects or several kinds of entries; expected text or numbers")
+        raise ValueError(
+            f"field {wrong} holds lists, objects or several kinds of entries; expected text or numbers (a recipe, "
+            "--recipe, names fields of objects)"
+        )
     return pa.table(table)
 
 

@@ -107,9 +107,14 @@ class Found(NamedTuple):
 
 
 def records_in(value: Any, path: str) -> tuple[list[dict[str, Any]], set[str]]:
-    """The records at a path of names with dots, where ``*`` is each entry; and their fields that stand around them."""
-    lists = Place(value).find(path, all_there=True)
-    return with_fields_around([each._replace(place=record) for each in lists for record in _at(each, path)], path)
+    """The records at a path of names with dots, where ``*`` is each entry; and their fields that stand around them.
+
+    Fields at the top of the file are of all records.
+    """
+    lists, top = Place(value).find(path, all_there=True), _plain(value, bool(path))
+    found = [each._replace(place=record) for each in lists for record in _at(each, path)]
+    rows, around = with_fields_around(found, path)
+    return [top | row for row in rows], around | top.keys()
 
 
 def with_fields_around(found: Sequence[Found], path: str) -> tuple[list[dict[str, Any]], set[str]]:

@@ -52,7 +52,8 @@ def single(
     except ValueError as error:
         remedy = (
             f"; {count} of {len(lacking)} rows have no outcome, and without them the rest may look better than it is: "
-            "unfinished (--unfinished 0) counts each of them as that return, which has to be the worst one possible"
+            "unfinished (--unfinished 0) counts each of them as that return, which has to be the worst one possible; a "
+            "cost, or what is required at most, needs all its outcomes"
         )
         raise ValueError(f"{error}{remedy if count and unfinished is None else ''}") from error
     return np.arange(len(value.places)), found, int(lacking.sum())
@@ -94,7 +95,7 @@ def _with_worst(
         raise ValueError(f"unfinished is {unfinished:g}; expected {known:g}, the worst return that is possible")
     most = min([0.0 if found.size and coins.all() else np.inf, *found.tolist()])
     if not math.isfinite(unfinished) or unfinished > most:
-        lowest = f", at most {most:g}" if math.isfinite(most) else ""
+        lowest = f", at most {most:g} in {name}" if math.isfinite(most) else ""
         raise ValueError(f"unfinished is {unfinished:g}; expected the worst return that is possible{lowest}")
     totals = np.full(len(lacking), False if found.dtype == bool and found.size else float(unfinished))
     totals[~lacking] = found

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -166,17 +167,27 @@ def _check_beside(content: bytes, names: Sequence[str], returns: np.ndarray, val
             arrays |= read_arrays(content, [], [name])
     (n, m), kinds = returns.shape, "biufU"
     of_task = {name: each for name, each in arrays.items() if each.shape == (n,) and each.dtype.kind in kinds}
-    told = {name for name in arrays if any((tells(name).apart, tells(name).variant, tells(name).aside))}
-    of_rollout = {name: arrays[name].ravel() for name in told if arrays[name].shape == (n, m) and m > 1}
+    told = {name: tells(_singular(name)) for name in arrays}
+    shapes = ((n, m), (m,)) if m != n else ((n, m),)  # an entry for each rollout, or for each column of them
+    of_rollout = {
+        name: np.broadcast_to(arrays[name], (n, m)).ravel()
+        for name, each in told.items()
+        if m > 1 and arrays[name].shape in shapes and (each.apart or each.variant or each.aside)
+    }
     for columns, outcomes, places in (
         (of_task, returns.mean(axis=1), np.arange(n)),
         (of_rollout, returns.ravel(), np.repeat(np.arange(n), m)),
     ):
-        column = {name: coded(each) for name, each in columns.items()}
+        column = {_singular(name): coded(each) for name, each in columns.items()}
         table = Columns("task", "", value), coded(places), None, [*column], column.__getitem__, [coded(outcomes)]
         check_beside(Read(*table, are_picked=False))
     described = (name for name in of_task if may_tell_tasks(name, several=True))
     return {name: dict(enumerate(map(as_text, of_task[name].tolist()))) for name in described}
+
+
+def _singular(name: str) -> str:
+    """The name of one entry: arrays have plural names."""
+    return name if name.endswith("ss") else re.sub("s$", "", re.sub("ies$", "y", name))
 
 
 def _check_others(content: bytes, names: Sequence[str], returns: np.ndarray) -> None:

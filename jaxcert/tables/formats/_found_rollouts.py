@@ -17,7 +17,7 @@ from jaxcert._files import in_file
 from jaxcert.tables._arranged import arrange, check_pairs, check_rows
 from jaxcert.tables._coded import Coded, as_objects, check_labels_whole, coded
 from jaxcert.tables._doubts import listed
-from jaxcert.tables._file_tables import json_value, parse_errors_told
+from jaxcert.tables._file_tables import json_value, objects_of_lines, parse_errors_told
 from jaxcert.tables._json_records import Place
 from jaxcert.tables._label_doubts import ask_about_labels
 from jaxcert.tables._names import tells
@@ -33,8 +33,8 @@ _ZSTANDARD = 93
 class Content:
     """The bytes of a file, parsed on demand. Each part is parsed at most once, when it is needed."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, data: bytes, *, of_lines: bool = False) -> None:
+        self.data, self.of_lines = data, of_lines
 
     @property
     def is_zip(self) -> bool:
@@ -43,7 +43,9 @@ class Content:
 
     @functools.cached_property
     def json(self) -> Any:
-        """The value of JSON; None for what does not begin as an object or a list."""
+        """The value of JSON, a list for an object in each line; None for what does not begin as an object or a list."""
+        if self.of_lines:
+            return objects_of_lines(self.data)
         begins_as_json = self.data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
         return json_value(self.data) if begins_as_json else None
 

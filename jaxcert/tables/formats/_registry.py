@@ -25,7 +25,10 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> tuple[R
         return None
     content = Content(data)
     if roles.recipe is not None:
-        recipe = recipe_of(roles.recipe)
+        recipe, content = (
+            recipe_of(roles.recipe),
+            Content(data, of_lines=not {".jsonl", ".ndjson"}.isdisjoint(path.suffixes)),
+        )
         kind = recipe.format()
         if not kind.recognises(content):
             raise ValueError(f"is not {kind.name}: it lacks what its recipe recognises it by")
