@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from jaxcert import binomial_epsilon, certify, certify_weighted, weighted
+from jaxcert import binomial_epsilon, certify, certify_weighted
 from jaxcert.tasks import simple_grid
 
 REPETITIONS, N, M = 20, 500, 200
@@ -45,7 +45,8 @@ def main() -> None:
             "thinned": 1 - np.asarray(binomial_epsilon(violations, left, 0.05, 0.01)),
             "exact": simple_grid.safety(jnp.asarray(THRESHOLDS), params=params)[None],
         }
-        effective = np.mean(weighted(returns, weights, max_weight=largest).effective_size)
+        held = np.asarray(weights)
+        effective = np.mean(held.sum(axis=-1) ** 2 / (held**2).sum(axis=-1))
         print(f"shares {shares}, largest ratio {largest:.3f}, effective size {effective:.0f}")
         for name, safety in rows.items():
             print(f"{name:>10}", *(f"{value:.3f}" for value in np.asarray(safety).mean(axis=0)))

@@ -41,8 +41,8 @@ RATIOS = [np.array([0.5, 1.5] * 4), np.array([1.25, 0.75] * 4)]
 RANKED = [np.stack([first, 0.5 * first, second]) for first, second in (RETURNS, RETURNS[::-1])]
 
 
-def _anytime(returns, thresholds, delta, first, second, **validate):
-    return certify_anytime(returns, thresholds, delta=delta, support=(-1.0, 2.0), prior=(first, second), **validate)
+def _anytime(returns, thresholds, delta, **validate):
+    return certify_anytime(returns, thresholds, delta=delta, support=(-1.0, 2.0), **validate)
 
 
 def _band(lower, beta, end, **validate):
@@ -96,9 +96,7 @@ CERTIFICATES |= {
     "certify-betting-soft": of(certify, f"returns {ASKED}", method="soft"),
     "certify-betting-auto": of(certify, "returns thresholds low high", beta="auto", delta=0.2),
     "certify_sequential": of(certify_sequential, f"returns {ASKED}", beta=(0.5, 0.3), give_up=0.1),
-    "certify_anytime": Subject(
-        _anytime, (RETURNS[0], LEVELS[0], 0.1, 1.0, 1.0), (RETURNS[1], LEVELS[1], 0.2, 0.5, 3.0)
-    ),
+    "certify_anytime": Subject(_anytime, (RETURNS[0], LEVELS[0], 0.1), (RETURNS[1], LEVELS[1], 0.2)),
     "certify_band": of(certify_band, "returns thresholds beta low high", beta=(0.1, 0.3), delta=0.2),
     "certify_lower_bounds_band": Subject(_band, (WORST[0], 0.1, 0.0), (WORST[1], 0.3, -1.0)),
     "certify_tail": Subject(_tail, (WORST[0], 0.1, 0.0, SAFETIES[0]), (WORST[1], 0.3, -1.0, SAFETIES[1])),

@@ -38,13 +38,11 @@ SHIFTS = {
 }
 
 
-def _anytime_epsilon(k, n, beta, delta, alpha, gamma, **validate):
-    return anytime_epsilon(k, n, beta=beta, delta=delta, prior=(alpha, gamma), **validate)
+def _anytime_epsilon(k, n, beta, delta, **validate):
+    return anytime_epsilon(k, n, beta=beta, delta=delta, **validate)
 
 
-EPSILONS["anytime_epsilon"] = Subject(
-    _anytime_epsilon, (np.arange(5), 20, 0.1, 0.01, 1.0, 1.0), (np.arange(3, 8), 30, 0.0, 0.2, 0.5, 3.0)
-)
+EPSILONS["anytime_epsilon"] = Subject(_anytime_epsilon, (np.arange(5), 20, 0.1, 0.01), (np.arange(3, 8), 30, 0.0, 0.2))
 TAILS = {
     name: Subject(getattr(numerics, name), (np.arange(5), 20, 0.1), (np.arange(3, 8), 30, 0.3))
     for name in ("binomial_cdf", "binomial_sf", "clopper_pearson_lower", "clopper_pearson_upper")

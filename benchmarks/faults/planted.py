@@ -73,18 +73,18 @@ min-for-max-over-levels certificates/_attained_limits.py
 - jnp.where(allowed > 0, -reached, jnp.inf)
 + jnp.where(allowed > 0, reached, jnp.inf)
 one-failure-too-few numerics/_mixture_limit.py
-- jnp.stack([gamma + (n - k), gamma])
-+ jnp.stack([gamma + (n - k - 1), gamma])
+- jnp.stack([1 + (n - k), one])
++ jnp.stack([n - k, one])
 crossings-off-by-one numerics/_crossing.py
 - crossed = k - low + 1
 + crossed = k - low
 fewer-pairs certificates/_ranking.py
 - whole / num_pairs
 + whole / (num_pairs // 2)
-shift-of-performance-ignored certificates/_certify_shift.py
+shift-of-performance-ignored certificates/_shift.py
 - difference_down(thresholds, lower)
 + thresholds
-radius-of-chi2-without-root certificates/_divergence.py
+radius-of-chi2-without-root certificates/_shift.py
 - jnp.sqrt(radius) * jnp.sqrt(epsilon * (1 - epsilon))
 + radius * jnp.sqrt(epsilon * (1 - epsilon))
 margin-of-weights-subtracted returns/_weighted.py
@@ -96,7 +96,7 @@ inverse-frequencies returns/_strata.py
 any-delta-for-strata certificates/_method.py
 - MOST_DELTA = 0.25
 + MOST_DELTA = 0.75
-all-but-one-in-strata certificates/_registry.py
+all-but-one-in-strata certificates/_counting.py
 - sample.num_tasks - 1
 + sample.num_tasks
 any-requirement-for-all certificates/_met.py

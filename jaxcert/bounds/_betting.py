@@ -74,9 +74,13 @@ def _betting(data: Rollouts, beta: jax.Array) -> jax.Array:
     reference = jnp.where(mean > 0, mean, 1)
     goal = quotient(-log(beta), jnp.maximum(data.num_rollouts, 1))
     bet, spread = _search(jax.lax.stop_gradient(data), reference, jax.lax.stop_gradient(goal))
-    # Scaling all x - a down by the rounding of that difference scales the bound: one of the 4 u below.
-    lower = reference * _value_down(data, reference, goal, bet, spread)
-    return finish(jnp.where(mean > 0, lower * (1 - 4 * unit_roundoff(lower.dtype)), 0), data.low, data.valid)
+    # At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for.
+    u, (log_mean, error) = unit_roundoff(bet.dtype), _log_mean(data, reference, bet, spread)
+    growth = jnp.expm1((log_mean - error) - goal * (1 + 6 * u))
+    ratio = (growth - 6 * u * jnp.abs(growth)) / bet
+    # Scaling all x - a down by the rounding of that difference scales the bound: one of the last 4 u.
+    lower = reference * (1 + ratio - 4 * u * (1 + jnp.abs(ratio)))
+    return finish(jnp.where(mean > 0, lower * (1 - 4 * u), 0), data.low, data.valid)
 
 
 # --- choosing t ---------------------------------------------------------------------------------------------------
@@ -97,13 +101,22 @@ def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.
     The best t solves ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r, r = (x - a)/reference - 1. This
     Jensen gap grows with t. The objective is quasi-concave, so there is one such t, or none and t = 1 is best.
     """
-    x, low = _numbers(data, reference)
+    x, low, counted = data.x, data.low, data.mask if data.repeats is None else data.repeats > 0
+    if counted is not None:  # others are replaced by one with r = 0
+        x = by_column(jnp.where(counted, data.excess(x, data.mask), reference[..., None]))
+        x, low = jax.lax.optimization_barrier(x), jnp.zeros_like(low)
     means = _means_of(data, reference, x, low)
     spread, cubes = means(jnp.ones_like(goal), _MOMENTS)
     # The largest useful log-odds: t = 1, unless a return is next to a, where t = 1 would lose nearly all.
     u = unit_roundoff(x.dtype)
     top = jnp.where(jnp.min(x, axis=-1) - low > u * reference, -math.log(u / 4), -math.log(16 * u)).astype(x.dtype)
-    step = jnp.minimum(_start(spread, cubes, goal), top)
+    # From two terms of the gap, odds**2 (1 - 2 odds (1 + 2 cubes / (3 spread))) spread / 2. Far from 0 the series gives
+    # only the direction.
+    some = jnp.maximum(spread, 1e-20)
+    odds = jnp.sqrt(2 * goal / some)
+    more = odds * (1 + cubes / (1.5 * some))
+    start = jnp.log(odds) + jnp.sign(more) * jnp.log1p(jnp.minimum(jnp.abs(more), 8))
+    step = jnp.minimum(start, top)
     nothing = _Tested(jnp.full_like(top, -20), top, jax.nn.sigmoid(step), jnp.full_like(top, -jnp.inf))
     steps = _FEW_STEPS if x.shape[-1] > _MANY and x.dtype == jnp.float32 else _STEPS
     tested, step, closer = jax.lax.fori_loop(
@@ -115,15 +128,6 @@ def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.
     # Returns of an invalid task may be NaN, which must not reach derivatives.
     bet = jnp.where(data.valid, jnp.where(closer, jax.nn.sigmoid(step), tested.best), 0.5)
     return bet, jnp.where(data.valid, spread, 0)
-
-
-def _start(spread: jax.Array, cubes: jax.Array, goal: jax.Array) -> jax.Array:
-    """The log-odds from two terms of the gap, odds**2 (1 - 2 odds (1 + 2 cubes / (3 spread))) spread / 2."""
-    spread = jnp.maximum(spread, 1e-20)
-    odds = jnp.sqrt(2 * goal / spread)
-    more = odds * (1 + cubes / (1.5 * spread))
-    # Far from 0 the series gives only the direction.
-    return jnp.log(odds) + jnp.sign(more) * jnp.log1p(jnp.minimum(jnp.abs(more), 8))
 
 
 def _look(
@@ -154,15 +158,6 @@ def _look(
 # Functions of g = t r and z = 1 + g that are 0 at r = 0; for the start, where t = 1, and for a step: 1 - 1/z is g/z.
 _MOMENTS = (lambda g, z: g * g, lambda g, z: g * g * g)
 _TERMS = (lambda g, z: jnp.log1p(g), lambda g, z: g / z, lambda g, z: (g / z) * (g / z))
-
-
-def _numbers(data: Rollouts, reference: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns [..., m], with those that do not count replaced by one with r = 0; and a."""
-    counted = data.mask if data.repeats is None else data.repeats > 0
-    if counted is None:
-        return data.x, data.low
-    x = by_column(jnp.where(counted, data.excess(data.x, data.mask), reference[..., None]))
-    return jax.lax.optimization_barrier(x), jnp.zeros_like(data.low)
 
 
 def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array) -> Callable[..., tuple]:
@@ -202,30 +197,14 @@ def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array
 # --- the bound at the chosen t ------------------------------------------------------------------------------------
 
 
-def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Array, spread: jax.Array) -> jax.Array:
-    """At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for."""
-    u, (log_mean, error) = unit_roundoff(t.dtype), _log_mean(data, reference, t, spread)
-    growth = jnp.expm1((log_mean - error) - goal * (1 + 6 * u))
-    ratio = (growth - 6 * u * jnp.abs(growth)) / t
-    return 1 + ratio - 4 * u * (1 + jnp.abs(ratio))
-
-
 def _log_mean(data: Rollouts, reference: jax.Array, t: jax.Array, spread: jax.Array) -> tuple[jax.Array, jax.Array]:
     """M(t), the mean of ln z, and the most that it and the next two differences are off by: (5.4) of the theory page.
 
     The error is in proportion to the mean of abs(ln z), which ``spread`` bounds, the mean of r**2 by a plain sum.
-    """
-    u, m = unit_roundoff(t.dtype), data.x.shape[-1]
-    log_mean = quotient(_sum_of_logs(data, reference, t), jnp.maximum(data.num_rollouts, 1))
-    size = 1.03 * math.exp(m * u) * t * (jnp.sqrt(spread) + 0.001) + jnp.abs(log_mean)
-    return log_mean, 32 * u * t + (sum_error(m, t.dtype) + 32 * u) * size
 
-
-def _sum_of_logs(data: Rollouts, reference: jax.Array, t: jax.Array) -> jax.Array:
-    """The sum of ln z over the rollouts, one logarithm for each product of four z.
-
-    Up to t = 1/4, factors and products are kept as z - 1, so that no digits of a small t are lost. Above, z is a sum of
-    two nonnegative terms, so no digits are lost where it is close to 0.
+    One logarithm is taken for each product of four z. Up to t = 1/4, factors and products are kept as z - 1, so that no
+    digits of a small t are lost. Above, z is a sum of two nonnegative terms, so no digits are lost where it is close to
+    0.
     """
     one = jnp.where(t <= 0.25, 1, 0).astype(t.dtype)[..., None]
     bet, unit, rest = t[..., None], reference[..., None], jnp.where(t <= 0.25, -t, 1 - t)[..., None]
@@ -237,18 +216,19 @@ def _sum_of_logs(data: Rollouts, reference: jax.Array, t: jax.Array) -> jax.Arra
     def product(a: jax.Array, b: jax.Array) -> jax.Array:
         return one * (a + b) + a * b
 
-    return data.sum_of_groups(factor, product, lambda p: _log(p, one), 1 - one)
+    def log_of(p: jax.Array) -> jax.Array:
+        """The logarithm of p + ``one``, which is 1 or 0; -inf if that is not a normal number above 0."""
+        # Further below 0, XLA's log1p loses digits.
+        near, whole = (p >= -0.25) & (one > 0), p + one
+        usable = whole >= jnp.finfo(p.dtype).tiny
+        far = jnp.where(usable, jnp.log(jnp.where(usable, whole, 1)), -jnp.inf)
+        return jnp.where(near, jnp.log1p(jnp.where(near, p, 0)), far)
 
-
-def _log(p: jax.Array, one: jax.Array) -> jax.Array:
-    """The logarithm of p + ``one``, which is 1 or 0; -inf if that is not a normal number above 0."""
-    # Further below 0, XLA's log1p loses digits.
-    near = (p >= -0.25) & (one > 0)
-    whole = p + one
-    usable = whole >= jnp.finfo(p.dtype).tiny
-    return jnp.where(
-        near, jnp.log1p(jnp.where(near, p, 0)), jnp.where(usable, jnp.log(jnp.where(usable, whole, 1)), -jnp.inf)
-    )
+    total = data.sum_of_groups(factor, product, log_of, 1 - one)
+    u, m = unit_roundoff(t.dtype), data.x.shape[-1]
+    log_mean = quotient(total, jnp.maximum(data.num_rollouts, 1))
+    size = 1.03 * math.exp(m * u) * t * (jnp.sqrt(spread) + 0.001) + jnp.abs(log_mean)
+    return log_mean, 32 * u * t + (sum_error(m, t.dtype) + 32 * u) * size
 
 
 BETTING = Bound("betting", _betting, non_identical=True)

@@ -178,25 +178,16 @@ def standard_deviation_up(data: Rollouts, mean: jax.Array) -> jax.Array:
     x - a moves the standard deviation by at most sqrt(m/(m-1)) u (b - a), by the triangle inequality.
     """
     u = unit_roundoff(data.x.dtype)
-    scale, per_unit = _power_of_two(data.high - data.low)
+    # From b - a to twice that, or the largest one with a normal reciprocal. A quotient would not be exact on a GPU.
+    mantissa, exponent = jnp.frexp(data.high - data.low)
+    exponent, one = jnp.minimum(exponent, -int(jnp.finfo(mantissa.dtype).minexp)), jnp.ones_like(mantissa)
+    scale, per_unit = jnp.ldexp(one, exponent), jnp.ldexp(one, -exponent)
     centre = jax.lax.stop_gradient(mean * per_unit)[..., None]
     slack = sum_error(data.x.shape[-1], data.x.dtype) + 13 * u
     squares = data.sum(lambda excess: jnp.square(excess * per_unit - centre))
     variance = squares / jnp.maximum(data.num_rollouts - 1, 1) * (1 + slack)
     root = jnp.where(variance > 0, jnp.sqrt(jnp.where(variance > 0, variance, 1)), 0)
     return (root * (1 + 4 * u) + 6 * u) * scale
-
-
-def _power_of_two(width: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """A power of two between the width and twice the width, or the largest one with a normal reciprocal; and its
-    reciprocal.
-
-    Both are built exactly; a quotient would not be exact on a GPU.
-    """
-    mantissa, exponent = jnp.frexp(width)
-    largest = -int(jnp.finfo(width.dtype).minexp)
-    exponent, one = jnp.minimum(exponent, largest), jnp.ones_like(mantissa)
-    return jnp.ldexp(one, exponent), jnp.ldexp(one, -exponent)
 
 
 def width_up(data: Rollouts) -> jax.Array:

@@ -4,8 +4,6 @@ from jaxcert.certificates._anytime import anytime_epsilon, certify_anytime
 from jaxcert.certificates._band import certify_band, certify_lower_bounds_band
 from jaxcert.certificates._certificate import Certificate, Status, sentence
 from jaxcert.certificates._certify import certify, certify_lower_bounds
-from jaxcert.certificates._certify_shift import certify_shift
-from jaxcert.certificates._divergence import shifted_epsilon
 from jaxcert.certificates._each_task import certify_each_task
 from jaxcert.certificates._episode import EpisodeCertificate, certify_episode
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
@@ -25,6 +23,7 @@ from jaxcert.certificates._requirements import certify_requirements, certify_sui
 from jaxcert.certificates._requirements_certificate import RequirementsCertificate
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import scenario_epsilon
+from jaxcert.certificates._shift import certify_shift, shifted_epsilon
 from jaxcert.certificates._suite import SuiteCertificate, certify_suite
 from jaxcert.certificates._suite_mean import certify_suite_mean
 from jaxcert.certificates._worst_tasks import TailCertificate, certify_cvar, certify_tail

@@ -1,7 +1,6 @@
 """Common parts of all answers: sentences, numbers as plain values and tables, and selection of one threshold."""
 
 import dataclasses
-import itertools
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -11,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._batch_axes import Batched, Coords, Dims, dataset_of, frame_of, same_for_all
+from jaxcert.certificates._batch_axes import Batched, Dims, dataset_of, frame_of, same_for_all
 from jaxcert.certificates._figures import (
     LISTED,
     SAMPLED,
@@ -24,7 +23,6 @@ from jaxcert.certificates._figures import (
     floor_figures,
     level_figures,
 )
-from jaxcert.numerics._rounding import cast_host
 
 if TYPE_CHECKING:
     import pandas
@@ -72,7 +70,7 @@ class Answer(Batched):
         """
         return json.dumps(_finite(self.to_dict()), allow_nan=False, ensure_ascii=False, indent=indent)
 
-    def to_frame(self, dims: Dims = None, *, coords: Coords = None) -> "pandas.DataFrame":
+    def to_frame(self, dims: Dims = None) -> "pandas.DataFrame":
         """One row per threshold (or share), of each element of a batch, with the settings in each row.
 
         It needs the extra "io". Thresholds, beta and delta are written as in ``to_dict``; status is a category. Arrays
@@ -80,26 +78,25 @@ class Answer(Batched):
 
         Args:
             dims: names of the axes of a batch, one column each: ("seed", "checkpoint"). By default axis_0, axis_1, ...
-            coords: labels in these columns, by their names; by default they count from 0.
 
         Raises:
-            ValueError: the certificate has no values; names or labels that do not fit its axes.
+            ValueError: the certificate has no values, or other axes than these names.
 
         Example:
             >>> import numpy as np
             >>> from jaxcert import certify_lower_bounds
             >>> lower_bounds = np.linspace(0, 1, 120).reshape(2, 3, 20)  # of 2 seeds, 3 checkpoints and 20 tasks
             >>> found = certify_lower_bounds(lower_bounds, [0.2, 0.5], delta=0.1, beta=0.05)
-            >>> frame = found.to_frame(dims=("seed", "checkpoint"), coords={"checkpoint": [100, 200, 300]})
+            >>> frame = found.to_frame(dims=("seed", "checkpoint"))
             >>> len(frame), list(frame.columns[:4])
             (12, ['seed', 'checkpoint', 'threshold', 'safety'])
             >>> frame.checkpoint.tolist()
-            [100, 100, 200, 200, 300, 300, 100, 100, 200, 200, 300, 300]
+            [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2]
         """
         _check_values(self)
-        return frame_of(self, dims, coords)
+        return frame_of(self, dims)
 
-    def to_xarray(self, dims: Dims = None, *, coords: Coords = None) -> "xarray.Dataset":
+    def to_xarray(self, dims: Dims = None) -> "xarray.Dataset":
         """All arrays with the names of their axes, and the static settings as attributes; needs the extra "io".
 
         Thresholds (or shares) are the labels of their axis, unless they differ within a batch. Thresholds, beta and
@@ -107,7 +104,6 @@ class Answer(Batched):
 
         Args:
             dims: names of the axes of a batch, as in ``to_frame``.
-            coords: labels of these axes, or of the tasks ("task"), by their names.
 
         Raises:
             ValueError: as ``to_frame``.
@@ -124,7 +120,7 @@ class Answer(Batched):
             ('seed',)
         """
         _check_values(self)
-        return dataset_of(self, dims, coords)
+        return dataset_of(self, dims)
 
     def _plain(self, name: str, value: Any) -> Any:
         if not isinstance(value, jax.Array | np.ndarray):
@@ -213,14 +209,12 @@ class ByThreshold(Answer):
             raise ValueError(
                 f"threshold {threshold!r} for {name} {shape}; expected a number, and the same {name} for all"
             )
-        # As given, or the decimal that a number in single precision stands for.
-        wanted = [np.asarray(threshold).astype(np.float64), np.asarray(float(str(threshold)))]
-        # Thresholds are rounded up, shares down; arrays in single precision have been rounded to nearest before.
-        for number, side in itertools.product(wanted, ("up", "nearest", "down")):
-            found = np.flatnonzero(held == cast_host(number, held.dtype, side))
-            if found.size:
-                return self[..., int(found[0])]
-        near = held[np.sort(np.argsort(np.abs(held - wanted[0]))[:3])]
+        # Thresholds were rounded up, shares down, to their type; arrays in single precision to nearest before.
+        number = float(str(threshold))
+        away = np.abs(held - number)
+        if (nearest := np.min(away)) <= np.finfo(held.dtype).eps * abs(number):
+            return self[..., int(np.flatnonzero(away == nearest)[0])]
+        near = held[np.sort(np.argsort(away)[:3])]
         shown = ", ".join(map(str, self._written(name, near).tolist()))
         raise ValueError(f"{threshold} is none of the {held.size} {name}; near ones are {shown}")
 

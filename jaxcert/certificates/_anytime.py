@@ -10,23 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._types import Array, Numeric
-from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, task_bounds
 from jaxcert.certificates._arguments import Returns, bound_for, levels_of, padded_rows, thresholds_of
 from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._counting import any_of, fields_of_risk, reached
 from jaxcert.certificates._method import BINOMIAL, epsilon_arguments, inflate, whole
-from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._question import Question
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._mixture_limit import sequence_limit
-from jaxcert.numerics._rounding import compute_dtype, known
 from jaxcert.returns._prepared import Support
 from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
-
-# Larger than any useful prior, and far from the overflow of float32.
-_SMALLEST, _LARGEST = 1e-6, 1e6
-
-Prior = tuple[Numeric, Numeric] | Sequence[float]
 
 
 def anytime_epsilon(
@@ -35,27 +28,25 @@ def anytime_epsilon(
     *,
     delta: Numeric,
     beta: Numeric,
-    prior: Prior = (1.0, 1.0),
     validate: bool = True,
 ) -> jax.Array:
     r"""Upper confidence bound on the risk that holds after every number of tasks at once.
 
     .. math:: \hat\varepsilon = \min\Big(1, \frac{q}{1 - \beta}\Big), \qquad
-              \frac{B(\alpha + k, \gamma + n - k)\, I_q(\alpha + k, \gamma + n - k)}{B(\alpha, \gamma)\,
-              I_q(\alpha, \gamma)\, q^k (1 - q)^{n - k}} = \frac1\delta, \qquad \hat\varepsilon = 1 \text{ at } k = n.
+              \frac{B(1 + k, 1 + n - k)\, I_q(1 + k, 1 + n - k)}{q\, q^k (1 - q)^{n - k}} = \frac1\delta, \qquad
+              \hat\varepsilon = 1 \text{ at } k = n.
 
     One-sided: with probability at least 1 - delta over the tasks and their rollouts, a new task misses the threshold
     with probability at most epsilon, at all moments n = 1, 2, ... together. So sampling may stop at any time, even
     because of epsilon, and the smallest epsilon so far may be kept. Tasks are counted in the order in which they were
-    sampled. Fixed beforehand: the threshold, beta, delta and the prior.
+    sampled. Fixed beforehand: the threshold, beta and delta. On the left is the mean likelihood ratio against q over
+    all smaller shares of violations.
 
     Args:
         num_violations: k, tasks so far whose lower bound is not at least the threshold; integers in 0..n.
         num_tasks: n >= 1, tasks so far; tested up to 10**6.
         delta: failure probability of the certificates at all moments together, in (0, 1).
         beta, validate: as in ``binomial_epsilon``.
-        prior: (alpha, gamma), positive: a beta distribution over the share of violations, truncated to the risks below
-            the one that is tested. It has no influence on whether the certificate holds, only on where it is tight.
 
     All arguments broadcast against each other and may be traced: other values, of n too, do not recompile.
 
@@ -64,8 +55,7 @@ def anytime_epsilon(
         is 1 where more than 31/32 of the tasks are violations.
 
     Raises:
-        ValueError: for k outside 0..n, n < 1, beta outside [0, 1), delta outside (0, 1) or a prior that is no pair of
-            positive numbers.
+        ValueError: for k outside 0..n, n < 1, beta outside [0, 1) or delta outside (0, 1).
 
     Example:
         >>> print(f"{anytime_epsilon(0, 200, delta=0.01, beta=0.01):.4f}")
@@ -74,40 +64,20 @@ def anytime_epsilon(
     Reference: the theory page, section 16; Ville (1939), Robbins (1970) for mixtures.
     """
     k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
-    alpha, gamma = prepare_prior(prior, compute_dtype(beta, delta), validate)
-    return elementwise(_epsilon, num_violations=k, num_tasks=n, beta=beta, delta=delta, alpha=alpha, gamma=gamma)
+    return elementwise(_epsilon, num_violations=k, num_tasks=n, beta=beta, delta=delta)
 
 
 @jax.jit
-def _epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> Any:
-    return inflate(anytime_risk(k, n, delta, alpha, gamma), beta)
-
-
-def prepare_prior(prior: Any, dtype: np.dtype, validate: bool) -> tuple[Any, Any]:
-    """Both parameters to nearest, since the rounded ones are used."""
-    check_prior("prior", prior, validate)
-    return known(prior[0], dtype, "nearest"), known(prior[1], dtype, "nearest")
-
-
-def check_prior(name: str, value: Any, validate: bool = True) -> None:
-    """Raise ValueError unless it is a pair of numbers, in their range as far as they are concrete."""
-    if not isinstance(value, tuple | list) or len(value) != 2:
-        raise ValueError(f"{name} is {value!r}; expected a pair of positive numbers (alpha, gamma)")
-    for i, each in enumerate(value):
-        require_real(f"{name}[{i}]", each)
-        if validate and is_concrete(each):
-            array = as_numbers(f"{name}[{i}]", each)
-            inside = (array >= _SMALLEST) & (array <= _LARGEST)
-            refuse(f"{name}[{i}]", array, inside, f"from {_SMALLEST:g} to {_LARGEST:g}")
+def _epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
+    return inflate(anytime_risk(k, n, delta), beta)
 
 
 @jax.jit
-def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> jax.Array:
+def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
     """q for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
-    proper = (alpha >= _SMALLEST / 2) & (alpha <= 2 * _LARGEST) & (gamma >= _SMALLEST / 2) & (gamma <= 2 * _LARGEST)
-    valid = whole(k, n) & (delta > 0) & (delta < 1) & proper
-    usual = zip((k, n, delta, alpha, gamma), (1.0, 1.0, 0.5, 1.0, 1.0), strict=True)
-    return jnp.where(valid, in_blocks(sequence_limit, *(jnp.where(valid, each, safe) for each, safe in usual)), 1.0)
+    valid = whole(k, n) & (delta > 0) & (delta < 1)
+    k, n, delta = (jnp.where(valid, each, safe) for each, safe in zip((k, n, delta), (1.0, 1.0, 0.5), strict=True))
+    return jnp.where(valid, in_blocks(sequence_limit, k, n, delta), 1.0)
 
 
 # Counts tasks by bounds at one level, as "binomial" does.
@@ -124,7 +94,6 @@ def certify_anytime(
     delta: Numeric,
     beta: Numeric | None = None,
     bound: str | None = None,
-    prior: Prior = (1.0, 1.0),
     where: Array | None = None,
     validate: bool = True,
 ) -> Certificate:
@@ -143,7 +112,6 @@ def certify_anytime(
             which they were sampled.
         thresholds, support, beta, bound, where, validate: as in ``certify`` by "binomial", with the same warnings.
         delta: failure probability of the certificates at one threshold, at all moments together, in (0, 1); a scalar.
-        prior: (alpha, gamma) of the mixture, as in ``anytime_epsilon``; two scalars.
 
     A new n is a new shape, for which the call is compiled again; ``anytime_epsilon`` is for loops over tasks.
 
@@ -151,7 +119,7 @@ def certify_anytime(
         A ``Certificate`` with arrays [..., t] after all tasks, and the history [..., n, t].
 
     Raises:
-        ValueError: as ``certify``, and for a prior that is no pair of positive numbers.
+        ValueError: as ``certify``.
 
     Example:
         >>> import jaxcert
@@ -169,49 +137,45 @@ def certify_anytime(
     # A search for each task.
     sample = sample_of(dataclasses.replace(per_task, costly=True), returns, support, where, validate)
     rows = thresholds_of(sample, thresholds, validate)
-    prior = prepare_prior(prior, sample.dtype, validate)
-    if np.ndim(prior[0]) or np.ndim(prior[1]):
-        raise ValueError(f"prior has shapes {np.shape(prior[0])} and {np.shape(prior[1])}; expected scalars")
     levels = levels_of(BINOMIAL, delta, beta, sample, validate)
-    return _of_bounds(per_task.name, per_task, sample, rows, levels, prior, returns)
+    return _of_bounds(per_task.name, per_task, sample, rows, levels, returns)
 
 
 def _of_bounds(
-    name: str, bound: Bound | None, sample: Sample, row: Any, levels: tuple, prior: tuple, returns: Any = None
+    name: str, bound: Bound | None, sample: Sample, row: Any, levels: tuple, returns: Any = None
 ) -> Certificate:
     """From ``task_bounds`` a sample, by the name of the bound, in the order of the tasks, at thresholds [t]."""
     (delta, beta), rows = levels, padded_rows(row, sample, 1)
-    fields = _in_order(bound, *placed((sample, rows, beta, delta, prior)))
+    fields = _in_order(bound, *placed((sample, rows, beta, delta)))
     fields |= {"thresholds": rows, "beta": beta, "delta": delta}
     names = name, EVERY_MOMENT.name, returns
     return certificate_of(fields, sample.num_tasks, len(row), *names, question="anytime")
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta, prior) -> dict[str, jax.Array]:
+def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta) -> dict[str, jax.Array]:
     """The fields [..., t], and the history [..., n, t]."""
     lower = task_bounds(bound, sample, beta)
     n, there = sample.num_tasks, in_front(lower, sample.num_tasks)[..., None]
-    violations, history = at_every_moment(~reached(lower, thresholds) & there, there, beta, delta, prior)
+    violations, history = at_every_moment(~reached(lower, thresholds) & there, there, beta, delta)
     history = jnp.where(jnp.isfinite(thresholds), history, 1.0)
     row = thresholds, beta, delta, n, any_of(jnp.isneginf(lower), n)
-    fields = fields_of_risk(BINOMIAL, violations, history[..., -1, :], *row)
-    return fields | {"history": history, "lower_bounds": lower, "prior": jnp.stack(prior)}
+    fields = fields_of_risk(violations, history[..., -1, :], *row)
+    return fields | {"history": history, "lower_bounds": lower}
 
 
-def at_every_moment(violated: jax.Array, there: jax.Array, beta, delta, prior) -> tuple[jax.Array, jax.Array]:
+def at_every_moment(violated: jax.Array, there: jax.Array, beta, delta) -> tuple[jax.Array, jax.Array]:
     """The number of violations [..., t] and the smallest risk so far [..., n, t], from the violations [..., n, t]."""
     counts = jnp.cumsum(violated, axis=-2, dtype=jnp.int32)
     places = jax.lax.broadcasted_iota(delta.dtype, counts.shape, counts.ndim - 2) + 1
-    risk = anytime_risk(counts.astype(delta.dtype), places, delta, *prior)
+    risk = anytime_risk(counts.astype(delta.dtype), places, delta)
     moments = jnp.where(there, inflate(risk, beta), 1.0)
     return counts[..., -1, :], jax.lax.cummin(moments, axis=counts.ndim - 2)
 
 
 def _curve(certificate: Certificate, lower_bounds: Array, levels: np.ndarray) -> Certificate:
     numbers = sample_of_numbers(jnp.asarray(lower_bounds)), jnp.asarray(levels)
-    prior = certificate.prior[0], certificate.prior[1]
-    return _of_bounds(certificate.bound, None, *numbers, (certificate.delta, certificate.beta), prior)
+    return _of_bounds(certificate.bound, None, *numbers, (certificate.delta, certificate.beta))
 
 
 ANYTIME = Question(
@@ -219,8 +183,6 @@ ANYTIME = Question(
     words="on what share of new tasks is the performance at least a threshold, at every moment of the sampling?",
     function=certify_anytime,
     paired=True,
-    settings=same("delta", "beta", "bound", "prior"),
-    options=(Option("prior", list, "Two numbers of the mixture over risks", check=check_prior),),
     curve=_curve,
     missing=Certificate.violated,
 )

@@ -14,6 +14,7 @@ import numpy as np
 from jaxcert.bounds._bound import Bound, finish, rollouts_of, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
 from jaxcert.certificates._arguments import divided, last_count
+from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, best_of, count_violations, fields_of_best, only_smallest
 from jaxcert.certificates._levels import (
     LEVELS,
@@ -97,20 +98,26 @@ def usual_tried(num_rollouts: Any, thresholds: Any, beta: Any, delta: Any, num_t
 
 def _known(method: Method, sample: Sample, thresholds: Any, beta: Any, delta: Any) -> tuple[Shown, Tried | None]:
     shown, n, m = shown_at(sample, beta), int(sample.num_tasks), sample.num_rollouts.astype(sample.dtype)
-    return shown, usual_tried(m, thresholds, beta, delta, n, sample.tasks[-1]) if sample.is_full else None
+    if not sample.is_full or sample.weights is not None:
+        return shown, None
+    return shown, usual_tried(m, thresholds, beta, delta, n, sample.tasks[-1])
 
 
 def count_successes(
     method: Method, bound: Bound, sample: Sample, thresholds, beta, delta, known: tuple[Shown, Tried | None]
 ) -> dict[str, Any]:
     """From numbers of successes, at the best of a few levels or below a given one."""
-    found, (shown, tried) = counted(sample), known
-    fields = fields_of_successes(method, found, sample.num_tasks, thresholds, beta, delta, tried)
+    found, (shown, tried), numbers, by = counted(sample), known, None, by_coins
+    if sample.weights is not None:
+        count = jnp.where(ratios_of(sample)[1], found.successes, -1)
+        numbers, by = numbers_for(beta, weighted=True), by_weights(sample)
+        m = jnp.broadcast_to(sample.num_rollouts, (*count.shape[:-1], 1)) if sample.is_full else found.num_rollouts
+        found = Successes(count, m.astype(count.dtype))
+    fields = fields_of_successes(found, sample.num_tasks, thresholds, beta, delta, tried, numbers, by)
     return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
 
 
 def fields_of_successes(
-    method: Method,
     found: Successes,
     n: Any,
     thresholds,
@@ -118,16 +125,17 @@ def fields_of_successes(
     delta,
     tried: Tried | None,
     numbers: Numbers | None = None,
+    by: Solve = by_coins,
 ) -> dict[str, Any]:
     """The fields of certificates [..., t] from the successes of the first n tasks [..., n or more], within a program.
 
-    Where beta is None, the best of the levels that are attained counts. ``tried`` is None for masks and summaries,
-    whose tasks have numbers of their own, by default ``numbers_for(beta)``.
+    Where beta is None, the best of the levels that are attained counts. ``tried`` is None for masks, summaries and
+    weights: tasks have numbers of their own, by default ``numbers_for(beta)``, and their risk is that of ``by``.
     """
     count, valid = found.successes, (delta > 0) & (delta < 1)  # a share of an invalid delta might be a valid one
     if tried is None:
         numbers, whole = numbers or numbers_for(beta), jnp.where(valid, delta, jnp.nan)
-        best = best_at_levels(*found, thresholds, numbers, whole, by_coins, in_front(count, n))
+        best = best_at_levels(*found, thresholds, numbers, whole, by, in_front(count, n))
     else:
         enough = tried.enough
         violations = count_violations(count, enough.successes.reshape(-1), n)
@@ -136,7 +144,7 @@ def fields_of_successes(
         level = jnp.broadcast_to(enough.level, violations.shape)
         solution = solve(TAIL, violations, n, level, deltas, tried.table, size=count.shape[-1], row=row)
         best = best_of(violations, solution.epsilon, level)
-    return fields_of_best(method, best, thresholds, beta, delta, n, any_of(count < 0, n))
+    return fields_of_best(best, thresholds, beta, delta, n, any_of(count < 0, n))
 
 
 ATTAINED = Method(
@@ -194,7 +202,7 @@ def _band(
     num_smallest: int | None, sample: Sample, thresholds, delta, shown: Shown, tried: Tried | None
 ) -> dict[str, Any]:
     found, n = counted(sample), sample.num_tasks
-    fields = fields_of_successes(ATTAINED, found, n, thresholds, None, delta, tried, _of_families)
+    fields = fields_of_successes(found, n, thresholds, None, delta, tried, _of_families)
     fields |= only_smallest(fields, num_smallest)
     held = {"num_successes": found.successes, "num_rollouts": found.num_rollouts}
     return {**fields, **held, "lower_bounds": lower_bounds(found, sample, shown)}
@@ -213,7 +221,7 @@ def _curve(
     num_smallest: int | None, count, num_rollouts, grid, delta, tried: Tried | None
 ) -> tuple[jax.Array, jax.Array]:
     found, n = Successes(count, num_rollouts), count.shape[-1]
-    fields = fields_of_successes(ATTAINED, found, n, grid, None, delta, tried, _of_families)
+    fields = fields_of_successes(found, n, grid, None, delta, tried, _of_families)
     risks = only_smallest(fields, n if num_smallest is None else num_smallest)["epsilon"]
     return jnp.broadcast_to(grid, risks.shape), risks
 

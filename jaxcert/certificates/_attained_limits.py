@@ -17,7 +17,6 @@ import numpy as np
 
 from jaxcert.bounds._bound import finish
 from jaxcert.certificates._attained import (
-    ATTAINED,
     NUM_NUMBERS,
     Shown,
     Successes,
@@ -51,19 +50,6 @@ def limits_each(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
     return _each(*placed((sample, wanted, delta, deltas, table, shown_at(sample)))) | {"delta": delta}
 
 
-def _usual(size: int, n, wanted, deltas, table) -> tuple[jax.Array, jax.Array]:
-    """For wanted safeties and each level, [t, levels], beta, and how many k, counted from 0, are allowed.
-
-    It depends only on n, the most rollouts of a task, delta and s.
-    """
-    risks = _risks(size, n, deltas, table)
-    beta, count = largest_betas(risks, LEVELS, wanted, n)
-    valid = (beta > 0) & (beta < 1)
-    risk = jnp.take_along_axis(jnp.broadcast_to(risks, (*count.shape, risks.shape[-1])), count[..., None] - 1, axis=-1)
-    enough = complement_down(inflate(risk[..., 0], jnp.where(valid, beta, 0.5))) >= wanted[:, None]
-    return jnp.where(valid, beta, 0.5), jnp.where(valid & enough, count, 0)
-
-
 def _risks(size: int, n: Any, deltas: jax.Array, table: Any) -> jax.Array:
     """U for k = 0, ..., size at each delta, [deltas, size + 1]."""
     if table is not None:
@@ -76,8 +62,16 @@ def _risks(size: int, n: Any, deltas: jax.Array, table: Any) -> jax.Array:
 def _each(sample: Sample, wanted, delta, deltas, table, shown: Shown) -> dict[str, jax.Array]:
     """The (k + 1)-th smallest of the lower bounds at each level, at the level where it is largest."""
     found, n = counted(sample), sample.num_tasks
-    betas, allowed = _usual(found.successes.shape[-1], n, wanted, deltas, table)
     there = in_front(found.successes, n)
+    # For each safety and level, [t, levels], beta, and how many k, counted from 0, are allowed. They depend only on n,
+    # the most rollouts of a task, delta and the safety.
+    risks = _risks(there.shape[-1], n, deltas, table)
+    betas, allowed = largest_betas(risks, LEVELS, wanted, n)
+    valid = (betas > 0) & (betas < 1)
+    every = jnp.broadcast_to(risks, (*allowed.shape, risks.shape[-1]))
+    risk = jnp.take_along_axis(every, allowed[..., None] - 1, axis=-1)[..., 0]
+    betas = jnp.where(valid, betas, 0.5)
+    allowed = jnp.where(valid & (complement_down(inflate(risk, betas)) >= wanted[:, None]), allowed, 0)
     of_level = _of_counts if sample.is_full else _of_bounds
     reached, violations, missed = of_level(found, there, jnp.maximum(allowed - 1, 0), betas)
     best = best_of(violations, jnp.where(allowed > 0, -reached, jnp.inf), betas, missed)
@@ -127,8 +121,7 @@ def _fields(sample: Sample, found: Successes, best: Best, wanted, delta, shown: 
     def violations_at(thresholds: jax.Array) -> jax.Array:
         return jnp.where(thresholds > sample.low, best.violations, 0)
 
-    settings = wanted, best.level, delta, valid, bad_task
-    fields = fields_of_limits(ATTAINED, sample, reached, violations_at, *settings)
+    fields = fields_of_limits(sample, reached, violations_at, wanted, best.level, valid, bad_task)
     missed = None if best.missed is None else best.missed & (fields["num_violations"] > 0)[..., None, :]
     return {**fields, "missed": missed, "lower_bounds": lower_bounds(found, sample, shown)}
 

@@ -1,11 +1,13 @@
 """The averages of tasks, each a number of its own, and lower bounds on their mean."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound, evaluate, mean_down, rollouts_of, width_up
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
@@ -107,7 +109,13 @@ def capped_mean(bound: Bound, sample: Sample, room: jax.Array, delta: jax.Array)
     Infinite room is b - a. Tasks that have weights are those from D'.
     """
     if bound.binary:
-        return _capped_trials(sample, room, delta)
+        # One success of each task at most: tosses of one coin, whose bias is the mean over tasks. A task without its
+        # trial has no value.
+        x, there = sample.values[..., 0], in_front(sample.values[..., 0], sample.num_tasks)
+        trials = x if sample.where is None else jnp.where(sample.where[..., 0], x, jnp.nan)
+        mean = mean_over_tasks(CLOPPER_PEARSON, trials, delta, sample.low, sample.high, there)[..., None]
+        capped = jnp.where(room < 1, next_down(jnp.maximum(mean, 0) * jnp.minimum(room, 1)), mean)
+        return jnp.where(mean >= 0, jnp.maximum(capped, 0), -jnp.inf)
     averages = averages_of(sample)
     room = jnp.where(room == jnp.inf, averages.width, room)
     if sample.weights is not None:
@@ -117,19 +125,6 @@ def capped_mean(bound: Bound, sample: Sample, room: jax.Array, delta: jax.Array)
         capped = jax.vmap(lambda r: mean_over_tasks(bound, jnp.minimum(averages.excess, r), delta, zero, r, there))
         lower = jnp.moveaxis(capped(room), 0, -1)
     return jnp.where(jnp.all(averages.valid, axis=-1, keepdims=True), lower, -jnp.inf)
-
-
-def _capped_trials(sample: Sample, cap: jax.Array, delta: jax.Array) -> jax.Array:
-    """At most the mean of min(c, 1) for each success, [..., t], of one trial of each task; -inf unless 0 or 1.
-
-    They are tosses of one coin, whose bias is the mean over tasks.
-    """
-    x, there = sample.values[..., 0], in_front(sample.values[..., 0], sample.num_tasks)
-    # A task without its trial has no value.
-    trials = x if sample.where is None else jnp.where(sample.where[..., 0], x, jnp.nan)
-    mean = mean_over_tasks(CLOPPER_PEARSON, trials, delta, sample.low, sample.high, there)[..., None]
-    capped = jnp.where(cap < 1, next_down(jnp.maximum(mean, 0) * jnp.minimum(cap, 1)), mean)
-    return jnp.where(mean >= 0, jnp.maximum(capped, 0), -jnp.inf)
 
 
 def _weighted(bound: Bound, sample: Sample, excess: jax.Array, room: jax.Array, delta: jax.Array) -> jax.Array:
@@ -177,3 +172,34 @@ def weighted_loss(bound: Bound, share: jax.Array, sample: Sample, delta: jax.Arr
     loss = mean_loss(bound, jnp.maximum(kept, low), delta, low, there)
     loss = loss * sample.weights.largest * (1 + 4 * unit_roundoff(loss.dtype))
     return jnp.where(jnp.all(valid, axis=-1, keepdims=True), loss, jnp.nan)
+
+
+def weighted_epsilon(share: jax.Array, sample: Sample, beta: jax.Array, delta: jax.Array, low: Any = 0) -> jax.Array:
+    """The certified risk [..., t] from shares [..., n, t] rounded down, each at least ``low``.
+
+    Never below the exact value for the given shares; 1 for levels outside (0, 1), or if any weight is invalid.
+    """
+    return risk_of_loss(weighted_loss(BETTING, share, sample, delta, low), beta)
+
+
+# (which tasks pass [..., n, levels], their levels [..., n or 1, levels], shares of delta) -> risks [..., levels].
+Solve = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
+
+
+def by_weights(sample: Sample) -> Solve:
+    """The risk of new tasks from another distribution, by the weights of a sample."""
+
+    def solve(passed: jax.Array, level: jax.Array, share_of_delta: jax.Array) -> jax.Array:
+        there = in_front(passed[..., 0], sample.num_tasks)[..., None]
+        level = jnp.where(there, level, 0)
+        tiny, worst = float(jnp.finfo(level.dtype).tiny), jnp.max(level, axis=-2)
+        # A task with its own level that does not pass loses 1 / (1 - level), here in units of the largest loss.
+        most = jnp.broadcast_to(complement_up(worst)[..., None, :], level.shape)
+        rest = quotient(most, jnp.maximum(complement_down(level), tiny))
+        lost = jnp.minimum(rest * (1 + 4 * unit_roundoff(level.dtype)), 1)
+        share = jnp.where(passed, 1, complement_down(lost))
+        epsilon = weighted_epsilon(share, sample, jnp.maximum(worst, tiny), share_of_delta)
+        # If no task passes, as for refuted returns, the weights certify nothing.
+        return jnp.where(jnp.any(passed & there, axis=-2), epsilon, 1.0)
+
+    return solve

@@ -32,7 +32,7 @@ from jaxcert.certificates._attained import ATTAINED_LEVELS, GRID, fields_of_band
 from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._counting import fields_of_bounds, only_smallest
 from jaxcert.certificates._method import BINOMIAL, TAIL, table_of
-from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._question import Option, Question
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._calibration import local_level
 from jaxcert.numerics._programs import quickly
@@ -209,23 +209,19 @@ def certify_lower_bounds_band(
     refuse_choice(beta, "a number: the level of the given lower bounds")
     lower = prepare_lower_bounds(lower_bounds, validate)
     row = None if thresholds is None else prepare_thresholds(thresholds, lower.dtype, validate)
-    sample = sample_of_numbers(lower).replace(low=_lower_end(low, lower.dtype, validate))
-    level, checks = _level_of(delta, sample, num_smallest), {"validate": validate, "scalar": True}
-    delta = probability("delta", delta, lower.dtype, "down", **checks)
-    beta = probability("beta", beta, lower.dtype, "up", zero_allowed=True, **checks)
-    return _of_bounds("given", None, sample, row, num_smallest, (level, beta, delta))
-
-
-def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> Any:
-    """The lower end of the support rounded down; -inf for NaN or infinity."""
     require_real("low", low)
     if np.ndim(low):
         raise ValueError(f"low has shape {np.shape(low)}; expected a scalar")
     if validate and is_concrete(low):
         end = np.asarray(low, np.float64)
         refuse("low", end, end < np.inf, "a number, or -inf if it is not known")
-    rounded = known(low, dtype, "down")
-    return (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, dtype))
+    rounded = known(low, lower.dtype, "down")
+    end = (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, lower.dtype))
+    sample = sample_of_numbers(lower).replace(low=end)
+    level, checks = _level_of(delta, sample, num_smallest), {"validate": validate, "scalar": True}
+    delta = probability("delta", delta, lower.dtype, "down", **checks)
+    beta = probability("beta", beta, lower.dtype, "up", zero_allowed=True, **checks)
+    return _of_bounds("given", None, sample, row, num_smallest, (level, beta, delta))
 
 
 def _curve(certificate: Certificate, lower_bounds: Array, thresholds: np.ndarray) -> Certificate:
@@ -247,7 +243,7 @@ BAND = Question(
     words="on what share of new tasks is the performance at least a threshold, at all thresholds at once?",
     function=certify_band,
     paired=True,
-    settings={**same("delta", "beta", "bound", "num_smallest"), "kind": "method"},
+    renamed={"kind": "method"},
     options=(
         Option("kind", str, "Which band", check=_check_kind),
         Option("num_smallest", int, "Certify up to so many violations alone, and more there", check=check_count),

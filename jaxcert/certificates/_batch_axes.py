@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._types import Array
 from jaxcert.certificates._figures import STATUSES
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Batched:
     @property
     def batch_shape(self) -> tuple[int, ...]:
         """The sizes of the leading axes: (seeds, checkpoints) of returns [seeds, checkpoints, n, m], () of [n, m]."""
-        return np.broadcast_shapes(*(_lead(value, self._own(name)) for name, value in self._arrays().items()))
+        return np.broadcast_shapes(*(v.shape[: v.ndim - len(self._own(name))] for name, v in self._arrays().items()))
 
     def __getitem__(self, index: Index) -> Self:
         """A part, by an integer, a slice, or a tuple of these with at most one ``...``; the first axes first.
@@ -108,13 +107,9 @@ def same_for_all(values: Any, own: Sequence[str]) -> np.ndarray | None:
     return rows[0] if len(rows) and all(np.array_equal(row, rows[0], equal_nan=True) for row in rows) else None
 
 
-def _lead(value: Any, own: Sequence[str]) -> tuple[int, ...]:
-    return value.shape[: value.ndim - len(own)]
-
-
 def _taken(value: Any, own: Sequence[str], shape: Sequence[int], places: Mapping[int | str, Any]) -> Any:
     """Index the batch axes, unless the array is the same for all of the batch, and the last axis."""
-    lead = _lead(value, own)
+    lead = value.shape[: value.ndim - len(own)]
     if lead and lead != tuple(shape):
         value = jnp.broadcast_to(value, (*shape, *value.shape[len(lead) :]))
     axes = {name: i - len(own) for i, name in enumerate(own)}
@@ -166,10 +161,9 @@ def _described(axis: int | str, size: int) -> str:
 # --- tables with named axes -----------------------------------------------------------------------------------------
 
 Dims = Sequence[str] | str | None
-Coords = Mapping[str, Sequence[Any] | Array] | None
 
 
-def frame_of(certificate: Any, dims: Dims, coords: Coords) -> "pandas.DataFrame":
+def frame_of(certificate: Any, dims: Dims) -> "pandas.DataFrame":
     """One row per element of the batch and threshold; see ``to_frame``."""
     pandas = import_extra("pandas", "io")
     fields = certificate.__dataclass_fields__
@@ -177,11 +171,15 @@ def frame_of(certificate: Any, dims: Dims, coords: Coords) -> "pandas.DataFrame"
     rows = certificate._own(first)
     sizes = dict(zip(_dims(certificate, dims), certificate.batch_shape, strict=True))
     sizes |= dict(zip(rows, np.shape(getattr(certificate, first))[-len(rows) :], strict=False))
-    shape, bare = tuple(sizes.values()), {name: sizes[name] for name in sizes if name not in _labelled(certificate)}
-    labels = {**{name: np.arange(size) for name, size in bare.items()}, **_labels(coords, bare)}
-    places = dict(zip(sizes, np.indices(shape), strict=True))
-    columns: dict[str, Any] = {name: labels[name][places[name].ravel()] for name in bare}
-    for name in _fields(certificate, rows):
+    shape = tuple(sizes.values())
+    places = zip(sizes, np.indices(shape), strict=True)
+    columns: dict[str, Any] = {name: place.ravel() for name, place in places if name not in _labelled(certificate)}
+    # The fields with one entry per row first, then the settings.
+    arrays, axes = certificate._arrays(), {name: field.metadata.get("axes") for name, field in fields.items()}
+    each = [name for name in arrays if certificate._own(name) == rows and axes[name]]
+    settings = [name for name in fields if _is_setting(fields[name]) and getattr(certificate, name) is not None]
+    single = [name for name in fields if name in settings or (name in arrays and not certificate._own(name))]
+    for name in dict.fromkeys([*each, *single]):
         values = certificate._written(name, getattr(certificate, name))
         if isinstance(values, np.ndarray):
             whole = values.reshape((*values.shape, *(1,) * (len(rows) - len(certificate._own(name)))))
@@ -193,7 +191,7 @@ def frame_of(certificate: Any, dims: Dims, coords: Coords) -> "pandas.DataFrame"
     return pandas.DataFrame(columns)
 
 
-def dataset_of(certificate: Any, dims: Dims, coords: Coords) -> "xarray.Dataset":
+def dataset_of(certificate: Any, dims: Dims) -> "xarray.Dataset":
     """The arrays by the names of their axes; see ``to_xarray``."""
     xarray = import_extra("xarray", "io")
     names, batch, fields = _dims(certificate, dims), certificate.batch_shape, certificate.__dataclass_fields__
@@ -216,13 +214,11 @@ def dataset_of(certificate: Any, dims: Dims, coords: Coords) -> "xarray.Dataset"
         # A variable with several axes cannot have the name of one of them.
         variable = f"{name}_by_element" if name in own else name
         variables[variable] = ((*lead, *own), np.broadcast_to(values, (*batch, *shape) if lead else shape))
-    sizes = {axis: size for axes, values in variables.values() for axis, size in zip(axes, values.shape, strict=True)}
-    given = _labels(coords, {axis: size for axis, size in sizes.items() if axis not in labels})
     held = {name: getattr(certificate, name) for name in fields if _is_setting(fields[name])}
     # NetCDF files can hold neither a bool nor None.
     settings = {name: int(value) if isinstance(value, bool) else value for name, value in held.items()}
     settings = {name: value for name, value in settings.items() if value is not None}
-    return xarray.Dataset(variables, {**labels, **given}, attrs=settings)
+    return xarray.Dataset(variables, labels, attrs=settings)
 
 
 def _dims(certificate: Any, dims: Dims) -> tuple[str, ...]:
@@ -242,32 +238,12 @@ def _dims(certificate: Any, dims: Dims) -> tuple[str, ...]:
     return names
 
 
-def _labels(coords: Coords, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """The labels of some axes, checked against their sizes."""
-    labels = {name: np.asarray(values) for name, values in (coords or {}).items()}
-    for name, values in labels.items():
-        if name not in sizes:
-            raise ValueError(f"coords has {name!r}; expected some of {', '.join(map(repr, sizes)) or 'no axes'}")
-        if values.shape != (sizes[name],):
-            raise ValueError(f"coords has values of shape {values.shape} for {name!r}; expected [{sizes[name]}]")
-    return labels
-
-
 def _labelled(certificate: Any, *names: str) -> set[str]:
     """The axes that a field of the certificate, or of these fields, has the labels of."""
     fields = [certificate.__dataclass_fields__[name] for name in names or certificate._arrays()]
     axes = (field.metadata.get("axes", ()) for field in fields)
     columns = (field.metadata.get("column") or field.name for field in fields)
     return {own[-1] for own, column in zip(axes, columns, strict=True) if own == (column,)}
-
-
-def _fields(certificate: Any, rows: tuple[str, ...]) -> list[str]:
-    """The fields that fit into rows: the fields with one entry per row first, then the settings."""
-    fields, arrays = certificate.__dataclass_fields__, certificate._arrays()
-    each = [name for name in arrays if certificate._own(name) == rows and fields[name].metadata.get("axes")]
-    settings = {name for name in fields if _is_setting(fields[name]) and getattr(certificate, name) is not None}
-    whole = [name for name in fields if name in settings or (name in arrays and not certificate._own(name))]
-    return list(dict.fromkeys([*each, *whole]))
 
 
 def _is_setting(field: Any) -> bool:

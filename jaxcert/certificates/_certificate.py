@@ -13,7 +13,6 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._batch_axes import STATIC, along
-from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.certificates._figures import (
     NOTHING,
     REWEIGHTED,
@@ -103,7 +102,6 @@ class Certificate(ByThreshold):
         num_successes: of a band of successes, those of each task, float[..., n], -1 for one with invalid returns.
         num_rollouts: of a band of successes, those of each task, float[..., n], or one number where all have as many.
         history: of one at every moment, the certified risk after each task, float[..., n, t]; the last is ``epsilon``.
-        prior: of one at every moment, (alpha, gamma) of the mixture, float[2].
         num_rollouts_used: of a sequential one, rollouts of each task until it passed, was given up or the data ended,
             int32[..., n, t]. The lower bound of a task is then the largest threshold that it has passed, or the lower
             end of the support; for binary returns, it must also have passed all smaller thresholds.
@@ -145,7 +143,6 @@ class Certificate(ByThreshold):
     num_successes: Any = dataclasses.field(default=None, metadata=along("task"))
     num_rollouts: Any = dataclasses.field(default=None, metadata=along("task", optional=True))
     history: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
-    prior: Any = dataclasses.field(default=None, metadata=along("parameter"))
     num_rollouts_used: Any = dataclasses.field(default=None, metadata=along("task", "threshold"))
     radius: Any = None
     performance_shift: Any = None
@@ -244,8 +241,8 @@ class Certificate(ByThreshold):
 
     @property
     def _start(self) -> str:
-        when = AT_EVERY_MOMENT if self.prior is not None else ""
-        return f"{super()._start}{when}"
+        sampled = self if self.sampled is None else self.sampled
+        return f"{super()._start}{'' if sampled.history is None else AT_EVERY_MOMENT}"
 
 
 AT_EVERY_MOMENT = ", at every moment of the sampling of tasks"
@@ -352,6 +349,15 @@ def new_task_from(source: str, *, many: bool = False) -> str:
     return f"{'new tasks' if many else 'a new task'} from {known.get(source, source)}"
 
 
+# The distribution of a new task by the divergence, for the radius and for the one that it is near.
+_NEAR = {
+    "chi2": "any distribution within chi-squared divergence {} of {}",
+    "kl": "any distribution within KL divergence {} of {}",
+    "ratio": "any distribution with a density of at most {} times {}",
+    "total_variation": "any distribution within total variation distance {} of {}",
+}
+
+
 def shifted_task(source: str, quantity: str, divergence: str | None, *, radius: Any, performance_shift: Any) -> str:
     """The tasks that a shift is about, in words.
 
@@ -359,7 +365,7 @@ def shifted_task(source: str, quantity: str, divergence: str | None, *, radius: 
     """
     task = new_task_from(source)
     if divergence is not None:
-        near = choose("divergence", divergence, DIVERGENCES).distribution
+        near = choose("divergence", divergence, _NEAR)
         one = f"the {source} one" if source in (SAMPLED, REWEIGHTED) else f"that of tasks from {source}"
         task = f"a new task from {near.format(floor_figures(radius), one)}"
     if not performance_shift:

@@ -18,8 +18,8 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._certificate import Certificate, certificate_of, source_of
 from jaxcert.certificates._counting import solved
-from jaxcert.certificates._question import Question, same
-from jaxcert.certificates._registry import EVEN_METHODS, METHODS, WEIGHTED_METHODS, defaults, proven, warned
+from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import METHODS, OF_WEIGHTED, defaults, proven, warned
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import sample_of, sample_of_numbers
@@ -132,23 +132,24 @@ def certified(
     if support is None:
         returns = as_successes(returns, support, where, bound, method)
     weighted = returns if isinstance(returns, Weighted) else None
-    plain, methods = (weighted.returns, WEIGHTED_METHODS) if weighted else (returns, METHODS)
+    plain, methods = (weighted.returns, OF_WEIGHTED) if weighted else (returns, METHODS)
     if method is not None:
         # Differences of successes are no successes.
         counted = {name: each for name, each in methods.items() if not each.counts_successes}
         choose("method", method, counted if isinstance(plain, Paired) else methods)
-    per_task, usual = defaults(bound, method, plain, beta)
-    chosen = methods[usual.name]
-    # Evidence is added up for each threshold; counting costs nothing more.
-    many = not chosen.tail and np.size(thresholds) > _MANY
+    per_task, chosen = defaults(bound, method, plain, beta)
+    # Evidence and weights are added up for each threshold; counting costs nothing more.
+    adds_up = weighted is not None or chosen.tail is None
+    many = adds_up and np.size(thresholds) > _MANY
     needs = {"apart": chosen.bound is None, "weights": True, "padded": not many}
     sample = sample_of(dataclasses.replace(per_task, **needs), returns, support, where, validate)
     rounded = thresholds_of(sample, thresholds, validate, name=name, stacklevel=4)
-    rows = padded_rows(rounded, sample, *(() if chosen.tail else (1,)))
+    rows = padded_rows(rounded, sample, *((1,) if adds_up else ()))
     is_even = weighted and weighted.even and (sample.is_full or not chosen.counts_successes)
     if is_even:
-        chosen, sample = EVEN_METHODS[usual.name], sample.replace(weights=None)
-    chooses = sample.weights is None or chosen.counts_successes
+        chosen = dataclasses.replace(chosen, within_strata=chosen.tail is not None)
+        sample = sample.replace(weights=None)
+    chooses = weighted is None or chosen.counts_successes
     delta, beta = levels_of(chosen, delta, beta, sample, validate, chooses=chooses)
     # Evidence is added up by a bound for any delta.
     used = proven(delta, validate) if is_even and chosen.tail else delta
@@ -159,8 +160,8 @@ def certified(
         settings["question"] = "stratified" if weighted.strata else "weighted"
         if sample.weights is not None and not weighted.strata:
             fields["max_weight"] = sample.weights.largest
-    names = per_task.name, chosen.name, plain
-    found = certificate_of(fields, sample.num_tasks, len(rounded), *names, **settings)
+    name = chosen.name if sample.weights is None else f"weighted_{chosen.name}"
+    found = certificate_of(fields, sample.num_tasks, len(rounded), per_task.name, name, plain, **settings)
     return warned(found) if validate and chosen.caveat else found
 
 
@@ -227,7 +228,6 @@ SAFETY = Question(
     name="safety",
     words="on what share of new tasks is the performance at least a threshold?",
     function=certify,
-    settings=same("delta", "beta", "bound", "method"),
     shortcut="",
     advised=True,
     curve=curve_of_counts,

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from jaxcert._types import Numeric
 from jaxcert.bounds._bound import Bound, task_bounds
+from jaxcert.certificates._averages import by_weights, ratios_of
 from jaxcert.certificates._figures import Status
 from jaxcert.certificates._method import Levels, Method, solve
 from jaxcert.numerics._batches import in_front
@@ -22,13 +23,14 @@ def solved(
     """The fields of certificates by a method, at rounded levels; without a bound, from bounds that are given."""
     known = method.known(method, sample, thresholds, beta, delta)
     # To add up evidence would take three times as long.
-    counted = _counted if method.tail is None else _counted_soon
+    counted = _counted if method.tail is None or sample.weights is not None else _counted_soon
     fields = counted(method, bound, *placed((sample, thresholds, beta, delta, known)))
     return {"thresholds": thresholds, "beta": beta, "delta": delta} | fields
 
 
 def _count(method: Method, bound: Bound | None, sample: Sample, thresholds, beta, delta, known) -> dict[str, Any]:
-    return (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
+    fields = (method.count or count_bounds)(method, bound, sample, thresholds, beta, delta, known)
+    return fields | (only_smallest(fields, sample.num_tasks - 1) if method.within_strata else {})
 
 
 _counted, _counted_soon = jax.jit(_count, static_argnums=(0, 1)), quickly(_count, static_argnums=(0, 1))
@@ -43,7 +45,13 @@ def count_bounds(
         lower = task_bounds(bound, sample, beta.betas, each=True)
         return best_of_levels(method, lower, n, thresholds, *beta, delta, table)
     lower = task_bounds(bound, sample, beta)
-    return fields_of_bounds(method, lower, n, thresholds, beta, delta, table, given=bound is None)
+    if sample.weights is None:
+        return fields_of_bounds(method, lower, n, thresholds, beta, delta, table, given=bound is None)
+    lower = jnp.where(ratios_of(sample)[1], lower, -jnp.inf)
+    passed = reached(lower, thresholds)
+    epsilon = by_weights(sample)(passed, jnp.broadcast_to(beta, passed.shape), delta)
+    row = thresholds, beta, delta, n, any_of(jnp.isneginf(lower), n)
+    return {"lower_bounds": lower} | fields_of_risk(count_violations(lower, thresholds, n), epsilon, *row)
 
 
 def fields_of_bounds(
@@ -56,12 +64,12 @@ def fields_of_bounds(
     violations = count_violations(lower, thresholds, n)
     solution = solve(method.tail, violations, n, beta, delta, table, size=lower.shape[-1])
     bad_task = jnp.any(jnp.isnan(lower), axis=-1, keepdims=True) if given else any_of(jnp.isneginf(lower), n)
-    row = thresholds, beta, delta, n, bad_task, solution.num_valid, solution.feasible
-    return {"lower_bounds": lower} | fields_of_risk(method, violations, solution.epsilon, *row)
+    in_range = method.is_sound(beta, delta, jnp.asarray(n, lower.dtype))
+    row = thresholds, beta, delta, n, bad_task, solution.num_valid, solution.feasible, in_range
+    return {"lower_bounds": lower} | fields_of_risk(violations, solution.epsilon, *row)
 
 
 def fields_of_risk(
-    method: Method,
     violations: jax.Array,
     epsilon: jax.Array,
     thresholds,
@@ -71,6 +79,7 @@ def fields_of_risk(
     bad_task: Any,
     num_valid: Any = None,
     feasible: Any = True,
+    in_range: Any = True,
 ) -> dict[str, jax.Array]:
     """The fields of certificates [..., t] at numbers of violations with their risks."""
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), violations.shape)
@@ -81,7 +90,7 @@ def fields_of_risk(
         "epsilon": epsilon,
         "num_violations": violations,
         "num_valid": n - violations if num_valid is None else num_valid,
-        "status": status_of(method, epsilon, feasible, bad_task | bad_threshold | bad_level, beta, delta, n),
+        "status": status_of(epsilon, feasible, bad_task | bad_threshold | bad_level, in_range),
     }
 
 
@@ -111,7 +120,8 @@ def best_of_levels(
     solution = solve(method.tail, violations, n, levels, delta_each, table, size=lower.shape[-1])
     best = best_of(violations, solution.epsilon, levels)
     bad_task = any_of(jnp.isneginf(lower[0]), n)
-    fields = fields_of_best(method, best, thresholds, None, delta, n, bad_task)
+    in_range = method.is_sound(best.level, delta, jnp.asarray(n, lower.dtype))
+    fields = fields_of_best(best, thresholds, None, delta, n, bad_task, in_range)
     return fields | {"lower_bounds": lower[0], "tried": jnp.moveaxis(lower, 0, -2)}
 
 
@@ -140,11 +150,12 @@ def best_of(violations: jax.Array, epsilon: jax.Array, level: jax.Array, missed:
 
 
 def fields_of_best(
-    method: Method, best: Best, thresholds, beta, delta, n: Any, bad_task: jax.Array
+    best: Best, thresholds, beta, delta, n: Any, bad_task: jax.Array, in_range: Any = True
 ) -> dict[str, jax.Array | None]:
     """The fields of certificates [..., t] at the best level, which is their beta where none was given."""
     used = best.level if beta is None else beta
-    fields = fields_of_risk(method, best.violations, best.epsilon, thresholds, used, delta, n, bad_task)
+    row = thresholds, used, delta, n, bad_task, None, True, in_range
+    fields = fields_of_risk(best.violations, best.epsilon, *row)
     return {**fields, "chosen": best.chosen, "missed": best.missed} | ({"beta": used} if beta is None else {})
 
 
@@ -166,16 +177,15 @@ def largest_betas(risks: jax.Array, usual: Any, wanted: jax.Array, n: Any) -> tu
 
 
 def fields_of_limits(
-    method: Method,
     sample: Sample,
     reached: jax.Array,
     violations_at: Callable[[jax.Array], jax.Array],
     wanted: jax.Array,
     beta: jax.Array,
-    delta: jax.Array,
     valid: jax.Array,
     bad_task: jax.Array,
     feasible: Any = True,
+    in_range: Any = True,
 ) -> dict[str, jax.Array]:
     """The fields of certificates at wanted safeties [t], from the thresholds that they reach, [..., t]; -inf for none.
 
@@ -194,7 +204,7 @@ def fields_of_limits(
         "epsilon": complement_up(safety),
         "num_violations": violations,
         "num_valid": n - violations,
-        "status": status_of(method, says_nothing, feasible, bad_task | ~good, beta, delta, n),
+        "status": status_of(says_nothing, feasible, bad_task | ~good, in_range),
         "beta": beta,
     }
 
@@ -263,9 +273,8 @@ def bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
     return ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
 
 
-def status_of(method: Method, epsilon, feasible, invalid, beta, delta, n: Any) -> jax.Array:
+def status_of(epsilon, feasible, invalid, in_range) -> jax.Array:
     """The first of these that applies: invalid input, infeasible, vacuous, out of range, certified."""
-    in_range = method.is_sound(beta, delta, jnp.asarray(n, epsilon.dtype))
     status = jnp.where(in_range, Status.CERTIFIED.value, Status.OUT_OF_RANGE.value)
     status = jnp.where(epsilon < 1, status, Status.VACUOUS.value)
     status = jnp.where(feasible, status, Status.INFEASIBLE.value)

@@ -18,7 +18,7 @@ from jaxcert.certificates._counting import reached, valid_rows
 from jaxcert.certificates._figures import status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
 from jaxcert.certificates._levels import part_of, with_level
-from jaxcert.certificates._question import Option, Question, Rows, same
+from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._suite import SuiteCertificate
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import next_down
@@ -191,7 +191,6 @@ EACH_TASK = Question(
         {"num_good": min, "num_bad": min},
         {},
     ),
-    settings=same("delta", "bound", "complete", "tasks", "num_episodes"),
     options=(
         Option("complete", bool, "Name bad tasks, too, and declare that each return is that of a whole rollout"),
         IN_A_ROW,

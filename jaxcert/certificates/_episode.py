@@ -19,7 +19,7 @@ from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._figures import Told, floor_figures, floor_to, in_hundred, nothing, status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, check_enough_rollouts, share_of_choices
-from jaxcert.certificates._question import COUNTED, Option, Question, Rows, same
+from jaxcert.certificates._question import COUNTED, Option, Question, Rows
 from jaxcert.numerics._batches import as_memory_allows, in_front
 from jaxcert.numerics._rounding import at_least, complement_up
 from jaxcert.returns._prepared import is_successes, probability
@@ -194,7 +194,6 @@ EPISODE = Question(
     words="with which probability does the next episode on a new task reach a threshold, or each of the next ones?",
     function=certify_episode,
     rows=Rows({name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")}, of_successes=1.0),
-    settings=same("delta", "num_episodes", "rollouts"),
     options=(
         IN_A_ROW._replace(help="So many episodes on a new task all have to reach the threshold"),
         Option("rollouts", str, _ROLLOUTS, flag="which-rollouts", check=_check_rollouts),

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -128,20 +128,12 @@ def check_enough_rollouts(name: str, m: int, where: Any, num_episodes: int) -> N
             raise ValueError(f"a task has {counts.min()} rollouts; expected at least num_episodes, {num_episodes}")
 
 
-class SeveralInARow(NamedTuple):
-    """Of each task the share of the choices of k trials that all succeed, in place of its returns; and its name."""
-
-    shares: Any
-    quantity: str
-
-
 _TRIALS = Needs("several successes in a row", binary=True, padded=False)
 
 
-def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any, validate: bool) -> SeveralInARow | None:
-    """The shares from which the mean probability of several successes is certified; None for a single trial.
-
-    The shares of policy B are rounded up, all others down.
+def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any, validate: bool) -> tuple[Any, str] | None:
+    """Of each task the share of the choices of k trials that all succeed, in place of its returns, and what the mean of
+    these is; None for a single trial. The shares of policy B are rounded up, all others down.
     """
     check_count("num_episodes", num_episodes)
     if num_episodes == 1:
@@ -151,11 +143,11 @@ def all_in_a_row(num_episodes: int, returns: Any, support: Any, where: Any, vali
     returns = as_successes(returns, None if of_coins else support, where)
     if not isinstance(returns, Paired):
         shares = _shares("returns", returns, where, num_episodes, validate)
-        return SeveralInARow(shares, f"probability of {num_episodes} successes in a row")
+        return shares, f"probability of {num_episodes} successes in a row"
     refuse_mask(where)
     a = _shares("returns_a", returns.returns_a, returns.where_a, num_episodes, validate)
     b = _shares("returns_b", returns.returns_b, returns.where_b, num_episodes, validate, up=True)
-    return SeveralInARow(Paired(a, b), DIFFERENCE_IN_A_ROW.format(num_episodes))
+    return Paired(a, b), DIFFERENCE_IN_A_ROW.format(num_episodes)
 
 
 def _shares(name: str, returns: Any, where: Any, k: int, validate: bool, *, up: bool = False) -> jax.Array:

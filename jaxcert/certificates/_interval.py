@@ -15,7 +15,7 @@ from jaxcert.certificates._arguments import bound_for, levels_of, padded_rows, t
 from jaxcert.certificates._certificate import Certificate, Status, certificate_of
 from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
 from jaxcert.certificates._method import BINOMIAL, TAIL, solve, table_of
-from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
+from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
 from jaxcert.returns._paired import Paired
@@ -154,7 +154,6 @@ INTERVAL = Question(
         claims={**COUNT_ROWS.claims, "safety_upper": max},
         risks={**COUNT_ROWS.risks, "safety_upper": None},
     ),
-    settings=same("delta", "beta", "beta_upper", "bound"),
     options=(
         Option("beta_upper", float, "Failure probability of one upper bound", check=check_open_unit),
         Option("complete", bool, "Declare that each return is that of a whole rollout, of a finite horizon", True),

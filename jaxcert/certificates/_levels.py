@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
+from jaxcert.certificates._averages import Solve
 from jaxcert.certificates._counting import Best, best_of
 from jaxcert.numerics._batches import in_blocks, kept_rows
 from jaxcert.numerics._coins import coins_limit
@@ -134,8 +135,6 @@ def together(enough: Any, parts: Any) -> Any:
 
 # (rollouts of each task, thresholds, both [..., n]) -> (their c [..., n, levels], shares of delta [..., levels]).
 Numbers = Callable[[jax.Array, jax.Array], tuple[Enough, jax.Array]]
-# (which tasks pass [..., n, levels], their levels [..., n or 1, levels], shares of delta) -> risks [..., levels].
-Solve = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
 # Thresholds are processed in blocks of about this number of coins: 128 kB on a CPU, whose searches of a block end
 # together, and elsewhere 16 MB.
 _ON_CPU, _ELSEWHERE = 2**15, 2**22

@@ -27,7 +27,7 @@ from jaxcert.certificates._figures import (
     short_figures,
     status_where,
 )
-from jaxcert.certificates._question import MEAN_ROWS, Question, same
+from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._programs import quickly
@@ -211,5 +211,4 @@ MEAN = Question(
     each=None,
     stratified=True,
     shortcut="mean",
-    settings=same("delta", "bound"),
 )

@@ -7,7 +7,7 @@ are not divided (an intersection-union test).
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -17,12 +17,11 @@ import numpy as np
 from jaxcert.bounds._bound import task_bounds
 from jaxcert.certificates._anytime import EVERY_MOMENT, at_every_moment
 from jaxcert.certificates._attained import ATTAINED, Tried, counted
-from jaxcert.certificates._averages import ratios_of
+from jaxcert.certificates._averages import Solve, by_weights, ratios_of
 from jaxcert.certificates._counting import any_of, at_least, best_of, fields_of_best, only_smallest
 from jaxcert.certificates._figures import LISTED, SAMPLED
-from jaxcert.certificates._levels import LEVELS, Solve, by_coins, delta_shares, numbers_for, together, too_few
+from jaxcert.certificates._levels import LEVELS, Numbers, by_coins, delta_shares, numbers_for, together, too_few
 from jaxcert.certificates._method import TAIL, Levels, Method, solve, table_of
-from jaxcert.certificates._registry import by_weights, risk_of_evidence
 from jaxcert.certificates._required_metrics import Metric
 from jaxcert.certificates._soft import SOFT, evidence, fields_of_evidence, least_evidence
 from jaxcert.certificates._suite_counts import Passes, allowances
@@ -76,19 +75,22 @@ def _tried(metrics: list[Metric], beta: Any, delta: Any, tasks: str) -> Tried:
     A task has to pass each requirement in the same way. Each metric has its own numbers of successes, if all its tasks
     have as many trials.
     """
-    enough = [each.enough(beta.betas if isinstance(beta, Levels) else beta) for each in metrics]
+    weighted = _weighted_one(metrics) is not None
+    enough = [each.enough(beta.betas if isinstance(beta, Levels) else beta, weighted) for each in metrics]
     if isinstance(beta, Levels):
         betas, deltas = beta
     elif beta is not None:
         betas, deltas = beta.reshape(1), delta.reshape(1)
     else:
         most = max(float(each.sample.num_rollouts) for each in metrics)
-        shares, own = np.asarray(delta_shares(most), delta.dtype), np.arange(len(LEVELS), dtype=delta.dtype)
+        levels = np.asarray(LEVELS[:1] + LEVELS[2:] if weighted else LEVELS, delta.dtype)
+        shares, own = np.asarray(delta_shares(most, weighted=weighted), delta.dtype), np.arange(len(levels))
+        own = own.astype(delta.dtype)
         rows = [own if each is None else each.successes[0].astype(delta.dtype) for each in enough]
         # Ways with the same numbers of successes, and without a bound, are one.
         xp = np if all(isinstance(row, np.ndarray) for row in rows) else jnp
-        betas, deltas = np.asarray(LEVELS, delta.dtype), delta * together(xp.stack(rows), shares)
-    known = all(each.has_one_level for each in metrics) and tasks != LISTED and not _weighted_one(metrics)
+        betas, deltas = levels, delta * together(xp.stack(rows), shares)
+    known = all(each.has_one_level for each in metrics) and tasks != LISTED and not weighted
     table = table_of(TAIL, int(metrics[0].sample.num_tasks), _room(metrics), deltas) if known else None
     return Tried(enough, deltas, table, betas)
 
@@ -106,31 +108,34 @@ def _counted(
     method: Method, tasks: str, metrics: list[Metric], tried: Tried, beta: Any, delta: jax.Array
 ) -> dict[str, jax.Array]:
     n, usual = metrics[0].sample.num_tasks, method is ATTAINED and beta is None
-    each = [_passed(metric, tried, beta, i, usual and metric.bound.binary) for i, metric in enumerate(metrics)]
+    weighted = _weighted_one(metrics)
+    numbers = functools.partial(numbers_for, weighted=weighted is not None)
+    each = [_passed(metric, tried, beta, i, usual and metric.bound.binary, numbers) for i, metric in enumerate(metrics)]
     # A task for which a sample has no room passes.
     passes, levels, bad_tasks = (
         _together(arrays, metrics, fill) for arrays, fill in zip(zip(*each, strict=True), (True, 0, False), strict=True)
     )
     bad_task, one_level = jnp.any(bad_tasks, axis=-3)[..., 0], all(each.has_one_level for each in metrics)
-    there, weighted, history, allowance = in_front(bad_task, n), _weighted_one(metrics), None, None
+    there, history, allowance = in_front(bad_task, n), None, None
     passed, level = jnp.all(passes, axis=-3), jnp.max(levels, axis=-3)
     if tasks == LISTED:
         found, allowance = _of_the_list(passed, level, ~bad_task | ~there, n, tried.deltas, delta)
     elif method is EVERY_MOMENT:
-        prior, row = (jnp.ones_like(delta), jnp.ones_like(delta)), there[..., None]
-        violations, history = at_every_moment(~passed & row, row, beta, delta, prior)
+        row = there[..., None]
+        violations, history = at_every_moment(~passed & row, row, beta, delta)
         history = jnp.where(jnp.isfinite(_row(metrics)), history, 1.0)
         found = violations, history[..., -1, :], jnp.broadcast_to(jnp.asarray(beta), violations.shape)
-    elif weighted is not None:
-        bad_task |= ~ratios_of(weighted)[1]
-        found = _by(by_weights(weighted), passed, level, there, tried, delta)
-    elif one_level:
-        found = _risks(passed, level, there, n, tried, delta)
     else:
-        found = _by(by_coins, passed, jnp.where(there[..., None], level, 1), there, tried, delta)
+        by = by_weights(weighted) if weighted is not None else _by_count(n, tried.table) if one_level else by_coins
+        bad_task |= False if weighted is None else ~ratios_of(weighted)[1]
+        passed, valid = passed | ~there[..., None], (delta > 0) & (delta < 1)
+        every = jnp.where(there[..., None], level, 1.0 if by is by_coins else 0.0)
+        risks = by(passed, every, jnp.where(valid, tried.deltas, jnp.nan))
+        worst = jnp.max(jnp.where(there[..., None], level, 0), axis=-2)
+        found = too_few(passed), risks, jnp.broadcast_to(worst, risks.shape)
     best = best_of(*found, ~passes & there[..., None, :, None])
     row = jax.tree.map(lambda each: each[..., None], best._replace(missed=None))
-    fields = fields_of_best(method, row, _row(metrics), beta, delta, n, any_of(bad_task, n))
+    fields = fields_of_best(row, _row(metrics), beta, delta, n, any_of(bad_task, n))
     fields = _as_one(fields | (only_smallest(fields, n - 1) if tasks == EVEN else {}))
     good = jnp.zeros_like(fields["num_valid"])
     if allowance is not None:  # nothing where nothing is certified, as for invalid input
@@ -140,7 +145,9 @@ def _counted(
     return fields | {"level": best.level, "missed": best.missed, "num_good": good}
 
 
-def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) -> tuple[jax.Array, ...]:
+def _passed(
+    metric: Metric, tried: Tried, beta: Any, place: int, usual: bool, numbers: Callable[[Any], Numbers]
+) -> tuple[jax.Array, ...]:
     """The tasks that pass in each way, the level at which a bad task passes, [..., n, ways], and the invalid tasks.
 
     By lower bounds at the levels that are tried, or by numbers of successes at these, or near the usual ones.
@@ -159,7 +166,7 @@ def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) ->
     found = counted(sample)
     if enough is None:
         thresholds = jnp.broadcast_to(threshold, found.num_rollouts.shape)
-        enough, _ = numbers_for(None if usual else metric.level(tried.betas))(found.num_rollouts, thresholds)
+        enough, _ = numbers(None if usual else metric.level(tried.betas))(found.num_rollouts, thresholds)
     shape = (*found.successes.shape, enough.successes.shape[-1])
     passed = found.successes[..., None] >= jnp.broadcast_to(enough.successes, shape)
     # If the data choose one of several levels, the calibrated level counts, not the smaller attained one.
@@ -167,27 +174,15 @@ def _passed(metric: Metric, tried: Tried, beta: Any, place: int, usual: bool) ->
     return passed, jnp.broadcast_to(each_level, shape).astype(tried.deltas.dtype), (found.successes < 0)[..., None]
 
 
-# The violations, the risks and the largest level of any task, each [..., ways].
-_Found = tuple[jax.Array, jax.Array, jax.Array]
-
-
-def _risks(passed, level, there, n, tried: Tried, delta) -> _Found:
-    """Of new tasks, if all have the same levels."""
+def _by_count(n: Any, table: Any) -> Solve:
+    """The risk of new tasks, if all have the same levels."""
 
     def by_count(passed: jax.Array, level: jax.Array, deltas: jax.Array) -> jax.Array:
         k, ways = too_few(passed), np.arange(passed.shape[-1], dtype=np.int32)
         worst = jnp.broadcast_to(jnp.max(level, axis=-2), k.shape)
-        return solve(TAIL, k, n, worst, deltas, tried.table, size=passed.shape[-2], row=ways).epsilon
+        return solve(TAIL, k, n, worst, deltas, table, size=passed.shape[-2], row=ways).epsilon
 
-    return _by(by_count, passed, jnp.where(there[..., None], level, 0), there, tried, delta)
-
-
-def _by(solve: Solve, passed, level, there, tried: Tried, delta) -> _Found:
-    """Of new tasks, from those that pass."""
-    passed, valid = passed | ~there[..., None], (delta > 0) & (delta < 1)
-    worst = jnp.max(jnp.where(there[..., None], level, 0), axis=-2)
-    risks = solve(passed, level, jnp.where(valid, tried.deltas, jnp.nan))
-    return too_few(passed), risks, jnp.broadcast_to(worst, risks.shape)
+    return by_count
 
 
 def _of_the_list(passed, level, valid, n, deltas, delta) -> tuple[tuple[jax.Array, jax.Array, jax.Array], jax.Array]:
@@ -219,12 +214,9 @@ def _weighed(metrics: list[Metric], alpha: jax.Array, delta: jax.Array, least: j
     wealth, valid = zip(*(evidence(each.better, each.threshold.reshape(1)) for each in metrics), strict=True)
     wealth = _together([each.astype(delta.dtype) for each in wealth], metrics, 0)
     all_valid = jnp.all(_together([each[..., None] for each in valid], metrics, False), axis=-3)[..., 0]
-    there, weighted, risk = in_front(all_valid, metrics[0].sample.num_tasks), _weighted_one(metrics), None
-    smallest = jnp.min(wealth, axis=-3)
-    if weighted is not None:
-        risk, all_valid = risk_of_evidence(smallest, weighted, alpha, delta, least), all_valid & ratios_of(weighted)[1]
-    settings = _row(metrics), alpha, delta, least, there, risk
-    fields = fields_of_evidence(SOFT, smallest, all_valid, jnp.zeros_like(delta), *settings)
+    there = in_front(all_valid, metrics[0].sample.num_tasks)
+    settings = _row(metrics), alpha, delta, least, there, _weighted_one(metrics)
+    fields = fields_of_evidence(jnp.min(wealth, axis=-3), all_valid, jnp.zeros_like(delta), *settings)
     missed = ~(wealth[..., 0] > 1) & there[..., None, :]
     fields = _as_one(fields)
     return fields | {"missed": missed, "num_good": jnp.zeros_like(fields["num_valid"])}

@@ -67,7 +67,7 @@ class Levels(NamedTuple):
 
 def risks_known(method: "Method", sample: Sample, thresholds: Any, beta: Any, delta: Any) -> Any:
     """The table of all numbers of violations, at one level or at several; None without a tail or a table."""
-    if method.tail is None:
+    if method.tail is None or sample.weights is not None:
         return None
     beta, delta = (0.5, beta.delta_each) if isinstance(beta, Levels) else (beta, delta)
     return table_of(method.tail, int(sample.num_tasks), sample.tasks[-1], delta, beta)
@@ -98,6 +98,9 @@ class Method:
     chooses_valid: bool = False  # whether ``num_valid`` says more than n - k
     bound: Bound | None = None  # the only bound that it uses, if it counts no lower bounds
     summaries: bool = True  # whether a summary of the returns suffices
+    # Whether tasks were drawn within strata, so that the number of violations is a sum of unequal coins. Its tail is at
+    # most a binomial one of at most ``MOST_DELTA``, unless this includes all tasks or all but one.
+    within_strata: bool = False
 
     @property
     def counts_successes(self) -> bool:
@@ -169,7 +172,13 @@ def epsilon_arguments(k: Any, n: Any, beta: Any, delta: Any, validate: bool, *, 
     """(k up, n down, beta up, delta down) as arrays of one float type: epsilon grows with k and beta."""
     dtype = compute_dtype(beta, delta)
     if validate and is_concrete(k, n):
-        _check_counts(k, n, dtype)
+        tasks, most = as_numbers("num_tasks", n), most_whole(dtype)
+        good = (tasks >= 1) & (tasks < np.inf) & (tasks == np.floor(tasks))
+        refuse("num_tasks", tasks, good, "a whole number of at least 1")
+        refuse("num_tasks", tasks, tasks <= most, f"at most {most}, to which {dtype} can count")
+        violations, tasks = np.broadcast_arrays(as_numbers("num_violations", k), tasks)
+        good = (violations >= 0) & (violations <= tasks) & (violations == np.floor(violations))
+        refuse("num_violations", violations, good, "a whole number between 0 and num_tasks")
     else:
         require_real("num_violations", k)
         require_real("num_tasks", n)
@@ -184,16 +193,6 @@ def epsilon_arguments(k: Any, n: Any, beta: Any, delta: Any, validate: bool, *, 
 def whole(k: jax.Array, n: jax.Array) -> jax.Array:
     """Where 0 <= k <= n and n >= 1 are integers, and the type holds all integers up to n."""
     return (k >= 0) & (k <= n) & (n >= 1) & (n <= most_whole(n.dtype)) & (k == jnp.floor(k)) & (n == jnp.floor(n))
-
-
-def _check_counts(k: Any, n: Any, dtype: np.dtype) -> None:
-    tasks = as_numbers("num_tasks", n)
-    good = (tasks >= 1) & (tasks < np.inf) & (tasks == np.floor(tasks))
-    refuse("num_tasks", tasks, good, "a whole number of at least 1")
-    refuse("num_tasks", tasks, tasks <= most_whole(dtype), f"at most {most_whole(dtype)}, to which {dtype} can count")
-    violations, tasks = np.broadcast_arrays(as_numbers("num_violations", k), tasks)
-    good = (violations >= 0) & (violations <= tasks) & (violations == np.floor(violations))
-    refuse("num_violations", violations, good, "a whole number between 0 and num_tasks")
 
 
 def binomial_epsilon(

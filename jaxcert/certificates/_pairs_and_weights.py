@@ -10,7 +10,7 @@ from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certified, curve_of_counts
 from jaxcert.certificates._in_a_row import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._mean import MeanCertificate, certify_mean
-from jaxcert.certificates._question import COUNTED, MEAN_ROWS, Option, Question, Rows, same
+from jaxcert.certificates._question import COUNTED, MEAN_ROWS, Option, Question, Rows
 from jaxcert.returns._paired import paired
 from jaxcert.returns._prepared import Support
 from jaxcert.returns._strata import frequencies_of, stratified
@@ -83,7 +83,6 @@ IMPROVEMENT = Question(
         claims={"safety": min, "margin": min},
     ),
     each="margin",
-    settings=same("delta", "beta", "bound", "method"),
     options=(Option("margin", list, "By how much A is to be better; 0: at least as good", True),),
     advised=True,
     curve=curve_of_counts,
@@ -147,9 +146,9 @@ def certify_mean_difference(
     """
     pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
     if several := all_in_a_row(num_episodes, pairs, support, None, validate):
-        pairs, support = several.shares, (0, 1)
+        pairs, support = several[0], (0, 1)
     found = certify_mean(pairs, support=support, delta=delta, bound=bound, validate=validate)
-    quantity = several.quantity if several else found.quantity
+    quantity = several[1] if several else found.quantity
     return dataclasses.replace(found, question="mean_difference", num_episodes=num_episodes, quantity=quantity)
 
 
@@ -159,7 +158,6 @@ MEAN_DIFFERENCE = Question(
     function=certify_mean_difference,
     rows=MEAN_ROWS,
     each=None,
-    settings=same("delta", "bound", "num_episodes"),
     options=(MEAN_IN_A_ROW,),
     shortcut="mean",
 )
@@ -239,7 +237,6 @@ WEIGHTED = Question(
     name="weighted",
     words="on what share of new tasks from another distribution, of known density ratio, is it at least a threshold?",
     function=certify_weighted,
-    settings=same("delta", "beta", "bound", "method", "max_weight"),
     options=(Option("max_weight", float, "What no weight exceeds", True, check=check_largest),),
 )
 
@@ -304,7 +301,6 @@ STRATIFIED = Question(
     name="stratified",
     words="on what share of new tasks from several strata is the performance at least a threshold?",
     function=certify_stratified,
-    settings=same("delta", "beta", "bound", "method", "frequencies"),
     options=(
         Option(
             "frequencies",

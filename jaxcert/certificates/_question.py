@@ -76,7 +76,7 @@ class Question:
         function: the public function that answers.
         rows: what the answer says in each of its rows.
         each: the column with what is fixed beforehand, a row for each of its numbers; None if there is one row.
-        settings: parameters that a record holds, by the field of the answer with their value; besides the support.
+        renamed: parameters whose value the answer has under another name, and these names.
         options: of the settings those that few questions have.
         shortcut: the word that asks it on the command line in place of its name, such as mean; empty where its numbers
             alone do, and a whole command where it has its own; None if nothing does. Questions of new tasks, of a fixed
@@ -96,7 +96,7 @@ class Question:
     function: Callable[..., Any]
     rows: Rows = COUNT_ROWS
     each: str | None = "threshold"
-    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     options: tuple[Option, ...] = ()
     shortcut: str | None = None
     listed: bool = False
@@ -113,6 +113,12 @@ class Question:
             raise ValueError(f"question {self.name!r}: settings {', '.join(wrong)} are no parameters of its function")
         if self.rows.certified and self.rows.claims.get(self.rows.certified) is not min:
             raise ValueError(f"question {self.name!r}: a larger {self.rows.certified} has to say more (claims: min)")
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Parameters that a record holds, by the field of the answer with their value; besides the support."""
+        held = [name for name in self._parameters if name != self.fixed and name in _names_of(self.certificate)]
+        return {name: name for name in sorted(held, key=lambda name: name not in COMMON)} | dict(self.renamed)
 
     @property
     def certificate(self) -> Any:
@@ -211,6 +217,6 @@ class Question:
         return inspect.signature(self.function).parameters
 
 
-def same(*names: str) -> dict[str, str]:
-    """Settings that the answer has under the name of the parameter."""
-    return {name: name for name in names}
+def _names_of(answer: type) -> set[str]:
+    """The fields and the properties of a type of answers."""
+    return {*answer.__dataclass_fields__, *(name for name, held in vars(answer).items() if isinstance(held, property))}

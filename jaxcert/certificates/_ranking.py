@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +26,7 @@ from jaxcert.certificates._averages import (
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import answer
 from jaxcert.certificates._figures import nothing, status_where
-from jaxcert.certificates._question import NO_ROWS, Question, same
+from jaxcert.certificates._question import NO_ROWS, Question
 from jaxcert.numerics._rounding import cast, is_zero, next_down
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._differences import apart
@@ -153,16 +153,6 @@ def certify_ranking(
             f"returns have shape {np.shape(returns)}"
         )
     chosen = choose("bound", default_bound(bound, returns if is_single else ()), _BOUNDS)
-    each = _every_policy(returns, support, where, validate, binary=chosen.binary)
-    rounded = probability("delta", delta, each.dtype, "down", validate=validate, scalar=True)
-    num_pairs = math.comb(np.shape(returns)[-3], 2)
-    level = divided(delta, each.dtype, num_pairs, lambda whole: np.nextafter(whole / num_pairs, 0))
-    fields = _ranking(chosen, *placed((each, level))) | {"delta": rounded}
-    return answer(RankingCertificate, fields, each.num_tasks, bound=chosen.name)
-
-
-def _every_policy(returns: Any, support: Any, where: Any, validate: bool, *, binary: bool) -> Sample:
-    """Each of two policies or more as policy A of a difference, and as policy B; ``binary``: whether all are 0 or 1."""
     refuse_summary("returns", returns)
     require_real("returns", returns)
     shape = np.shape(returns)
@@ -170,9 +160,15 @@ def _every_policy(returns: Any, support: Any, where: Any, validate: bool, *, bin
         raise ValueError(
             f"returns have shape {shape}; expected [..., num_policies, num_tasks, num_rollouts] of two policies or more"
         )
-    needs = Needs("a difference", needs_width=True, binary=binary)
+    # Each policy as policy A of a difference, and as policy B.
+    needs = Needs("a difference", needs_width=True, binary=chosen.binary)
     a, b = (sample_of(needs, returns, support, where, validate, side=side) for side in ("down", "up"))
-    return apart(Apart(a, b.reflected))
+    each = apart(Apart(a, b.reflected))
+    rounded = probability("delta", delta, each.dtype, "down", validate=validate, scalar=True)
+    num_pairs = math.comb(shape[-3], 2)
+    level = divided(delta, each.dtype, num_pairs, lambda whole: np.nextafter(whole / num_pairs, 0))
+    fields = _ranking(chosen, *placed((each, level))) | {"delta": rounded}
+    return answer(RankingCertificate, fields, each.num_tasks, bound=chosen.name)
 
 
 def _spread(averages: Averages, axis: int) -> Averages:
@@ -218,6 +214,5 @@ RANKING = Question(
     function=certify_ranking,
     rows=NO_ROWS,
     each=None,
-    settings=same("delta", "bound"),
     shortcut="jaxcert compare A B C",
 )

@@ -40,12 +40,12 @@ class Metric:
         """Whether all tasks have the same levels: unless their numbers of trials differ, of successes."""
         return self.sample.is_full or not self.bound.binary
 
-    def enough(self, beta: Any) -> Enough | None:
+    def enough(self, beta: Any, weighted: bool) -> Enough | None:
         """The numbers of successes to pass, [1, ways], if every task has the same number of trials."""
         if not (self.bound.binary and self.sample.is_full):
             return None
         m = self.sample.num_rollouts.astype(self.threshold.dtype)
-        return usual_enough(m, self.threshold.reshape(1), self.level(beta))
+        return usual_enough(m, self.threshold.reshape(1), self.level(beta), weighted=weighted)
 
     def level(self, beta: Any) -> Any:
         """What the level of numbers of successes must not exceed, in the type of the returns."""
@@ -80,7 +80,12 @@ def metrics_of(
     masks = where if isinstance(where, Mapping) else dict.fromkeys(names, where)
     settings = bound, validate, costly
     metrics = [_metric_of(each, returns[each.metric], masks[each.metric], *settings) for each in sides]
-    _check_tasks(sides, metrics)
+    first = metrics[0].sample
+    for side, sample in zip(sides, (each.sample for each in metrics), strict=True):
+        counts = int(sample.num_tasks), int(first.num_tasks)
+        if counts[0] != counts[1] or sample.tasks[:-1] != first.tasks[:-1]:
+            found = f"{side.metric} has {counts[0]} tasks, {sides[0].metric} has {counts[1]}"
+            raise ValueError(f"{found}; expected the same tasks, and the same leading axes")
     return metrics
 
 
@@ -141,14 +146,3 @@ def rest(threshold: Any) -> Any:
         return cast_host(np.asarray(rest), dtype, "up")
     rest = jnp.where(threshold < 0, 2, complement_up(jnp.clip(threshold, 0, 1)))
     return jnp.where(jnp.isnan(threshold), jnp.nan, rest).astype(threshold.dtype)
-
-
-def _check_tasks(sides: Sequence[Side], metrics: Sequence[Metric]) -> None:
-    first = metrics[0].sample
-    for side, sample in zip(sides, (each.sample for each in metrics), strict=True):
-        counts = int(sample.num_tasks), int(first.num_tasks)
-        if counts[0] != counts[1] or sample.tasks[:-1] != first.tasks[:-1]:
-            raise ValueError(
-                f"{side.metric} has {counts[0]} tasks, {sides[0].metric} has {counts[1]}; expected the same tasks, and "
-                "the same leading axes"
-            )

@@ -16,8 +16,8 @@ from jaxcert.certificates._certificate import answer, source_of
 from jaxcert.certificates._figures import LISTED, SAMPLED
 from jaxcert.certificates._met import EVEN, solved_together, weights_on
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
-from jaxcert.certificates._registry import EVEN_METHODS, WEIGHTED_METHODS, proven
+from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows
+from jaxcert.certificates._registry import OF_WEIGHTED, proven
 from jaxcert.certificates._required_metrics import check_declared, metrics_of
 from jaxcert.certificates._requirements_certificate import SIDES, RequirementsCertificate
 from jaxcert.certificates._soft import SOFT
@@ -65,7 +65,7 @@ def certify_requirements(
         bound: per-task bound of returns, as in ``certify``; "betting" by default. Successes are counted.
         method: "attained" if any metric is of successes, else "binomial". Or "soft": the evidence of a task is the
             smallest of those against each requirement. Or "anytime": by bounds at beta, at every moment of the
-            sampling, as ``certify_anytime`` with its usual prior.
+            sampling, as ``certify_anytime``.
         complete: True declares that each return is that of a whole rollout, of a finite horizon, which ``at_most``
             needs: after a prefix the cost may still grow.
         where: which rollouts count, bool[..., n, m] for all metrics, or by the name of each.
@@ -124,13 +124,14 @@ def required(
     dtype = np.result_type(*(each.sample.dtype for each in metrics))
     longest = max(metrics, key=lambda each: int(each.sample.num_rollouts)).sample
     common = longest.replace(low=longest.low.astype(dtype))
-    tasks, named = LISTED if listed else SAMPLED, chosen
+    tasks, name = LISTED if listed else SAMPLED, chosen.name
     if weights:
         even = weights.even and (chosen is SOFT or all(each.has_one_level for each in metrics))
-        named = choose("method", chosen.name, EVEN_METHODS if even else WEIGHTED_METHODS)
+        choose("method", name, OF_WEIGHTED)
         tasks, metrics = (EVEN, metrics) if even else (SAMPLED, weights_on(metrics, weights, validate))
-    delta, level = levels_of(named, delta, beta, common, validate, chooses=not weights or chosen is ATTAINED)
-    used = proven(delta, validate) if tasks == EVEN and named.tail else delta
+        name = name if even else f"weighted_{name}"
+    delta, level = levels_of(chosen, delta, beta, common, validate, chooses=not weights or chosen is ATTAINED)
+    used = proven(delta, validate) if tasks == EVEN and chosen.tail else delta
     fields = solved_together(chosen, metrics, None if listed else level, used, tasks=tasks) | {"delta": delta}
     ends, bounds = [each.support or (0, 1) for each in sides], [each.bound for each in metrics]
     rows = {
@@ -149,7 +150,7 @@ def required(
     }
     if weights and not weights.strata:
         fields["max_weight"] = known(weights.max_weight, dtype, "up")
-    return answer(RequirementsCertificate, fields, common.num_tasks, method=named.name, complete=complete, **settings)
+    return answer(RequirementsCertificate, fields, common.num_tasks, method=name, complete=complete, **settings)
 
 
 def certify_suite_requirements(
@@ -218,7 +219,6 @@ REQUIREMENTS = Question(
         risks=COUNT_ROWS.risks,
     ),
     each=None,
-    settings=same("delta", "beta", "bound", "method", "requirements", "complete"),
     options=_OPTIONS,
     advised=True,
     stratified=True,
@@ -230,7 +230,6 @@ SUITE_REQUIREMENTS = Question(
     function=certify_suite_requirements,
     rows=Rows({name: name for name in ("num_good", "num_violations", "status")}, "num_good", {"num_good": min}, {}),
     each=None,
-    settings=same("delta", "bound", "requirements", "complete"),
     options=_OPTIONS,
     listed=True,
 )

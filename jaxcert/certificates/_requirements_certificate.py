@@ -150,21 +150,17 @@ class RequirementsCertificate(Answer):
         return f"{', '.join(most)} and {last}, all at once," if most else last
 
     def _told(self, index: int) -> Told:
-        (safety,), note = self._held(index, "safety"), self._note(index)
+        (safety,), note, what = self._held(index, "safety"), self._note(index), self._required.rstrip(",")
+        n, good, task = self.num_tasks, int(self.num_good), new_task_from(self.source)
         if self.source == LISTED:
-            return self._told_of_list(int(self.num_good), note)
-        what, task = self._required.rstrip(","), new_task_from(self.source)
+            if not good:
+                return nothing(f"on how many of these {n} tasks {what}", note)
+            claim = of_tasks(good, n)
+            return Told(f"on {claim[0].lower()}{claim[1:]}, {what}.{note}", claim, f"{reach(good)}: {what}")
         if not safety > 0:
             return nothing(f"whether {what}", note)
         sentence = f"on {task}, {self._required} with probability at least {floor_to(safety, 4)}.{note}"
         return Told(sentence, share_of_new_tasks(safety)[0], f"{task.removeprefix('a new task ')}: {what}")
-
-    def _told_of_list(self, good: int, note: str) -> Told:
-        n, what = self.num_tasks, self._required.rstrip(",")
-        if not good:
-            return nothing(f"on how many of these {n} tasks {what}", note)
-        claim = of_tasks(good, n)
-        return Told(f"on {claim[0].lower()}{claim[1:]}, {what}.{note}", claim, f"{reach(good)}: {what}")
 
 
 SIDES = "at least", "at most"

@@ -18,7 +18,7 @@ from jaxcert.certificates._certificate import Certificate, certificate_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counting import any_of, bad_levels, count_violations, fields_of_limits, largest_betas
 from jaxcert.certificates._method import BINOMIAL, USUAL_BETA, Method, solve_every, table_of
-from jaxcert.certificates._question import Option, Question, Rows, same
+from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._registry import defaults, warned
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._calibration import joint_counts
@@ -183,8 +183,9 @@ def _fields(method: Method, bound: Bound, sample: Sample, wanted, delta, beta, c
     reached = jnp.where(jnp.broadcast_to(count, reached.shape) > 0, reached, -jnp.inf)
     valid, bad_task = ~bad_levels(beta, delta) & jnp.isfinite(low) & (low < sample.high), any_of(jnp.isneginf(lower), n)
     violations_at = functools.partial(count_violations, lower, n=n)
-    settings = wanted, beta, delta, valid, bad_task, feasible
-    return fields_of_limits(method, sample, reached, violations_at, *settings) | {"lower_bounds": lower}
+    in_range = method.is_sound(beta, delta, jnp.asarray(n, lower.dtype))
+    settings = wanted, beta, valid, bad_task, feasible, in_range
+    return fields_of_limits(sample, reached, violations_at, *settings) | {"lower_bounds": lower}
 
 
 SAFETY_LEVEL = Question(
@@ -195,7 +196,6 @@ SAFETY_LEVEL = Question(
     rows=Rows(certified="threshold"),
     each="safety",
     shortcut="",
-    settings=same("delta", "beta", "bound", "method", "simultaneous"),
     options=(Option("simultaneous", bool, "All safeties are to hold together"),),
     advised=True,
     curve=curve_of_counts,

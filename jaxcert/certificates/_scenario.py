@@ -52,19 +52,6 @@ class Problem(NamedTuple):
         return jnp.minimum(next_down(level + point), self.share)
 
 
-# --- the first j worth trying -------------------------------------------------------------------------------------
-
-
-def first_feasible(problem: Problem) -> tuple[jax.Array, jax.Array]:
-    """The smallest j with t_j > 0, which is non-decreasing in j, and t_j; the last j and 0 if there is none."""
-
-    def level(j: jax.Array) -> jax.Array:
-        return problem.level(jnp.clip(j, 0, problem.last))
-
-    _, first = halved(lambda j: level(j) > 0, jnp.full_like(problem.k, -1), problem.last + 1)
-    return jnp.minimum(first, problem.last), jnp.where(first <= problem.last, level(first), 0)
-
-
 # --- the minimum over j -------------------------------------------------------------------------------------------
 
 
@@ -154,7 +141,10 @@ def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Sol
     usual = zip((k, n, beta, delta), (0.0, 1.0, 0.5, 0.5), strict=True)
     problem = Problem(*(jnp.where(valid, each, safe) for each, safe in usual))
     fixed = jax.lax.stop_gradient(problem)
-    start, level = first_feasible(fixed)
+    # The smallest j with t_j > 0, which is non-decreasing in j; the last j and a level of 0 if there is none.
+    level_at = lambda j: fixed.level(jnp.clip(j, 0, fixed.last))  # noqa: E731
+    _, first = halved(lambda j: level_at(j) > 0, jnp.full_like(fixed.k, -1), fixed.last + 1)
+    start, level = jnp.minimum(first, fixed.last), jnp.where(first <= fixed.last, level_at(first), 0)
     feasible = valid & (level > 0)
     best, spare = search(fixed, start, level, feasible)
     spare = jnp.where(feasible, spare, 0.0)

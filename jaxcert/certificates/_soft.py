@@ -9,7 +9,7 @@ import numpy as np
 from jaxcert._types import Numeric
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound, Rollouts, rollouts_of, usable
-from jaxcert.certificates._averages import mean_loss, risk_of_loss
+from jaxcert.certificates._averages import mean_loss, ratios_of, risk_of_loss, weighted_epsilon
 from jaxcert.certificates._counting import fields_of_risk
 from jaxcert.certificates._method import Method
 from jaxcert.numerics._batches import as_memory_allows, in_front
@@ -99,11 +99,10 @@ def count_evidence(
     """From the evidence of each task, whose weight is alpha."""
     wealth, valid = evidence(sample, thresholds)
     there = in_front(valid, sample.num_tasks) if sample.padded else None
-    return fields_of_evidence(method, wealth, valid, sample.low, thresholds, alpha, delta, least, there)
+    return fields_of_evidence(wealth, valid, sample.low, thresholds, alpha, delta, least, there, sample)
 
 
 def fields_of_evidence(
-    method: Method,
     wealth,
     valid,
     low,
@@ -112,19 +111,27 @@ def fields_of_evidence(
     delta,
     least: Numeric = 0.0,
     there: Any = None,
-    epsilon: Any = None,
+    weighted: Sample | None = None,
 ) -> dict[str, Any]:
     """The fields of certificates, from e-values [..., n, t] and masks [..., n] of the tasks that are valid and
-    present; ``epsilon`` is the risk where tasks have weights.
+    present; ``weighted``: a sample with the weights of the tasks, if they have any.
     """
-    epsilon = soft_epsilon(wealth, alpha, delta, least, there) if epsilon is None else epsilon
+    if weighted is None or weighted.weights is None:
+        epsilon = soft_epsilon(wealth, alpha, delta, least, there)
+    else:
+        valid = valid & ratios_of(weighted)[1]
+        wealth = jnp.where(valid[..., None], wealth, 0)
+        share, smallest = shares(wealth, alpha, least)
+        epsilon = weighted_epsilon(share, weighted, alpha, delta, smallest)
+        # If there is no evidence, as for refuted returns, the weights certify nothing.
+        epsilon = jnp.where(jnp.any(wealth > 0, axis=-2), epsilon, 1.0)
     there = jnp.ones(valid.shape, bool) if there is None else there
     convincing = jnp.sum((wealth > 1) & there[..., None], axis=-2, dtype=jnp.int32)
     n = jnp.sum(there, axis=-1, keepdims=True, dtype=jnp.int32)
     # The end of the support is all that is said of a single task; without a weight, nothing is said.
     lower = jnp.where(valid & (alpha > 0), low, -jnp.inf)
     bad_task = jnp.any(jnp.isneginf(lower) & there, axis=-1, keepdims=True)
-    fields = fields_of_risk(method, n - convincing, epsilon, thresholds, alpha, delta, n, bad_task)
+    fields = fields_of_risk(n - convincing, epsilon, thresholds, alpha, delta, n, bad_task)
     return fields | {"lower_bounds": lower}
 
 

@@ -20,7 +20,7 @@ from jaxcert.certificates._certificate import answer, with_article
 from jaxcert.certificates._counting import at_least, valid_rows
 from jaxcert.certificates._figures import LISTED, NOTHING, Told, floor_figures, nothing, of_tasks, reach, status_where
 from jaxcert.certificates._in_a_row import IN_A_ROW, in_a_row
-from jaxcert.certificates._question import Option, Question, Rows, same
+from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, allowances, passes, tried_for
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._programs import quickly
@@ -107,9 +107,16 @@ class SuiteCertificate(ByThreshold):
         """
         if self.violations is None:
             raise ValueError("this certificate names its good tasks; parts of a list are counted by certify_suite")
-        chosen = _chosen(tasks, self.num_tasks)
-        inside = jnp.sum(self.violations[..., np.flatnonzero(chosen), :], axis=-2, dtype=np.int32)
-        return jnp.max(jnp.maximum(int(chosen.sum()) - inside - self.allowance, 0), axis=-2)
+        n, places = self.num_tasks, np.asarray(list(tasks) if isinstance(tasks, range) else tasks)
+        if places.dtype == bool and places.shape == (n,):
+            places = np.flatnonzero(places)
+        else:
+            right = places.ndim == 1 and places.size and np.issubdtype(places.dtype, np.integer)
+            if not right or places.min() < 0 or places.max() >= n or len(np.unique(places)) < places.size:
+                expected = f"different places from 0 to {n - 1}, or bool[n]"
+                raise ValueError(f"tasks are {tasks!s:.60}; expected {expected}")
+        inside = jnp.sum(self.violations[..., places, :], axis=-2, dtype=np.int32)
+        return jnp.max(jnp.maximum(places.size - inside - self.allowance, 0), axis=-2)
 
     def _told(self, index: int) -> Told:
         threshold, good = self._held(index, "thresholds", "num_good")
@@ -146,17 +153,6 @@ class SuiteCertificate(ByThreshold):
         names = [self.tasks[i] for i in np.flatnonzero(chosen)]
         kind = ("task " if len(names) == 1 else "tasks ") if all(map(str.isdecimal, self.tasks)) else ""
         return f"{kind}{', '.join(names)} ({len(names)} of {self.num_tasks})" if names else ""
-
-
-def _chosen(tasks: Any, num_tasks: int) -> np.ndarray:
-    """A mask of the tasks at these places, bool[n]."""
-    places = np.asarray(list(tasks) if isinstance(tasks, range) else tasks)
-    if places.dtype == bool and places.shape == (num_tasks,):
-        return places
-    right = places.ndim == 1 and places.size and np.issubdtype(places.dtype, np.integer)
-    if not right or places.min() < 0 or places.max() >= num_tasks or len(np.unique(places)) < places.size:
-        raise ValueError(f"tasks are {tasks!s:.60}; expected different places from 0 to {num_tasks - 1}, or bool[n]")
-    return np.isin(np.arange(num_tasks), places)
 
 
 def certify_suite(
@@ -253,7 +249,6 @@ SUITE = Question(
         {"num_good": min, "threshold": min},
         {},
     ),
-    settings=same("delta", "betas", "bound", "num_episodes"),
     options=(
         Option("betas", list, "Levels of the bounds, each with an equal share of delta", check=check_open_unit),
         IN_A_ROW,

@@ -19,7 +19,7 @@ from jax.scipy.special import ndtri
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, task_bounds
-from jaxcert.certificates._attained import Successes, Tried, counted
+from jaxcert.certificates._attained import Tried, counted
 from jaxcert.certificates._counting import reached
 from jaxcert.certificates._levels import known_enough, near, part_of, together
 from jaxcert.certificates._method import Tail, table_of
@@ -95,8 +95,16 @@ def passes(
     bound: Bound, sample: Sample, thresholds: jax.Array, betas: jax.Array, delta: jax.Array, tried: Tried | None
 ) -> Passes:
     """The tasks that pass, by lower bounds at the levels or by numbers of successes that attain levels near them."""
-    if tried is None:
-        return _of_own_numbers(counted(sample), sample, thresholds, betas, delta)
+    if tried is None:  # by a number of successes for the rollouts of each task
+        found = counted(sample)
+        there = in_front(found.successes, sample.num_tasks)[..., None, None]
+        enough, level = near(found.num_rollouts[..., None, None], thresholds[:, None], quantiles_of(betas))
+        passed = (found.successes[..., None, None] >= enough) | ~there
+        shape = (*enough.shape[:-3], *enough.shape[-2:])
+        shares = together(jnp.moveaxis(enough, -3, -2), _equal_parts(shape, level))
+        # Tasks that are not there come last, and never fail.
+        passed, level = (jnp.moveaxis(each, -1, -3) for each in (passed, jnp.where(there, level, 0)))
+        return Passes(passed, level, part_of(delta, jnp.moveaxis(shares, -1, -2)), found.successes >= 0)
     if tried.enough is None:
         lower = jnp.moveaxis(task_bounds(bound, sample, betas, each=True), 0, -2)
         passed, levels, valid = reached(lower, thresholds), betas[:, None, None], jnp.all(jnp.isfinite(lower), axis=-2)
@@ -109,24 +117,19 @@ def passes(
     return Passes(passed | ~there, levels, deltas, valid)
 
 
-def _of_own_numbers(found: Successes, sample: Sample, thresholds: jax.Array, betas: jax.Array, delta: Any) -> Passes:
-    """By a number of successes for the rollouts of each task."""
-    there = in_front(found.successes, sample.num_tasks)[..., None, None]
-    enough, level = near(found.num_rollouts[..., None, None], thresholds[:, None], quantiles_of(betas))
-    passed = (found.successes[..., None, None] >= enough) | ~there
-    shape = (*enough.shape[:-3], *enough.shape[-2:])
-    shares = together(jnp.moveaxis(enough, -3, -2), _equal_parts(shape, level))
-    # Tasks that are not there come last, and never fail.
-    passed, level = (jnp.moveaxis(each, -1, -3) for each in (passed, jnp.where(there, level, 0)))
-    return Passes(passed, level, part_of(delta, jnp.moveaxis(shares, -1, -2)), found.successes >= 0)
-
-
 def allowances(found: Passes, delta: jax.Array, n: Any, tried: Tried | None) -> tuple[jax.Array, jax.Array]:
     """The tasks that do not pass, bool[..., levels, n, t], and how many others may be bad, all for an invalid delta."""
     violations = ~found.passed
     k = jnp.sum(violations, axis=-2, dtype=jnp.int32)
-    if tried is None or tried.table is None:
-        allowed = _searched(found, k, n, jnp.broadcast_to(found.deltas, k.shape))
+    level, share = jnp.moveaxis(found.levels, -2, -1), jnp.broadcast_to(found.deltas, k.shape)
+    if level.shape[-1] > 1:
+        passed = jnp.moveaxis(found.passed, -2, -1)
+        level = jnp.broadcast_to(level, passed.shape)
+        # First the tasks that do not pass, then the others, the largest level first.
+        order = jnp.argsort(jnp.where(passed, -level, -2), axis=-1)
+        allowed = coins_allowed(jnp.take_along_axis(complement_down(level), order, axis=-1), k, share)
+    elif tried is None or tried.table is None:
+        allowed = equal_coins_allowed(jnp.broadcast_to(level[..., 0], k.shape), k, n, share)
     else:
         # From a row for each level, and for each threshold or for all.
         allowed = jnp.asarray(tried.table)
@@ -135,15 +138,3 @@ def allowances(found: Passes, delta: jax.Array, n: Any, tried: Tried | None) -> 
     valid = jnp.any(found.valid & in_front(found.valid, n), axis=-1)[..., None, None]
     usable = (delta > 0) & (delta < 1) & valid
     return violations, jnp.where(usable, jnp.minimum(allowed, n - k), n - k).astype(np.int32)
-
-
-def _searched(found: Passes, k: jax.Array, n: Any, share: jax.Array) -> jax.Array:
-    level = jnp.moveaxis(found.levels, -2, -1)
-    if level.shape[-1] == 1:
-        return equal_coins_allowed(jnp.broadcast_to(level[..., 0], k.shape), k, n, share)
-    passed = jnp.moveaxis(found.passed, -2, -1)
-    level = jnp.broadcast_to(level, passed.shape)
-    # First the tasks that do not pass, then the others, the largest level first.
-    order = jnp.argsort(jnp.where(passed, -level, -2), axis=-1)
-    heads = jnp.take_along_axis(complement_down(level), order, axis=-1)
-    return coins_allowed(heads, k, share)

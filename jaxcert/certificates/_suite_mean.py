@@ -19,7 +19,7 @@ from jaxcert.certificates._figures import LISTED
 from jaxcert.certificates._in_a_row import MEAN_IN_A_ROW, all_in_a_row
 from jaxcert.certificates._mean import MeanCertificate, mean_fields
 from jaxcert.certificates._method import MOST_DELTA
-from jaxcert.certificates._question import MEAN_ROWS, Question, same
+from jaxcert.certificates._question import MEAN_ROWS, Question
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._bets import factor, goal_up
 from jaxcert.numerics._elementary import quotient
@@ -90,7 +90,7 @@ def certify_suite_mean(
     returns, named = as_successes(returns, support, where, bound), bound
     bound = choose("bound", default_bound(bound, returns), _NEEDS).name
     if several := all_in_a_row(num_episodes, returns, support, where, validate):
-        returns, support, where = several.shares, (0, 1), None
+        returns, support, where = several[0], (0, 1), None
         if named == CLOPPER_PEARSON.name and not is_successes(returns):
             raise ValueError(
                 f"bound is {named!r}, which needs num_episodes rollouts of each task; expected betting for more"
@@ -100,7 +100,7 @@ def certify_suite_mean(
     sample = sample_of(needs, returns, support, where, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}
-    quantity = several.quantity if several else quantity_of(bound, returns)
+    quantity = several[1] if several else quantity_of(bound, returns)
     settings: dict[str, Any] = {"bound": bound, "quantity": quantity, "num_episodes": num_episodes}
     return answer(MeanCertificate, fields, sample.num_tasks, question="suite_mean", source=LISTED, **settings)
 
@@ -221,7 +221,6 @@ SUITE_MEAN = Question(
     function=certify_suite_mean,
     rows=MEAN_ROWS,
     each=None,
-    settings=same("delta", "bound", "num_episodes"),
     options=(MEAN_IN_A_ROW,),
     shortcut="mean",
     listed=True,

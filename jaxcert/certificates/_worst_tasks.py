@@ -22,12 +22,12 @@ from jaxcert.certificates._certificate import EXPECTED_RETURN, Certificate, Stat
 from jaxcert.certificates._counting import bad_levels
 from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, floor_to, nothing, status_where
 from jaxcert.certificates._mean import MeanCertificate, certified_mean
-from jaxcert.certificates._question import MEAN_ROWS, Option, Question, same
+from jaxcert.certificates._question import MEAN_ROWS, Option, Question
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import known, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
 from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._sample import placed
 from jaxcert.returns._weighted import Weighted
 
 
@@ -134,9 +134,17 @@ def _tail(thresholds, epsilon, lower, low, shares, beta, level, *, given: bool) 
     bad_setting = jnp.broadcast_to(bad_levels(beta, level) | ~((shares > 0) & (shares < 1)), quantiles.shape)
     # The lower end of the support is certified by definition, unless data contradict the support.
     holds = ~bad_setting & (~bad_task | (quantiles > low))
+    # The mean of the quantiles up to each share, by parts: all terms are at least 0.
+    above = jnp.maximum(thresholds, low)
+    before = jnp.concatenate([jnp.broadcast_to(low, above[..., :1].shape), above[..., :-1]], axis=-1)
+    spare = jnp.maximum(_column(shares, risk) - risk[..., None, :], 0)
+    total = tree_sum((above - before)[..., None, :] * spare)
+    # Two differences, a product, a quotient that a GPU may get wrong by 2 u, and this product.
+    slack = sum_error(thresholds.shape[-1], total.dtype) + 8 * unit_roundoff(total.dtype)
+    mean = quotient(total, jnp.broadcast_to(shares, total.shape)) * (1 - slack)
     return {
         "quantiles": jnp.where(holds, quantiles, -jnp.inf),
-        "cvar": _means(thresholds, low, risk, shares, ~bad_setting & ~bad_task),
+        "cvar": finish(mean, low, ~bad_setting & ~bad_task),
         "status": status_where(quantiles > low, ~(bad_task | bad_setting)),
     }
 
@@ -144,17 +152,6 @@ def _tail(thresholds, epsilon, lower, low, shares, beta, level, *, given: bool) 
 def _column(shares: jax.Array, risk: jax.Array) -> jax.Array:
     """[a] to [..., a, 1], as a risk [..., g] needs it."""
     return shares.reshape(*(1,) * (risk.ndim - 1), -1, 1)
-
-
-def _means(ordered: jax.Array, low: jax.Array, risk: jax.Array, shares: jax.Array, valid: jax.Array) -> jax.Array:
-    """The mean of the quantiles up to each share, by parts: all terms are at least 0."""
-    reached = jnp.maximum(ordered, low)
-    before = jnp.concatenate([jnp.broadcast_to(low, reached[..., :1].shape), reached[..., :-1]], axis=-1)
-    spare = jnp.maximum(_column(shares, risk) - risk[..., None, :], 0)
-    total = tree_sum((reached - before)[..., None, :] * spare)
-    # Two differences, a product, a quotient that a GPU may get wrong by 2 u, and this product.
-    slack = sum_error(ordered.shape[-1], total.dtype) + 8 * unit_roundoff(total.dtype)
-    return finish(quotient(total, jnp.broadcast_to(shares, total.shape)) * (1 - slack), low, valid)
 
 
 # --- the mean over one share, the conditional value at risk -----------------------------------------------------------
@@ -211,31 +208,24 @@ def certify_cvar(
     weighted tasks (20.3).
     """
     chosen, sample, words = bound_over_tasks(bound, returns, support, where, validate, capped=True)
-    worst = _shares(alpha, sample.dtype, validate), _caps(cap, sample, validate)
-    return certified_mean(chosen, sample, delta, validate, worst=worst, **words, question="cvar")
-
-
-def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> Any:
-    """Alpha [t] rounded down: the mean over fewer of the worst tasks is smaller."""
     require_real("alpha", alpha)
     if validate and is_concrete(alpha):
-        _check_shares("alpha", alpha, dtype)
-    return as_row("alpha", known(alpha, dtype, "down"))
-
-
-def _check_shares(name: str, value: Any, dtype: Any = np.float64) -> None:
-    array = as_numbers(name, value)
-    refuse(name, array, (array >= float(jnp.finfo(dtype).tiny)) & (array <= 1), "a share in (0, 1]")
-
-
-def _caps(cap: Any, sample: Sample, validate: bool) -> Any:
-    """Caps [t], rounded to nearest, since any cap is valid."""
+        _check_shares("alpha", alpha, sample.dtype)
+    # Down: the mean over fewer of the worst tasks is smaller.
+    share = as_row("alpha", known(alpha, sample.dtype, "down"))
     require_real("cap", cap)
     if validate and is_concrete(cap, sample.low, sample.high):
         array, (low, high) = as_numbers("cap", cap), (float(sample.low), float(sample.high))
         inside = np.isfinite(array) & (array > low) & (array <= high)
         refuse("cap", array, inside, f"a number above {low:g}, up to {high:g}: in the support")
-    return as_row("cap", known(cap, sample.dtype, "nearest"))
+    # To nearest, since any cap is valid.
+    worst = share, as_row("cap", known(cap, sample.dtype, "nearest"))
+    return certified_mean(chosen, sample, delta, validate, worst=worst, **words, question="cvar")
+
+
+def _check_shares(name: str, value: Any, dtype: Any = np.float64) -> None:
+    array = as_numbers(name, value)
+    refuse(name, array, (array >= float(jnp.finfo(dtype).tiny)) & (array <= 1), "a share in (0, 1]")
 
 
 CVAR = Question(
@@ -246,7 +236,6 @@ CVAR = Question(
     stratified=True,
     rows=MEAN_ROWS._replace(columns={"alpha": "alpha", "cap": "cap", **MEAN_ROWS.columns}, share="alpha"),
     each="alpha",
-    settings=same("delta", "bound", "cap"),
     options=(
         Option("alpha", list, "Shares of the tasks, the worst ones, to certify the mean of", True, check=_check_shares),
         Option("cap", list, "Beyond it a return does not count: one for all shares, or one for each", True),

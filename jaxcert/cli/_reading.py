@@ -179,8 +179,8 @@ def told(*files: ReturnsFile) -> list[str]:
     """Lines about files: the read columns, and unread ones that may separate policies; with names, if they differ."""
     several, lines = len({file._name for file in files}) > 1, []
     for file in files:
-        names = _unread(file, files)
-        unread = f"not read, so all rows count as one policy: {listed(names, _MOST_NAMED)}" if names else ""
+        pooled = _unread(file, files)
+        unread = f"not read, so all rows count as one policy: {listed(pooled, _MOST_NAMED)}" if pooled else ""
         lines += [f"{file._name}: {line}" if several else line for line in (file.told, unread) if line]
     return [*dict.fromkeys(lines)]
 

@@ -55,45 +55,21 @@ def equal_pairs(values: np.ndarray) -> int:
     return sum(map(pairs, np.unique(values, return_counts=True)[1].tolist()))
 
 
-def equal_columns(returns: np.ndarray) -> tuple[int, float]:
-    """Count rollouts that equal an earlier one in every task, and bound the chance of one."""
-    rows = np.where(np.isnan(returns), np.inf, returns)
-    present = rows[:, np.isfinite(rows).all(axis=0)]
-    repeated = present.shape[1] - np.unique(present, axis=1).shape[1]
-    if not repeated:
-        return 0, 1.0
-    possible = pairs(present.shape[1])
-    # The order within a task is random, so the chance that two rollouts are equal is the share of equal pairs.
-    logs = sum(math.log(equal_pairs(row) / possible) for row in present)
-    return repeated, math.exp(min(logs + math.log(possible), 0.0))
-
-
-def equal_rows(rows: np.ndarray) -> tuple[int, float]:
-    """Count the tasks that equal an earlier one in every rollout, and estimate the chance of that many."""
-    kinds, counts = np.unique(rows, axis=0, return_counts=True)
-    repeated = len(rows) - len(kinds)
-    return repeated, min(_by_order(rows, counts), _by_resolution(kinds, counts)) if repeated else 1.0
-
-
 def _by_order(rows: np.ndarray, counts: np.ndarray) -> float:
     """Chance of equal rows given the returns of each task, if their order is random."""
     sets, members = np.unique(np.sort(rows, axis=1), axis=0, return_counts=True)
     several = members > 1
-    expected = sum(
-        math.exp(math.log(pairs(size)) - _log_orders(row))
-        for row, size in zip(sets[several], members[several].tolist(), strict=True)
-    )
+    expected = 0.0
+    for row, size in zip(sets[several], members[several].tolist(), strict=True):
+        present = row[np.isfinite(row)]
+        repeats = np.unique(present, return_counts=True)[1].tolist()
+        orders = math.lgamma(len(present) + 1) - sum(math.lgamma(count + 1) for count in repeats)  # its logarithm
+        expected += math.exp(math.log(pairs(size)) - orders)
     found = int(np.sum(counts - 1))
     # The pairs of a forest are equal with the product of their chances; there are at most as many forests as sets of
     # pairs.
     log_chance = found * math.log(max(expected, 1e-300)) - math.lgamma(found + 1)
     return math.exp(min(log_chance, 0.0))
-
-
-def _log_orders(row: np.ndarray) -> float:
-    row = row[np.isfinite(row)]
-    repeats = np.unique(row, return_counts=True)[1].tolist()
-    return math.lgamma(len(row) + 1) - sum(math.lgamma(count + 1) for count in repeats)
 
 
 def _by_resolution(kinds: np.ndarray, counts: np.ndarray) -> float:
@@ -122,8 +98,9 @@ def equal_tasks(sample: Sample) -> str | None:
     """Find tasks that repeat all returns of another task, in the same order."""
     rows = np.where(np.isnan(sample.returns), np.inf, sample.returns)
     rows = rows[~sample.is_constant & (np.sum(np.isfinite(rows), axis=1) > 1)]
-    repeated, chance = equal_rows(rows) if len(rows) else (0, 1.0)
-    if chance >= _UNLIKELY:
+    kinds, counts = np.unique(rows, axis=0, return_counts=True)
+    repeated = len(rows) - len(kinds)
+    if not repeated or min(_by_order(rows, counts), _by_resolution(kinds, counts)) >= _UNLIKELY:
         return None
     return (
         f"{repeated} of {len(sample.returns)} tasks have exactly the returns of another one: the same task and the "
@@ -174,8 +151,11 @@ def _slope(deviations: np.ndarray) -> float:
 def repeated_rollouts(sample: Sample) -> str | None:
     """Find rollouts whose return equals another rollout's in every task."""
     rows = sample.returns[~sample.is_constant]
-    repeated, chance = equal_columns(rows)
-    if chance >= _UNLIKELY:
+    present = rows[:, ~np.isnan(rows).any(axis=0)]
+    repeated, possible = present.shape[1] - np.unique(present, axis=1).shape[1], pairs(present.shape[1])
+    # The order within a task is random, so the chance that two rollouts are equal is the share of equal pairs.
+    logs = [math.log(equal_pairs(row) / possible) for row in present] if repeated else [0.0]
+    if math.exp(min(sum(logs) + math.log(max(possible, 1)), 0.0)) >= _UNLIKELY:
         return None
     return (
         f"{repeated} of {rows.shape[1]} rollouts have exactly the return of another one in every task: copied rows, or "
@@ -188,21 +168,16 @@ def constant_tasks(sample: Sample) -> str | None:
     several = np.sum(~np.isnan(sample.returns), axis=1) > 1
     constant, most = int(sample.is_constant.sum()), int(several.sum())
     differ = sample.values.max() > sample.values.min()
-    if not differ or 2 * constant <= most or not (constant == most or _seeds_matter_elsewhere(sample, most)):
+    # Whether most tasks have a return of their own, while rollouts of the other tasks are seldom equal: otherwise
+    # rounding may have made tasks constant, or all their rollouts failed.
+    own = np.unique(np.nanmax(sample.returns[sample.is_constant], axis=1)) if constant else ()
+    others = (row[~np.isnan(row)] for row in sample.returns[~sample.is_constant])
+    values = [row for row in others if len(row) > 2]  # two rollouts are never equal in a task that varies
+    ties, possible = sum(map(equal_pairs, values)), sum(pairs(len(row)) for row in values)
+    seeds_matter = 2 * len(own) > most and 20 * (ties + 1) < possible
+    if not differ or 2 * constant <= most or not (constant == most or seeds_matter):
         return None
     return (
         f"{constant} of {len(sample.returns)} tasks have the same return in all their rollouts: if environment or "
         "policy is random, a seed does not reach them; if both are deterministic, one rollout per task is enough."
     )
-
-
-def _seeds_matter_elsewhere(sample: Sample, most: int) -> bool:
-    """Whether most tasks have a return of their own, while rollouts of the other tasks are seldom equal.
-
-    Otherwise rounding may have made tasks constant, or all their rollouts failed.
-    """
-    own = np.unique(np.nanmax(sample.returns[sample.is_constant], axis=1))
-    rows = (row[~np.isnan(row)] for row in sample.returns[~sample.is_constant])
-    values = [row for row in rows if len(row) > 2]  # two rollouts are never equal in a task that varies
-    ties, possible = sum(map(equal_pairs, values)), sum(pairs(len(row)) for row in values)
-    return 2 * len(own) > most and 20 * (ties + 1) < possible

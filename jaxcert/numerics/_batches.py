@@ -72,14 +72,9 @@ def elementwise(solve: Callable[..., Result], **arrays: Any) -> Result:
     return jax.device_put(jax.tree.map(lambda row: row.reshape(shape), rows))
 
 
-def on_rows(solve: Callable[..., Result], *rows: np.ndarray) -> Result:
-    """A jitted ``solve`` of known numbers [r], on the host: one program, of rows of one length, for all r."""
-    return _in_pieces(solve, _ON_CPU, rows)
-
-
 def kept_rows(solve: Callable[..., Result], *rows: np.ndarray) -> Result:
     """``on_rows`` for a table that is kept, by a program that compiles fast if the table is small."""
-    return on_rows(solve, *rows) if rows[0].size > _FEW else _in_pieces(_solved_once(solve), _SHORT, rows)
+    return on_rows(solve, *rows) if rows[0].size > _FEW else on_rows(_solved_once(solve), *rows, length=_SHORT)
 
 
 # Without optimisations, up to this many numbers take a millisecond or two; shorter rows make up for part of it.
@@ -91,7 +86,8 @@ def _solved_once(solve: Callable[..., Result]) -> Callable[..., Result]:
     return quickly(solve, once=True)
 
 
-def _in_pieces(solve: Callable[..., Result], length: int, rows: tuple[np.ndarray, ...]) -> Result:
+def on_rows(solve: Callable[..., Result], *rows: np.ndarray, length: int = _ON_CPU) -> Result:
+    """A jitted ``solve`` of known numbers [r], on the host: one program, of rows of one length, for all r."""
     size = rows[0].size
     pieces = [np.resize(row, (-(-max(size, 1) // length), length)) for row in rows]
     # While another function is traced, known values are computed now. Else the context would only compute each constant

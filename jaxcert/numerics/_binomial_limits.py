@@ -21,16 +21,24 @@ def binomial_limit(k: jax.Array, n: jax.Array, level: jax.Array, upper: bool) ->
     where an argument is not as it should be; both are differentiable in the level.
     """
     u = unit_roundoff(level.dtype)
-    n, level = _no_constants(k, n, level)
+    # Numbers that depend on k, NaN where k > n: XLA evaluates constant expressions in another way, and divides by a
+    # constant n with two roundings.
+    n, level = jnp.where(k <= n, n, jnp.nan), jnp.where(k <= n, level, jnp.nan)
     log_level, log_rest = log(level), log1p(-level)
     log_side, last = _side(k, upper)
     z = _normal_quantile(level, jnp.minimum(log_level, log_rest))
-    start, searched = _quantile(last, n, z if upper else -z), _searched(last, n, level)
-    # Elsewhere the bracket is closed from the start: no step is waited for, whatever is computed there.
+    start = _quantile(last, n, z if upper else -z)
+    # Where no closed form holds. Elsewhere the bracket is closed: no step is waited for. Arguments are not
+    # replaced by valid ones before the search: XLA copies such a selection into every kernel.
+    searched = (last >= 1) & (last <= n - 2) & _are_valid(last, n, level)
+    searched = jnp.where(searched, 1.0, 0.0).astype(level.dtype)
     safe = jnp.full_like(level, 1.0 if upper else 0.0)
     root = _solve(log_side, last, n, log_level, start, safe=safe, unsafe=1 - searched if upper else searched)
     of_first, of_last = (log_level, log_rest) if upper else (log_rest, log_level)
-    end = _closed_form(quotient(jnp.where(last <= 0, of_first, of_last), n), last <= 0, u if upper else -u)
+    # e**x or its complement 1 - e**x, moved up or down by the rounding of either and of x.
+    log_share, slack = quotient(jnp.where(last <= 0, of_first, of_last), n), u if upper else -u
+    share, less = exp_and_expm1(log_share)
+    end = jnp.where(last <= 0, -less * (1 + 12 * slack), share * (1 + (12 + 5 * jnp.abs(log_share)) * slack))
     value = jnp.where((last <= 0) | (last >= n - 1), end, root)
     inside = _are_valid(k, n, level) & (last >= 0) & (last < n)
     return jnp.where(inside, jnp.clip(value, 0.0, 1.0), safe)
@@ -40,7 +48,11 @@ def binomial_limit(k: jax.Array, n: jax.Array, level: jax.Array, upper: bool) ->
 def _limit_jvp(upper: bool, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
     k, n, level = primals
     value, (log_side, last) = binomial_limit(k, n, level, upper), _side(k, upper)
-    return value, tangents[2] * _slope(log_side, jnp.clip(last, 0.0, n - 1), n, level, value)
+    # By the implicit function theorem; 0 at the ends of [0, 1].
+    inside = (value > 0) & (value < 1)
+    p = jnp.where(inside, value, 0.5)
+    slope = log_side(jnp.clip(last, 0.0, n - 1), n, p).slope
+    return value, tangents[2] * jnp.where(inside, p * (1 - p) / (level * slope), 0.0)
 
 
 def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
@@ -51,20 +63,6 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
 def _side(k: jax.Array, upper: bool) -> tuple[Callable[..., LogTail], jax.Array]:
     """The tail that is solved for, and its count: P[Bin <= k], or P[Bin > k - 1]."""
     return (log_cdf, k) if upper else (log_sf, k - 1)
-
-
-def _closed_form(log_share: jax.Array, complement: jax.Array, slack: float) -> jax.Array:
-    """e**x or its complement 1 - e**x, moved up or down by the rounding of either and of x."""
-    share, less = exp_and_expm1(log_share)
-    return jnp.where(complement, -less * (1 + 12 * slack), share * (1 + (12 + 5 * jnp.abs(log_share)) * slack))
-
-
-def _slope(log_side, k: jax.Array, n: jax.Array, level: jax.Array, p: jax.Array) -> jax.Array:
-    """d p / d level where the tail at p equals the level, by the implicit function theorem; 0 at the ends of [0, 1]."""
-    inside = (p > 0) & (p < 1)
-    p = jnp.where(inside, p, 0.5)
-    slope = log_side(k, n, p).slope
-    return jnp.where(inside, p * (1 - p) / (level * slope), 0.0)
 
 
 def _solve(log_side, k, n, log_level, start, *, safe, unsafe) -> jax.Array:
@@ -89,24 +87,8 @@ def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
     return p * jnp.where(up, 1 + growth, 1) / (1 + jnp.where(up, p, 1 - p) * growth)
 
 
-def _no_constants(k: jax.Array, n: jax.Array, level: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """n and the level as numbers that depend on k, NaN where k > n.
-
-    XLA evaluates constant expressions in another way, and divides by a constant n with two roundings.
-    """
-    return jnp.where(k <= n, n, jnp.nan), jnp.where(k <= n, level, jnp.nan)
-
-
-def _searched(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
-    """1 where no closed form holds for the tail at k, else 0.
-
-    Arguments are not replaced by valid ones before the search: XLA copies such a selection into every kernel.
-    """
-    return jnp.where((k >= 1) & (k <= n - 2) & _are_valid(k, n, level), 1.0, 0.0).astype(level.dtype)
-
-
 def _are_valid(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
-    """Mask of valid arguments; n and the level come from ``_no_constants``."""
+    """Mask of valid arguments; n and the level depend on k."""
     whole = (k == jnp.floor(k)) & (n == jnp.floor(n)) & (n < jnp.inf)
     return whole & (k >= 0) & (n >= 1) & (level > 0) & (level < 1)
 

@@ -121,7 +121,11 @@ def _exp_parts(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 def _exp_of_parts(x: jax.Array, whole: jax.Array, rest: jax.Array) -> jax.Array:
     info = jnp.finfo(x.dtype)
-    value = _times_power_of_two(1 + rest, whole)
+    # (1 + rest) * 2**whole, by its bits: infinity, not NaN, if it just overflows.
+    integer, shift = _integers(x.dtype)
+    infinity = np.asarray(np.inf, x.dtype).view(integer)
+    bits = jax.lax.bitcast_convert_type(1 + rest, integer) + whole.astype(integer) * integer(1 << shift)
+    value = jax.lax.bitcast_convert_type(jnp.minimum(bits, infinity), x.dtype)
     value = jnp.where(x < math.log(info.tiny), 0, jnp.where(x > math.log(info.max), jnp.inf, value))
     return jnp.where(jnp.isnan(x), x, value)
 
@@ -192,14 +196,6 @@ def near_cube_root(x: jax.Array) -> jax.Array:
     one = np.ones((), x.dtype).view(whole)
     bits = jax.lax.bitcast_convert_type(x, whole)
     return jax.lax.bitcast_convert_type(jax.lax.div(bits - one, jnp.full_like(bits, 3)) + one, x.dtype)
-
-
-def _times_power_of_two(x: jax.Array, exponent: jax.Array) -> jax.Array:
-    """x * 2**exponent for x in [1/2, 2), by its bits: infinity, not NaN, if it just overflows."""
-    whole, shift = _integers(x.dtype)
-    infinity = np.asarray(np.inf, x.dtype).view(whole)
-    bits = jax.lax.bitcast_convert_type(x, whole) + exponent.astype(whole) * whole(1 << shift)
-    return jax.lax.bitcast_convert_type(jnp.minimum(bits, infinity), x.dtype)
 
 
 def _integers(dtype: np.dtype) -> tuple[type[np.signedinteger], int]:

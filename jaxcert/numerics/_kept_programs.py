@@ -85,7 +85,11 @@ def _program(file: Path, compiled: Any, arguments: Sequence[Any], given: Sequenc
         content = zlib.compress(pickle.dumps(held), 1)
         jax.block_until_ready(_unpacked(file.name, content)(*given))
         write_whole(file, content)
-        _delete_old(file.parent)
+        files, total = sorted(file.parent.glob("*.program"), key=lambda each: each.stat().st_mtime, reverse=True), 0
+        for each in files:
+            total += each.stat().st_size
+            if total > _MAX_BYTES:
+                each.unlink(missing_ok=True)
     return program
 
 
@@ -108,14 +112,6 @@ def _unpacked(name: str, content: bytes) -> Any:
     if of != name:
         raise ValueError(name)
     return serialize_executable.deserialize_and_load(*program)
-
-
-def _delete_old(folder: Path) -> None:
-    files, total = sorted(folder.glob("*.program"), key=lambda file: file.stat().st_mtime, reverse=True), 0
-    for file in files:
-        total += file.stat().st_size
-        if total > _MAX_BYTES:
-            file.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

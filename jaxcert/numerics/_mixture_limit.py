@@ -33,16 +33,16 @@ class _State(NamedTuple):
 
 
 @jax.custom_jvp
-def sequence_limit(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> jax.Array:
+def sequence_limit(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
     """The q in (0, 1] with M(q) = 1 / delta, never below the exact one; 1 at k = n; differentiable in delta.
 
-    All are arrays of one float type and shape, k and n integers with 0 <= k <= n, alpha and gamma of the prior.
+    All are arrays of one float type and shape, k and n integers with 0 <= k <= n. The prior is uniform.
     """
     # M can reach 1/delta nowhere at k = n; next to it the series are long, and nothing of use is certified.
     useful = k <= n * (31 / 32)
     k, n = jnp.where(useful, k, 0.0), jnp.where(useful, n, 1.0)
     ones = jnp.ones_like(delta)
-    problem = _problem(k, n, delta, alpha, gamma)
+    problem = _problem(k, n, delta)
 
     def evaluate(q):
         inside = jnp.where(q < 1, q, 0.5)
@@ -67,22 +67,22 @@ def _sequence_limit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax
     return q, rate * tangents[2]
 
 
-def _problem(k, n, delta, alpha, gamma) -> tuple[jax.Array, ...]:
-    """The inputs that do not depend on q: k, n, alpha (1 - delta), and a and b of posterior and prior, in rows.
+def _problem(k, n, delta) -> tuple[jax.Array, ...]:
+    """The inputs that do not depend on q: k, n, 1 - delta, and a and b of posterior and prior, in rows.
 
-    Last ln((alpha + k) / (alpha delta)), which the ratio of the sums has to reach, and its error.
+    Last ln((1 + k) / delta), which the ratio of the sums has to reach, and its error.
     """
-    parts = [-log(delta), log(alpha + k), -log(alpha)]
+    parts, one = [-log(delta), log(1 + k)], jnp.ones_like(delta)
     # A logarithm is off by 3 u and by 2 u for its argument, the sums by u of all together.
-    error = unit_roundoff(delta.dtype) * (8 * (jnp.abs(parts[0]) + jnp.abs(parts[1]) + jnp.abs(parts[2])) + 4)
-    a, b = jnp.stack([alpha + k, alpha]), jnp.stack([gamma + (n - k), gamma])
-    return k, n, alpha * (1 - delta), a, b, parts[0] + (parts[1] + parts[2]), error
+    error = unit_roundoff(delta.dtype) * (8 * (jnp.abs(parts[0]) + jnp.abs(parts[1])) + 4)
+    a, b = jnp.stack([1 + k, one]), jnp.stack([1 + (n - k), one])
+    return k, n, 1 - delta, a, b, parts[0] + parts[1], error
 
 
 def _residual(q: jax.Array, problem: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
     """An upper bound on ln(1/delta) - ln M(q), and its derivative in the log-odds of q where it is 0.
 
-    The derivative of ln M is n q - k - alpha / F(alpha, gamma; q) (1 - 1/M), which is positive wherever M > 1.
+    The derivative of ln M is n q - k - (1 - 1/M) / F(1, 1; q), which is positive wherever M > 1.
     """
     k, n, weight, a, b, needed, error = problem
     found = series(a, b, jnp.stack([q, q]))

@@ -93,7 +93,10 @@ def _arguments(question: Question, metrics: Sequence[str], data: Sequence[Return
     if metrics:
         named = dict(zip(metrics, data, strict=True))
         for name, each in named.items():
-            _check_column(name, each)
+            columns = each.columns if isinstance(each, ReturnsFile) else None
+            if columns is not None and (columns.value != name or name in (columns.trial, *columns.task.split(","))):
+                held = f"its values are from {columns.value}, tasks from {columns.task}"
+                raise ValueError(f"{each._name}: {name} is required, and {held}; expected the column of that name")
         found = {what: {name: getattr(each, what) for name, each in named.items()} for what in ("returns", "where")}
         return _of_strata(question, found, data[0])
     names = [name for name in question.inputs if name.startswith("returns")]
@@ -113,14 +116,6 @@ def _of_strata(question: Question, found: dict[str, Any], data: Returns) -> dict
     if not question.stratified or data.strata is None:
         return found
     return found | {"returns": stratified(found["returns"], data.strata.tolist())}
-
-
-def _check_column(name: str, data: Returns) -> None:
-    """Raise ValueError unless a metric is from the column of its name."""
-    columns = data.columns if isinstance(data, ReturnsFile) else None
-    if columns is not None and (columns.value != name or name in (columns.trial, *columns.task.split(","))):
-        held = f"its values are from {columns.value}, tasks from {columns.task}"
-        raise ValueError(f"{data._name}: {name} is required, and {held}; expected the column of that name")
 
 
 def _weights(question: Question, returns: Any, data: Returns, max_weight: Any) -> dict[str, Any]:

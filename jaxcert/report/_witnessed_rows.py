@@ -28,7 +28,6 @@ from jaxcert.report._witness import (
     columns_of,
     decimal,
     divided_delta,
-    exact_level,
     least_successes,
     of_passing,
     rounded,
@@ -67,16 +66,8 @@ def of_counts(certificate: Any, sample: Sample, index: int, *, weighted: bool = 
     enough = usual_enough(sizes[:, None], np.full_like(sizes, threshold), level, weighted=weighted)
     parts = delta_shares(float(sizes[-1]), weighted=weighted) if chosen else [1.0]
     tried, exact = columns_of(enough.successes), decimal(threshold)
-    return at_the_best(sample, ways_of(tried, parts, _chosen(certificate, sample, tried, index), delta), exact)
-
-
-def _chosen(certificate: Any, sample: Sample, tried: list[tuple[int, ...]], index: int) -> int:
-    """Which of the numbers of successes counts; with weights the one of the stated level."""
-    if certificate.chosen is not None or not np.ndim(certificate.beta):
-        return 0 if certificate.chosen is None else int(certificate.chosen[index])
-    exact = decimal(certificate.thresholds[index])
-    levels = [float(exact_level(sample.sizes[0], column[0], exact)) for column in tried]
-    return int(np.argmin(np.abs(np.asarray(levels) - float(certificate.beta[index]))))
+    best = 0 if certificate.chosen is None else int(certificate.chosen[index])
+    return at_the_best(sample, ways_of(tried, parts, best, delta), exact)
 
 
 def _of_bounds(certificate: Any, sample: Sample, threshold: Any) -> Witness:

@@ -11,10 +11,10 @@ import numpy as np
 from jaxcert._files import write_whole
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import is_difference, naming
-from jaxcert.certificates._certify_shift import CHANGED
 from jaxcert.certificates._figures import SAMPLED, SOURCES
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._safety_level import together
+from jaxcert.certificates._shift import CHANGED
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.planning import Advice
 from jaxcert.questions import question_of, rows_of

@@ -21,10 +21,19 @@ def sample_of_pairs(needs: Needs, pairs: Paired, support: Any, where: Any, valid
     refuse_mask(where)
     if needs.binary:
         raise ValueError(f"bound is {needs.name!r}, which is for binary returns; differences of them are not binary")
-    both = _both(needs, pairs, support, validate)
-    m_a, m_b = (int(one.num_rollouts) for one in both)
+    # A rounded down; B rounded up, and then reflected.
+    a = _one_of_two("a", needs, pairs.returns_a, support, pairs.where_a, validate)
+    b = _one_of_two("b", needs, pairs.returns_b, support, pairs.where_b, validate).reflected
+    if a.padded != b.padded:
+        a, b = a.unpadded, b.unpadded
+    dtype, arrays = np.result_type(a.dtype, b.dtype), ("values", "low", "high")  # exact for both
+    both = Apart(*(one.replace(**{name: getattr(one, name).astype(dtype) for name in arrays}) for one in (a, b)))
+    m_a, m_b = int(a.num_rollouts), int(b.num_rollouts)
     if m_a == m_b and not needs.averages:
-        return _of_rollouts(needs, both, validate)
+        sample = _differences(placed(both)).replace(num_tasks=a.num_tasks, num_rollouts=a.num_rollouts)
+        if validate:
+            check_counts(needs, sample.unpadded.where, which="that both where_a and where_b let count")
+        return sample
     if not (needs.apart or needs.averages):
         raise ValueError(
             f"returns_a have {m_a} rollouts per task and returns_b {m_b}; expected as many of both: only what counts "
@@ -44,17 +53,6 @@ def apart(both: Apart) -> Sample:
     return a.replace(values=both, low=low, high=high, where=None)
 
 
-def _both(needs: Needs, pairs: Paired, support: Any, validate: bool) -> Apart:
-    """The samples of both policies: A rounded down, B rounded up and then reflected."""
-    a = _one_of_two("a", needs, pairs.returns_a, support, pairs.where_a, validate)
-    b = _one_of_two("b", needs, pairs.returns_b, support, pairs.where_b, validate).reflected
-    if a.padded != b.padded:
-        a, b = a.unpadded, b.unpadded
-    dtype = np.result_type(a.dtype, b.dtype)  # exact for both
-    arrays = ("values", "low", "high")
-    return Apart(*(one.replace(**{name: getattr(one, name).astype(dtype) for name in arrays}) for one in (a, b)))
-
-
 def _one_of_two(policy: str, needs: Needs, returns: Any, support: Any, where: Any, validate: bool) -> Sample:
     own = dataclasses.replace(needs, name=f"{needs.name} of a difference", needs_width=True)
     try:
@@ -70,13 +68,6 @@ def _ends(low_a: Any, high_a: Any, low_b: Any, high_b: Any) -> tuple[Any, Any]:
 
 
 # --- rollout j of A minus rollout j of B ----------------------------------------------------------------------------
-
-
-def _of_rollouts(needs: Needs, both: Apart, validate: bool) -> Sample:
-    sample = _differences(placed(both)).replace(num_tasks=both.a.num_tasks, num_rollouts=both.a.num_rollouts)
-    if validate:
-        check_counts(needs, sample.unpadded.where, which="that both where_a and where_b let count")
-    return sample
 
 
 @jax.jit

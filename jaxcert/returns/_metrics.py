@@ -80,7 +80,16 @@ def discounted_return(r_t: Array, done_t: Array | None = None, *, discount: Nume
     """
     rewards = as_rewards(r_t)
     counted, _ = counted_steps(done_t, rewards.shape)
-    total, _, valid = _discounted(rewards, counted, _factors(discount, counted, rewards.dtype))
+    # The factors from each step's weight to the next one's; NaN where not in [0, 1].
+    if jnp.shape(discount) == ():
+        factors = as_scalar("discount", discount, _in_unit, "in [0, 1]").astype(rewards.dtype)
+    else:
+        discount_t = jnp.asarray(discount, dtype=rewards.dtype)
+        check_same_shape("discount", discount_t, counted.shape)
+        # A discount counts if the next step counts.
+        later = jnp.concatenate([counted[..., 1:], jnp.zeros_like(counted[..., :1])], axis=-1)
+        factors = jnp.where(later, jnp.where(_in_unit(discount_t), discount_t, jnp.nan), 1)
+    total, _, valid = _discounted(rewards, counted, factors)
     return jnp.where(valid, lower_end(total), jnp.nan)
 
 
@@ -136,17 +145,6 @@ def truncated_return(r_t: Array, done_t: Array | None = None, *, discount: Numer
     tail = jax.tree.map(lambda part: jnp.where(terminated, 0, part), _tail(weight, gamma, lowest))
     keeps_minimum = jnp.all(~counted | (rewards >= lowest), axis=-1)  # not where a reward is NaN
     return jnp.where(keeps_minimum & ~jnp.isnan(gamma), lower_end(plus(prefix, tail)), jnp.nan)
-
-
-def _factors(discount: Numeric, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:
-    """The factors from each step's weight to the next one's, a scalar or [..., T]; NaN where not in [0, 1]."""
-    if jnp.shape(discount) == ():
-        return as_scalar("discount", discount, _in_unit, "in [0, 1]").astype(dtype)
-    discount_t = jnp.asarray(discount, dtype=dtype)
-    check_same_shape("discount", discount_t, counted.shape)
-    # A discount counts if the next step counts.
-    later = jnp.concatenate([counted[..., 1:], jnp.zeros_like(counted[..., :1])], axis=-1)
-    return jnp.where(later, jnp.where(_in_unit(discount_t), discount_t, jnp.nan), 1)
 
 
 def _in_unit(discount):

@@ -195,7 +195,15 @@ def return_support(
         >>> print(a, round(b))
         0.0 1000
     """
-    _check_rewards(min_reward, max_reward, horizon, discount, worst_case_tail)
+    if not -math.inf < min_reward <= max_reward < math.inf:
+        raise ValueError(f"min_reward and max_reward must be finite and in order, got {min_reward} and {max_reward}")
+    if horizon < 1:
+        raise ValueError(f"horizon must be at least 1, got {horizon}")
+    if not 0 <= discount <= 1:
+        raise ValueError(f"discount must be in [0, 1], got {discount}")
+    if worst_case_tail and (discount == 1 or min_reward > 0):
+        expected = "a discount below 1 and a min_reward that is not positive"
+        raise ValueError(f"worst_case_tail needs {expected}, got {discount} and {min_reward}")
     weight = horizon if discount == 1 else (1 - discount**horizon) / (1 - discount)
     lowest = min_reward / (1 - discount) if worst_case_tail else min(min_reward, weight * min_reward)
     highest = max(max_reward, weight * max_reward)
@@ -204,17 +212,3 @@ def return_support(
     roundings = 2 * horizon + 16 + (1 / (1 - discount) if worst_case_tail else 0)
     slack = roundings * 2.0**-23
     return lowest - abs(lowest) * slack, highest + abs(highest) * slack
-
-
-def _check_rewards(min_reward: float, max_reward: float, horizon: int, discount: float, worst_case_tail: bool) -> None:
-    if not -math.inf < min_reward <= max_reward < math.inf:
-        raise ValueError(f"min_reward and max_reward must be finite and in order, got {min_reward} and {max_reward}")
-    if horizon < 1:
-        raise ValueError(f"horizon must be at least 1, got {horizon}")
-    if not 0 <= discount <= 1:
-        raise ValueError(f"discount must be in [0, 1], got {discount}")
-    if worst_case_tail and (discount == 1 or min_reward > 0):
-        raise ValueError(
-            "worst_case_tail needs a discount below 1 and a min_reward that is not positive, "
-            f"got {discount} and {min_reward}"
-        )

@@ -271,7 +271,16 @@ def _of_summary(needs: Needs, summary: Histogram, support: Any, where: Any, vali
             raise ValueError(f"support is {support}; the summary has ({low:g}, {high:g})")
     support_for(needs, held)
     if validate and is_concrete(summary):
-        _check_summary(needs, summary)
+        count, valid = np.asarray(summary.num_rollouts), np.asarray(summary.valid)
+        if not valid.any(axis=-1).all():
+            raise ValueError("the summary met a return outside the support, or more than it counts: no task is valid")
+        for bad, what in (
+            (~valid, "met a return that is no number, or more than it counts"),
+            (count < needs.min_rollouts, f"has too few rollouts; {needs.name} needs at least {needs.min_rollouts}"),
+            (count > most_rollouts(summary.dtype), f"has more rollouts than {summary.dtype} can count"),
+        ):
+            if bad.any():
+                raise ValueError(f"task {describe_index(np.argwhere(bad)[0])} of the summary {what}")
     most = jnp.max(summary.num_rollouts).astype(np.int32)
     return Sample(summary, *held, None, np.int32(summary.valid.shape[-1]), most)
 
@@ -279,16 +288,3 @@ def _of_summary(needs: Needs, summary: Histogram, support: Any, where: Any, vali
 def most_rollouts(dtype: np.dtype) -> int:
     """How many rollouts the float type can count, as far as int32 can hold them."""
     return min(most_whole(dtype), 2**31 - 1)
-
-
-def _check_summary(needs: Needs, summary: Histogram) -> None:
-    count, valid = np.asarray(summary.num_rollouts), np.asarray(summary.valid)
-    if not valid.any(axis=-1).all():
-        raise ValueError("the summary met a return outside the support, or more than it counts: no task is valid")
-    for bad, what in (
-        (~valid, "met a return that is no number, or more than it counts"),
-        (count < needs.min_rollouts, f"has too few rollouts; {needs.name} needs at least {needs.min_rollouts}"),
-        (count > most_rollouts(summary.low.dtype), f"has more rollouts than {summary.low.dtype} can count"),
-    ):
-        if bad.any():
-            raise ValueError(f"task {describe_index(np.argwhere(bad)[0])} of the summary {what}")

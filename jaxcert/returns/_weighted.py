@@ -45,13 +45,6 @@ class Weighted:
 
     _in_words: ClassVar[str] = "weighted"
 
-    @property
-    def effective_size(self) -> jax.Array:
-        """How many tasks of equal weights would have a mean as steady: (sum w)^2 / (sum w^2), [...]."""
-        unit = jnp.max(jnp.asarray(self.weights), axis=-1, keepdims=True)
-        scaled = jnp.asarray(self.weights) / jnp.where(unit > 0, unit, 1)
-        return jnp.sum(scaled, axis=-1) ** 2 / jnp.maximum(jnp.sum(scaled * scaled, axis=-1), 1)
-
     def _each(self, change: Callable[[Any, Any], Any], _: Callable[[Any], bool]) -> "Weighted":
         """The same tasks with returns that are changed, by a function of them and of which count."""
         return dataclasses.replace(self, returns=change(self.returns, None))
@@ -128,23 +121,18 @@ def _check_ratios(weights: np.ndarray, rounded: np.ndarray, largest: float) -> N
     good = (weights >= 0) & (rounded <= largest)
     refuse("weights", weights, good, f"a density ratio from 0 to max_weight, {largest:g}")
     n, means = weights.shape[-1], np.atleast_1d(weights.mean(axis=-1))
-    strange = n * _exponent(means, largest) > -np.log(_CHANCE)
+    # Chernoff's and Hoeffding's exponent of a mean as far from 1: kl(mean / max_weight, 1 / max_weight).
+    share = np.minimum(np.clip(1, means / (1 + _SLACK), means / (1 - _SLACK)) / largest, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = ((share, 1 / largest), (1 - share, 1 - 1 / largest))
+        low, high = (np.where(part > 0, part * np.log(part / p), 0) for part, p in parts)
+    strange = n * (low + high) > -np.log(_CHANCE)
     if np.any(strange):
         raise ValueError(
             f"weights of {n} tasks have a mean of {means[strange][0]:.3g}; density ratios of at most {largest:g} have "
             "a mean of 1, and chance does not explain the difference: expected the ratio of two normalised densities, "
             "for tasks that were sampled from the second"
         )
-
-
-def _exponent(means: np.ndarray, largest: float) -> np.ndarray:
-    """kl(mean / max_weight, 1 / max_weight): Chernoff's and Hoeffding's exponent of a mean as far from 1."""
-    nearest = np.clip(1, means / (1 + _SLACK), means / (1 - _SLACK))
-    share = np.minimum(nearest / largest, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = ((share, 1 / largest), (1 - share, 1 - 1 / largest))
-        low, high = (np.where(part > 0, part * np.log(part / p), 0) for part, p in parts)
-    return low + high
 
 
 class _Distribution(Protocol):

@@ -101,7 +101,14 @@ def update(state: SequentialState, returns: Array, tasks: Array, *, validate: bo
             "[s] and integers [s]"
         )
     if is_concrete(tasks):
-        tasks = _checked_tasks(np.asarray(tasks), state.valid.shape[-1])
+        tasks, n = np.asarray(tasks), state.valid.shape[-1]
+        bad = np.flatnonzero((tasks >= n) | ((tasks < -1) if tasks.dtype.kind == "i" else False))
+        if bad.size:
+            raise ValueError(f"tasks hold {tasks[bad[0]]}; expected numbers below {n}, or -1 for none")
+        numbers, counts = np.unique(tasks[tasks >= 0], return_counts=True)
+        if (counts > 1).any():
+            raise ValueError(f"tasks hold {numbers[counts > 1][0]} twice; expected one rollout of a task per call")
+        tasks = tasks.astype(np.int32)
         if validate and is_concrete(state, returns):
             values, counted, binary = np.asarray(returns, np.float64), tasks >= 0, bool(state.is_binary)
             place_of = lambda index: f"the return of task {tasks[index[0]]}"  # noqa: E731
@@ -131,17 +138,6 @@ def certificate(state: SequentialState, delta: Numeric) -> Certificate:
     delta = probability("delta", delta, state.beta.dtype, "down", validate=True, scalar=True)
     successes = is_concrete(state.is_binary) and bool(np.all(state.is_binary))
     return certificate_of(state, delta, successes)
-
-
-def _checked_tasks(tasks: np.ndarray, n: int) -> np.ndarray:
-    """Convert task numbers to 32 bits; ValueError for an unknown or repeated task."""
-    bad = np.flatnonzero((tasks >= n) | ((tasks < -1) if tasks.dtype.kind == "i" else False))
-    if bad.size:
-        raise ValueError(f"tasks hold {tasks[bad[0]]}; expected numbers below {n}, or -1 for none")
-    numbers, counts = np.unique(tasks[tasks >= 0], return_counts=True)
-    if (counts > 1).any():
-        raise ValueError(f"tasks hold {numbers[counts > 1][0]} twice; expected one rollout of a task per call")
-    return tasks.astype(np.int32)
 
 
 @jax.jit

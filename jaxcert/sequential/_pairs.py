@@ -127,7 +127,14 @@ def update_pairs(
     tried = jnp.ones(k, bool) if where is None else jnp.asarray(where, bool)
     if validate and is_concrete(state, *returns, tried):
         held = [np.atleast_1d(np.asarray(x, np.float64)) for x in returns]
-        _check_pairs(state, {name: x for name, x, is_in in zip(names, held, np.asarray(tried), strict=True) if is_in})
+        own = {name: x for name, x, is_in in zip(names, held, np.asarray(tried), strict=True) if is_in}
+        binary, ends = bool(state.is_binary), (state.low, state.high)
+        checks = {name: (x, -np.inf, np.inf) for name, x in own.items()}
+        both = [] if binary else itertools.combinations(own, 2)
+        of = (lambda one, other: "") if len(own) == 2 else " of {} and {}".format
+        checks |= {f"the difference of returns{of(*each)}": (own[each[0]] - own[each[1]], *ends) for each in both}
+        for name, each in checks.items():
+            check_returns(*each, None, binary=binary, place_of=lambda i, name=name: f"{name} of pair {i[0]}")
     down, up = (
         jnp.stack([jnp.atleast_1d(convert(x, state.wealth.dtype, side)) for x in returns], axis=-1)
         for side in ("down", "up")
@@ -189,16 +196,6 @@ def better_policy(state: SequentialState) -> jax.Array:
         raise ValueError(f"state is of {num_policies(state)} policies; expected two, or shown_better")
     shown = state.passed[..., 0] & state.valid
     return shown[..., 0].astype(jnp.int32) - shown[..., 1].astype(jnp.int32)
-
-
-def _check_pairs(state: SequentialState, returns: dict[str, np.ndarray]) -> None:
-    binary, ends = bool(state.is_binary), (state.low, state.high)
-    checks = {name: (x, -np.inf, np.inf) for name, x in returns.items()}
-    both = [] if binary else itertools.combinations(returns, 2)
-    of = (lambda one, other: "") if len(returns) == 2 else " of {} and {}".format
-    checks |= {f"the difference of returns{of(*each)}": (returns[each[0]] - returns[each[1]], *ends) for each in both}
-    for name, each in checks.items():
-        check_returns(*each, None, binary=binary, place_of=lambda i, name=name: f"{name} of pair {i[0]}")
 
 
 @jax.jit

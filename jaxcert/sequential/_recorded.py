@@ -15,7 +15,7 @@ from jaxcert.certificates._arguments import choose, levels_of, thresholds_of
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._method import BINOMIAL
-from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._soft import SOFT
 from jaxcert.returns._prepared import Support, as_successes, is_successes
 from jaxcert.returns._sample import Sample, placed, sample_of
@@ -127,7 +127,6 @@ SEQUENTIAL = Question(
     name="sequential",
     words="on what share of new tasks is the performance at least a threshold, with as few rollouts as a task needs?",
     function=certify_sequential,
-    settings=same("delta", "beta", "method"),
     options=(Option("give_up", float, "Give a task up when its evidence falls below this", check=check_give_up),),
     advised=True,
     curve=curve_of_counts,

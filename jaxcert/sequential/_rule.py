@@ -127,7 +127,13 @@ def prepare_rule(
     # The number that the device compares with, which reads a subnormal one as 0: the table must not leave more tasks.
     left = np.asarray(give_up if give_up >= np.finfo(thresholds.dtype).tiny else 0, thresholds.dtype)
     if binary:
-        _check_binary(max_rollouts_per_task, support, (thresholds, beta))
+        if not is_concrete(thresholds, beta, support):
+            raise ValueError("binary returns have a table that is computed on the host; expected arguments not traced")
+        if (float(support[0]), float(support[1])) != (0.0, 1.0):
+            raise ValueError(f"support is ({float(support[0]):g}, {float(support[1]):g}); binary returns have (0, 1)")
+        if max_rollouts_per_task is None or max_rollouts_per_task > MOST_ROLLOUTS:
+            given = f"max_rollouts_per_task is {max_rollouts_per_task}"
+            raise ValueError(f"{given}; binary needs a number of at most {MOST_ROLLOUTS}")
         goal = cast(calibrated_goals(thresholds, beta, numbers, float(left), most), thresholds.dtype, "up")
     given = left, np.asarray(most, np.int32), np.asarray(bool(binary))
     return Settings(goal, *jax.device_put((numbers, *given)))
@@ -145,17 +151,6 @@ def _checked(bets: Any) -> tuple:
 def takes_table(max_rollouts_per_task: int | None, levels: Any) -> bool:
     """Whether the rule for binary returns can be computed, of any number of rollouts that is not given."""
     return (max_rollouts_per_task is None or max_rollouts_per_task <= MOST_ROLLOUTS) and is_concrete(levels)
-
-
-def _check_binary(max_rollouts_per_task: int | None, support: tuple[Any, Any], levels: tuple) -> None:
-    if not is_concrete(levels, support):
-        raise ValueError("binary returns have a table that is computed on the host; expected arguments not traced")
-    if (float(support[0]), float(support[1])) != (0.0, 1.0):
-        raise ValueError(f"support is ({float(support[0]):g}, {float(support[1]):g}); binary returns have (0, 1)")
-    if max_rollouts_per_task is None or max_rollouts_per_task > MOST_ROLLOUTS:
-        raise ValueError(
-            f"max_rollouts_per_task is {max_rollouts_per_task}; binary needs a number of at most {MOST_ROLLOUTS}"
-        )
 
 
 @jax.jit

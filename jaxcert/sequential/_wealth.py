@@ -153,4 +153,4 @@ def _added_up(n: int, state: SequentialState, delta: jax.Array) -> dict[str, Any
     # Without padding, since with more tasks the search for a bet would take fewer steps.
     valid = state.valid[..., :n]
     wealth = jnp.where(valid[..., None], wealth[..., :n, :], 0)
-    return fields_of_evidence(SOFT, wealth, valid, state.low, state.thresholds, state.beta, delta)
+    return fields_of_evidence(wealth, valid, state.low, state.thresholds, state.beta, delta)

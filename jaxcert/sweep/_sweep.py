@@ -15,7 +15,7 @@ from jaxcert._validation import check_count, check_finite, check_open_unit, is_t
 from jaxcert.bounds._bound import evaluate_at, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._attained import ATTAINED, Successes, fields_of_successes, usual_tried
+from jaxcert.certificates._attained import Successes, fields_of_successes, usual_tried
 from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._method import table_of
 from jaxcert.certificates._registry import COUNTING, METHODS, defaults
@@ -236,7 +236,7 @@ def fill(result: SweepResult, slices: Slices, each: Pass, *, masked: bool) -> No
 
 _bounds_at = jax.jit(evaluate_at, static_argnums=0)
 _of_bounds = jax.jit(fields_of_bounds, static_argnums=0)
-_of_counts = jax.jit(functools.partial(fields_of_successes, ATTAINED))
+_of_counts = jax.jit(fields_of_successes)
 
 
 def _usable(numbers: np.ndarray, none: float) -> np.ndarray:

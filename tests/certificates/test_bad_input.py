@@ -195,7 +195,6 @@ OWN = [
     ("episode", {"num_episodes": 0}, "num_episodes is 0; expected a whole number of at least 1"),
     ("episode", {"num_episodes": 2.5}, "num_episodes is 2.5; expected a whole number"),
     ("episode", {"num_episodes": 3, "where": FIRST}, "a task has 1 rollouts?; expected at least num_episodes, 3"),
-    ("anytime", {"prior": (np.ones(2), 1.0)}, "prior has shapes"),
     ("anytime", {"beta": "auto"}, "beta is 'auto'"),
     ("band", {"kind": "none"}, "kind is 'none'; expected one of equal_local_levels, attained_levels"),
     ("band", {"num_smallest": 0}, "num_smallest is 0; expected a whole number from 1 to 40"),

@@ -11,7 +11,7 @@ import pytest
 import jaxcert
 from jaxcert import Certificate, Status, certify_lower_bounds, certify_shift, shifted_epsilon
 from jaxcert.baselines import certify_plug_in
-from jaxcert.certificates._divergence import DIVERGENCES
+from jaxcert.certificates._shift import DIVERGENCES
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_record, step_curve
@@ -95,7 +95,7 @@ def of_every_kind() -> dict:
         "weighted": {"source": "reweighted", "max_weight": one},
         "improvement": {"quantity": OF_PAIRS},
         "band": {"level": one, "low": one, "num_smallest": 9, "simultaneous": True},
-        "anytime": {"history": usual.epsilon[None], "prior": jnp.ones(2)},
+        "anytime": {"history": usual.epsilon[None]},
         "sequential": {"num_rollouts_used": each},
     }
     once, always = "With confidence 0.99: on", "With confidence 0.99, at every moment of the sampling of tasks: on"
@@ -226,7 +226,6 @@ def test_a_file_of_a_shift_says_all_that_it_rests_on_or_is_refused():
         assert record["settings"]["radius"] == float(found.radius)
         assert record["settings"].get("num_smallest") == (9 if name == "band" else None)
         assert record["settings"].get("max_weight") == (1.5 if "reweighted" in str(found) else None)
-        assert record["settings"].get("prior") == ([1, 1] if name == "anytime" else None)
         assert record["rows"][0]["sampled"]["epsilon"] == float(sampled().epsilon[0])
 
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import x64_context
 
 from jaxcert import shifted_epsilon
-from jaxcert.certificates._divergence import DIVERGENCES
+from jaxcert.certificates._shift import DIVERGENCES
 
 NAMES = sorted(DIVERGENCES)
 mpf = mpmath.mpf

@@ -69,7 +69,7 @@ def test_it_fails_with_probability_at_most_delta_whatever_the_strata(sizes, freq
 
 def test_a_delta_above_a_quarter_is_refused():
     sample = stratified(np.ones((12, 4), np.float32), np.repeat([0, 1], (3, 9)))
-    with pytest.raises(ValueError, match=r"delta is 0\.39.*; for tasks drawn within strata at most 0\.25 is proved"):
+    with pytest.raises(ValueError, match=r"delta is 0\.4; for tasks drawn within strata at most 0\.25 is proved"):
         certify(sample, 0.5, support=(0, 1), delta=0.4, beta=BETA)
 
 
@@ -198,7 +198,7 @@ def test_bad_strata_are_refused_by_name(strata, frequencies, message):
     ("ask", "message"),
     [
         (lambda x: certify(x, 0.5, delta=0.1, method="scenario"), "expected one of binomial, soft, attained"),
-        (lambda x: certify(x, 0.5, delta=0.1, method="binomial", beta="auto"), "binomial needs a number"),
+        (lambda x: certify(x, 0.5, delta=0.1, method="binomial", beta="auto"), "expected a number, or None"),
         (lambda x: jaxcert.certify_band(x, 0.5, delta=0.1), "certify, certify_mean and certify_cvar take"),
         (lambda x: certify(jaxcert.weighted(x, np.ones(8), max_weight=1.0), 0.5, delta=0.1), "take weights"),
     ],

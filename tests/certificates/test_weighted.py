@@ -12,7 +12,7 @@ from scipy import stats
 
 import jaxcert
 from jaxcert import Status, certify, certify_weighted
-from jaxcert.certificates._registry import weighted_epsilon
+from jaxcert.certificates._averages import weighted_epsilon
 from jaxcert.certificates._soft import BETS
 from jaxcert.returns._sample import numbers_as_sample
 from jaxcert.returns._weighted import TaskWeights
@@ -103,15 +103,6 @@ def test_equal_weights_are_close_to_certify(sample):
         room = np.asarray(found.epsilon) - np.asarray(plain.epsilon)
         assert np.all((room >= -1e-6) & (room <= most))
         assert np.all(room[np.asarray(plain.num_violations) == 0] < 5e-6)
-
-
-def test_effective_size():
-    size = jaxcert.weighted(RETURNS, WEIGHTS, max_weight=2.0).effective_size
-    assert size == pytest.approx(WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum())
-    batch = np.stack([WEIGHTS, WEIGHTS[::-1] * 1e-30, np.zeros(N)])
-    sizes = jaxcert.weighted(np.stack([RETURNS] * 3), batch, max_weight=2.0).effective_size
-    np.testing.assert_allclose(sizes, [size, size, 0], rtol=1e-5)
-    assert jaxcert.weighted(RETURNS, np.ones(N), max_weight=1).effective_size == N
 
 
 @pytest.mark.parametrize("method", ["binomial", "soft"])

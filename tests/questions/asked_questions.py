@@ -25,7 +25,6 @@ OPTIONS = {
     "cvar": {"cap": [0.8, 1.0]},
     "episode": {"num_episodes": 2, "rollouts": "first"},
     "band": {"num_smallest": 20},
-    "anytime": {"prior": [1.0, 2.0]},
     "weighted": {"max_weight": 1.5},
     "stratified": {"frequencies": ("a=0.5", "b=0.5")},
     "improvement": {},

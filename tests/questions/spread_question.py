@@ -16,7 +16,7 @@ from jaxcert.certificates._access import Answer
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
 from jaxcert.certificates._figures import Told, ceil_figures, floor_figures, nothing, short_figures
 from jaxcert.certificates._interval import half_of
-from jaxcert.certificates._question import Option, Question, Rows, same
+from jaxcert.certificates._question import Option, Question, Rows
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.numerics._rounding import complement_up
 from jaxcert.returns._prepared import Support, probability, returns_dtype, split_support
@@ -126,7 +126,6 @@ SPREAD = Question(
         {"tail": None},
     ),
     each=None,
-    settings=same("delta", "tail"),
     options=(
         Option("tail", float, "Share of tasks left out at either end", check=check_open_unit),
         Option("complete", bool, "Declare that each return is one of a whole rollout, of a finite horizon", True),

@@ -108,7 +108,7 @@ def test_a_file_holds_the_answer_and_is_verified(files, name, tmp_path):
     assert of_samples != question.listed
     own = {option.name for option in question.options} - question.declared.keys()
     assert all(f", {name.replace('_', ' ')}, " in settled for name in {*own, *question.settings})
-    assert not {"alpha", "cap", "margin", "prior"} & set(settled.split(", ")) - {*question.settings, *own}
+    assert not {"alpha", "cap", "margin"} & set(settled.split(", ")) - {*question.settings, *own}
     others = others_of(question, files)
     checked = verify(tmp_path / "c.json", files / "a.npz", others=others)
     if question.unrepeated:
@@ -271,7 +271,7 @@ def test_a_kind_that_nobody_knows_is_refused_everywhere(tmp_path):
 def test_an_entry_that_surfaces_would_read_wrongly_is_refused():
     band = QUESTIONS["band"]
     with pytest.raises(ValueError, match="question 'band': settings cap are no parameters of its function"):
-        dataclasses.replace(band, settings={**band.settings, "cap": "cap"})
+        dataclasses.replace(band, renamed={**band.renamed, "cap": "cap"})
     with pytest.raises(ValueError, match="question 'band': a larger safety has to say more"):
         dataclasses.replace(band, rows=band.rows._replace(claims={"safety": max}))
 

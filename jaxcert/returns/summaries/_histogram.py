@@ -1,7 +1,6 @@
 """Count returns on a fixed set of values; each return is rounded down to one of them."""
 
 import dataclasses
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -75,7 +74,19 @@ class Histogram:
         """
         if not is_count(num_bins) or num_bins > 2**20:
             raise ValueError(f"num_bins is {num_bins!r}; expected a whole number from 1 to 2**20")
-        shape, low, high = _begun(num_tasks, support, dtype)
+        shape = tuple(num_tasks) if isinstance(num_tasks, tuple | list) else (num_tasks,)
+        if not shape or not all(map(is_count, shape)):
+            raise ValueError(f"num_tasks is {num_tasks!r}; expected a whole number of at least 1, or a shape [..., n]")
+        dtype = np.dtype(jnp.result_type(float) if dtype is None else dtype)
+        low, high = split_support(support)
+        if is_concrete(high) and not np.isfinite(float(high)):
+            raise ValueError(f"support is ({float(low):g}, {float(high):g}); a summary needs a finite upper end")
+        declared, (low, high) = (low, high), (cast(low, dtype, "down"), cast(high, dtype, "up"))
+        if is_concrete(low, high):
+            widths = [float(b) - float(a) for a, b in (declared, (low, high))]
+            if not float(jnp.finfo(dtype).tiny) <= min(widths) <= max(widths) <= float(jnp.finfo(dtype).max):
+                held = f"support is ({float(low):g}, {float(high):g})"
+                raise ValueError(f"{held}; expected a width that {dtype} can hold")
         share = jnp.arange(num_bins + 1, dtype=low.dtype) / num_bins
         values = jnp.minimum(low + (high - low) * share, high).at[-1].set(high)
         return cls(values, high, jnp.zeros((*shape, num_bins + 1), jnp.int32), jnp.ones(shape, bool))
@@ -107,7 +118,20 @@ class Histogram:
         Raises:
             ValueError: for shapes or values that do not fit.
         """
-        return _count(self, *_read_batch(self, returns, where, validate))
+        low, high, tasks = self.low, self.high, self.valid.shape
+        x, mask = checked_shapes(returns, where, of_tasks=False)
+        if x.shape[:-1] != tasks:
+            raise ValueError(f"returns have shape {x.shape}; expected {(*tasks, 'm')}, m new rollouts of each task")
+        if validate:
+            check_returns(x, low, high, mask, binary=False)
+        x = cast(convert(x, returns_dtype(x), "down"), low.dtype, "down")
+        inside, outside = possible(x, low, high, False), refutes(x, low, high, False)
+        counted = inside if mask is None else inside & mask
+        if mask is not None:
+            inside, outside = inside | ~mask, outside & mask
+        # A number outside the support refutes it, so that no task is valid.
+        valid = jnp.all(inside, axis=-1) & ~jnp.any(outside, axis=(-2, -1))[..., None]
+        return _count(self, jnp.where(counted, x, low), counted, valid)
 
     def merge(self, other: "Histogram") -> "Histogram":
         """The histogram of all rollouts of both.
@@ -115,60 +139,19 @@ class Histogram:
         Raises:
             ValueError: for another support, type, number of bins or tasks.
         """
-        same = _alike(self, other)
+        if not isinstance(other, Histogram):
+            raise ValueError(f"a Histogram cannot be merged with {kind_of(other)}")
+        shapes = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(each)] for each in (self, other)]
+        if shapes[0] != shapes[1]:
+            expected = "expected the same tasks and dtype"
+            raise ValueError(f"summaries of different shapes or types cannot be merged; {expected}")
+        with kept_readable(self, other):
+            ends = [(each.low, each.high) for each in (self, other)]
+        if is_concrete(ends) and [float(e) for e in ends[0]] != [float(e) for e in ends[1]]:
+            supports = " and ".join(f"({float(low):g}, {float(high):g})" for low, high in ends)
+            raise ValueError(f"supports {supports} differ; expected one, declared before the data are seen")
+        same = (self.low == other.low) & (self.high == other.high)
         return _counted(self, self.counts + other.counts, self.valid & other.valid & same)
-
-
-def _begun(num_tasks: Any, support: Any, dtype: Any) -> tuple[tuple[int, ...], jax.Array, jax.Array]:
-    """The shape [..., n], and the ends of a finite support in the type, or in JAX's own, rounded outwards."""
-    shape = tuple(num_tasks) if isinstance(num_tasks, tuple | list) else (num_tasks,)
-    if not shape or not all(map(is_count, shape)):
-        raise ValueError(f"num_tasks is {num_tasks!r}; expected a whole number of at least 1, or a shape [..., n]")
-    dtype = np.dtype(jnp.result_type(float) if dtype is None else dtype)
-    low, high = split_support(support)
-    if is_concrete(high) and not np.isfinite(float(high)):
-        raise ValueError(f"support is ({float(low):g}, {float(high):g}); a summary needs a finite upper end")
-    declared, (low, high) = (low, high), (cast(low, dtype, "down"), cast(high, dtype, "up"))
-    if is_concrete(low, high):
-        widths = [float(b) - float(a) for a, b in (declared, (low, high))]
-        if not float(jnp.finfo(dtype).tiny) <= min(widths) <= max(widths) <= float(jnp.finfo(dtype).max):
-            raise ValueError(f"support is ({float(low):g}, {float(high):g}); expected a width that {dtype} can hold")
-    return tuple(map(int, shape)), low, high
-
-
-def _read_batch(summary: Histogram, returns: Any, where: Any, validate: bool) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """New rollouts [..., n, m], a where they do not count; a mask of those that count; a mask of valid tasks [..., n].
-
-    Impossible returns raise if they are concrete. A number outside the support refutes it, so that no task is valid.
-    """
-    low, high, tasks = summary.low, summary.high, summary.valid.shape
-    x, where = checked_shapes(returns, where, of_tasks=False)
-    if x.shape[:-1] != tasks:
-        raise ValueError(f"returns have shape {x.shape}; expected {(*tasks, 'm')}, m new rollouts of each task")
-    if validate:
-        check_returns(x, low, high, where, binary=False)
-    x = cast(convert(x, returns_dtype(x), "down"), low.dtype, "down")
-    inside, outside = possible(x, low, high, False), refutes(x, low, high, False)
-    counted = inside if where is None else inside & where
-    if where is not None:
-        inside, outside = inside | ~where, outside & where
-    valid = jnp.all(inside, axis=-1) & ~jnp.any(outside, axis=(-2, -1))[..., None]
-    return jnp.where(counted, x, low), counted, valid
-
-
-def _alike(first: Histogram, other: Any) -> jax.Array:
-    """Whether two histograms have one support; ValueError for differences that can be seen at once."""
-    if not isinstance(other, Histogram):
-        raise ValueError(f"a Histogram cannot be merged with {kind_of(other)}")
-    shapes = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(each)] for each in (first, other)]
-    if shapes[0] != shapes[1]:
-        raise ValueError("summaries of different shapes or types cannot be merged; expected the same tasks and dtype")
-    with kept_readable(first, other):
-        ends = [(each.low, each.high) for each in (first, other)]
-    if is_concrete(ends) and [float(e) for e in ends[0]] != [float(e) for e in ends[1]]:
-        supports = " and ".join(f"({float(low):g}, {float(high):g})" for low, high in ends)
-        raise ValueError(f"supports {supports} differ; expected one, declared before the data are seen")
-    return (first.low == other.low) & (first.high == other.high)
 
 
 @jax.jit
