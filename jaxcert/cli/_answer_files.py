@@ -12,7 +12,7 @@ from jaxcert._files import write_whole
 from jaxcert.certificates import confidence
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console
-from jaxcert.cli._outputs import write_plot, writing
+from jaxcert.cli._outputs import write_plot
 from jaxcert.cli._request import Answer, Request, together
 from jaxcert.cli._typed import in_shell, no_option
 from jaxcert.report import (
@@ -66,18 +66,17 @@ def write_files(
 ) -> None:
     """Write the wanted files of answers or of a leaderboard; nothing else is computed."""
     wanted, how = request.outputs, {"replace": request.outputs.force}
-    with writing() as write:
-        if wanted.plot:
-            write(write_plot, wanted.plot, axes(), **how)
-        if wanted.to_stdout:
-            print(document_text(document()), end="")
-        elif wanted.json:
-            write(write_whole, wanted.json, _encoded(document_text(document())), **how)
-        if wanted.latex:
-            texts = [latex_text([*each.said, each.together], each.table) for each in tables()]
-            write(write_whole, wanted.latex, _encoded("\n".join(texts)), **how)
-        if wanted.report:
-            write(page, wanted.report, **how)
+    if wanted.record:
+        write_whole(wanted.record, _encoded(document_text(document())), **how)
+    if wanted.plot:
+        write_plot(wanted.plot, axes(), **how)
+    if wanted.latex:
+        texts = [latex_text([*each.said, each.together], each.table) for each in tables()]
+        write_whole(wanted.latex, _encoded("\n".join(texts)), **how)
+    if wanted.report:
+        page(wanted.report, **how)
+    if wanted.to_stdout:
+        print(document_text(document()), end="")
 
 
 def _encoded(text: str) -> bytes:

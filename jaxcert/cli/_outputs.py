@@ -1,7 +1,6 @@
 """The files that a command writes: they are checked before any computation and written after it."""
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,26 +97,6 @@ def check_new(*paths: Path | None, force: bool) -> None:
             raise ValueError(
                 f"{path}: exists; expected a new file, or --force to replace it, as a job needs that runs again"
             )
-
-
-@contextlib.contextmanager
-def writing() -> Iterator[Callable[..., bool]]:
-    """Give a function that calls a writer of a file and returns whether it succeeded; a taken name is reported at the
-    end.
-    """
-    taken: list[str] = []
-
-    def attempt(write: Callable[..., None], *arguments: Any, **options: Any) -> bool:
-        try:
-            write(*arguments, **options)
-        except FileExistsError as error:
-            taken.append(str(error))
-            return False
-        return True
-
-    yield attempt
-    if taken:
-        raise FileExistsError("; ".join(taken))
 
 
 def write_plot(file: Path, ax: Any, *, replace: bool = True) -> None:

@@ -21,7 +21,7 @@ from jaxcert.cli._options import (
     with_group,
     with_roles,
 )
-from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot, writing
+from jaxcert.cli._outputs import FORCE, check_new, check_outputs, write_plot
 from jaxcert.cli._reading import PolicySource, as_stated, read_all, told
 from jaxcert.planning import Assumptions, Plan, allocated, plan, plan_difference, plan_suite, success_table, task_table
 from jaxcert.planning._known_designs import DESIGNS
@@ -232,21 +232,20 @@ def _pilots(asked: Planning, reading: dict[str, Any]) -> list[ReturnsFile]:
 def _show(found: Plan, data: list[ReturnsFile], wanted: Planning, columns: dict[str, str | None]) -> None:
     """Write the wanted files, and print the plan, with how many tasks to draw from each stratum."""
     is_wide, drawn = found.wish is not None, {} if columns["strata"] is None else _drawn(found, data[0])
-    with writing() as write:
-        if wanted.plot:
-            write(write_plot, wanted.plot, plot_plan(found), replace=wanted.force)
-        if wanted.json:
-            write(write_whole, wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
-        _console.say(*filter(None, [found.heading, found.notice]), "", *told(*data))
-        _console.output().print(
-            _console.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
-        )
-        _console.say(*found.remarks)
-        if drawn:
-            each = ", ".join(f"{count} from {label}" for label, count in drawn.items())
-            _console.say(f"Of the {sum(drawn.values())} tasks draw {each}: as often as PILOT has them.")
-        if wanted.lock:
-            write(write_locked, wanted.lock, protocol_of(found, of_strata=drawn, **columns))
+    if wanted.plot:
+        write_plot(wanted.plot, plot_plan(found), replace=wanted.force)
+    if wanted.json:
+        write_whole(wanted.json, f"{found.to_json()}\n".encode(), replace=wanted.force)
+    _console.say(*filter(None, [found.heading, found.notice]), "", *told(*data))
+    _console.output().print(
+        _console.plain_table(found.table, is_wide=is_wide), *([""] * is_wide), soft_wrap=False, crop=False
+    )
+    _console.say(*found.remarks)
+    if drawn:
+        each = ", ".join(f"{count} from {label}" for label, count in drawn.items())
+        _console.say(f"Of the {sum(drawn.values())} tasks draw {each}: as often as PILOT has them.")
+    if wanted.lock:
+        write_locked(wanted.lock, protocol_of(found, of_strata=drawn, **columns))
 
 
 def _drawn(found: Plan, pilot: ReturnsFile) -> dict[str, int]:

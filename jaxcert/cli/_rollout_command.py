@@ -14,7 +14,7 @@ from jaxcert.cli import _console
 from jaxcert.cli._asking import Locked, locked_in
 from jaxcert.cli._console import as_given
 from jaxcert.cli._options import with_group
-from jaxcert.cli._outputs import check_distinct, check_new, check_witness, writing
+from jaxcert.cli._outputs import check_distinct, check_new, check_witness
 from jaxcert.cli._run import Rolling, Run, Unfinished, drawn_seed, unfinished, working_files
 from jaxcert.planning import check
 from jaxcert.report import run_record, write_certificates
@@ -93,9 +93,8 @@ def fixed_rollout(run: Run) -> None:
     sampled = found.env.sample_tasks(key_tasks, run.num_tasks)
     check_parameters(columns := task_columns(sampled))
     returns = _in_parts(run, sampled, key_rollouts)
-    with writing() as write:
-        facts = {**run.facts, "num_rollouts": num_rollouts, "seed": seed}
-        write(write_returns, out, returns, tasks=columns, facts=facts, replace=asked.force)
+    facts = {**run.facts, "num_rollouts": num_rollouts, "seed": seed}
+    write_returns(out, returns, tasks=columns, facts=facts, replace=asked.force)
     means, of_each = returns.mean(axis=1), how_many(num_rollouts, "rollout")
     _console.say(
         f"{found.title}: {how_many(run.num_tasks, 'task')}, {of_each} each, seed {seed}",
@@ -136,14 +135,13 @@ def adaptive_rollout(run: Run) -> None:
     with unfinished(run, of_run) as kept, _console.progress(asked.quiet) as show:
         result = _rolled_out(run, settings, kept, _line(asked, show))
         goes_on = _by_deadline(result, asked, settings["max_rollouts"])
-        with writing() as write:
-            saved = write(save_adaptive, asked.out, result, facts=kept.facts, replace=kept.may_replace(asked.out))
-            if asked.json is not None:
-                log = asked.out if asked.witness and saved else None
-                record = run_record(result, rollouts={**kept.facts, **_costs(result)}, log=log)
-                write(write_certificates, asked.json, [record], replace=kept.may_replace(asked.json))
-            if not goes_on:
-                kept.remove()
+        save_adaptive(asked.out, result, facts=kept.facts, replace=kept.may_replace(asked.out))
+        if asked.json is not None:
+            log = asked.out if asked.witness else None
+            record = run_record(result, rollouts={**kept.facts, **_costs(result)}, log=log)
+            write_certificates(asked.json, [record], replace=kept.may_replace(asked.json))
+        if not goes_on:
+            kept.remove()
     _console.say(*_summary(run, result, kept.seed, goes_on=goes_on))
 
 
